@@ -1,0 +1,6 @@
+"""`python -m trustgauge` is the command `trustgauge`."""
+
+from trustgauge.cli import main
+
+if __name__ == "__main__":
+    main()

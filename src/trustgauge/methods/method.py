@@ -1,0 +1,73 @@
+"""What a rating method is: the protocol that every room follows.
+
+A method is a frozen pydantic model of its own settings (registered under `trustgauge.methods`),
+with class facts and pure functions. It knows nothing of networks, stores, clocks or screens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
+
+from pydantic import BaseModel, ConfigDict
+
+from trustgauge.records import Anchor, Json, Rating, Rule, Scale, Task
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class MethodSettings(BaseModel):
+    """The settings that every experiment has. A method adds its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ClassVar[str]
+    paper: ClassVar[str]
+    version: ClassVar[str]
+    scale: ClassVar[Scale]
+    tasks: ClassVar[tuple[Task, ...]]
+
+    method: str
+    services: tuple[str, ...]
+    rule: Rule = "sound"
+    settle: float = 0.95  # certainty from which a level is `rated`
+    aggregate: Literal["worst", "vote"] = "worst"
+
+
+@runtime_checkable
+class Method(Protocol):
+    """The pure functions of a method.
+
+    `design` yields probe frames: the columns of records.PROBE and the method's factors. It is
+    lazy and depends on settings and seed only.
+
+    `check` takes probe columns joined with `service`, `part` and the columns of
+    records.RESPONSE, and returns a frame of the same height with marks.
+
+    `summarise` turns marks into a summary whose rows add up: merging is a sum over equal keys,
+    so shards may be merged in any order (`merge`).
+
+    `rate` turns the summaries of all services of an experiment into ratings.
+    """
+
+    name: ClassVar[str]
+    paper: ClassVar[str]
+    version: ClassVar[str]
+    scale: ClassVar[Scale]
+    tasks: ClassVar[tuple[Task, ...]]
+    rule: Rule
+
+    def design(self, seed: int, task: Task) -> Iterator[pl.DataFrame]: ...
+
+    def check(self, answers: pl.DataFrame) -> pl.DataFrame: ...
+
+    def summarise(self, marks: pl.DataFrame) -> pl.DataFrame: ...
+
+    def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame: ...
+
+    def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]: ...
+
+    def anchors(self, task: Task) -> tuple[Anchor, ...]: ...
+
+    def power(self, seed: int) -> Mapping[str, Json]: ...

@@ -1,0 +1,303 @@
+"""What is kept and passed on: scales, ratings, reasons, labels, profiles, and the columns of the tables.
+
+Rows where rows are many travel as Polars frames; their columns are named here, as plain
+dictionaries, so that importing this module loads no data library. Only the few final things
+are objects.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Json = Any
+"""Anything `json.dumps` can write without help."""
+
+State = Literal["rated", "not settled", "incomplete", "inferred", "not applicable", "not tested"]
+Status = Literal["answered", "refused", "empty", "unreadable", "failed"]
+Rule = Literal["sound", "published", "released"]
+Task = Literal["translate", "score", "chat"]
+
+PROBE = {
+    "id": "str",  # readable and unique within the experiment: "u1-007"
+    "message": "str",  # the text sent (for a session: the user turn)
+    "session": "str",  # "" unless the message is a turn of a session
+    "turn": "int",  # 0 for the first turn
+    "draw": "int",  # (occurrence of the message in the experiment) x repeats + repeat
+    "block": "str",  # what shares one input distribution or setting
+}
+"""Columns of every probe frame. A method adds its own factors as further typed columns."""
+
+RESPONSE = {
+    "status": "str",  # a Status
+    "output": "str",  # text of the answer; a score is written with repr(); null if failed
+    "trail": "str",  # JSON list of intermediate texts of a composite
+    "error": "str",  # error code when failed, else ""
+    "millis": "float",  # latency of the successful attempt
+    "attempts": "int",
+    "tokens": "int",
+    "usd": "float",
+    "at": "str",  # ISO 8601, UTC
+}
+"""Columns that asking adds to a probe frame; before them stand `service` and `part`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What one call asks: a text, or the next user turn of a session.
+
+    `draw` tells repeated calls with one text apart. `turns` are the (user, bot) exchanges of
+    the session so far; `script` holds all user turns of the session as planned.
+    """
+
+    text: str
+    draw: int = 0
+    session: str = ""
+    user: str = ""
+    turns: tuple[tuple[str, str], ...] = ()
+    script: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Content key: the text alone, or the whole script, user and turn number of a session."""
+        if not self.session:
+            return digest("message", self.text)
+        return digest("turn", [list(self.script), self.user, len(self.turns)])
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a service answered. `trail` holds the intermediate texts of a composite."""
+
+    output: str | float
+    trail: tuple[str, ...] = ()
+    refused: bool = False
+    tokens: int = 0
+    usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One row of the response table: the outcome of asking one message, after all retries."""
+
+    fingerprint: str
+    message: str  # Message.key
+    draw: int
+    text: str  # the text that was sent
+    status: Status
+    output: str | None
+    trail: tuple[str, ...] = ()
+    error: str = ""
+    detail: str = ""  # error in words, secrets redacted
+    millis: float = 0.0
+    attempts: int = 1
+    tokens: int = 0
+    usd: float = 0.0
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Levels from best to worst, each with its words. Direction is never left to the reader."""
+
+    name: str
+    levels: tuple[str, ...]
+    words: tuple[str, ...]
+
+    def ordinal(self, level: str) -> int:
+        """Bigger is better: the worst level is 1."""
+        return len(self.levels) - self.levels.index(level)
+
+    def worst(self, levels: list[str] | tuple[str, ...]) -> str:
+        return max(levels, key=self.levels.index)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A value with its 95 % interval and the number of observations. Undefined values are None."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a rating is as it is: a code, facts and ids of evidence. Sentences are made in `reports`."""
+
+    code: str
+    facts: Mapping[str, Json] = field(default_factory=dict)
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What became of the planned probes (methods 0.4)."""
+
+    planned: int = 0
+    answered: int = 0
+    refused: int = 0
+    empty: int = 0
+    unreadable: int = 0
+    failed: int = 0
+    not_applicable: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a rating: a middle language, a word set, a group, an issue."""
+
+    key: str
+    state: State
+    level: str | None = None
+    certainty: Mapping[str, float] = field(default_factory=dict)  # level -> share, empty if none
+    score: Interval | None = None
+    unchanged: Interval | None = None
+    p: float | None = None
+    counts: Mapping[str, Json] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+    more_texts: int | None = None  # texts that would settle it
+    reasons: tuple[Reason, ...] = ()
+    coverage: Coverage = field(default_factory=Coverage)
+    details: Mapping[str, Json] = field(default_factory=dict)  # what the method wants kept
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """What one method says of one service under one rule. The overall level follows from the parts."""
+
+    service: str
+    method: str
+    version: str
+    rule: Rule
+    attribute: str
+    scale: Scale
+    state: State
+    level: str | None
+    certainty: Mapping[str, float]
+    parts: tuple[Part, ...]
+    score: Interval | None = None
+    unchanged: Interval | None = None
+    worst: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    limits: tuple[Reason, ...] = ()  # what the rating does not say
+    options: Mapping[str, Json] = field(default_factory=dict)
+    details: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A kind of user: a name and an order of issues, most important first."""
+
+    name: str
+    order: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A service of known truth that a method wants beside every subject, and the level it must get."""
+
+    name: str
+    settings: Mapping[str, Json]  # of the service plug-in named by its key "use"
+    truth: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceFacts:
+    """What a label says of the rated service."""
+
+    name: str
+    kind: str
+    task: Task
+    version: str = ""
+    provider: str = ""
+    fingerprint: str = ""
+    parts: Mapping[str, str] = field(default_factory=dict)  # part key -> fingerprint
+    deterministic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What was spent on one service. `calls` counts every attempt of this and earlier sittings."""
+
+    calls: int = 0
+    usd: float = 0.0
+    tokens: int = 0
+    seconds: float = 0.0
+    latency_median_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorResult:
+    """How an anchor of known truth was rated in this run."""
+
+    name: str
+    truth: str
+    state: State
+    level: str | None
+    certainty: Mapping[str, float]
+    also: Mapping[str, str] = field(default_factory=dict)  # other rule -> its level
+
+    @property
+    def wrong(self) -> bool:
+        return self.state == "rated" and self.level != self.truth
+
+
+@dataclass(frozen=True, slots=True)
+class Assessor:
+    """Who rated, in what relationship to the provider, and who paid."""
+
+    name: str = "not stated"
+    relationship: Literal["third party", "first party", "customer", "not stated"] = "not stated"
+    paid_by: str = "not stated"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The facts of a run that stand beside its ratings in `rating.json`."""
+
+    id: str
+    name: str
+    seed: int
+    state: Literal["complete", "incomplete", "void"]
+    hashes: Mapping[str, str]  # plan, inputs, answers
+    versions: Mapping[str, str]
+    started: str
+    ended: str
+    expires: str  # a date
+    collected: str  # "by API", "from a log", "by hand"
+    command: str  # that runs it again
+    assessor: Assessor
+    services: Mapping[str, ServiceFacts]
+    costs: Mapping[str, Cost]
+    anchors: tuple[AnchorResult, ...]
+    paper: Mapping[str, str] = field(default_factory=dict)  # method -> paper
+    stopped: str = ""  # why an incomplete run stopped: "limit reached: calls 8000"
+
+
+def canonical(value: Json) -> str:
+    """The one way of writing a value as JSON: sorted keys, no spaces, no NaN, UTF-8."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def digest(tag: str, value: Json) -> str:
+    """BLAKE2b of the canonical JSON of `value`, tagged by what it is: 32 hex digits."""
+    data = f"{tag}\0{canonical(value)}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def plain(record: Any) -> Json:
+    """A record as dictionaries, lists and scalars, ready for JSON."""
+    return _plain(asdict(record))
+
+
+def _plain(value: Any) -> Json:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value

@@ -1,0 +1,110 @@
+"""What a service is: the protocol that every adapter, composite, anchor and replay follows.
+
+A service has two sides. Its *description* is a frozen pydantic model of the settings that a
+plan may give (registered under the entry-point group `trustgauge.services`); it can be copied
+and pickled. `description.open()` gives the *live* service, which may hold connections and
+processes, and is closed after use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+
+from pydantic import BaseModel, ConfigDict
+
+from trustgauge.records import Message, Reply, Task, digest
+
+
+@runtime_checkable
+class Service(Protocol):
+    """A live service: ask it, close it.
+
+    `ask` takes up to `description.batch` messages and returns one reply for each, in order.
+    It raises a `ServiceError` for the whole batch; the engine decides what is tried again.
+    """
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]: ...
+
+    async def close(self) -> None: ...
+
+
+class Description(BaseModel):
+    """Settings of a service. Subclass it, and give `identity` and `open`.
+
+    Fields that may change an answer belong to the identity; keys, time-outs, batch sizes,
+    prices and concurrency do not. A field for a key holds the *name* of an environment
+    variable, never the key.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    use: str
+    task: ClassVar[Task] = "translate"
+    batch: ClassVar[int] = 1  # preferred number of messages a call
+    deterministic: ClassVar[bool] = False  # declared, then verified (methods 0.3)
+    kind: ClassVar[str] = "service"  # in words: "machine translator"
+    provider: ClassVar[str] = ""
+
+    concurrency: int = 64  # the most calls under way at once; adapts below it
+    rate: float | None = None  # calls a second, if the service declares a limit
+    usd_per_call: float = 0.0
+    usd_per_million_characters: float = 0.0
+    seconds_per_call: float | None = None  # for the estimate; measured if not given
+    timeout: float = 30.0
+
+    NOT_IDENTITY: ClassVar[frozenset[str]] = frozenset(
+        {"concurrency", "rate", "usd_per_call", "usd_per_million_characters", "seconds_per_call", "timeout", "key"}
+    )
+
+    def identity(self) -> Mapping[str, Any]:
+        """All that may change an answer, and nothing else."""
+        return self.model_dump(mode="json", exclude=set(self.NOT_IDENTITY))
+
+    @property
+    def fingerprint(self) -> str:
+        return digest("service", self.identity())
+
+    def parts(self) -> Mapping[str, Description]:
+        """The parts that are rated one by one, by key; most services are one part, keyed ''."""
+        return {"": self}
+
+    def legs(self) -> tuple[Description, ...]:
+        """The services that a message passes in order; a plain service is its own only leg."""
+        return (self,)
+
+    def needs(self) -> None:
+        """Raise KeyMissingError or MissingPartError if this cannot be asked here. Sends nothing."""
+
+    def version(self) -> str:
+        """The version of the service, '' if it does not tell."""
+        return ""
+
+    @classmethod
+    def named(cls, model: str) -> Self:
+        """The description meant by `provider/model` on the command line."""
+        raise ValueError(f"{cls.__name__} has no short form")
+
+    def open(self) -> Service:
+        raise NotImplementedError
+
+
+class Translator(Description):
+    """A machine translator; `source` and `target` are ISO 639-1 or 639-3 codes.
+
+    An adapter turns them into its service's own codes. A composite fills them in.
+    """
+
+    task: ClassVar[Task] = "translate"
+    kind: ClassVar[str] = "machine translator"
+
+    source: str = "en"
+    target: str = ""
+
+    def pair(self, source: str, target: str) -> Self:
+        """This translator for another direction."""
+        return self.model_copy(update={"source": source, "target": target})
+
+    def languages(self) -> Sequence[tuple[str, str]] | None:
+        """Directions it can do, None if it cannot tell without a call."""
+        return None

@@ -47,7 +47,7 @@ def sentence(what: str, must: str = "", got: str = "", do: str = "") -> str:
         parts.append(f"Got {got.rstrip('.')}")
     if do:
         parts.append(do.rstrip("."))
-    return ". ".join(parts) + "."
+    return " ".join(part if part.endswith(("?", "!")) else f"{part}." for part in parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,7 @@ class Answer:
     tokens: int = 0
     usd: float = 0.0
     at: str = ""
+    script: str = ""  # of a session turn: canonical JSON [script, user, turn], from which its key follows
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Everything that can be asked: services, composites, replays, anchors."""

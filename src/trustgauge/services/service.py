@@ -9,7 +9,7 @@ processes, and is closed after use.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -29,6 +29,22 @@ class Service(Protocol):
     async def close(self) -> None: ...
 
 
+class _Fact:
+    """The default of a fact of a service; seen on instances only.
+
+    So a subclass may state the fact for its class (`task: ClassVar[Task] = "chat"`), work it
+    out (a property), or make it a setting of the plan (a field) without hiding an attribute.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __get__(self, instance: object | None, owner: type) -> Any:
+        if instance is None:
+            raise AttributeError("a fact of a service is read from a description, not from its class")
+        return self.value
+
+
 class Description(BaseModel):
     """Settings of a service. Subclass it, and give `identity` and `open`.
 
@@ -37,14 +53,36 @@ class Description(BaseModel):
     variable, never the key.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(_Fact,))
 
     use: str
-    task: ClassVar[Task] = "translate"
-    batch: ClassVar[int] = 1  # preferred number of messages a call
-    deterministic: ClassVar[bool] = False  # declared, then verified (methods 0.3)
-    kind: ClassVar[str] = "service"  # in words: "machine translator"
-    provider: ClassVar[str] = ""
+
+    if TYPE_CHECKING:
+
+        @property
+        def task(self) -> Task: ...
+
+        @property
+        def batch(self) -> int:
+            """The preferred number of messages a call."""
+
+        @property
+        def deterministic(self) -> bool:
+            """Declared, then verified (methods 0.3)."""
+
+        @property
+        def kind(self) -> str:
+            """In words: "machine translator"."""
+
+        @property
+        def provider(self) -> str: ...
+
+    else:
+        task = _Fact("translate")
+        batch = _Fact(1)
+        deterministic = _Fact(False)
+        kind = _Fact("service")
+        provider = _Fact("")
 
     concurrency: int = 64  # the most calls under way at once; adapts below it
     rate: float | None = None  # calls a second, if the service declares a limit
@@ -54,7 +92,15 @@ class Description(BaseModel):
     timeout: float = 30.0
 
     NOT_IDENTITY: ClassVar[frozenset[str]] = frozenset(
-        {"concurrency", "rate", "usd_per_call", "usd_per_million_characters", "seconds_per_call", "timeout", "key"}
+        {
+            "concurrency",
+            "rate",
+            "usd_per_call",
+            "usd_per_million_characters",
+            "seconds_per_call",
+            "timeout",
+            "key",
+        }
     )
 
     def identity(self) -> Mapping[str, Any]:
@@ -95,7 +141,6 @@ class Translator(Description):
     An adapter turns them into its service's own codes. A composite fills them in.
     """
 
-    task: ClassVar[Task] = "translate"
     kind: ClassVar[str] = "machine translator"
 
     source: str = "en"

@@ -1,0 +1,323 @@
+"""The plan: a TOML file (or the same model as JSON) that says what to rate, how, and at what cost.
+
+`load_plan` checks everything at once and raises one PlanError with every fault, each with its
+place, its line and the nearest valid word. Settings of plug-ins are checked by the plug-ins'
+own models. A plan never holds a key, only the name of an environment variable.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError
+
+from trustgauge import plugins
+from trustgauge.errors import Fault, PlanError
+from trustgauge.records import digest
+
+_SECRET = re.compile(r"(?i)key|token|secret|password|auth|header")
+_PASSWORD = re.compile(r"//[^/@\s]*@")
+SCHEMA_ID = "trustgauge.plan/1"
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Budget(_Settings):
+    """Hard caps of a run. None means no cap. None of them changes a rating."""
+
+    calls: int | None = Field(None, ge=0, description="Most calls to all services; every attempt counts")
+    usd: float | None = Field(None, ge=0, description="Most money spent, in US dollars")
+    tokens: int | None = Field(None, ge=0, description="Most tokens, as reported by the services")
+    seconds: float | None = Field(None, gt=0, description="Most time spent asking")
+
+
+class Assessed(_Settings):
+    """Who rates, in what relationship to the provider, and who pays. Stands on every label."""
+
+    name: str = "not stated"
+    relationship: Literal["third party", "first party", "customer", "not stated"] = "not stated"
+    paid_by: str = "not stated"
+
+
+class Order(_Settings):
+    """The order of issues of a kind of user, most important first."""
+
+    order: tuple[str, ...]
+
+
+class Plan(_Settings):
+    """All that a run does. `services` and `experiments` hold the checked settings of plug-ins."""
+
+    name: str = "unnamed"
+    seed: int = Field(20260101, ge=0, lt=2**63)
+    budget: Budget = Budget()
+    assessor: Assessed = Assessed()
+    valid_days: int = Field(90, gt=0, description="Days until the rating expires")
+    only: tuple[str, ...] = Field((), description="Parts or services to ask; empty means all")
+    services: Mapping[str, SerializeAsAny[BaseModel]]
+    experiments: tuple[SerializeAsAny[BaseModel], ...] = Field(min_length=1)
+    profiles: Mapping[str, Order] = {}
+
+    @property
+    def hash(self) -> str:
+        """Covers all that may change a rating, and not budget, name, assessor or folder."""
+        return digest(
+            "plan",
+            {
+                "seed": self.seed,
+                "only": sorted(self.only),
+                "services": {name: service.identity() for name, service in self._rated().items()},
+                "experiments": [
+                    {**one.model_dump(mode="json"), "version": type(one).version}  # type: ignore[attr-defined]
+                    for one in self.experiments
+                ],
+                "profiles": {name: list(profile.order) for name, profile in self.profiles.items()},
+            },
+        )
+
+    def _rated(self) -> dict[str, Any]:
+        used = {name for one in self.experiments for name in one.services}  # type: ignore[attr-defined]
+        return {name: service for name, service in self.services.items() if name in used}
+
+    def document(self) -> dict[str, Any]:
+        """The plan as plain data: what the TOML file or the REST body holds."""
+        return self.model_dump(mode="json", exclude_none=True, exclude_defaults=False)
+
+
+def load_plan(source: Path | Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Plan:
+    """Read and check a plan.
+
+    Args:
+        source: a TOML file, or the plan as plain data.
+        changes: values that beat the plan's own: top-level keys, `budget` merged key by key,
+            `experiments` applied to every experiment that knows the key.
+
+    Raises:
+        PlanError: with every fault found, each with its place and, for a file, its line.
+    """
+    if isinstance(source, Path):
+        text, data = _read(source)
+        folder = source.parent
+    else:
+        text, data, folder = "", dict(source), Path()
+    faults: list[Fault] = []
+    plan = _check(_changed(data, changes or {}), folder, faults)
+    if faults or plan is None:
+        raise PlanError(tuple(_with_line(fault, text, source) for fault in faults))
+    return plan
+
+
+def _read(path: Path) -> tuple[str, dict[str, Any]]:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        return text, tomllib.loads(text)
+    except FileNotFoundError:
+        fault = Fault(str(path), "no such plan", must="a TOML file", do="`trustgauge init` writes one")
+    except UnicodeDecodeError as error:
+        fault = Fault(
+            str(path), "the plan is not UTF-8", must="UTF-8 text", got=f"byte {error.start} unreadable"
+        )
+    except OSError as error:
+        fault = Fault(str(path), "the plan cannot be read", got=error.strerror or str(error))
+    except tomllib.TOMLDecodeError as error:
+        fault = Fault(str(path), "the plan is not TOML", got=str(error))
+    raise PlanError((fault,))
+
+
+def _changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan's data with the options of the command laid over it."""
+    result = {
+        **data,
+        **{key: value for key, value in changes.items() if key not in ("budget", "experiments")},
+    }
+    if changes.get("budget"):
+        result["budget"] = {**data.get("budget", {}), **changes["budget"]}
+    if changes.get("experiments") and isinstance(data.get("experiments"), list):
+        result["experiments"] = [{**one, **changes["experiments"]} for one in data["experiments"]]
+    return result
+
+
+def _check(data: dict[str, Any], folder: Path, faults: list[Fault]) -> Plan | None:
+    services: dict[str, BaseModel] = {}
+    for name, settings in _table(data, "services", faults).items():
+        found = _plugin("services", "use", settings, f"services.{name}", folder, faults)
+        if found is not None:
+            services[name] = found
+    experiments: list[BaseModel] = []
+    listed = data.get("experiments")
+    if not isinstance(listed, list) or not listed:
+        faults.append(Fault("experiments", "nothing to do", must="at least one [[experiments]] table"))
+    for index, settings in enumerate(listed if isinstance(listed, list) else []):
+        place = f"experiments[{index}]"
+        known = tuple(data["services"]) if isinstance(data.get("services"), dict) else ()
+        _check_names(settings, place, known, faults)
+        found = _plugin("methods", "method", settings, place, folder, faults)
+        if found is not None:
+            experiments.append(found)
+    rest = {key: value for key, value in data.items() if key not in ("services", "experiments")}
+    try:
+        # Placeholders keep the top level's faults apart from the plug-ins' own.
+        shell = Plan.model_validate({**rest, "services": {}, "experiments": [Budget()]})
+    except ValidationError as error:
+        faults.extend(_faults(error, Plan, ""))
+        return None
+    if faults:
+        return None
+    return shell.model_copy(update={"services": services, "experiments": tuple(experiments)})
+
+
+def _table(data: Mapping[str, Any], key: str, faults: list[Fault]) -> Mapping[str, Any]:
+    table = data.get(key)
+    if isinstance(table, Mapping) and table:
+        return table
+    got = "nothing" if table is None else type(table).__name__
+    faults.append(Fault(key, "no services", must=f"at least one [{key}.NAME] table", got=got))
+    return {}
+
+
+def _check_names(settings: Any, place: str, known: tuple[str, ...], faults: list[Fault]) -> None:
+    named = settings.get("services", ()) if isinstance(settings, Mapping) else ()
+    for name in named if isinstance(named, list | tuple) else ():
+        if name not in known:
+            faults.append(plugins.unknown(f"{place}.services", "service", str(name), known))
+
+
+def _plugin(
+    group: str, key: str, settings: Any, place: str, folder: Path, faults: list[Fault]
+) -> BaseModel | None:
+    """The settings checked by the plug-in they name; None, and faults, if they are wrong."""
+    if not isinstance(settings, Mapping):
+        faults.append(Fault(place, "not a table", must="a table", got=type(settings).__name__))
+        return None
+    name = settings.get(key)
+    if not isinstance(name, str):
+        valid = ", ".join(plugins.names(group))
+        faults.append(Fault(f"{place}.{key}", f"{key} is missing", must=f"one of: {valid}"))
+        return None
+    try:
+        model: type[BaseModel] = plugins.load(group, name, f"{place}.{key}")
+        return model.model_validate(settings, context={"folder": folder})
+    except PlanError as error:
+        faults.extend(_placed(fault, place) for fault in error.faults)
+    except ValidationError as error:
+        faults.extend(_faults(error, model, place))
+    return None
+
+
+def _placed(fault: Fault, place: str) -> Fault:
+    """A fault found inside a plug-in, with the place in the plan before its own."""
+    if fault.place.startswith(place):
+        return fault
+    return Fault(f"{place}.{fault.place}", fault.what, fault.must, fault.got, fault.do)
+
+
+def _faults(error: ValidationError, model: type[BaseModel], place: str) -> list[Fault]:
+    """Pydantic's errors as faults of ours: place, what, must be, got, nearest valid word."""
+    faults = []
+    for one in error.errors(include_url=False):
+        where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in one["loc"])
+        where = f"{place}{where}".lstrip(".")
+        if one["type"] == "extra_forbidden":
+            fields = tuple(model.model_fields) if len(one["loc"]) == 1 else ()
+            near = get_close_matches(str(one["loc"][-1]), fields, n=1, cutoff=0.5)
+            must = ("one of: " + ", ".join(sorted(fields))) if fields else "a known setting"
+            do = f'Did you mean "{near[0]}"?' if near else ""
+            faults.append(Fault(where, f'no setting "{one["loc"][-1]}"', must=must, do=do))
+        elif one["type"] == "missing":
+            faults.append(Fault(where, "missing", must="given"))
+        else:
+            faults.append(_plain_fault(where, one))
+    return faults
+
+
+def _plain_fault(where: str, one: Any) -> Fault:
+    got = shown(where, one.get("input"))
+    if one["type"] == "literal_error":
+        valid = one["ctx"]["expected"].replace(" or ", ", ").replace("'", "").split(", ")
+        near = get_close_matches(str(one["input"]), valid, n=1, cutoff=0.5)
+        do = f'Did you mean "{near[0]}"?' if near else ""
+        return Fault(where, "no such choice", must="one of: " + ", ".join(valid), got=got, do=do)
+    message = one["msg"].removeprefix("Value error, ")
+    message = message[:1].lower() + message[1:]
+    if message.startswith("input should be "):
+        return Fault(where, "wrong value", must=message.removeprefix("input should be "), got=got)
+    return Fault(where, message, got="" if isinstance(one.get("input"), Mapping) else got)
+
+
+def shown(place: str, value: Any) -> str:
+    """A value of a plan as an error may show it: short, and without what could be a secret."""
+    if _SECRET.search(place.rpartition(".")[2]) and value:
+        return "a value that is not shown, as it may be a secret"
+    text = _PASSWORD.sub("//***@", repr(value))
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _with_line(fault: Fault, text: str, source: Path | Mapping[str, Any]) -> Fault:
+    line = line_of(fault.place, text) if text else None
+    return Fault(fault.place, fault.what, fault.must, fault.got, fault.do, line)
+
+
+def line_of(place: str, text: str) -> int | None:
+    """The line of a plan's text where the setting `place` ("experiments[0].attribute") stands.
+
+    Falls back to the header of the innermost table that is found; None if there is none.
+    """
+    wanted = place.replace("[", ".").replace("]", "").split(".")
+    best, best_depth, table, counts = None, 0, [], dict[str, int]()
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.strip()
+        if line.startswith("[["):
+            name = line.strip("[]# ").strip()
+            counts[name] = counts.get(name, -1) + 1
+            table = [*name.split("."), str(counts[name])]
+        elif line.startswith("["):
+            table = line.split("]")[0].strip("[ ").replace('"', "").split(".")
+        path = table
+        if not line.startswith("[") and "=" in line:
+            path = [*table, *line.split("=")[0].strip().strip('"').split(".")]
+        depth = len(path)
+        if wanted[:depth] == path and depth > best_depth:
+            best, best_depth = number, depth
+    return best
+
+
+def plan_schema() -> dict[str, Any]:
+    """The published JSON schema of a plan: the model's own, with every built-in plug-in's settings."""
+    schema = Plan.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["$id"] = SCHEMA_ID
+    schema["title"] = "Trustgauge plan"
+    definitions = schema.setdefault("$defs", {})
+    definitions.pop("BaseModel", None)
+    properties = schema["properties"]
+    properties["services"] = {
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": {"anyOf": _variants("services", "use", definitions)},
+    }
+    properties["experiments"] = {
+        "type": "array",
+        "minItems": 1,
+        "items": {"anyOf": _variants("methods", "method", definitions)},
+    }
+    return schema
+
+
+def _variants(group: str, key: str, definitions: dict[str, Any]) -> list[dict[str, Any]]:
+    variants = []
+    for name in plugins.names(group):
+        one = plugins.load(group, name).model_json_schema(ref_template="#/$defs/{model}")
+        definitions.update(one.pop("$defs", {}))
+        one["properties"] = {**one.get("properties", {}), key: {"const": name}}
+        one["required"] = sorted({*one.get("required", ()), key})
+        one["title"] = name
+        definitions[f"{group}:{name}"] = one
+        variants.append({"$ref": f"#/$defs/{group}:{name}"})
+    return variants

@@ -1,0 +1,250 @@
+"""Anchors: services whose truth is known, asked beside every subject (methods 0.9).
+
+An anchor reads the words of an attribute in the text it is sent and puts others in their place,
+sentence by sentence; everything else stays as it is. Where it draws, it draws once a mention, from
+a hash of (seed, text, draw, sentence), so that its answers can be had again in any order.
+
+With the task `score` it answers a number instead: +.8 for each mention of the first value, -.8
+for the second, 0 for the residual, the mean over the text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from trustgauge.data.attributes import (
+    ATTRIBUTES,
+    Attribute,
+    AttributeSetting,
+    Shares,
+    load_attribute,
+    resolve,
+    share_faults,
+)
+from trustgauge.data.words import word_pattern
+from trustgauge.errors import Fault, PlanError, sentence
+from trustgauge.records import Message, Reply, Task
+from trustgauge.services.service import Description
+
+Behaviour = Literal["identity", "all", "lose", "shift", "swap", "coin"]
+
+FORMS = "identity, coin, lost, all-VALUE, lose-RATE, swap-RATE, shift-RATE"
+SCORES = (0.8, -0.8, 0.0)  # what is answered for the first value, the second and the residual
+WORDLESS = "—"  # stands for a residual value that has no words: no reader takes it for one
+ENDS = re.compile(r"[.!?…。！？](?=\s|$)|\n")
+# Words after which no noun of "her" or "his" follows.
+JOINING = re.compile(r"when|while|as|and|or|but|because|if|at|in|on|to|for|with|yesterday", re.IGNORECASE)
+
+
+class Anchor(Description):
+    """A service of known truth.
+
+    Behaviours: `identity` changes nothing; `all` turns every mention into `value`; `lose` turns a
+    `share` of the mentions into the residual; `shift` turns a `share` of `from_value` into
+    `to_value`, one way; `swap` exchanges both for a `share`; `coin` draws every mention anew from
+    `distribution`.
+    """
+
+    kind: ClassVar[str] = "control of known truth"
+    batch: ClassVar[int] = 500
+
+    use: str = "anchor"
+    task: Task = "translate"
+    behaviour: Behaviour = "identity"
+    attribute: AttributeSetting = "gender"
+    value: str = Field("", description="For `all`; default the first value")
+    from_value: str = Field("", description="For `shift` and `swap`; default the second value")
+    to_value: str = Field("", description="For `shift` and `swap`; default the first value")
+    share: float = Field(1.0, ge=0, le=1, description="Share of mentions changed")
+    distribution: Shares = Field({}, description="For `coin`; default the first balanced distribution")
+    seed: int = 0
+
+    @model_validator(mode="after")
+    def _known_values(self) -> Self:
+        faults = (
+            [*share_faults("distribution", [self.distribution], self.table.values)]
+            if self.distribution
+            else []
+        )
+        for place, given in (
+            ("value", self.value),
+            ("from_value", self.from_value),
+            ("to_value", self.to_value),
+        ):
+            if given and given not in self.table.values:
+                must = "one of: " + ", ".join(self.table.values)
+                faults.append(Fault(place, f'no value "{given}"', must=must))
+        if faults:
+            raise PlanError(tuple(faults))
+        return self
+
+    @property
+    def table(self) -> Attribute:
+        """The attribute with its words."""
+        return resolve(self.attribute)
+
+    def identity(self) -> Mapping[str, Any]:
+        """The settings and the words themselves, which a name alone does not fix."""
+        words = self.table.model_dump(mode="json", include={"values", "words"})
+        return {**super().identity(), "words": words}
+
+    def rates(self) -> list[list[float]]:
+        """The true P(out = o | in = g), C lists of C shares (methods 1.7)."""
+        size = len(self.table.values)
+        rows = []
+        for given in range(size):
+            row = [0.0] * size
+            for cut, value in self._outcomes(given):
+                row[value] += cut
+            rows.append(row)
+        return rows
+
+    def become(self, given: int, drawn: float) -> int:
+        """The value that a mention of value `given` turns into; `drawn` is uniform in [0, 1)."""
+        outcomes = self._outcomes(given)
+        bounds = list(accumulate(share for share, _ in outcomes))
+        # The last bound may fall short of 1 by rounding.
+        return outcomes[min(bisect_right(bounds, drawn), len(outcomes) - 1)][1]
+
+    def _outcomes(self, given: int) -> list[tuple[float, int]]:
+        """What a value turns into: (share, value), shares adding up to 1."""
+        table = self.table
+        origin = table.values.index(self.from_value) if self.from_value else min(1, table.other)
+        to = table.values.index(self.to_value) if self.to_value else 0
+        if self.behaviour == "all":
+            return [(1.0, table.values.index(self.value) if self.value else 0)]
+        if self.behaviour == "coin":
+            shares = self.distribution or table.default_unbiased()[0]
+            return [(share, table.values.index(value)) for value, share in shares.items() if share > 0]
+        target = given
+        if self.behaviour == "lose":
+            target = table.other
+        elif given == origin and self.behaviour in ("shift", "swap"):
+            target = to
+        elif given == to and self.behaviour == "swap":
+            target = origin
+        return [(self.share, target), (1 - self.share, given)]
+
+    @classmethod
+    def named(cls, model: str) -> Self:
+        """`coin`, `all-he`, `shift-0.60`, ... of gender, or of another attribute: `valence/coin`.
+
+        `all-VALUE` finds the value in whichever shipped attribute has it.
+
+        Raises:
+            ValueError: no anchor has this name.
+        """
+        attribute, _, form = model.rpartition("/")
+        word, _, rest = form.lower().partition("-")
+        settings: dict[str, Any] = {"attribute": attribute or "gender"}
+        if attribute and attribute not in ATTRIBUTES:
+            raise ValueError(sentence(f'no attribute "{attribute}"', "one of: " + ", ".join(ATTRIBUTES)))
+        if word == "all" and rest:
+            return cls.model_validate(_all_of(rest, (attribute,) if attribute else ("gender", *ATTRIBUTES)))
+        if word in ("lose", "swap", "shift") and re.fullmatch(r"0?\.\d+|1(\.0+)?|0", rest):
+            settings |= {"behaviour": word, "share": float(rest)}
+        elif form.lower() == "lost":
+            settings |= {"behaviour": "lose"}
+        elif form.lower() in ("identity", "coin"):
+            settings |= {"behaviour": form.lower()}
+        else:
+            raise ValueError(
+                sentence(f'no anchor "{model}"', f"one of: {FORMS}", do="Example: anchor/shift-0.60")
+            )
+        if load_attribute(settings["attribute"]).scored:
+            settings["task"] = "score"
+        return cls.model_validate(settings)
+
+    def open(self) -> LiveAnchor:
+        return LiveAnchor(self)
+
+
+def _all_of(name: str, attributes: Sequence[str]) -> dict[str, Any]:
+    for attribute in attributes:
+        table = load_attribute(attribute)
+        for value in table.values:
+            if value.lower() == name:
+                task = "score" if table.scored else "translate"
+                return {"behaviour": "all", "value": value, "attribute": attribute, "task": task}
+    known = sorted({value.lower() for one in attributes for value in load_attribute(one).values})
+    raise ValueError(sentence(f'no value "{name}"', "one of: " + ", ".join(known)))
+
+
+class LiveAnchor:
+    """An anchor that can be asked."""
+
+    def __init__(self, description: Anchor) -> None:
+        self.description = description
+        self.table = description.table
+        self.forms: dict[str, list[tuple[int, str, int]]] = {}  # word -> (value, role, rank)
+        for index, value in enumerate(self.table.values):
+            for role, group in self.table.forms(value).items():
+                for rank, form in enumerate(group):
+                    self.forms.setdefault(form.lower(), []).append((index, role, rank))
+        self.expression = re.compile(word_pattern(list(self.forms)), re.IGNORECASE)
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        answer = self.score if self.description.task == "score" else self.rewrite
+        return [Reply(answer(message.text, message.draw)) for message in messages]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def rewrite(self, text: str, draw: int) -> str:
+        """The text with its mentions changed; the unchanged ones keep their very characters."""
+        ends = [match.end() for match in ENDS.finditer(text)]
+
+        def changed(match: re.Match[str]) -> str:
+            value, role, rank = self._form(match, text)
+            target = self.description.become(value, self._drawn(text, draw, bisect_left(ends, match.end())))
+            if target == value:
+                return match[0]
+            return _cased(self._word(target, role, rank), match[0])
+
+        return self.expression.sub(changed, text)
+
+    def score(self, text: str, draw: int) -> float:
+        """The mean of the mentions' scores, 0 without a mention."""
+        ends = [match.end() for match in ENDS.finditer(text)]
+        scores = []
+        for match in self.expression.finditer(text):
+            value = self._form(match, text)[0]
+            target = self.description.become(value, self._drawn(text, draw, bisect_left(ends, match.end())))
+            scores.append(SCORES[2] if target == self.table.other else SCORES[min(target, 1)])
+        return sum(scores) / len(scores) if scores else 0.0
+
+    def _drawn(self, text: str, draw: int, slot: int) -> float:
+        name = f"{self.description.seed}\0{draw}\0{slot}\0{text}"
+        data = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return (int.from_bytes(data, "little") >> 11) / 2**53
+
+    def _form(self, match: re.Match[str], text: str) -> tuple[int, str, int]:
+        """Value, role and rank of a word. "her" and "his" are possessive where a noun follows."""
+        candidates = self.forms[match[0].lower()]
+        if len(candidates) == 1:
+            return candidates[0]
+        after = re.match(r"\s+(\w+)", text[match.end() : match.end() + 40])
+        noun = after is not None and not JOINING.fullmatch(after[1])
+        fitting = [one for one in candidates if (one[1] == "possessive") == noun]
+        return (fitting or candidates)[0]
+
+    def _word(self, value: int, role: str, rank: int) -> str:
+        forms = self.table.forms(self.table.values[value])
+        if not forms:
+            return WORDLESS
+        group = forms.get(role) or next(iter(forms.values()))
+        return group[rank % len(group)]
+
+
+def _cased(word: str, like: str) -> str:
+    """The word in the case of another: CAPITALS, Capitalised, or as it is."""
+    if like.isupper() and len(like) > 1:
+        return word.upper()
+    return word[:1].upper() + word[1:] if like[:1].isupper() else word

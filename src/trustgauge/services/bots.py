@@ -1,0 +1,96 @@
+"""The ELIZA family of chatbots, from NLTK's patterns: real bots that evade and never commit."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from typing import Any, ClassVar, Literal, Self, get_args
+
+from trustgauge.errors import MissingPartError, RejectedError
+from trustgauge.records import Message, Reply, Task
+from trustgauge.services.outputs import storable
+from trustgauge.services.service import Description
+
+Bot = Literal["eliza", "iesha", "rude", "suntsu", "zen"]
+_WILDCARD = re.compile(r"%(\d)")
+
+
+class Eliza(Description):
+    """One of NLTK's pattern bots. It picks among its answers by `seed`, message and draw."""
+
+    use: str = "eliza"
+    task: ClassVar[Task] = "chat"
+    kind: ClassVar[str] = "pattern-based chatbot"
+    provider: ClassVar[str] = "NLTK"
+    batch: ClassVar[int] = 64
+
+    bot: Bot = "eliza"
+    seed: int = 0
+    concurrency: int = 1
+
+    @classmethod
+    def named(cls, model: str) -> Self:
+        """The bot of that name."""
+        for bot in get_args(Bot):
+            if bot == model:
+                return cls(bot=bot)
+        raise ValueError(f'no bot "{model}"; must be one of: {", ".join(get_args(Bot))}')
+
+    def identity(self) -> Mapping[str, Any]:
+        return {"use": self.use, "bot": self.bot, "seed": self.seed, "version": self.version()}
+
+    def needs(self) -> None:
+        if find_spec("nltk") is None:
+            raise MissingPartError(
+                'the library "nltk" is not installed', do="Run `pip install 'trustgauge[demo]'`"
+            )
+
+    def version(self) -> str:
+        try:
+            return metadata.version("nltk")
+        except metadata.PackageNotFoundError:
+            return ""
+
+    def open(self) -> LiveBot:
+        self.needs()
+        return LiveBot(getattr(import_module(f"nltk.chat.{self.bot}"), f"{self.bot}_chatbot"), self.seed)
+
+
+class LiveBot:
+    """Answers by NLTK's patterns and reflections, with a generator of its own for each answer.
+
+    NLTK's own `respond` draws from the global generator, and stumbles over a "%" in what the
+    user says; patterns and answers are the same.
+    """
+
+    def __init__(self, chat: Any, seed: int) -> None:
+        self._chat, self._seed = chat, seed
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        return [Reply(storable(self._answer(message))) for message in messages]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _answer(self, message: Message) -> str:
+        try:
+            for pattern, answers in self._chat._pairs:
+                found = pattern.match(message.text)
+                if found:
+                    key = f"{self._seed}\0{message.key}\0{message.draw}"
+                    return self._filled(random.Random(key).choice(answers), found)
+        except (LookupError, TimeoutError) as error:
+            raise RejectedError(
+                "the bot's patterns cannot read this message", got=type(error).__name__
+            ) from error
+        return ""
+
+    def _filled(self, answer: str, found: Any) -> str:
+        """The answer with what the user said, seen from the bot; doubled marks at the end made one."""
+        text = _WILDCARD.sub(lambda one: self._chat._substitute(found.group(int(one[1])) or ""), answer)
+        if text.endswith(("?.", "??")):
+            return text[:-2] + text[-1]
+        return text

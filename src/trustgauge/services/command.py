@@ -1,0 +1,215 @@
+"""A program on this machine as a service, in any language.
+
+Two ways of talking:
+
+- `lines` (default): the program lives on. Each message is one line of JSON on its standard
+  input, `{"id", "text", "draw", "session", "source", "target"}`, and for a turn of a session
+  also `turns`. It answers with one line of JSON: `{"output": ...}`, `{"refused": true}` or
+  `{"error": "..."}`; `id`, `tokens` and `usd` are welcome. It must flush after each line.
+- `once`: a process for each message. The text comes on standard input, or, where an argument
+  holds `{text}`, in the argument; the output is what it prints.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from trustgauge.errors import GarbledError, MissingPartError, RejectedError, UnavailableError
+from trustgauge.records import Message, Reply, Task
+from trustgauge.services.outputs import output_of, redacted, storable
+from trustgauge.services.processes import Process
+from trustgauge.services.service import Translator
+
+TEXT = "{text}"
+
+
+class Command(Translator):
+    """A program that answers. With `target` set it is a translator of one direction.
+
+    `command` is the program and its arguments (one string is split as a shell would). It is
+    run in `folder`, by default the plan's. `revision` names its version and belongs to the
+    fingerprint, as the program itself is not looked into.
+    """
+
+    use: str = "command"
+    kind: ClassVar[str] = "local program"
+
+    command: tuple[str, ...]
+    talk: Literal["lines", "once"] = "lines"
+    task: Task = "translate"
+    deterministic: bool = False
+    revision: str = ""
+    folder: Path = Field(default=Path(), validate_default=True)
+    concurrency: int = 1  # one process answers in order; `once` may run more side by side
+
+    @field_validator("command", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(shlex.split(value)) if isinstance(value, str) else value
+
+    @field_validator("command")
+    @classmethod
+    def _given(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value or not value[0].strip():
+            raise ValueError("the command is empty; must be a program and its arguments")
+        return value
+
+    @field_validator("folder")
+    @classmethod
+    def _from_plan(cls, value: Path, info: ValidationInfo) -> Path:
+        return Path((info.context or {}).get("folder", ""), value).absolute()
+
+    def identity(self) -> Mapping[str, Any]:
+        return self.model_dump(mode="json", exclude={*self.NOT_IDENTITY, "folder"})
+
+    def version(self) -> str:
+        return self.revision
+
+    def needs(self) -> None:
+        program = self.command[0]
+        if shutil.which(program) is None and shutil.which(self.folder / program) is None:
+            raise MissingPartError(
+                f'the program "{program}" is not found',
+                must="on the PATH, or a file in the plan's folder that may be executed",
+                do="Install it, or correct `command`",
+            )
+
+    def open(self) -> LiveLines | LiveOnce:
+        self.needs()
+        return LiveLines(self) if self.talk == "lines" else LiveOnce(self)
+
+
+class LiveLines:
+    """A program that lives on, one line in and one line out. It is started anew after it died."""
+
+    def __init__(self, description: Command) -> None:
+        self._about = description
+        self._turn = asyncio.Lock()
+        self._process: Process | None = None
+        self._asked = 0
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        async with self._turn:
+            return [await self._answer(message) for message in messages]
+
+    async def close(self) -> None:
+        async with self._turn:
+            await self._end()
+
+    async def _answer(self, message: Message) -> Reply:
+        self._asked += 1
+        line = self._line(message, self._asked)
+        try:
+            async with asyncio.timeout(self._about.timeout):
+                answer = await self._exchange(line)
+            return _reply(answer, self._asked, self._about.task)
+        except TimeoutError:
+            await self._end()
+            raise UnavailableError(
+                f'"{self._about.command[0]}" gave no answer within {self._about.timeout:g} s',
+                timed_out=True,
+                do="It must answer each line with one line, and flush",
+            ) from None
+        except (UnavailableError, GarbledError, asyncio.CancelledError):
+            await self._end()  # what it would still say belongs to no question
+            raise
+
+    async def _exchange(self, line: bytes) -> bytes:
+        if self._process is None:
+            self._process = await Process.start(self._about.command, self._about.folder)
+        return await self._process.exchange(line)
+
+    async def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            await process.end()
+
+    def _line(self, message: Message, number: int) -> bytes:
+        about = self._about
+        asked: dict[str, Any] = {
+            "id": number,
+            "text": message.text,
+            "draw": message.draw,
+            "session": message.session,
+            "source": about.source,
+            "target": about.target,
+        }
+        if message.session:
+            asked["turns"] = [list(turn) for turn in message.turns]
+        return json.dumps(asked).encode() + b"\n"
+
+
+class LiveOnce:
+    """A process for each message."""
+
+    def __init__(self, description: Command) -> None:
+        self._about = description
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        return [await self._answer(message.text) for message in messages]
+
+    async def close(self) -> None:
+        """Nothing is held: every process ends with its message."""
+
+    async def _answer(self, text: str) -> Reply:
+        about = self._about
+        by_argument = any(TEXT in word for word in about.command[1:])
+        words = [about.command[0], *(word.replace(TEXT, text) for word in about.command[1:])]
+        if by_argument and "\0" in text:
+            raise RejectedError(
+                "a text with a NUL cannot be an argument", do="Let the program read its input"
+            )
+        process = await Process.start(words, about.folder)
+        try:
+            async with asyncio.timeout(about.timeout):
+                printed = await process.whole(b"" if by_argument else text.encode("utf-8", "replace"))
+        except TimeoutError:
+            raise UnavailableError(
+                f'"{words[0]}" did not end within {about.timeout:g} s', timed_out=True
+            ) from None
+        finally:
+            await process.end()
+        try:
+            output = printed.decode("utf-8")
+        except UnicodeDecodeError:
+            raise GarbledError("the program's output is not UTF-8", must="UTF-8 text") from None
+        output = output.removesuffix("\n").removesuffix("\r")
+        return Reply(output_of(output, about.task))
+
+
+def _reply(line: bytes, number: int, task: Task) -> Reply:
+    """The reply in a line of JSON. Raises GarbledError, or RejectedError if the program says so."""
+    try:
+        answer = json.loads(line)
+    except (ValueError, RecursionError):
+        raise GarbledError("the program's line is not JSON", must='such as {"output": "..."}') from None
+    if not isinstance(answer, dict):
+        raise GarbledError("the program's line is no JSON object", must='such as {"output": "..."}')
+    if answer.get("id", number) != number:
+        raise GarbledError("the program answered another message", must=f"id {number}")
+    if answer.get("error"):
+        raise RejectedError("the program rejected this message", got=redacted(str(answer["error"]))[:200])
+    tokens, usd = _count(answer.get("tokens", 0)), _count(answer.get("usd", 0.0))
+    if answer.get("refused") is True:
+        said = answer.get("output", "")
+        return Reply(
+            storable(said) if isinstance(said, str) else "", refused=True, tokens=int(tokens), usd=usd
+        )
+    if "output" not in answer:
+        raise GarbledError("the program's line has no output", must='one of "output", "refused", "error"')
+    return Reply(output_of(answer["output"], task), tokens=int(tokens), usd=usd)
+
+
+def _count(value: Any) -> float:
+    """Tokens or money as a program tells them; anything but a number from 0 up is garbled."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
+        return float(value)
+    raise GarbledError("the program's tokens or usd are no number", must="a number from 0 up")

@@ -1,0 +1,241 @@
+"""Services made of services: a chain, and a round trip through a middle language (methods 1.3, 1.9).
+
+A composite is not asked as a whole by an engine: each leg has its own limits and its own
+answers, and the engine asks leg by leg. `open()` gives a live service for direct use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from itertools import pairwise
+from typing import Annotated, Any, Self
+
+from pydantic import BeforeValidator, SerializeAsAny, ValidationInfo, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
+
+from trustgauge import plugins
+from trustgauge.errors import Fault, PlanError, RejectedError
+from trustgauge.records import Message, Reply, Task
+from trustgauge.services.languages import check, short
+from trustgauge.services.service import Description, Service, Translator
+
+LIMITS = ("concurrency", "rate", "usd_per_call", "usd_per_million_characters", "seconds_per_call", "timeout")
+
+
+def _described(value: Any, info: ValidationInfo) -> Any:
+    """The description that a nested table means, found by its `use` among the plug-ins."""
+    if isinstance(value, Description):
+        return value
+    if not isinstance(value, Mapping):
+        raise PydanticCustomError("service_table", "not the table of a service")
+    use = value.get("use")
+    try:
+        if not isinstance(use, str):
+            raise PlanError(
+                (Fault("use", "missing", must=f"one of: {', '.join(plugins.names('services'))}"),)
+            )
+        model: type[Description] = plugins.load("services", use, "use")
+    except PlanError as error:
+        # Told as a fault of validation, so that the other faults of the table are told too.
+        raise PydanticCustomError("service_use", "{fault}", {"fault": str(error)}) from None
+    return model.model_validate(value, context=info.context)
+
+
+_TABLE = {"type": "object", "required": ["use"], "properties": {"use": {"type": "string"}}}
+Nested = Annotated[SerializeAsAny[Description], BeforeValidator(_described), WithJsonSchema(_TABLE)]
+"""A service inside a service: a table with its own `use`."""
+
+
+class _Composite(Description):
+    """What chains and round trips share."""
+
+    @model_validator(mode="after")
+    def _limits_stand_with_the_legs(self) -> Self:
+        for name in LIMITS:
+            if getattr(self, name) != Description.model_fields[name].default:
+                raise ValueError(
+                    f"`{name}` of a composite has no effect; write it in the table of its service"
+                )
+        return self
+
+    @property
+    def deterministic(self) -> bool:
+        return all(leg.deterministic for leg in self._all_legs())
+
+    @property
+    def batch(self) -> int:
+        return min(leg.batch for leg in self._all_legs())
+
+    @property
+    def provider(self) -> str:
+        return ", ".join(dict.fromkeys(leg.provider for leg in self._all_legs() if leg.provider))
+
+    def version(self) -> str:
+        return ", ".join(dict.fromkeys(version for leg in self._all_legs() if (version := leg.version())))
+
+    def needs(self) -> None:
+        for leg in self._all_legs():
+            leg.needs()
+
+    def _all_legs(self) -> tuple[Description, ...]:
+        return self.legs()
+
+
+class Chain(_Composite):
+    """Services in order: the output of each is the message of the next."""
+
+    use: str = "chain"
+    services: tuple[Nested, ...]
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if not self.services:
+            raise ValueError("a chain needs at least one service")
+        for leg in self.legs()[:-1]:
+            if leg.task == "score":
+                raise ValueError(f'"{leg.use}" gives a number, so it can only be the last of a chain')
+        return self
+
+    @property
+    def task(self) -> Task:
+        return self.legs()[-1].task
+
+    @property
+    def kind(self) -> str:
+        return " > ".join(leg.kind for leg in self.legs())
+
+    def identity(self) -> Mapping[str, Any]:
+        """The legs: a chain of chains is the same service as the chain of all their legs."""
+        return {"use": "chain", "legs": [leg.fingerprint for leg in self.legs()]}
+
+    def legs(self) -> tuple[Description, ...]:
+        return tuple(leg for service in self.services for leg in service.legs())
+
+    def open(self) -> LiveChain:
+        return LiveChain(self.legs())
+
+
+class RoundTrip(_Composite):
+    """A translator there and back, through each of the ways in `via`; a way is a part with its own rating.
+
+    `via = ["eo", "es>it"]` goes from the source to Esperanto and back, and from the source
+    through Spanish to Italian and back through Spanish. `translator` is the table of a
+    translator without its direction.
+    """
+
+    use: str = "round-trip"
+    translator: Nested
+    via: tuple[str, ...]
+    source: str = "en"
+
+    @model_validator(mode="after")
+    def _goes_somewhere(self) -> Self:
+        if not isinstance(self.translator, Translator):
+            raise ValueError(f'"{self.translator.use}" is no translator')
+        if not self.via:
+            raise ValueError("`via` is empty; must name at least one middle language")
+        for number, way in enumerate(self.via):
+            if way in self.via[:number]:
+                raise ValueError(f'"{way}" stands twice in `via`')
+            path = self._path(way)
+            if "" in path or any(short(one) == short(two) for one, two in pairwise(path)):
+                raise ValueError(f'"{way}" is no way; must be languages joined by ">", such as es or es>it')
+            for code in path:
+                check(code.partition("_")[0])  # Apertium tells variants apart behind "_"
+        return self
+
+    @property
+    def task(self) -> Task:
+        return self.translator.task
+
+    @property
+    def kind(self) -> str:
+        return f"{self.translator.kind}, there and back"
+
+    def identity(self) -> Mapping[str, Any]:
+        return {
+            "use": "round-trip",
+            "parts": {key: part.fingerprint for key, part in self.parts().items()},
+        }
+
+    def parts(self) -> Mapping[str, Chain]:
+        return {way: self._chain(way) for way in self.via}
+
+    def legs(self) -> tuple[Description, ...]:
+        """The legs of the only way.
+
+        Raises PlanError if there are several: a message cannot pass them all in one order.
+        """
+        if len(self.via) > 1:
+            fault = Fault(
+                "via", "several ways are asked part by part", must="one way", got=", ".join(self.via)
+            )
+            raise PlanError((fault,))
+        return self._chain(self.via[0]).legs()
+
+    def open(self) -> LiveChain:
+        return LiveChain(self.legs())
+
+    def _path(self, way: str) -> list[str]:
+        """Source and middle languages in the order of the way out."""
+        return [self.source.strip(), *(code.strip() for code in way.split(">"))]
+
+    def _chain(self, way: str) -> Chain:
+        path = self._path(way)
+        there_and_back = path + path[-2::-1]
+        pairs = pairwise(there_and_back)
+        translator = self.translator
+        if not isinstance(translator, Translator):  # checked above; said again for the type
+            raise TypeError("a round trip needs a translator")
+        return Chain(services=tuple(translator.pair(one, two) for one, two in pairs))
+
+    def _all_legs(self) -> tuple[Description, ...]:
+        return tuple(leg for part in self.parts().values() for leg in part.legs())
+
+
+class LiveChain:
+    """Asks leg after leg. Equal legs share one live service."""
+
+    def __init__(self, legs: Sequence[Description]) -> None:
+        opened: dict[str, Service] = {}
+        for leg in legs:
+            if leg.fingerprint not in opened:
+                opened[leg.fingerprint] = leg.open()
+        self._legs = [(opened[leg.fingerprint], max(1, leg.batch)) for leg in legs]
+        self._opened = tuple(opened.values())
+        self._scores = legs[-1].task == "score"
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        """One reply each, with the outputs of all legs but the last as its trail.
+
+        A refusal or an empty text in the middle is the reply of the whole chain. Raises
+        RejectedError where a number is due and an empty text is all there is.
+        """
+        replies = [Reply(message.text) for message in messages]
+        going = list(range(len(messages)))
+        for number, (service, batch) in enumerate(self._legs):
+            if number:
+                going = [
+                    one for one in going if not replies[one].refused and str(replies[one].output).strip()
+                ]
+            for start in range(0, len(going), batch):
+                asked = going[start : start + batch]
+                texts = [replace(messages[one], text=str(replies[one].output)) for one in asked]
+                for one, answer in zip(asked, await service.ask(texts), strict=True):
+                    replies[one] = _joined(replies[one], answer, first=number == 0)
+        if self._scores and any(isinstance(reply.output, str) and not reply.refused for reply in replies):
+            raise RejectedError("the chain fell silent before its scorer", do="Ask its services one by one")
+        return replies
+
+    async def close(self) -> None:
+        async with AsyncExitStack() as stack:
+            for service in self._opened:
+                stack.push_async_callback(service.close)
+
+
+def _joined(before: Reply, answer: Reply, *, first: bool) -> Reply:
+    """The reply so far and the answer of one more leg; tokens and cost add up."""
+    trail = (*before.trail, *(() if first else (str(before.output),)), *answer.trail)
+    return Reply(answer.output, trail, answer.refused, before.tokens + answer.tokens, before.usd + answer.usd)

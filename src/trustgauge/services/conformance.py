@@ -1,0 +1,214 @@
+"""The kit that proves that a service keeps the protocol of `service.py`.
+
+Outsiders run it too:
+
+    def test_my_service():
+        check_service(MyService(use="mine"), [Message("Hello."), Message("She is a nurse.")])
+
+It asks the service for real: once for the messages, twice more if it is declared deterministic,
+and once for each of a few rough texts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from trustgauge.errors import KeyMissingError, MissingPartError, ServiceError
+from trustgauge.records import Message, Reply
+from trustgauge.services.service import Description, Service
+
+ROUGH = (
+    "",
+    "\x00\x01\x1b[31m\x7f\u202e",
+    "</script><img src=x onerror=alert(1)> &amp; {text} %s",
+    "half a character: \ud83d",
+    "She is a nurse. " * 4_000,
+)
+"""Texts that no service may break on: nothing, control characters, HTML, a broken character, much."""
+
+_TASKS = {"translate", "score", "chat"}
+_RESTORE = "import pickle, sys; print(pickle.load(sys.stdin.buffer).fingerprint)"
+
+
+def check_service(description: Description, messages: Sequence[Message], *, rough: bool = True) -> None:
+    """Check one service against the protocol.
+
+    Args:
+        description: of the service; it must be usable here (key set, parts installed).
+        messages: at least two that it can answer.
+        rough: also send texts that are hard to take. Leave it out where calls cost money.
+
+    Raises:
+        AssertionError: the service breaks the protocol; the message lists every fault found.
+        KeyMissingError, MissingPartError: it cannot be asked here.
+    """
+    faults = [*_settings(description), *asyncio.run(_behaviour(description, messages, rough=rough))]
+    if faults:
+        name = type(description).__name__
+        raise AssertionError(f"{name} breaks the protocol of services:\n- " + "\n- ".join(faults))
+
+
+def _settings(description: Description) -> Iterator[str]:
+    """Faults of the description, found without asking."""
+    if description.task not in _TASKS:
+        yield f"task is {description.task!r}; must be one of {', '.join(sorted(_TASKS))}"
+    if description.batch < 1 or description.concurrency < 1:
+        yield "batch and concurrency must be 1 or more"
+    fingerprint = description.fingerprint
+    if type(description).model_validate(description.model_dump()).fingerprint != fingerprint:
+        yield "the same settings give another fingerprint"
+    yield from _untouched(description, fingerprint)
+    yield from _elsewhere(description, fingerprint)
+    if not description.parts() or not description.legs():
+        yield "parts() and legs() must each name at least one service"
+    key = _key(description)
+    if key and key in f"{description!r} {fingerprint} {description.model_dump_json()}":
+        yield "the key stands in the settings"
+
+
+def _untouched(description: Description, fingerprint: str) -> Iterator[str]:
+    """Settings that change no answer must not change the fingerprint."""
+    harmless: dict[str, Any] = {"concurrency": description.concurrency + 1, "timeout": 99.5, "rate": 7.0}
+    harmless |= {"usd_per_call": 0.25, "key": "TRUSTGAUGE_ANOTHER_KEY"}
+    for field, value in harmless.items():
+        if field in type(description).model_fields:
+            other = description.model_copy(update={field: value})
+            if other.fingerprint != fingerprint:
+                yield f"the fingerprint depends on {field}, which changes no answer"
+
+
+def _elsewhere(description: Description, fingerprint: str) -> Iterator[str]:
+    """An engine sends the description to other processes: it must arrive there as the same."""
+    try:
+        packed = pickle.dumps(description)
+    except Exception as error:
+        yield f"the description cannot be pickled: {type(error).__name__}"
+        return
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [sys.executable, "-c", _RESTORE], input=packed, capture_output=True, env=environment, check=False
+    )
+    found = done.stdout.decode().strip()
+    if done.returncode:
+        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+        yield f"the description cannot be unpickled in another process: {''.join(last)}"
+    elif found != fingerprint:
+        yield "the fingerprint is another in another process"
+
+
+async def _behaviour(description: Description, messages: Sequence[Message], *, rough: bool) -> list[str]:
+    """Faults found by asking."""
+    description.needs()
+    service = description.open()
+    faults: list[str] = []
+    try:
+        if not isinstance(service, Service):
+            return ["open() must give an object with `ask` and `close`"]
+        faults += await _answers(description, service, messages)
+        if rough:
+            for text in ROUGH:
+                faults += await _asked(description, service, [Message(text)])
+    finally:
+        await service.close()
+    try:
+        await service.close()
+    except Exception as error:
+        faults.append(f"closing twice raises {type(error).__name__}")
+    return faults
+
+
+async def _answers(description: Description, service: Service, messages: Sequence[Message]) -> list[str]:
+    """Faults in answering the messages: one reply each, in order, and the same again if declared so."""
+    replies: list[Reply] = []
+    for start in range(0, len(messages), description.batch):
+        portion = messages[start : start + description.batch]
+        try:
+            replies += await service.ask(portion)
+        except (KeyMissingError, MissingPartError):
+            raise
+        except Exception as error:
+            said = str(error).replace(_key(description) or "\0", "[the key]")
+            return [f"asking failed: {type(error).__name__}: {said}"]
+    faults: list[str] = []
+    for message, reply in zip(messages, replies, strict=False):
+        faults += [f'to "{message.text[:40]}": {fault}' for fault in _form(description, message, reply)]
+    if len(replies) != len(messages):
+        faults.append(f"{len(replies)} replies to {len(messages)} messages")
+    elif description.deterministic and not faults:
+        faults += await _repeated(description, service, messages, replies)
+    return faults
+
+
+async def _repeated(
+    description: Description, service: Service, messages: Sequence[Message], replies: Sequence[Reply]
+) -> list[str]:
+    """Faults in giving the same answers again, one by one and in another order."""
+    faults: list[str] = []
+    for message, reply in zip(reversed(messages), reversed(replies), strict=True):
+        shown = message.text[:40]
+        try:
+            (again,) = await service.ask([message])
+        except ServiceError as error:
+            faults.append(f'"{shown}" asked again failed: {error}')
+        else:
+            if again.output != reply.output:
+                faults.append(f'declared deterministic, but "{shown}" asked again got another answer')
+    return faults
+
+
+async def _asked(description: Description, service: Service, messages: list[Message]) -> list[str]:
+    """Faults in answering a rough text: an answer or a ServiceError, nothing else."""
+    shown = ascii(messages[0].text[:40])
+    try:
+        replies = await service.ask(messages)
+    except ServiceError as error:
+        key = _key(description)
+        return [f"an error about {shown} tells the key"] if key and key in str(error) else []
+    except Exception as error:
+        return [f"{shown} raises {type(error).__name__}; must be an answer or a ServiceError"]
+    if len(replies) != 1:
+        return [f"{len(replies)} replies to {shown}"]
+    return [f"to {shown}: {fault}" for fault in _form(description, messages[0], replies[0])]
+
+
+def _form(description: Description, message: Message, reply: object) -> Iterator[str]:
+    """Faults in the form of one reply."""
+    if not isinstance(reply, Reply):
+        yield f"a {type(reply).__name__} instead of a Reply"
+        return
+    output = reply.output
+    if reply.refused:
+        if not isinstance(output, str):
+            yield "a refusal must come in words"
+    elif description.task == "score":
+        if isinstance(output, bool) or not isinstance(output, float | int) or not math.isfinite(output):
+            yield f"the score {output!r} is not a finite number"
+    elif not isinstance(output, str):
+        yield f"the output is a {type(output).__name__}, not a text"
+    for text in (output, *reply.trail):
+        if isinstance(text, str) and _storable(message.text) and not _storable(text):
+            yield "a text holds half a character (a lone surrogate), which cannot be stored"
+    key = _key(description)
+    if key and isinstance(output, str) and key in output:
+        yield "the answer holds the key"
+
+
+def _storable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _key(description: Description) -> str:
+    """The key of a service that names an environment variable for it, else ""."""
+    variable = getattr(description, "key", "")
+    return os.environ.get(variable, "") if isinstance(variable, str) and variable else ""

@@ -1,0 +1,172 @@
+"""A Python function as a service: a model under development, or any library.
+
+A plan that names a function runs its module's code, as an import does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from trustgauge.errors import GarbledError, MissingPartError, RejectedError, ServiceError, UnavailableError
+from trustgauge.records import Message, Reply, Task
+from trustgauge.services.outputs import output_of, redacted, storable
+from trustgauge.services.service import Translator
+
+# Errors that the same message would meet again; all others are worth another try.
+_OF_THE_MESSAGE = (ValueError, TypeError, LookupError, ArithmeticError, AssertionError, AttributeError)
+
+
+class Function(Translator):
+    """`function = "module:callable"`, sync or async; modules are also sought in `folder` (the plan's).
+
+    It is called with the text, or with a list of texts where `batch` is above 1, and returns a
+    text, a number (task `score`) or a `Reply`, or a list of them. Where `takes` is `message` it
+    gets `records.Message` instead: draw, session and earlier turns with it. Where `target` is
+    set it also gets `source` and `target` as keywords. `revision` names the function's version
+    and belongs to the fingerprint, as its code is not looked into.
+    """
+
+    use: str = "function"
+    kind: ClassVar[str] = "Python function"
+
+    function: str = Field(pattern=r"^\w+(\.\w+)*:\w+(\.\w+)*$")
+    takes: Literal["text", "message"] = "text"
+    task: Task = "translate"
+    batch: int = Field(default=1, ge=1)
+    deterministic: bool = False
+    revision: str = ""
+    folder: Path = Field(default=Path(), validate_default=True)
+    concurrency: int = 1  # not every function may run side by side with itself
+
+    @field_validator("folder")
+    @classmethod
+    def _from_plan(cls, value: Path, info: ValidationInfo) -> Path:
+        return Path((info.context or {}).get("folder", ""), value).absolute()
+
+    def identity(self) -> Mapping[str, Any]:
+        return self.model_dump(mode="json", exclude={*self.NOT_IDENTITY, "folder", "batch"})
+
+    def version(self) -> str:
+        return self.revision
+
+    def needs(self) -> None:
+        """Raise MissingPartError if the function cannot be imported or called. Imports its module."""
+        self._load()
+
+    def open(self) -> LiveFunction:
+        return LiveFunction(self, self._load())
+
+    def _load(self) -> Callable[..., Any]:
+        module, _, path = self.function.partition(":")
+        if str(self.folder) not in sys.path:
+            sys.path.append(str(self.folder))  # last, so that it hides no installed module
+        try:
+            found: Any = import_module(module)
+            for name in path.split("."):
+                found = getattr(found, name)
+        except Exception as error:
+            raise MissingPartError(
+                f'the function "{self.function}" cannot be imported',
+                got=f"{type(error).__name__}: {redacted(str(error))[:200]}",
+                do="Correct `function`, or install its module",
+            ) from error
+        if not callable(found):
+            raise MissingPartError(f'"{self.function}" cannot be called', got=type(found).__name__)
+        return found  # type: ignore[no-any-return]
+
+
+class LiveFunction:
+    """Calls the function: an async one as it is, another one in a thread."""
+
+    def __init__(self, description: Function, function: Callable[..., Any]) -> None:
+        self._about, self._function = description, function
+        self._asynchronous = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+            getattr(function, "__call__", None)  # noqa: B004  an object whose call is async
+        )
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        given = list(messages) if self._about.takes == "message" else [message.text for message in messages]
+        if self._about.batch == 1:
+            return [self._reply(await self._call(one)) for one in given]
+        answers = await self._call(given)
+        if not isinstance(answers, list | tuple) or len(answers) != len(given):
+            got = f"{len(answers)}" if isinstance(answers, list | tuple) else type(answers).__name__
+            raise GarbledError(
+                "the function gave no answer for each text", must=f"a list of {len(given)}", got=got
+            )
+        return [self._reply(answer) for answer in answers]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    async def _call(self, given: Any) -> Any:
+        about = self._about
+        keywords = {"source": about.source, "target": about.target} if about.target else {}
+        try:
+            async with asyncio.timeout(about.timeout) as limit:
+                if self._asynchronous:
+                    return await self._function(given, **keywords)
+                answer = await _in_thread(lambda: self._function(given, **keywords))
+                return await answer if inspect.isawaitable(answer) else answer
+        except ServiceError:
+            raise
+        except Exception as error:
+            raise _told(error, about, late=limit.expired()) from error
+
+    def _reply(self, answer: Any) -> Reply:
+        if not isinstance(answer, Reply):
+            return Reply(output_of(answer, self._about.task))
+        refused_in_words = answer.refused and isinstance(answer.output, str)
+        output = output_of(answer.output, "chat" if refused_in_words else self._about.task)
+        return replace(answer, output=output, trail=tuple(storable(text) for text in answer.trail))
+
+
+def _told(error: Exception, about: Function, *, late: bool) -> ServiceError:
+    """A function's exception as an error of the service."""
+    if late:
+        return UnavailableError(
+            f'"{about.function}" gave no answer within {about.timeout:g} s', timed_out=True
+        )
+    said = f"{type(error).__name__}: {redacted(str(error))[:200]}"
+    if isinstance(error, _OF_THE_MESSAGE):
+        return RejectedError(f'"{about.function}" failed on this message', got=said)
+    return UnavailableError(f'"{about.function}" failed: {said}', timed_out=isinstance(error, TimeoutError))
+
+
+async def _in_thread(call: Callable[[], Any]) -> Any:
+    """Run a call in a daemon thread of its own: one that never ends must not hold up the exit."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+
+    def settle(value: Any, error: Exception | None) -> None:
+        if done.done():  # given up in the meantime
+            return
+        if error is None:
+            done.set_result(value)
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        value: Any = None
+        error: Exception | None = None
+        try:
+            value = call()
+        except StopIteration as stopped:  # a future cannot carry it
+            error = RuntimeError(f"StopIteration: {stopped}")
+        except BaseException as raised:
+            error = raised if isinstance(raised, Exception) else RuntimeError(type(raised).__name__)
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, value, error)
+
+    threading.Thread(target=run, name="trustgauge function", daemon=True).start()
+    return await done

@@ -1,0 +1,325 @@
+"""Any service that speaks HTTP, described in a plan: what to send, and where its answer stands.
+
+    [services.mine]
+    use = "http"
+    url = "https://api.example/v1/translate"
+    key = "MY_KEY"                                    # name of an environment variable
+    headers = { Authorization = "Bearer {key}" }
+    request = { text = "{text}", from = "{source}", to = "{target}" }
+    response = "data.0.text"
+
+Placeholders: `{text}`, `{source}`, `{target}` (language codes), `{draw}`, `{session}`, `{user}`
+and `{key}`. What they stand for is written so that it cannot break out of its place: escaped
+inside JSON, encoded in forms and addresses. A JSON value that is exactly `"{draw}"` becomes a
+number. Other braces are left as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+from urllib.parse import quote
+
+from pydantic import Field, field_validator, model_validator
+
+from trustgauge.errors import GarbledError
+from trustgauge.records import Message, Reply, Task
+from trustgauge.services import languages
+from trustgauge.services.outputs import output_of
+from trustgauge.services.service import Translator
+from trustgauge.services.transport import FORM, Answer, Facts, Transport, form, key_from, web_address
+
+Send = Literal["json", "form", "query", "text"]
+Values = Mapping[str, str]
+
+_NAMES = ("text", "source", "target", "draw", "session", "user", "key")
+_PLACE = re.compile("{(" + "|".join(_NAMES) + ")}")
+_NUMBER = re.compile(r'"\{draw\}"(?!\s*:)')  # a value, not a name
+_SECRET_HEADER = re.compile(r"authorization|key|token|secret|password|cookie", re.IGNORECASE)
+_LOOKED_AT = 10_000  # characters of an output that `refused_if` is tried on
+
+
+class Http(Translator):
+    """A service behind HTTP. With task `translate` it is a translator of one direction.
+
+    Attributes:
+        url: where to send; may hold placeholders.
+        method: of HTTP.
+        headers: sent with each request; a secret stands as `{key}` only.
+        request: the template of what is sent: a table, a list, or a text (of JSON, if sent as
+            JSON). An empty one sends no body.
+        send: as a body of JSON (default), an HTML form or plain text, or as the query of the address.
+        response: where the output stands: names and numbers with dots between (`data.0.text`), a
+            JSON pointer (`/data/0/text`), or empty if the whole body is the output.
+        tokens: where the number of tokens stands, if the service tells.
+        codes: what the service calls a language, where it differs from the plan's code.
+        busy_codes: status codes that ask to wait.
+        refused_codes: status codes by which the service declines to answer: an answer, no failure.
+        refused_if: a regular expression; an output in which it is found declines to answer.
+        key: *name* of the environment variable that holds the key.
+    """
+
+    kind: ClassVar[str] = "HTTP service"
+
+    use: str = "http"
+    url: str
+    task: Task = "translate"
+    deterministic: bool = False
+    method: Literal["GET", "POST", "PUT", "PATCH"] = "POST"
+    headers: dict[str, str] = Field(default_factory=dict)
+    request: dict[str, Any] | list[Any] | str = Field(default_factory=lambda: {"text": "{text}"})
+    send: Send = "json"
+    response: str = "output"
+    tokens: str = ""
+    codes: dict[str, str] = Field(default_factory=dict)
+    busy_codes: tuple[int, ...] = (429, 529)
+    refused_codes: tuple[int, ...] = ()
+    refused_if: str = ""
+    key: str = ""
+
+    @field_validator("url")
+    @classmethod
+    def _address(cls, url: str) -> str:
+        web_address(url)
+        return url
+
+    @field_validator("source", "target")
+    @classmethod
+    def _language(cls, code: str) -> str:
+        return languages.check(code) if code else code
+
+    @field_validator("headers")
+    @classmethod
+    def _no_secret(cls, headers: dict[str, str]) -> dict[str, str]:
+        for name, value in headers.items():
+            if _SECRET_HEADER.search(name) and "{key}" not in value:
+                raise ValueError(
+                    f'header "{name}" must hold its secret as "{{key}}", and `key` the name of the '
+                    "environment variable: keys do not stand in a plan"
+                )
+        return headers
+
+    @field_validator("refused_if")
+    @classmethod
+    def _expression(cls, pattern: str) -> str:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"must be a regular expression: {error}") from None
+        return pattern
+
+    @model_validator(mode="after")
+    def _fits(self) -> Http:
+        if self.send in {"form", "query"} and not _flat(self.request):
+            raise ValueError(f'request must be a table of texts if it is sent as "{self.send}"')
+        if self.send == "json" and isinstance(self.request, str) and self.request:
+            try:
+                json.loads(self.request)
+            except ValueError as error:
+                raise ValueError(f"request must be JSON if it is sent as such: {error}") from None
+        if self.send == "text" and not isinstance(self.request, str):
+            raise ValueError('request must be a text if it is sent as "text"')
+        if not self.key and "{key}" in json.dumps([self.url, self.headers, self.request]):
+            raise ValueError('key must name the environment variable that "{key}" stands for')
+        return self
+
+    def needs(self) -> None:
+        if self.key:
+            key_from(self.key, self.url.split("/")[2])
+
+    def open(self) -> LiveHttp:
+        """The live service, with one pooled client.
+
+        Raises:
+            KeyMissingError: `key` names an environment variable that is empty.
+        """
+        self.needs()
+        return LiveHttp(self, os.environ.get(self.key, "").strip() if self.key else "")
+
+
+class LiveHttp:
+    """A service behind HTTP with its client. Templates are taken apart once."""
+
+    def __init__(self, description: Http, key: str) -> None:
+        self._description = description
+        headers = {name: value.replace("{key}", key) for name, value in description.headers.items()}
+        secrets = [key, *(headers[name] for name, value in description.headers.items() if "{key}" in value)]
+        facts = Facts(
+            description.url.split("/")[2],
+            description.timeout,
+            secrets=tuple(secrets),
+            headers=headers,
+            busy=frozenset(description.busy_codes),
+        )
+        self._http = Transport(facts)
+        self._fixed = {
+            "key": key,
+            "source": description.codes.get(description.source, description.source),
+            "target": description.codes.get(description.target, description.target),
+        }
+        self._write = writer(description)
+        self._output = path(description.response)
+        self._tokens = path(description.tokens)
+        self._refused = re.compile(description.refused_if) if description.refused_if else None
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        """One reply a message, in order, each by a request of its own.
+
+        Raises:
+            ServiceError: of the first request that failed.
+        """
+        return [await self._ask(message) for message in messages]
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def _ask(self, message: Message) -> Reply:
+        values = self._fixed | {
+            "text": message.text,
+            "draw": str(message.draw),
+            "session": message.session,
+            "user": message.user,
+        }
+        url, body, content_type = self._write(values)
+        answer = await self._http.send(self._description.method, url, body, content_type)
+        if answer.status in self._description.refused_codes:
+            return Reply(self._declined(answer), refused=True)
+        return self._read(self._http.accept(answer))
+
+    def _declined(self, answer: Answer) -> str:
+        """The words of a refusal: its output where it has one, else what it says."""
+        try:
+            found = self._output(self._http.json(answer))
+        except (GarbledError, LookupError):
+            found = None
+        return self._http.clean(found) if isinstance(found, str) else self._http.excerpt(answer)
+
+    def _read(self, answer: Answer) -> Reply:
+        http, description = self._http, self._description
+        if not description.response:
+            found: Any = http.text(answer)
+            tokens = 0
+        else:
+            whole = http.json(answer)
+            found = self._found(whole, answer)
+            tokens = self._count(whole) if description.tokens else 0
+        if isinstance(found, str):
+            found = http.clean(found)
+            if self._refused is not None and self._refused.search(found[:_LOOKED_AT]):
+                return Reply(found, refused=True, tokens=tokens)
+        return Reply(output_of(found, description.task), tokens=tokens)
+
+    def _found(self, whole: Any, answer: Answer) -> Any:
+        try:
+            return self._output(whole)
+        except LookupError:
+            place = self._description.response
+            got = self._http.excerpt(answer)
+            raise self._http.garbled(
+                f'has nothing at "{place}"', must="as `response` says", got=got
+            ) from None
+
+    def _count(self, whole: Any) -> int:
+        """The tokens told of; 0 where there is no such number, as an answer is worth more than its count."""
+        try:
+            found = self._tokens(whole)
+        except LookupError:
+            return 0
+        return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text with places in it, taken apart once: literal parts and names in turn."""
+
+    parts: tuple[str, ...]  # literal, name, literal, name, ..., literal
+    encode: Callable[[str], str]
+
+    @classmethod
+    def of(cls, text: str, encode: Callable[[str], str]) -> Template:
+        return cls(tuple(_PLACE.split(text)), encode)
+
+    def fill(self, values: Values) -> str:
+        """The text with each name replaced by its encoded value."""
+        parts = self.parts
+        if len(parts) == 1:
+            return parts[0]
+        encode = self.encode
+        return "".join(encode(values[part]) if at % 2 else part for at, part in enumerate(parts))
+
+
+def writer(description: Http) -> Callable[[Values], tuple[str, bytes, str]]:
+    """From the values of the placeholders to the address, the body and its content type."""
+    address = Template.of(description.url, _in_address)
+    request = description.request
+    if description.send in {"form", "query"} and isinstance(request, dict):
+        fields = {name: Template.of(str(value), str) for name, value in request.items()}
+        return _fields_writer(address, fields, in_query=description.send == "query")
+    if description.send == "json":
+        value = json.loads(request) if isinstance(request, str) and request else request
+        text = _NUMBER.sub("{draw}", json.dumps(value)) if value else ""
+        body, kind = Template.of(text, _in_json), "application/json"
+    else:
+        body, kind = Template.of(str(request), str), "text/plain; charset=utf-8"
+
+    def write(values: Values) -> tuple[str, bytes, str]:
+        filled = body.fill(values)
+        return address.fill(values), filled.encode("utf-8", "replace"), kind if filled else ""
+
+    return write
+
+
+def _fields_writer(
+    address: Template, fields: Mapping[str, Template], *, in_query: bool
+) -> Callable[[Values], tuple[str, bytes, str]]:
+    def write(values: Values) -> tuple[str, bytes, str]:
+        url = address.fill(values)
+        filled = form({name: template.fill(values) for name, template in fields.items()})
+        if not in_query:
+            return url, filled, FORM
+        joint = "&" if "?" in url else "?"
+        return f"{url}{joint}{filled.decode('ascii')}", b"", ""
+
+    return write
+
+
+def path(place: str) -> Callable[[Any], Any]:
+    """A function from JSON to what stands at a place in it; it raises LookupError if nothing does.
+
+    >>> path("data.0.text")({"data": [{"text": "hi"}]})
+    'hi'
+    >>> path("/a~1b/1")({"a/b": [1, 2]})
+    2
+    """
+    if place.startswith("/"):  # RFC 6901
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in place[1:].split("/")]
+    else:
+        steps = place.split(".") if place else []
+
+    def find(found: Any) -> Any:
+        for step in steps:
+            if isinstance(found, dict):
+                found = found[step]
+            elif isinstance(found, list) and step.isdecimal():
+                found = found[int(step)]
+            else:
+                raise LookupError(step)
+        return found
+
+    return find
+
+
+def _in_json(value: str) -> str:
+    return json.dumps(value)[1:-1]
+
+
+def _in_address(value: str) -> str:
+    return quote(value, safe="", errors="replace")
+
+
+def _flat(request: object) -> bool:
+    return isinstance(request, dict) and not any(isinstance(one, dict | list) for one in request.values())

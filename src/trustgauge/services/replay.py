@@ -1,0 +1,273 @@
+"""Answers from a file: what people annotated, what a closed bot said, another tool's log."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import ValidationInfo, field_validator, model_validator
+
+from trustgauge.errors import Fault, GarbledError, PlanError, RejectedError
+from trustgauge.records import Message, Reply, Task
+from trustgauge.services.outputs import output_of, storable
+from trustgauge.services.service import Description
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SUFFIXES = {".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+STATUSES = ("answered", "refused", "empty", "unreadable", "failed")
+SHOWN = 60  # characters of a text that an error shows
+
+
+class Replay(Description):
+    """A table of answers. A message is found by its text, or by its content key (`message`).
+
+    `text`, `message`, `output`, `draw` and `status` name columns. Without `draw` the answer to
+    a text holds for every draw of it, and the service counts as deterministic; with it each
+    draw has its own row. `status` (answered, refused, empty, unreadable, failed) is optional.
+    A row without an output and without a status is a gap, like a row that is not there.
+    """
+
+    use: str = "replay"
+    task: Task = "chat"
+    kind: ClassVar[str] = "recorded answers"
+    batch: ClassVar[int] = 500
+    collected: ClassVar[str] = "from a log"
+
+    file: Path
+    text: str = "text"
+    message: str = ""
+    output: str = "output"
+    draw: str = ""
+    status: str = ""
+    separator: str = ""  # of a CSV file; by default the comma, and the tab for .tsv
+
+    @field_validator("file")
+    @classmethod
+    def _from_plan(cls, value: Path, info: ValidationInfo) -> Path:
+        if value.suffix.lower() not in SUFFIXES:
+            raise ValueError(f"the kind of file is not known by its name; must end in {', '.join(SUFFIXES)}")
+        return Path((info.context or {}).get("folder", ""), value).absolute()
+
+    @model_validator(mode="after")
+    def _separated(self) -> Replay:
+        if self.separator and len(self.separator.encode()) != 1:
+            raise ValueError("`separator` must be one ASCII character")
+        return self
+
+    @property
+    def deterministic(self) -> bool:
+        return not self.draw
+
+    def identity(self) -> Mapping[str, Any]:
+        """The file's content, not its place, and how it is read."""
+        columns = self.model_dump(mode="json", exclude={*self.NOT_IDENTITY, "file"})
+        return {**columns, "content": _content_hash(self.file)}
+
+    def version(self) -> str:
+        return _content_hash(self.file)[:8]
+
+    def needs(self) -> None:
+        """Raise PlanError if the file cannot be read, or answers one message in two ways."""
+        self._recorded()
+
+    def open(self) -> LiveReplay:
+        return LiveReplay(self, self._recorded())
+
+    def _recorded(self) -> Recorded:
+        try:
+            found = self.file.stat()
+        except OSError as error:
+            raise _fault(self, "the file cannot be read", got=error.strerror or "") from None
+        return _load(self, found.st_mtime_ns, found.st_size)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The rows of a file: where each message's row is, and the columns of answers."""
+
+    rows: Mapping[Any, int]  # (text or content key, draw) -> row; draw is None without a column
+    outputs: pl.Series
+    statuses: pl.Series
+
+
+class LiveReplay:
+    """Looks answers up."""
+
+    def __init__(self, description: Replay, recorded: Recorded) -> None:
+        self._about, self._recorded = description, recorded
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        return [self._reply(message) for message in messages]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _reply(self, message: Message) -> Reply:
+        about, recorded = self._about, self._recorded
+        name = message.key if about.message else message.text
+        row = recorded.rows.get((name, message.draw if about.draw else None))
+        if row is None:
+            raise RejectedError(f"the file has no answer to {_short(message.text)}, draw {message.draw}")
+        status, output = recorded.statuses[row], recorded.outputs[row]
+        if status == "refused":
+            return Reply(storable(output or ""), refused=True)
+        if status == "empty" or (output is not None and not output.strip()):
+            return Reply("")
+        if status in ("failed", "unreadable") or output is None:
+            raise RejectedError(f"the file's answer to {_short(message.text)} is {status or 'a gap'}")
+        return Reply(output_of(output, about.task))
+
+
+@lru_cache(maxsize=8)
+def _load(about: Replay, _modified: int, _size: int) -> Recorded:
+    """The file's answers, checked: columns, statuses, scores, and one answer a message."""
+    import polars as pl
+
+    frame = _frame(about)
+    name = about.message or about.text
+    for setting, column in (("message" if about.message else "text", name), ("output", about.output)):
+        _need(about, frame, setting, column)
+    for setting, column in (("draw", about.draw), ("status", about.status)):
+        if column:
+            _need(about, frame, setting, column)
+    frame = frame.select(
+        pl.col(name).cast(pl.String).alias("name"),
+        pl.col(about.output).cast(pl.String).alias("output"),
+        (pl.col(about.draw) if about.draw else pl.lit(None)).cast(pl.Int64, strict=False).alias("draw"),
+        (pl.col(about.status) if about.status else pl.lit(None)).cast(pl.String).alias("status"),
+    )
+    _check(about, frame)
+    rows: dict[Any, int] = {}
+    for row, (text, draw, status, output) in enumerate(
+        frame.select("name", "draw", "status", "output").iter_rows()
+    ):
+        if text is None or (status is None and output is None):
+            continue
+        first = rows.setdefault((text, draw), row)
+        if first != row and (frame["output"][first], frame["status"][first]) != (output, status):
+            raise _fault(
+                about,
+                f"{_short(text)} has two different answers, in rows {first + 1} and {row + 1}",
+                must="one answer a message" + (" and draw" if about.draw else ""),
+                do="Correct the file" if about.draw else "Name the column that numbers the repeats as `draw`",
+            )
+    return Recorded(rows, frame["output"], frame["status"])
+
+
+def _check(about: Replay, frame: pl.DataFrame) -> None:
+    """Raise PlanError at the first row with an unknown status, a draw or a score that is none."""
+    import polars as pl
+
+    odd = frame.with_row_index("row", 1).filter(
+        pl.col("status").is_not_null() & ~pl.col("status").is_in(list(STATUSES))
+    )
+    if len(odd):
+        row, status = odd["row"][0], odd["status"][0]
+        raise _fault(
+            about, f"unknown status in row {row}", must=f"one of: {', '.join(STATUSES)}", got=_short(status)
+        )
+    if about.draw and frame["draw"].null_count():
+        row = frame["draw"].is_null().arg_true()[0] + 1
+        raise _fault(about, f"no draw in row {row}", must="a whole number from 0 up")
+    if about.task == "score":
+        lost = pl.col("status").is_in(["refused", "empty", "unreadable", "failed"]).fill_null(False)
+        given = frame.with_row_index("row", 1).filter(pl.col("output").is_not_null() & ~lost)
+        for row, output in given.select("row", "output").iter_rows():
+            try:
+                output_of(output, "score")
+            except GarbledError as error:
+                raise _fault(about, f"row {row}: {error.what}", must=error.must, got=error.got) from None
+
+
+def _need(about: Replay, frame: pl.DataFrame, setting: str, column: str) -> None:
+    if column not in frame.columns:
+        raise PlanError(
+            (
+                Fault(
+                    setting,
+                    f'no column "{column}" in {about.file.name}',
+                    must="one of: " + ", ".join(_short(name) for name in frame.columns),
+                ),
+            )
+        )
+
+
+def _frame(about: Replay) -> pl.DataFrame:
+    """The file as columns; CSV cells stay text."""
+    import polars as pl
+
+    kind = SUFFIXES[about.file.suffix.lower()]
+    try:
+        data = about.file.read_bytes()
+        if kind == "parquet":
+            return pl.read_parquet(io.BytesIO(data))
+        text = data.decode("utf-8-sig")
+        if kind == "jsonl":
+            return _json_lines(about, text)
+        separator = about.separator or ("\t" if about.file.suffix.lower() == ".tsv" else ",")
+        return pl.read_csv(io.BytesIO(text.encode()), separator=separator, infer_schema=False)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise _fault(
+            about, "the file is not UTF-8", must="UTF-8 text", got=f"an unreadable byte in line {line}"
+        ) from None
+    except OSError as error:
+        raise _fault(about, "the file cannot be read", got=error.strerror or "") from None
+    except pl.exceptions.PolarsError as error:
+        got = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise _fault(about, f"the file cannot be read as {kind}", got=got) from None
+
+
+def _json_lines(about: Replay, text: str) -> pl.DataFrame:
+    """One JSON object a line; values that are no text are kept as JSON."""
+    import polars as pl
+
+    columns: dict[str, list[str | None]] = {}
+    count = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise _fault(about, f"line {number} is no JSON object", must="one JSON object a line")
+        for key in row:
+            columns.setdefault(key, [None] * count)
+        for key, cells in columns.items():
+            value = row.get(key)
+            cells.append(value if isinstance(value, str | None) else json.dumps(value))
+        count += 1
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+
+
+def _content_hash(file: Path) -> str:
+    try:
+        found = file.stat()
+    except OSError:
+        return "absent"
+    return _hash(file, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=8)
+def _hash(file: Path, _modified: int, _size: int) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def _fault(about: Replay, what: str, *, must: str = "", got: str = "", do: str = "") -> PlanError:
+    return PlanError((Fault("file", f"{about.file.name}: {what}", must, got, do),))
+
+
+def _short(text: str) -> str:
+    shown = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    return json.dumps(shown, ensure_ascii=False)

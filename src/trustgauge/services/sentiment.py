@@ -1,0 +1,120 @@
+"""Sentiment scorers that need no network: VADER, TextBlob, AFINN. Scores run from -1 to 1."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from importlib import metadata
+from importlib.util import find_spec
+from typing import Any, ClassVar
+
+from trustgauge.errors import MissingPartError
+from trustgauge.records import Message, Reply, Task
+from trustgauge.services.service import Description
+
+Scorer = Callable[[str], float]
+
+AFINN_LARGEST = 5  # AFINN's words have a valence of -5 to 5
+
+
+class _Sentiment(Description):
+    """A scorer that a Python library brings. The library is imported when the service is opened."""
+
+    task: ClassVar[Task] = "score"
+    batch: ClassVar[int] = 256
+    deterministic: ClassVar[bool] = True
+    kind: ClassVar[str] = "lexicon-based sentiment scorer"
+    module: ClassVar[str]
+    package: ClassVar[str]
+
+    concurrency: int = 1
+
+    def identity(self) -> Mapping[str, Any]:
+        return {"use": self.use, "version": self.version()}
+
+    def needs(self) -> None:
+        if find_spec(self.module) is None:
+            raise MissingPartError(
+                f'the library "{self.package}" is not installed', do="Run `pip install 'trustgauge[demo]'`"
+            )
+
+    def version(self) -> str:
+        try:
+            return metadata.version(self.package)
+        except metadata.PackageNotFoundError:
+            return ""
+
+    def open(self) -> LiveScorer:
+        self.needs()
+        return LiveScorer(self._scorer())
+
+    def _scorer(self) -> Scorer:
+        raise MissingPartError(f"{type(self).__name__} has no scorer")
+
+
+class Vader(_Sentiment):
+    """VADER's compound score."""
+
+    use: str = "vader"
+    module: ClassVar[str] = "vaderSentiment"
+    package: ClassVar[str] = "vaderSentiment"
+    provider: ClassVar[str] = "VADER"
+
+    def _scorer(self) -> Scorer:
+        from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+
+        analyser = SentimentIntensityAnalyzer()
+        return lambda text: float(analyser.polarity_scores(text)["compound"])
+
+
+class TextBlob(_Sentiment):
+    """TextBlob's polarity, by its pattern lexicon, which needs no corpora."""
+
+    use: str = "textblob"
+    module: ClassVar[str] = "textblob"
+    package: ClassVar[str] = "textblob"
+    provider: ClassVar[str] = "TextBlob"
+
+    def _scorer(self) -> Scorer:
+        import textblob
+
+        return lambda text: float(textblob.TextBlob(text).sentiment.polarity)
+
+
+class Afinn(_Sentiment):
+    """AFINN's mean valence of the words it knows, divided by 5; 0 if it knows none.
+
+    AFINN itself gives the sum of the valences, which has no largest value. The mean keeps the
+    sign, and its size does not depend on the length of the text.
+    """
+
+    use: str = "afinn"
+    module: ClassVar[str] = "afinn"
+    package: ClassVar[str] = "afinn"
+    provider: ClassVar[str] = "AFINN"
+
+    def _scorer(self) -> Scorer:
+        import afinn
+
+        lexicon = afinn.Afinn()
+
+        def score(text: str) -> float:
+            valences = [valence for valence in lexicon.scores_with_pattern(text) if valence]
+            return sum(valences) / (AFINN_LARGEST * len(valences)) if valences else 0.0
+
+        return score
+
+
+class LiveScorer:
+    """Scores in a thread, so that a long text does not hold up the others."""
+
+    def __init__(self, score: Scorer) -> None:
+        self._score = score
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        texts = [message.text for message in messages]
+        scores = await asyncio.to_thread(lambda: [self._score(text) for text in texts])
+        return [Reply(score) for score in scores]
+
+    async def close(self) -> None:
+        """Nothing is held."""

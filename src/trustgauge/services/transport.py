@@ -1,0 +1,399 @@
+"""The one place where trustgauge speaks HTTP.
+
+Every network adapter sends through a `Transport`: a pooled client with a time limit on each
+request as a whole (a body that drips ends at the limit too), a cap on the size of answers, and
+one mapping from what can go wrong to the errors the engine understands:
+
+    401, 402, 403, 407          RefusedError      the service is not asked again
+    429, 529                    BusyError         with Retry-After, seconds or a date
+    408, 409, 425, other 5xx    UnavailableError  with Retry-After if given
+    other 3xx, 4xx              RejectedError     this message is not sent again
+    no connection, cut, late    UnavailableError
+    no HTTP, not JSON, empty    GarbledError
+
+Redirects are not followed, as they would carry the key to another address. Proxies are taken
+from HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Neither keys, headers nor queries of an address enter
+a message, and a service that sends our key back finds it blotted out.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import math
+import os
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, timedelta
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit, urlunsplit
+
+from pyreqwest.client import Client, ClientBuilder
+from pyreqwest.exceptions import DecodeError, PyreqwestError, RequestTimeoutError
+
+from trustgauge.errors import (
+    BusyError,
+    GarbledError,
+    KeyMissingError,
+    RefusedError,
+    RejectedError,
+    ServiceError,
+    UnavailableError,
+)
+
+LARGEST = 8_000_000
+"""Bytes of an answer, after unpacking, beyond which it is not read."""
+
+BLOTTED = "[key removed]"
+FORM = "application/x-www-form-urlencoded"
+_SHORTEST = 6  # characters of a secret
+_EXCERPT = 200  # characters of a service's own words that an error may quote
+_SETTLE = 0.05  # seconds that the client's own threads get to end before the interpreter does
+_last_closed = -math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: status, body, and the two headers that matter."""
+
+    status: int
+    body: bytes
+    content_type: str = ""
+    retry_after: float | None = None  # seconds from when it came
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a transport needs to know of its service.
+
+    Attributes:
+        name: as messages call it.
+        timeout: seconds for one request as a whole.
+        secrets: texts that must never be passed on.
+        headers: sent with every request.
+        busy: status codes that ask to wait.
+        largest: bytes of an answer that are read.
+        now: the clock that dates in Retry-After are compared with, seconds since 1970.
+    """
+
+    name: str
+    timeout: float = 30.0
+    secrets: tuple[str, ...] = ()
+    headers: Mapping[str, str] | None = None
+    busy: frozenset[int] = frozenset({429, 529})
+    largest: int = LARGEST
+    now: Callable[[], float] = time.time
+
+
+def key_from(variable: str, service: str) -> str:
+    """The key in an environment variable.
+
+    Raises:
+        KeyMissingError: the variable is not set, empty, or cannot be a header's value.
+    """
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise KeyMissingError(
+            f"{service} needs a key",
+            must=f"in the environment variable {variable}",
+            got="nothing there",
+            do=f"Set {variable} and run the same command again",
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise KeyMissingError(
+            f"the key for {service} cannot be sent",
+            must="printable ASCII characters",
+            do=f"Copy the key into {variable} again",
+        )
+    return key
+
+
+class Transport:
+    """One pooled HTTP client of one live service. Close it after use."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self._secrets = _spellings(facts.secrets)
+        builder = ClientBuilder().follow_redirects(False).user_agent("trustgauge")
+        builder = builder.timeout(timedelta(seconds=facts.timeout))
+        self._client: Client | None = None
+        with suppress(ValueError):  # it quotes the value, so it may not be the context of ours
+            self._client = builder.default_headers(dict(facts.headers or {})).build()
+        if self._client is None:
+            raise RefusedError(
+                f"a header for {facts.name} cannot be sent",
+                must="a name and a value of printable ASCII characters",
+                do="Check the headers and the environment variable of the key",
+            )
+
+    async def close(self) -> None:
+        """End all connections. Closing twice is harmless."""
+        global _last_closed
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+            _last_closed = time.monotonic()
+
+    async def post_form(self, url: str, fields: Mapping[str, str]) -> Any:
+        """Send an HTML form and read a successful answer as JSON."""
+        return self.json(self.accept(await self.send("POST", url, form(fields), FORM)))
+
+    async def send(self, method: str, url: str, body: bytes = b"", content_type: str = "") -> Answer:
+        """One request, one answer of any status.
+
+        Raises:
+            UnavailableError: no connection, a connection cut short, or no whole answer in time.
+            GarbledError: what came is no HTTP, cannot be unpacked, or is too large.
+            RejectedError: the address is none.
+        """
+        client = self._client
+        if client is None:  # a closed client may still send
+            raise UnavailableError(f"{self.facts.name} was asked after it was closed")
+        failure: Exception
+        try:
+            request = client.request(method, url)
+            if content_type:
+                request = request.header("content-type", content_type).body_bytes(body)
+            async with request.build_streamed() as response:
+                content = await response.body_reader.read(self.facts.largest + 1)
+                answer = Answer(
+                    response.status,
+                    bytes(memoryview(content)) if content is not None else b"",
+                    response.get_header("content-type") or "",
+                    retry_seconds(response.get_header("retry-after"), self.facts.now),
+                )
+            return self._sized(answer)
+        except (PyreqwestError, ValueError) as error:
+            failure = error
+        # Raised out here, so that the cause, which quotes the whole address, is not its context.
+        raise self._failure(failure, url)
+
+    def _sized(self, answer: Answer) -> Answer:
+        if len(answer.body) > self.facts.largest:
+            raise GarbledError(
+                f"the answer of {self.facts.name} is too large",
+                must=f"at most {self.facts.largest:,} bytes",
+                do="Check that the address belongs to the service",
+            )
+        return answer
+
+    def accept(self, answer: Answer) -> Answer:
+        """The answer if its status says success; else the error its status stands for."""
+        if 200 <= answer.status < 300:
+            return answer
+        raise self.fault(answer)
+
+    def fault(self, answer: Answer) -> ServiceError:
+        """The error that a status stands for, with an excerpt of the service's own words."""
+        status, name = answer.status, self.facts.name
+        what = f"{name} answered {_phrase(status)}"
+        said = self.excerpt(answer)
+        quoted = f"{what}: {said}" if said else what
+        if status in self.facts.busy:
+            return BusyError(quoted, retry_after=answer.retry_after)
+        if status in {401, 402, 403, 407}:
+            return RefusedError(quoted, do="Check the key, its rights and its quota")
+        if status in {408, 409, 425} or status >= 500:
+            return UnavailableError(quoted, retry_after=answer.retry_after, timed_out=status in {408, 504})
+        if 300 <= status < 400:
+            return RejectedError(what, must="an answer, not a redirect", do="Set the service's new address")
+        return RejectedError(quoted)
+
+    def json(self, answer: Answer) -> Any:
+        """The body as JSON.
+
+        Raises:
+            GarbledError: the body is empty, in another encoding than it says, or not JSON.
+        """
+        try:
+            return json.loads(self.text(answer))
+        except (ValueError, RecursionError):
+            got = f'"{self.excerpt(answer)}"' if answer.body.strip() else "an empty body"
+            raise self.garbled("is no JSON", got=got) from None
+
+    @staticmethod
+    def encode(value: Any) -> bytes:
+        """A value as JSON in plain ASCII, which also carries broken characters."""
+        return json.dumps(value).encode("ascii")
+
+    def text(self, answer: Answer) -> str:
+        """The body as text, in the encoding it declares, else UTF-8.
+
+        Raises:
+            GarbledError: the bytes are not of that encoding.
+        """
+        charset = _charset(answer.content_type)
+        try:
+            if charset:
+                return str(answer.body, charset)
+        except UnicodeDecodeError:
+            raise self.garbled(f"is not text in {charset.removesuffix('-sig').upper()}") from None
+        raise self.garbled("is in an encoding that is not read", got=answer.content_type[:_EXCERPT])
+
+    def garbled(self, fault: str, *, must: str = "", got: str = "") -> GarbledError:
+        """The error for an answer whose form cannot be read: "the answer of NAME" and `fault`."""
+        return GarbledError(f"the answer of {self.facts.name} {fault}", must=must, got=self.blot(got))
+
+    def clean(self, text: str) -> str:
+        """Text of an answer as it may be kept: without our keys and without broken characters.
+
+        Half characters (lone surrogates) can be neither stored nor sent; each becomes U+FFFD.
+        """
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return self.blot(text)
+
+    def blot(self, text: str) -> str:
+        """`text` without the secrets of this transport."""
+        for secret in self._secrets:
+            if secret in text:
+                text = text.replace(secret, BLOTTED)
+        return text
+
+    def excerpt(self, answer: Answer) -> str:
+        """The beginning of a body in one line, blotted, without control characters."""
+        text = self.blot(answer.body.decode(_charset(answer.content_type) or "utf-8", "replace"))
+        start = text.lstrip()[: 20 * _EXCERPT]
+        plain = self.blot(" ".join("".join(c if c.isprintable() else " " for c in start).split()))
+        return plain if len(plain) <= _EXCERPT else plain[: _EXCERPT - 1] + "…"
+
+    def _failure(self, error: Exception, url: str) -> ServiceError:
+        name, where, limit = self.facts.name, self.blot(address(url)), f"{self.facts.timeout:g} s"
+        if isinstance(error, RequestTimeoutError):
+            return UnavailableError(f"{name} did not answer within {limit}", timed_out=True)
+        causes = _causes(error)
+        if isinstance(error, ValueError):  # of the builder: nothing was sent
+            return RejectedError(f"{name} cannot be asked", must="a whole http or https address", got=where)
+        if isinstance(error, DecodeError):
+            if "reading a body from connection" in causes:
+                return UnavailableError(f"the connection to {name} was cut in the middle of an answer")
+            return GarbledError(f"the answer of {name} is no HTTP, or cannot be unpacked")
+        if "(Connect)" not in causes:
+            return UnavailableError(f"the connection to {name} was lost")
+        why = next((words for sign, words in _REACHING if sign in causes), "no connection")
+        return UnavailableError(
+            f"{name} cannot be reached at {where}: {why}", do="Check the address, the network and the proxy"
+        )
+
+
+_REACHING = (
+    ("dns error", "its name cannot be resolved"),
+    ("refused", "connection refused"),
+    ("certificate", "its certificate is not accepted"),
+)
+
+
+# Some codecs of Python take quadratic time or are no encodings of text: only the usual ones.
+_CHARSETS = re.compile(
+    r"us-ascii|iso-8859-\d{1,2}|latin1|windows-125[0-8]|utf-16(le|be)?|koi8-[ru]"
+    r"|gb2312|gbk|gb18030|big5|shift_jis|euc-(jp|kr)|iso-2022-jp|tis-620"
+)
+
+
+def form(fields: Mapping[str, str]) -> bytes:
+    """Fields as an HTML form sends them. Half characters become U+FFFD."""
+    return urlencode(fields, encoding="utf-8", errors="replace").encode("ascii")
+
+
+def retry_seconds(value: str | None, now: Callable[[], float] = time.time) -> float | None:
+    """Seconds to wait by a Retry-After header (RFC 9110, 10.2.3): a number or a date.
+
+    Returns:
+        Seconds from now, never negative; None if there is no header or it cannot be read.
+
+    >>> retry_seconds("2"), retry_seconds("soon"), retry_seconds(None)
+    (2.0, None, None)
+    >>> retry_seconds("Thu, 01 Jan 1970 00:01:30 GMT", lambda: 60.0)
+    30.0
+    """
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            date = parsedate_to_datetime(value)
+            seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now()
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def web_address(url: str) -> str:
+    """An http or https address without a slash at its end.
+
+    Raises:
+        ValueError: it is none, or it holds a user or password, which belong in an environment
+            variable.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError('must be an address that begins with "https://" or "http://"')
+    if parts.username or parts.password:
+        raise ValueError("must hold no user or password: put the key into an environment variable")
+    return url.rstrip("/")
+
+
+def address(url: str) -> str:
+    """An address as it may be shown: without user, password, query and fragment.
+
+    >>> address("https://me:secret@host.example:8000/v2?key=1")
+    'https://host.example:8000/v2'
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "an address that cannot be read"
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _charset(content_type: str) -> str:
+    """The encoding a content type declares, else UTF-8 (with or without its mark); "" if not a usual one."""
+    if not content_type:
+        return "utf-8-sig"
+    _, found, value = content_type.lower().partition("charset=")
+    name = value.split(";")[0].strip(" \"'") if found else "utf-8"
+    if name in {"utf-8", "utf8"}:
+        return "utf-8-sig"
+    return name if _CHARSETS.fullmatch(name) else ""
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def _causes(error: Exception) -> str:
+    details = getattr(error, "details", None) or {}
+    return "; ".join(cause["message"] for cause in details.get("causes") or ())
+
+
+def _spellings(secrets: Sequence[str]) -> tuple[str, ...]:
+    """Each secret as it is, in JSON and in an address; the longest first, as one may hold another.
+
+    What is shorter than a key can be is left alone: it would blot out words of answers.
+    """
+    keys = [secret for secret in secrets if len(secret) >= _SHORTEST]
+    ways = {way for key in keys for way in (key, json.dumps(key)[1:-1], quote(key, ""))}
+    return tuple(sorted(ways, key=len, reverse=True))
+
+
+def _let_threads_end() -> None:
+    """The client's threads may still drop Python objects just after `close`.
+
+    If the interpreter ends in that moment the process aborts, and its exit code is lost.
+    """
+    time.sleep(max(0.0, _last_closed + _SETTLE - time.monotonic()))
+
+
+atexit.register(_let_threads_end)

@@ -1,0 +1,1 @@
+"""Tests, one folder for each package of the source."""

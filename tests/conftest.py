@@ -1,0 +1,25 @@
+"""Fixtures for all tests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.servers import Handler, LocalServer
+
+# A proxy of the developer's own must not stand between the tests and their local servers.
+os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., LocalServer]]:
+    """`serve(answer, latency=0.0)` starts a real local server that is stopped after the test."""
+    with ExitStack() as running:
+
+        def start(answer: Handler, latency: float = 0.0) -> LocalServer:
+            return running.enter_context(LocalServer(answer, latency))
+
+        yield start

@@ -1,0 +1,137 @@
+"""Every registered method passes the kit, and the kit finds methods that break their contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import polars as pl
+import pytest
+
+from trustgauge import plugins
+from trustgauge.errors import MethodError
+from trustgauge.methods.conformance import AnswerWith, check_method
+from trustgauge.methods.two_step.method import TwoStep
+from trustgauge.records import Anchor, Json, Rating, Task
+from trustgauge.services.anchors import Anchor as AnchorService
+
+SMALL: dict[str, dict[str, Any]] = {"two-step": {"texts": 20, "draws": 1000}}
+"""Settings that keep the plans of methods small; a new method needs none if its default is."""
+
+
+def coin(probes: pl.DataFrame) -> list[str | None]:
+    live = AnchorService.named("coin").open()
+    return [live.rewrite(text, draw) for text, draw in probes.select("message", "draw").iter_rows()]
+
+
+def scorer(probes: pl.DataFrame) -> list[str | None]:
+    live = AnchorService.named("valence/identity").open()
+    return [repr(live.score(text, draw)) for text, draw in probes.select("message", "draw").iter_rows()]
+
+
+@pytest.mark.parametrize("name", plugins.names("methods"))
+def test_every_registered_method(name: str) -> None:
+    method = plugins.load("methods", name)
+    check_method(method.model_validate({"method": name, "services": ["a"], **SMALL.get(name, {})}), coin)
+
+
+@pytest.mark.parametrize(
+    ("changes", "answer"),
+    [
+        ({"rule": "published"}, coin),
+        ({"rule": "released"}, coin),
+        ({"attribute": "worship", "loss": "apart"}, coin),
+        ({"attribute": "valence", "repeats": 2}, scorer),
+    ],
+)
+def test_two_step_with_other_settings(changes: dict[str, Any], answer: AnswerWith) -> None:
+    check_method(
+        TwoStep.model_validate({"method": "two-step", "services": ["a"], **SMALL["two-step"], **changes}),
+        answer,
+    )
+
+
+class Eager(TwoStep):
+    def design(self, seed: int, task: Task) -> Any:
+        return list(super().design(seed, task))
+
+
+class Restless(TwoStep):
+    calls: ClassVar[list[int]] = []
+
+    def design(self, seed: int, task: Task) -> Iterator[pl.DataFrame]:
+        self.calls.append(1)
+        return super().design(seed + len(self.calls), task)
+
+
+class Twice(TwoStep):
+    def design(self, seed: int, task: Task) -> Iterator[pl.DataFrame]:
+        for frame in super().design(seed, task):
+            yield pl.concat([frame, frame.with_columns(pl.col("id") + "x")])
+
+
+class Dropping(TwoStep):
+    def check(self, answers: pl.DataFrame) -> pl.DataFrame:
+        return super().check(answers).head(-1)
+
+
+class Shuffling(TwoStep):
+    def check(self, answers: pl.DataFrame) -> pl.DataFrame:
+        return super().check(answers).sort("message")
+
+
+class Forgetful(TwoStep):
+    def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        return super().merge(summaries[:1])
+
+
+class OffScale(TwoStep):
+    def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
+        from dataclasses import replace
+
+        return [replace(one, level="BSS") for one in super().rate(summary, seed)]
+
+
+class Fragile(TwoStep):
+    def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
+        if summary.filter(pl.col("status") == "answered").is_empty():
+            raise ZeroDivisionError
+        return super().rate(summary, seed)
+
+
+class Careless(TwoStep):
+    def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
+        from dataclasses import replace
+
+        return [replace(one, state="rated", level=one.level or "DSBS") for one in super().rate(summary, seed)]
+
+
+class Hopeful(TwoStep):
+    def anchors(self, task: Task) -> tuple[Anchor, ...]:
+        return tuple(Anchor(one.name, one.settings, "UCS+") for one in super().anchors(task))
+
+
+class Odd(TwoStep):
+    def power(self, seed: int) -> Mapping[str, Json]:
+        return {"effect": float("nan")}
+
+
+@pytest.mark.parametrize(
+    ("broken", "what"),
+    [
+        (Eager, "not lazy|iterator"),
+        (Restless, "two designs with one seed differ"),
+        (Twice, "asked twice with one draw"),
+        (Dropping, "changed the height"),
+        (Shuffling, "changed the order"),
+        (Forgetful, "do not add up"),
+        (OffScale, "no such level"),
+        (Fragile, "no defined answer when all failed"),
+        (Careless, "rated without a single answer"),
+        (Hopeful, "truth is no level"),
+        (Odd, "power is not plain data"),
+    ],
+)
+def test_the_kit_finds_what_is_broken(broken: Callable[..., TwoStep], what: str) -> None:
+    with pytest.raises(MethodError, match=what):
+        check_method(broken(method="two-step", services=("a",), **SMALL["two-step"]), coin)

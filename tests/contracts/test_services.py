@@ -1,0 +1,97 @@
+"""Every service that can be asked without network keeps the protocol, by the kit that outsiders run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.services.test_apertium import installed
+from trustgauge import plugins
+from trustgauge.records import Message
+from trustgauge.services.conformance import ROUGH, check_service
+from trustgauge.services.service import Description
+
+TEXTS = (
+    "She is a nurse. He is a baker.",
+    "The engineer finished her work.",
+    "I met him when he was a lawyer.",
+)
+MESSAGES = [Message(text) for text in TEXTS]
+
+ECHO = (
+    "import json, sys\n"
+    "for line in sys.stdin:\n"
+    "    print(json.dumps({'output': json.loads(line)['text']}), flush=True)\n"
+)
+MODULE = "def echo(text):\n    return text\ndef directed(text, source, target):\n    return text\n"
+
+# Services that are asked over a network; their own tests run the kit against local servers.
+NETWORK = {"apertium-apy", "deepl", "google", "http", "libretranslate", "yandex"}
+
+anchor = {"use": "anchor", "behaviour": "swap", "rate": 0.5}
+function = {"use": "function", "function": "echoes_of_test_services:echo"}
+directed = {"use": "function", "function": "echoes_of_test_services:directed", "deterministic": True}
+command = {"use": "command", "command": [sys.executable, "echo.py"]}
+
+CASES: dict[str, Mapping[str, Any]] = {
+    "afinn": {"use": "afinn"},
+    "anchor": anchor,
+    "anchor coin": {"use": "anchor", "behaviour": "coin"},
+    "chain": {"use": "chain", "services": [anchor, command, {"use": "vader"}]},
+    "command": command,
+    "command once": {**command, "command": [sys.executable, "-c", "print(input())"], "talk": "once"},
+    "eliza": {"use": "eliza"},
+    "eliza zen": {"use": "eliza", "bot": "zen"},
+    "function": function,
+    "replay": {"use": "replay", "file": "log.jsonl"},
+    "round-trip": {"use": "round-trip", "translator": directed, "via": ["es>it"]},
+    "textblob": {"use": "textblob"},
+    "vader": {"use": "vader"},
+}
+REAL: dict[str, Mapping[str, Any]] = {
+    "apertium": {"use": "apertium", "target": "eo"},
+    "apertium there and back": {"use": "round-trip", "translator": {"use": "apertium"}, "via": ["es"]},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "echo.py").write_text(ECHO)
+    (tmp_path / "echoes_of_test_services.py").write_text(MODULE)
+    rows = [{"text": text, "output": text.upper()} for text in (*TEXTS, *ROUGH[:3])]
+    (tmp_path / "log.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    return tmp_path
+
+
+def described(settings: Mapping[str, Any], folder: Path) -> Description:
+    model: type[Description] = plugins.load("services", settings["use"])
+    return model.model_validate(settings, context={"folder": folder})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_keeps_the_protocol(name: str, folder: Path) -> None:
+    check_service(described(CASES[name], folder), MESSAGES)
+
+
+@pytest.mark.apertium
+@pytest.mark.skipif(installed[1].args[0], reason=installed[1].kwargs["reason"])
+@pytest.mark.parametrize("name", REAL)
+def test_apertium_keeps_the_protocol(name: str, folder: Path) -> None:
+    check_service(described(REAL[name], folder), MESSAGES)
+
+
+def test_every_registered_service_is_checked_somewhere() -> None:
+    checked = {str(settings["use"]) for settings in (*CASES.values(), *REAL.values())}
+    assert checked | NETWORK == set(plugins.names("services"))
+
+
+@pytest.mark.parametrize("name", plugins.names("services"))
+def test_settings_are_told_in_a_schema(name: str) -> None:
+    schema = plugins.load("services", name).model_json_schema()
+    assert {"use", "timeout", "concurrency"} <= set(schema["properties"])
+    assert not schema["additionalProperties"]

@@ -1,0 +1,1 @@
+"""Servers that speak the published protocols of services, strictly, on this machine."""

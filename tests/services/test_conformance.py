@@ -1,0 +1,160 @@
+"""The kit finds what breaks the protocol, and lets pass what keeps it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import pytest
+
+from trustgauge.errors import KeyMissingError, ServiceError
+from trustgauge.records import Message, Reply, Task
+from trustgauge.services.conformance import check_service
+from trustgauge.services.service import Description, Service
+
+MESSAGES = [Message("one"), Message("two"), Message("three")]
+KEY = "planted-key-0123456789"
+
+
+class Live:
+    """Gives back what it is told, or what its flaw makes of it."""
+
+    def __init__(self, flaw: str, key: str) -> None:
+        self.flaw, self.key, self.asked, self.closed = flaw, key, 0, False
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        self.asked += 1
+        texts = [message.text for message in messages]
+        if self.flaw == "breaks on empty" and "" in texts:
+            raise IndexError(texts)
+        if self.flaw == "always fails":
+            raise ServiceError("it is down")
+        if self.flaw == "tells the key in errors" and "" in texts:
+            raise ServiceError(f"empty, by {self.key}")
+        if self.flaw == "drops one":
+            return [Reply(text) for text in texts[1:]]
+        if self.flaw == "wrong order":
+            return [Reply(text) for text in reversed(texts)]
+        if self.flaw == "no replies":
+            return texts  # type: ignore[return-value]
+        return [Reply(self.output(text)) for text in texts]
+
+    def output(self, text: str) -> Any:
+        outputs = {
+            "varies": f"{text} {self.asked}",
+            "not a text": 3.5,
+            "infinite": float("inf"),
+            "tells the key": f"{text} {self.key}",
+            "half a character": "\ud83d",
+        }
+        return outputs.get(self.flaw, text)
+
+    async def close(self) -> None:
+        if self.flaw == "closes once" and self.closed:
+            raise RuntimeError
+        self.closed = True
+
+
+class Mine(Description):
+    """A service of an outsider, with one flaw or none."""
+
+    batch: ClassVar[int] = 3
+
+    use: str = "mine"
+    task: Task = "chat"
+    deterministic: bool = True
+    flaw: str = ""
+    key: str = ""
+
+    def needs(self) -> None:
+        if self.key and not os.environ.get(self.key):
+            raise KeyMissingError("no key")
+
+    def open(self) -> Service:
+        return Live(self.flaw, os.environ.get(self.key, ""))
+
+
+class Drifting(Mine):
+    """Another process sees another fingerprint."""
+
+    def identity(self) -> Mapping[str, Any]:
+        return {"process": os.getpid()}
+
+
+class Talkative(Mine):
+    """Its fingerprint holds what changes no answer."""
+
+    def identity(self) -> Mapping[str, Any]:
+        return self.model_dump()
+
+
+def test_a_service_without_flaw_passes() -> None:
+    check_service(Mine(), MESSAGES)
+
+
+@pytest.mark.parametrize(
+    ("flaw", "said"),
+    [
+        ("breaks on empty", "'' raises IndexError"),
+        ("always fails", "asking failed: ServiceError"),
+        ("drops one", "2 replies to 3 messages"),
+        ("wrong order", "another answer"),
+        ("varies", "another answer"),
+        ("no replies", "a str instead of a Reply"),
+        ("not a text", "the output is a float"),
+        ("half a character", "half a character"),
+        ("closes once", "closing twice raises RuntimeError"),
+    ],
+)
+def test_each_flaw_is_found(flaw: str, said: str) -> None:
+    with pytest.raises(AssertionError, match="breaks the protocol") as caught:
+        check_service(Mine(flaw=flaw), MESSAGES)
+    assert said in str(caught.value)
+
+
+def test_a_score_must_be_a_finite_number() -> None:
+    check_service(Mine(flaw="not a text", task="score"), MESSAGES)
+    for flaw in ("infinite", ""):
+        with pytest.raises(AssertionError, match="not a finite number"):
+            check_service(Mine(flaw=flaw, task="score"), MESSAGES)
+
+
+@pytest.mark.parametrize("flaw", ["tells the key", "tells the key in errors"])
+def test_a_key_that_gets_out_is_found(flaw: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TG_TEST_KEY", KEY)
+    with pytest.raises(AssertionError, match="the key") as caught:
+        check_service(Mine(flaw=flaw, key="TG_TEST_KEY"), MESSAGES)
+    assert KEY not in str(caught.value)
+    check_service(Mine(key="TG_TEST_KEY"), MESSAGES)
+
+
+def test_a_varying_service_need_not_repeat_itself() -> None:
+    check_service(Mine(flaw="varies", deterministic=False), MESSAGES)
+
+
+def test_rough_texts_can_be_left_out() -> None:
+    check_service(Mine(flaw="breaks on empty"), MESSAGES, rough=False)
+
+
+def test_a_fingerprint_must_be_the_same_everywhere() -> None:
+    with pytest.raises(AssertionError, match="in another process"):
+        check_service(Drifting(), MESSAGES)
+    with pytest.raises(AssertionError, match="depends on concurrency") as caught:
+        check_service(Talkative(), MESSAGES)
+    assert "depends on timeout" in str(caught.value)
+    assert "depends on key" in str(caught.value)
+
+
+def test_what_cannot_be_pickled_is_found() -> None:
+    class Local(Mine):
+        pass
+
+    with pytest.raises(AssertionError, match="cannot be pickled"):
+        check_service(Local(), MESSAGES)
+
+
+def test_a_service_that_cannot_be_asked_here_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TG_TEST_KEY", raising=False)
+    with pytest.raises(KeyMissingError):
+        check_service(Mine(key="TG_TEST_KEY"), MESSAGES)

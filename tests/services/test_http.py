@@ -1,0 +1,294 @@
+"""The generic HTTP service against real local servers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from tests.servers import LocalServer, Request, Response, echo, script
+from tests.services.asking import outputs, replies, replies_to
+from tests.services.protocols.faults import FAULTS
+from trustgauge.errors import BusyError, GarbledError, KeyMissingError, RefusedError, ServiceError
+from trustgauge.plugins import load
+from trustgauge.records import Message
+from trustgauge.services.conformance import check_service
+from trustgauge.services.http import Http, path, writer
+from trustgauge.services.transport import BLOTTED
+
+Serve = Callable[..., LocalServer]
+KEY = "planted-key-0123456789"
+URL = "https://api.example/v1"
+HOSTILE = (
+    'quote " backslash \\ brace } {text} {key} {draw}',
+    "line\nbreak\ttab \x00\x1b",
+    "naïve 😀 中文",
+    "a&b=c?d#e/f%20+",
+    "",
+)
+
+
+def test_is_found_by_its_name() -> None:
+    assert load("services", "http") is Http
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("send", ["json", "form", "query", "text"])
+def test_a_text_arrives_whole_wherever_it_stands(serve: Serve, text: str, send: str) -> None:
+    read: dict[str, Callable[[Request], str]] = {
+        "json": lambda request: request.json()["q"],
+        "form": lambda request: request.form()["q"][0],
+        "query": lambda request: request.query["q"][0],
+        "text": lambda request: request.text().removeprefix("q="),
+    }
+    server = serve(lambda request: Response.json({"output": read[send](request)}))
+    template: Any = "q={text}" if send == "text" else {"q": "{text}"}
+    method = "GET" if send == "query" else "POST"
+    fields = {"url": server.url, "send": send, "request": template, "method": method}
+    description = Http.model_validate(fields)
+    assert outputs(description, text) == [text]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_text_in_the_address_stays_in_its_place(serve: Serve, text: str) -> None:
+    server = serve(lambda request: Response.json({"output": request.query["q"][0]}))
+    description = Http(url=server.url + "/a?x=1&q={text}&y=2", method="GET", request={})
+    assert outputs(description, text) == [text]
+    assert server.requests[0].query["y"] == ["2"]
+    assert server.requests[0].body == b""
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(), st.text(), st.integers(0, 9))
+def test_json_templates_cannot_be_broken_out_of(text: str, session: str, draw: int) -> None:
+    """Whatever the text, the body is the template with the text in its place and nothing else."""
+    template = {"q": "<{text}>", "s": ["{session}", {"{user}": "{nothing}"}], "n": "{draw}", "m": "no {draw}"}
+    write = writer(Http(url=URL, request=template))
+    values = {"text": text, "session": session, "user": "me", "draw": str(draw)}
+    url, body, content_type = write(values)
+    expected = {"q": f"<{text}>", "s": [session, {"me": "{nothing}"}], "n": draw, "m": f"no {draw}"}
+    assert (url, content_type) == (URL, "application/json")
+    assert json.loads(body) == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_fields_cannot_be_broken_out_of(text: str) -> None:
+    for send in ("form", "query"):
+        template = {"a": "{text}", "b": "1"}
+        write = writer(Http.model_validate({"url": URL, "send": send, "request": template}))
+        url, body, _ = write({"text": text})
+        request = Request("POST", url, b"", body)
+        fields = request.form() if send == "form" else request.query
+        assert fields == {"a": [text], "b": ["1"]}
+
+
+def test_languages_draw_session_and_user_are_sent(serve: Serve) -> None:
+    server = serve(lambda request: Response.json({"output": "ok"}))
+    template = {
+        "from": "{source}",
+        "to": "{target}",
+        "seed": "{draw}",
+        "who": "{session}/{user}",
+        "fixed": 1,
+    }
+    description = Http(url=server.url, request=template, source="en", target="zh", codes={"zh": "zh-CN"})
+    message = Message("Hi.", draw=3, session="s1", user="anna", script=("Hi.",))
+    asyncio.run(replies_to(description, [message]))
+    assert server.requests[0].json() == {
+        "from": "en",
+        "to": "zh-CN",
+        "seed": 3,
+        "who": "s1/anna",
+        "fixed": 1,
+    }
+
+
+def test_a_template_may_be_json_as_text(serve: Serve) -> None:
+    server = serve(echo)
+    description = Http(url=server.url, request='{"text": "{text}", "n": null}')
+    assert outputs(description, 'a "b"') == ['a "b"']
+    assert server.requests[0].json()["n"] is None
+
+
+@pytest.mark.parametrize(
+    ("place", "whole", "found"),
+    [
+        ("output", {"output": "x"}, "x"),
+        ("data.0.text", {"data": [{"text": "x"}]}, "x"),
+        ("0", ["x"], "x"),
+        ("a.0", {"a": {"0": "x"}}, "x"),
+        ("/a.b/0", {"a.b": ["x"]}, "x"),
+        ("/a~1b/c~0d", {"a/b": {"c~d": "x"}}, "x"),
+        ("/", {"": "x"}, "x"),
+    ],
+)
+def test_places_in_an_answer(serve: Serve, place: str, whole: Any, found: str) -> None:
+    assert path(place)(whole) == found
+    server = serve(lambda request: Response.json(whole))
+    assert outputs(Http(url=server.url, response=place), "Hi.") == [found]
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [{}, [], None, "x", {"data": []}, {"data": [1]}, {"data": [{"text": None}]}, {"data": [{"text": ["x"]}]}],
+)
+def test_an_answer_without_its_output_is_garbled(serve: Serve, whole: Any) -> None:
+    with pytest.raises(GarbledError):
+        replies(Http(url=serve(lambda request: Response.json(whole)).url, response="data.0.text"), "Hi.")
+
+
+def test_the_whole_body_may_be_the_output(serve: Serve) -> None:
+    server = serve(lambda request: Response(200, "plain é".encode()))
+    assert outputs(Http(url=server.url, response=""), "Hi.") == ["plain é"]
+
+
+@pytest.mark.parametrize(("given", "score"), [(0.25, 0.25), (-1, -1.0), ("0.5", 0.5), (" 1e-3 ", 0.001)])
+def test_scores(serve: Serve, given: Any, score: float) -> None:
+    server = serve(lambda request: Response.json({"output": given}))
+    description = Http(url=server.url, task="score")
+    assert description.task == "score"
+    assert outputs(description, "Hi.") == [score]
+
+
+@pytest.mark.parametrize("body", ["NaN", "Infinity", "1e999", "true", "null", '"high"', "[1]", '""'])
+def test_what_is_no_score_is_garbled(serve: Serve, body: str) -> None:
+    server = serve(lambda request: Response(200, f'{{"output": {body}}}'.encode()))
+    with pytest.raises(GarbledError):
+        replies(Http(url=server.url, task="score"), "Hi.")
+
+
+def test_a_service_that_declines_by_code_or_in_words_is_an_answer(serve: Serve) -> None:
+    declined = Response.json({"output": "I will not."}, 451)
+    in_words = Response.json({"output": "As a model, I cannot say."})
+    server = serve(
+        script(declined, Response(451, b"not here"), in_words, Response.json({"output": "I can."}))
+    )
+    description = Http(url=server.url, task="chat", refused_codes=(451,), refused_if="I can(no|')t")
+    found = replies(description, "a", "b", "c", "d")
+    assert [(reply.output, reply.refused) for reply in found] == [
+        ("I will not.", True),
+        ("not here", True),
+        ("As a model, I cannot say.", True),
+        ("I can.", False),
+    ]
+
+
+def test_tokens_are_counted_where_told(serve: Serve) -> None:
+    told: tuple[dict[str, Any], ...] = (
+        {"usage": {"total": 12}},
+        {"usage": {"total": "12"}},
+        {"usage": {"total": -1}},
+        {},
+    )
+    server = serve(script(*(Response.json({"output": "x"} | one) for one in told)))
+    found = replies(Http(url=server.url, tokens="usage.total"), "a", "b", "c", "d")
+    assert [reply.tokens for reply in found] == [12, 0, 0, 0]
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults_of_the_network(serve: Serve, name: str) -> None:
+    response, expected = FAULTS[name]
+    with pytest.raises(ServiceError) as caught:
+        replies(Http(url=serve(lambda request: response).url, timeout=0.4), "Hi.")
+    assert type(caught.value) is expected
+
+
+def test_own_codes_for_slow_down(serve: Serve) -> None:
+    server = serve(lambda request: Response(430, b"", (("retry-after", "1"),)))
+    with pytest.raises(BusyError) as caught:
+        replies(Http(url=server.url, busy_codes=(430,)), "Hi.")
+    assert caught.value.retry_after == 1.0
+
+
+def test_the_key_is_sent_and_never_told(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TG_TEST_KEY", KEY)
+    server = serve(
+        script(
+            Response.json({"output": f"your header was Bearer {KEY}"}),
+            Response(401, f"unknown: Bearer {KEY}".encode()),
+            Response(200, f'{{"other": "{KEY}"}}'.encode()),
+            Response(200, f"{KEY} is no JSON".encode()),
+        )
+    )
+    description = Http(
+        url=server.url + "/v1?k={key}",
+        key="TG_TEST_KEY",
+        headers={"Authorization": "Bearer {key}", "X-Plan": "a {text}"},
+        request={"text": "{text}", "auth": "{key}"},
+    )
+    assert outputs(description, "my {key}") == [f"your header was {BLOTTED}"]
+    sent = server.requests[0]
+    assert sent.headers["authorization"] == f"Bearer {KEY}"
+    assert sent.headers["x-plan"] == "a {text}", "texts do not enter headers"
+    assert sent.query["k"] == [KEY]
+    assert sent.json() == {"text": "my {key}", "auth": KEY}, "a text that names a place does not get it"
+    for expected in (RefusedError, GarbledError, GarbledError):
+        with pytest.raises(expected) as caught:
+            replies(description, "Hi.")
+        assert "planted" not in f"{caught.value} {caught.value.__context__!r} {caught.value.__cause__!r}"
+    assert "planted" not in f"{description!r}{description.model_dump_json()}{description.identity()}"
+
+
+def test_a_missing_key_sends_nothing(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TG_TEST_KEY", "")
+    server = serve(echo)
+    description = Http(url=server.url, key="TG_TEST_KEY")
+    for attempt in (description.needs, description.open):
+        with pytest.raises(KeyMissingError, match="TG_TEST_KEY"):
+            attempt()
+    assert server.requests == []
+    Http(url=server.url).needs()
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"url": "api.example"}, "https://"),
+        ({"url": "https://me:pass@api.example"}, "environment variable"),
+        ({"headers": {"Authorization": "Bearer abc"}}, "keys do not stand in a plan"),
+        ({"headers": {"X-Api-Key": "abc"}}, "keys do not stand in a plan"),
+        ({"headers": {"Authorization": "Bearer {key}"}}, "key must name"),
+        ({"send": "form", "request": {"a": {"b": "c"}}}, "table of texts"),
+        ({"send": "query", "request": "{text}"}, "table of texts"),
+        ({"send": "text"}, "must be a text"),
+        ({"request": "{text}"}, "must be JSON"),
+        ({"refused_if": "("}, "regular expression"),
+        ({"target": "turkish"}, 'Did you mean "tr"'),
+        ({"task": "sing"}, "translate"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_faults_of_the_plan(fields: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Http(**({"url": URL} | fields))
+    assert said in str(caught.value)
+
+
+def test_the_fingerprint_holds_what_may_change_an_answer() -> None:
+    one = Http(url=URL)
+    assert pickle.loads(pickle.dumps(one)) == one
+    same = Http(url=URL, concurrency=3, timeout=1.0, rate=2.0, key="A", usd_per_call=1.0)
+    assert same.fingerprint == one.fingerprint
+    for other in (
+        Http(url=URL + "/"),
+        Http(url=URL, request={"q": "{text}"}),
+        Http(url=URL, response="text"),
+        Http(url=URL, headers={"X-Model": "2"}),
+        one.pair("en", "tr"),
+    ):
+        assert other.fingerprint != one.fingerprint
+
+
+def test_keeps_the_protocol_of_services(serve: Serve) -> None:
+    messages = [Message("She is a nurse."), Message("Hi.")]
+    check_service(Http(url=serve(echo).url, deterministic=True), messages)
+    length = serve(lambda request: Response.json({"output": len(request.json()["text"])}))
+    check_service(Http(url=length.url, task="score", deterministic=True), messages)

@@ -1,0 +1,1 @@
+"""Asking services, as fast as each allows and never beyond a limit."""

@@ -1,0 +1,310 @@
+"""What there is to do: jobs, and how each of their units passes its legs and turns."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from trustgauge.errors import GarbledError, ServiceError
+from trustgauge.execution.desk import Desk, Keep
+from trustgauge.execution.runner import Runner
+from trustgauge.execution.walk import Walk
+from trustgauge.records import Answer, Message, Reply, Status, canonical
+from trustgauge.services.service import Description
+
+_OPEN = 256  # units of a job on their way at once; more where a service takes them in batches
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Units to ask of one service. `part` names it in events and tallies.
+
+    A unit is one single message, or the turns of one session in order.
+    """
+
+    part: str
+    description: Description
+    units: Sequence[tuple[Message, ...]]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the jobs of one part in this sitting.
+
+    `calls` counts every attempt; `seconds` is the time from first to last call; `stopped` is the
+    error for which the service is not asked any more, its remaining units being left pending.
+    """
+
+    total: int = 0
+    done: int = 0
+    failed: int = 0
+    calls: int = 0
+    retries: int = 0
+    usd: float = 0.0
+    tokens: int = 0
+    seconds: float = 0.0
+    stopped: ServiceError | None = None
+    millis: array[float] = field(default_factory=lambda: array("d"))
+
+    @property
+    def pending(self) -> int:
+        """Units neither done nor failed."""
+        return self.total - self.done - self.failed
+
+    @property
+    def latency_median_ms(self) -> float | None:
+        """Median time of the successful attempts, None if there was none."""
+        ordered = sorted(self.millis)
+        if not ordered:
+            return None
+        return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2.0
+
+
+class Course:
+    """One job on its way: feeds its units to the first leg, and carries answers from leg to leg."""
+
+    def __init__(self, job: Job, runners: Sequence[Runner], desk: Desk, tally: Tally) -> None:
+        self.job, self.tally = job, tally
+        self.stopped: ServiceError | None = None
+        self.starved = False  # the budget does not let its next unit begin
+        self.keep: Keep = _drop
+        self._desk, self._runners = desk, runners
+        self._fingerprint = job.description.fingerprint
+        self._units: Iterator[tuple[Message, ...]] = iter(job.units)
+        self._next: tuple[Message, ...] | None = next(self._units, None)
+        self._open = self._planned = 0
+        self._most = max(_OPEN, 4 * max(runner.description.batch for runner in runners))
+        self._first: float | None = None
+        self._said = False
+        tally.total += len(job.units)
+        for runner in dict.fromkeys(runners):
+            runner.owners.append(self)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to do for it."""
+        return self.stopped is not None or (self._next is None and not self._open)
+
+    def feed(self) -> None:
+        """Let units begin, as many as may be on their way at once and the budget can finish."""
+        self.starved = False
+        if self._desk.halted:
+            return
+        while self._next is not None and self._open < self._most and self.stopped is None:
+            calls = len(self._runners) * len(self._next)
+            if not self._desk.budget.plan(calls):
+                self.starved = True
+                return
+            self._begin(self._next, calls)
+            self._next = next(self._units, None)
+
+    def _begin(self, unit: tuple[Message, ...], calls: int) -> None:
+        self._open += 1
+        self._planned += calls
+        walk = Walk(self, unit, unit[0], calls)
+        if unit[0].session:
+            walk.turns = tuple([] for _ in self._runners)
+        self._runners[0].add(walk)
+
+    def _end(self, walk: Walk) -> None:
+        """A unit is done, in one way or another."""
+        self._used(walk.left)
+        walk.left = 0
+        self._open -= 1
+        if 2 * self._open <= self._most:
+            self.feed()
+        if self.over:
+            self._desk.soon(self._say_done)
+
+    def _used(self, calls: int) -> None:
+        """Calls set aside that were made or are not needed; a stopped job gave all of them back."""
+        if self.stopped is not None:
+            return
+        self._planned -= calls
+        self._desk.budget.unplan(calls)
+
+    def _say_done(self) -> None:
+        if not self._said:
+            self._said = True
+            self._desk.emit("part-done", part=self.job.part, done=self.tally.done, failed=self.tally.failed)
+
+    # -- what runners tell
+
+    def sent(self, *, retry: bool) -> None:
+        """A message of this job goes out."""
+        self.tally.calls += 1
+        self.tally.retries += retry
+        if self._first is None:
+            self._first = self._desk.loop.time()
+
+    def delivered(self, walk: Walk, reply: Reply, millis: float) -> None:
+        """A leg answered: pass its output to the next leg, or keep the answer."""
+        if self.stopped is not None and len(walk.unit) * len(self._runners) > 1:
+            return  # what is left of the way is not gone
+        self._used(1)
+        walk.left -= 1
+        walk.millis += millis
+        output = reply.output if isinstance(reply.output, str) else repr(float(reply.output))
+        output = _clean(output)
+        walk.trail.extend(map(_clean, reply.trail))
+        if walk.turns:
+            walk.turns[walk.leg].append((walk.message.text, output))
+        last = walk.leg == len(self._runners) - 1
+        blank = not output or output.isspace()
+        if reply.refused or blank or last:
+            status: Status = "refused" if reply.refused else "empty" if blank else "answered"
+            self._turn_done(walk, status, output)
+        else:
+            walk.trail.append(output)
+            walk.leg += 1
+            self._ask(walk, output)
+
+    def _ask(self, walk: Walk, text: str) -> None:
+        """Send a text to the leg the walk is at."""
+        turns = tuple(walk.turns[walk.leg]) if walk.turns else ()
+        walk.message = replace(walk.unit[walk.turn], text=text, turns=turns)
+        self._runners[walk.leg].add(walk)
+
+    def _turn_done(self, walk: Walk, status: Status, output: str) -> None:
+        answer = self._answer(walk, status, output)
+        if len(walk.unit) == 1:
+            self._keep(walk, (answer,))
+            return
+        walk.kept.append(answer)
+        self._used(skipped := len(self._runners) - 1 - walk.leg)
+        walk.left -= skipped
+        if walk.turn + 1 == len(walk.unit):
+            self._keep(walk, tuple(walk.kept))
+            return
+        walk.turn += 1
+        walk.leg = walk.attempts = walk.tokens = 0
+        walk.millis = walk.usd = 0.0
+        walk.trail = []
+        self._ask(walk, walk.unit[walk.turn].text)
+
+    def _keep(self, walk: Walk, answers: tuple[Answer, ...]) -> None:
+        self.keep(*answers)
+        self.tally.done += 1
+        for answer in answers:
+            self.tally.usd += answer.usd
+            self.tally.tokens += answer.tokens
+            self.tally.millis.append(answer.millis)
+        if self._desk.watch is not None:
+            self._tell(answers)
+        self._end(walk)
+
+    def _tell(self, answers: tuple[Answer, ...]) -> None:
+        last = answers[-1]
+        self._desk.emit(
+            "answer",
+            at=last.at,
+            part=self.job.part,
+            status=last.status,
+            error=last.error or None,
+            millis=round(last.millis, 1),
+            usd=sum(answer.usd for answer in answers),
+            tokens=sum(answer.tokens for answer in answers),
+            calls=sum(answer.attempts for answer in answers),
+        )
+
+    def failed(self, walk: Walk, error: ServiceError) -> None:
+        """All attempts are spent: keep that it failed; of a session keep nothing that was said."""
+        if len(walk.unit) > 1:
+            self._broken(walk, error)
+            return
+        status: Status = "unreadable" if isinstance(error, GarbledError) else "failed"
+        answer = self._answer(walk, status, None, error)
+        self.keep(answer)
+        self._lost(walk, (answer,), error)
+
+    def _broken(self, walk: Walk, error: ServiceError) -> None:
+        """A session broken off is pending as a whole: each turn is kept as failed, to be asked again."""
+        spent = {answer.message: answer for answer in walk.kept}
+        answers = []
+        for turn, message in enumerate(walk.unit):
+            now = replace(message, turns=(("", ""),) * turn)
+            answer = self._answer(walk, "failed", None, error, now)
+            costs = spent.get(answer.message)
+            if costs is not None:
+                answer = replace(answer, attempts=costs.attempts, tokens=costs.tokens, usd=costs.usd)
+            elif turn > walk.turn:
+                answer = replace(answer, attempts=0, tokens=0, usd=0.0)
+            answers.append(answer)
+        self.keep(*answers)
+        self._desk.emit("broken", part=self.job.part, session=walk.unit[0].session, error=error.code)
+        self._lost(walk, tuple(answers), error)
+
+    def _lost(self, walk: Walk, answers: tuple[Answer, ...], error: ServiceError) -> None:
+        if answers[-1].status == "failed":
+            self.tally.failed += 1
+        else:
+            self.tally.done += 1
+        for answer in answers:
+            self.tally.usd += answer.usd
+            self.tally.tokens += answer.tokens
+        if self._desk.watch is not None:
+            self._tell(answers)
+        self._end(walk)
+
+    def stop(self, error: ServiceError) -> None:
+        """A service it needs is not asked any more; what is not answered stays pending."""
+        if self.over:
+            return
+        self._used(self._planned)
+        self.stopped = self.tally.stopped = error
+        self._desk.settle()
+
+    def close(self, now: float) -> None:
+        """The sitting is over: note how long this job took."""
+        if self._first is not None:
+            self.tally.seconds = max(self.tally.seconds, now - self._first)
+
+    # -- rows
+
+    def _answer(
+        self,
+        walk: Walk,
+        status: Status,
+        output: str | None,
+        error: ServiceError | None = None,
+        message: Message | None = None,
+    ) -> Answer:
+        first = message or walk.unit[walk.turn]
+        script = ""
+        if first.session:
+            if walk.turns and message is None:
+                first = replace(first, turns=tuple(walk.turns[0])[: walk.turn])
+            script = canonical([list(first.script), first.user, len(first.turns)])
+        return Answer(
+            fingerprint=self._fingerprint,
+            message=first.key,
+            draw=first.draw,
+            text=first.text,
+            status=status,
+            output=output,
+            trail=tuple(walk.trail),
+            error=error.code if error is not None and status == "failed" else "",
+            detail=str(error) if error is not None else "",
+            millis=round(walk.millis, 3),
+            attempts=walk.attempts,
+            tokens=walk.tokens,
+            usd=walk.usd,
+            at=self._desk.at(),
+            script=script,
+        )
+
+
+def _clean(text: str) -> str:
+    """The text with half surrogate pairs, which no encoding can carry on, as replacement characters."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _drop(*answers: Answer) -> None:
+    """Before the engine says where answers go."""

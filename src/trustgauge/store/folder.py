@@ -1,0 +1,233 @@
+"""The folder of a run: which one a plan gets, what lies in it, and what it may copy from others.
+
+A run lives in one folder that can be copied, zipped and opened elsewhere:
+`store.sqlite`, `plan.toml`, `manifest.json`, `events.jsonl`, `rating.json`, `report.html`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from trustgauge.errors import StoreError
+from trustgauge.records import canonical
+from trustgauge.store.faults import translate
+from trustgauge.store.journal import EventLog
+from trustgauge.store.sqlite import SqliteStore
+from trustgauge.store.store import Key
+
+RATINGS = Path("ratings")
+"""Where run folders lie unless the plan, an option or the environment says otherwise."""
+
+STORE, MANIFEST, EVENTS = "store.sqlite", "manifest.json", "events.jsonl"
+_ID = re.compile(r"TG-\d{4}-\d{4}-[0-9a-f]{4}(?:-(\d+))?")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def run_id(plan_hash: str, day: date) -> str:
+    """TG, the year, month and day the run began, and the first digits of the plan hash.
+
+    >>> run_id("7f3a99c0", date(2026, 11, 22))
+    'TG-2026-1122-7f3a'
+    """
+    return f"TG-{day:%Y-%m%d}-{plan_hash[:4]}"
+
+
+def write_file(path: Path, data: str | bytes) -> None:
+    """Write a file whole or not at all: to a temporary one, synced, then renamed.
+
+    Raises StoreError or DiskFullError; then the file is as it was before.
+    """
+    raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    with translate(path):
+        try:
+            with fresh.open("wb") as file:
+                file.write(raw)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(path)
+        except BaseException:
+            fresh.unlink(missing_ok=True)
+            raise
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """What a run folder says of itself. Raises StoreError if it does not, or it cannot be read."""
+    path = folder / MANIFEST
+    with translate(path):
+        raw = path.read_bytes()
+    try:
+        found = json.loads(raw)
+    except ValueError as error:
+        raise StoreError(f"{path} is damaged", must="JSON", got=str(error), do="restore it") from error
+    if not isinstance(found, dict) or not isinstance(found.get("plan"), str):
+        raise StoreError(f"{path} is no manifest", must='a JSON object with a key "plan"', do="restore it")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    path: Path
+    plan: str
+    age: tuple[str, int]  # when it began, then the counter of its id: later is greater
+
+
+def _runs(ratings: Path) -> list[_Found]:
+    """All run folders with a readable manifest, newest first."""
+    found = []
+    for path in ratings.iterdir() if ratings.is_dir() else ():
+        match = _ID.fullmatch(path.name)
+        if not match:
+            continue
+        try:
+            manifest = read_manifest(path)
+        except StoreError:
+            continue  # a folder that cannot tell its plan is never resumed or copied from
+        age = (str(manifest.get("began", "")), int(match[1] or 1))
+        found.append(_Found(path, manifest["plan"], age))
+    return sorted(found, key=lambda run: run.age, reverse=True)
+
+
+def find(ratings: Path, plan_hash: str) -> Path | None:
+    """The newest run folder with this plan hash, None if there is none."""
+    return next((run.path for run in _runs(ratings) if run.plan == plan_hash), None)
+
+
+def neighbours(ratings: Path, but: Path | None = None) -> list[Path]:
+    """All run folders with a store, newest first, except `but`."""
+    skipped = but.resolve() if but else None
+    return [
+        run.path for run in _runs(ratings) if (run.path / STORE).is_file() and run.path.resolve() != skipped
+    ]
+
+
+def create(ratings: Path, plan_hash: str, now: datetime, *, fresh: bool = False) -> Path:
+    """Make the folder of a new run, with its manifest. If the id is taken it gets a counter.
+
+    Unless `fresh`, a folder of the same plan that another process made meanwhile is taken.
+    """
+    name = run_id(plan_hash, now.date())
+    with translate(ratings):
+        ratings.mkdir(parents=True, exist_ok=True)
+        draft = ratings / f".new-{name}-{os.getpid()}"
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir()
+        try:
+            for path in _names(ratings / name):
+                manifest = {"schema": "trustgauge.manifest/1", "id": path.name, "plan": plan_hash}
+                write_file(draft / MANIFEST, canonical({**manifest, "began": now.isoformat()}) + "\n")
+                try:
+                    draft.rename(path)
+                except OSError:
+                    if not path.exists():
+                        raise
+                else:
+                    return path
+                if not fresh and (found := find(ratings, plan_hash)):
+                    return found
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    raise AssertionError("names never end")
+
+
+def _names(first: Path) -> Iterator[Path]:
+    yield first
+    count = 2
+    while True:
+        yield first.with_name(f"{first.name}-{count}")
+        count += 1
+
+
+class RunFolder:
+    """The open folder of a run: its store and event log, for one writer. A context manager.
+
+    `fresh` tells whether it was made without copying from others; `resumed` whether it was
+    there before.
+    """
+
+    def __init__(self, path: Path, *, fresh: bool = False, resumed: bool = True) -> None:
+        self.path, self.fresh, self.resumed = Path(path), fresh, resumed
+        self.id = self.path.name
+        self.store = SqliteStore(self.path / STORE)
+        try:
+            self.events = EventLog(self.path / EVENTS)
+        except BaseException:
+            self.store.close()
+            raise
+
+    @classmethod
+    def open(cls, ratings: Path, plan_hash: str, *, now: datetime, fresh: bool = False) -> RunFolder:
+        """The newest folder with this plan hash, or a new one; always a new one if `fresh`.
+
+        Raises StoreError if it cannot be made or read, or another process is using it.
+        """
+        with translate(ratings):
+            found = None if fresh else find(ratings, plan_hash)
+        path = found or create(ratings, plan_hash, now, fresh=fresh)
+        return cls(path, fresh=fresh, resumed=found is not None)
+
+    def manifest(self) -> dict[str, Any]:
+        """What the folder says of itself: id, plan (hash), began, and what the run added."""
+        return read_manifest(self.path)
+
+    def note(self, **facts: Any) -> None:
+        """Add facts to the manifest, or change them; written whole or not at all."""
+        self.write(MANIFEST, canonical({**self.manifest(), **facts}) + "\n")
+
+    def write(self, name: str, data: str | bytes) -> Path:
+        """Write a file of this folder, whole or not at all. Returns its path."""
+        if not _NAME.fullmatch(name):
+            raise StoreError(
+                "a file of a run must lie in its folder",
+                must="a plain file name",
+                got=repr(name),
+                do="give a name without separators",
+            )
+        path = self.path / name
+        write_file(path, data)
+        return path
+
+    def borrow(self, wanted: Mapping[str, Iterable[Key]]) -> int:
+        """Copy usable answers (fingerprint -> keys) from the folders beside this one, newest first.
+
+        A neighbour that cannot be read is passed over: it costs calls, never a run. A fresh
+        folder copies nothing. Returns how many answers were copied.
+        """
+        if self.fresh:
+            return 0
+        missing = {mark: set(keys) - self.store.present(mark) for mark, keys in wanted.items()}
+        copied = 0
+        for folder in neighbours(self.path.parent, self.path):
+            for mark, keys in missing.items():
+                if not keys:
+                    continue
+                try:
+                    count = self.store.borrow(folder / STORE, mark, keys, folder.name)
+                except StoreError:
+                    break
+                if count:
+                    copied += count
+                    missing[mark] = keys - self.store.present(mark)
+        return copied
+
+    def close(self) -> None:
+        """Close store and event log, and let others in. May be called twice."""
+        try:
+            self.events.close()
+        finally:
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> Literal[False]:
+        self.close()
+        return False

@@ -1,0 +1,349 @@
+"""The store of a run in one SQLite file: write-ahead log, full sync, group commit.
+
+SQLite is asked for durability (`synchronous = FULL`): a transaction that has committed survives
+kill -9 and loss of power. A commit costs milliseconds, a row in it microseconds: always add in
+groups (`writer.GroupWriter`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+from urllib.parse import quote
+
+from trustgauge.errors import StoreError
+from trustgauge.records import RESPONSE, Answer, Cost, canonical, digest
+from trustgauge.store.faults import translate
+from trustgauge.store.lock import Lock
+from trustgauge.store.migrations import VERSION, migrate, version
+from trustgauge.store.store import Key
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COLUMNS = (
+    *("fingerprint", "message", "draw", "text", "status", "output", "trail", "error", "detail"),
+    *("millis", "attempts", "tokens", "usd", "at", "script", "origin"),
+)
+"""Columns of the table `response`, in order."""
+
+_CHUNKS = (128, 16, 1)  # rows a statement: one statement runs without Python's lock from end to end
+_PROBE = ("id", "message", "session", "turn", "draw", "block")
+_LOCK_SECONDS = 5.0  # a reader of the same file may hold it for a moment
+
+
+def _upsert(rows: int) -> str:
+    """Insert rows; a failed row gives way and its costs are added, a good row stays."""
+    one = "(" + ",".join("?" * len(COLUMNS)) + ")"
+    replaced = ", ".join(
+        f"{name} = excluded.{name}" for name in COLUMNS[3:] if name not in ("attempts", "tokens", "usd")
+    )
+    added = ", ".join(f"{name} = response.{name} + excluded.{name}" for name in ("attempts", "tokens", "usd"))
+    return (
+        f"INSERT INTO response ({', '.join(COLUMNS)}) VALUES {','.join([one] * rows)} "
+        f"ON CONFLICT (fingerprint, message, draw) DO UPDATE SET {replaced}, {added} "
+        "WHERE response.status = 'failed'"
+    )
+
+
+_UPSERTS = {rows: _upsert(rows) for rows in _CHUNKS}
+
+
+class SqliteStore:
+    """A `Store` in the SQLite file at `path`, made if it is absent.
+
+    Writing needs the lock beside the file, so there is one writer; any number of processes may
+    read with `read_only`, also while it writes. May be used from several threads.
+
+    Raises StoreError if the file cannot be opened, is not a store, is newer than this version
+    or in use; DiskFullError if there is no room for it.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path = Path(path)
+        self._guard = threading.RLock()
+        self._lock: Lock | None = None
+        self._db: sqlite3.Connection | None = None
+        with translate(self.path):
+            try:
+                self._open_reader() if read_only else self._open_writer()
+            except BaseException:
+                self.close()
+                raise
+
+    def _open_writer(self) -> None:
+        self._lock = Lock(self.path.with_name(self.path.name + ".lock"))
+        self._db = self._connect("rwc")
+        version(self._db)  # before anything is changed in a file that may be somebody else's
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("PRAGMA temp_store = MEMORY")
+        migrate(self._db)
+
+    def _open_reader(self) -> None:
+        if not self.path.is_file():
+            raise StoreError(f"there is no store at {self.path}", do="name the folder of a run")
+        try:
+            self._db = self._connect("ro")
+            found = version(self._db)
+        except sqlite3.OperationalError:
+            wal = self.path.with_name(self.path.name + "-wal")
+            if wal.exists() and wal.stat().st_size:
+                raise  # what stands in the log would be passed over
+            if self._db is not None:
+                self._db.close()
+            self._db = self._connect("ro&immutable=1")  # a copy on a medium that cannot be written
+            found = version(self._db)
+        if found != VERSION:
+            raise StoreError(
+                f"{self.path} has another schema",
+                must=f"schema version {VERSION}",
+                got=f"schema version {found}",
+                do="update trustgauge" if found > VERSION else "run the plan again, which updates it",
+            )
+
+    def _connect(self, mode: str) -> sqlite3.Connection:
+        uri = f"file:{quote(str(self.path))}?mode={mode}"
+        return sqlite3.connect(
+            uri, uri=True, isolation_level=None, check_same_thread=False, timeout=_LOCK_SECONDS
+        )
+
+    @contextmanager
+    def _use(self) -> Iterator[sqlite3.Connection]:
+        with self._guard, translate(self.path):
+            if self._db is None:
+                raise StoreError(f"{self.path} is closed")
+            yield self._db
+
+    @contextmanager
+    def _write(self) -> Iterator[sqlite3.Connection]:
+        with self._use() as db:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+
+    # -- answers
+
+    def add(self, answers: Sequence[Answer]) -> None:
+        rows = [_row(answer) for answer in answers]
+        with self._write() as db:
+            start = 0
+            for size in _CHUNKS:
+                while len(rows) - start >= size:
+                    flat = [value for row in rows[start : start + size] for value in row]
+                    db.execute(_UPSERTS[size], flat)
+                    start += size
+
+    def present(self, fingerprint: str) -> set[Key]:
+        with self._use() as db:
+            return set(
+                db.execute(
+                    "SELECT message, draw FROM response WHERE fingerprint = ? AND status <> 'failed'",
+                    (fingerprint,),
+                )
+            )
+
+    def answers(self, fingerprint: str) -> pl.DataFrame:
+        import polars as pl
+
+        types = {"str": pl.String, "int": pl.Int64, "float": pl.Float64}
+        schema = {"message": "str", "draw": "int", "text": "str", **RESPONSE}
+        with self._use() as db:
+            rows = db.execute(
+                f"SELECT {', '.join(schema)} FROM response WHERE fingerprint = ?", (fingerprint,)
+            ).fetchall()
+        columns: Iterable[Sequence[Any]] = zip(*rows, strict=True) if rows else [()] * len(schema)
+        series = [
+            pl.Series(name, values, dtype=types[schema[name]])
+            for name, values in zip(schema, columns, strict=True)
+        ]
+        return pl.DataFrame(series).sort("message", "draw")
+
+    def borrow(self, path: Path, fingerprint: str, wanted: Iterable[Key], origin: str) -> int:
+        """As `Store.borrow`. Raises StoreError if the other file cannot be read."""
+        with self._use() as db, translate(path):
+            db.execute("ATTACH ? AS other", (f"file:{quote(str(path))}?mode=ro",))
+            try:
+                return self._copy(db, fingerprint, wanted, origin)
+            finally:
+                db.execute("DETACH other")
+
+    def _copy(self, db: sqlite3.Connection, fingerprint: str, wanted: Iterable[Key], origin: str) -> int:
+        db.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (message TEXT, draw INTEGER)")
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            db.execute("DELETE FROM temp.wanted")
+            db.executemany("INSERT INTO temp.wanted VALUES (?, ?)", wanted)
+            source = ", ".join(f"o.{name}" for name in COLUMNS[:-1])
+            copied = db.execute(
+                f"INSERT INTO main.response ({', '.join(COLUMNS)}) SELECT {source}, ? "
+                "FROM temp.wanted w CROSS JOIN other.response o "
+                "ON o.fingerprint = ? AND o.message = w.message AND o.draw = w.draw "
+                "WHERE o.status <> 'failed' "
+                "ON CONFLICT (fingerprint, message, draw) DO NOTHING",
+                (origin, fingerprint),
+            ).rowcount
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+        return copied
+
+    def cost(self, fingerprints: Iterable[str]) -> Cost:
+        marks, values = _list(fingerprints)
+        with self._use() as db:
+            asked = f"FROM response WHERE origin = '' AND fingerprint IN ({marks})"
+            calls, usd, tokens = db.execute(
+                "SELECT coalesce(sum(attempts), 0), coalesce(sum(usd), 0.0), coalesce(sum(tokens), 0) "
+                + asked,
+                values,
+            ).fetchone()
+            good = f"{asked} AND status <> 'failed' AND attempts > 0"
+            (count,) = db.execute(f"SELECT count(*) {good}", values).fetchone()
+            middle = db.execute(
+                f"SELECT avg(millis) FROM (SELECT millis {good} ORDER BY millis LIMIT ? OFFSET ?)",
+                (*values, 2 - count % 2, (count - 1) // 2),
+            ).fetchone()[0]
+        return Cost(calls, usd, tokens, latency_median_ms=middle)
+
+    def hash(self, fingerprints: Iterable[str]) -> str:
+        marks, values = _list(sorted(set(fingerprints)))
+        tally = hashlib.blake2b(b"answers\0", digest_size=16)
+        with self._use() as db:
+            for row in db.execute(
+                "SELECT fingerprint, message, draw, status, output, trail FROM response "
+                f"WHERE fingerprint IN ({marks}) ORDER BY fingerprint, message, draw",
+                values,
+            ):
+                tally.update(canonical(row).encode() + b"\n")
+        return tally.hexdigest()
+
+    # -- documents and probes
+
+    def put(self, name: str, text: str) -> str:
+        mark = digest("document", text)
+        with self._write() as db:
+            db.execute(
+                "INSERT INTO document VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE "
+                "SET text = excluded.text, hash = excluded.hash",
+                (name, text, mark),
+            )
+        return mark
+
+    def get(self, name: str) -> str | None:
+        with self._use() as db:
+            row = db.execute("SELECT text FROM document WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def add_probes(self, experiment: str, frame: pl.DataFrame) -> None:
+        """As `Store.add_probes`. A probe that is kept already is written anew."""
+        import polars as pl
+
+        factors = [name for name in frame.columns if name not in _PROBE]
+        as_json = pl.struct(factors).struct.json_encode() if factors else pl.lit("{}")
+        rows = frame.select(pl.lit(experiment).alias("experiment"), *_PROBE, as_json.alias("factors")).rows()
+        with self._write() as db:
+            changed = ", ".join(f"{name} = excluded.{name}" for name in (*_PROBE[1:], "factors"))
+            db.executemany(
+                "INSERT INTO probe VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+                f"ON CONFLICT (experiment, id) DO UPDATE SET {changed}",
+                rows,
+            )
+
+    def probes(self, experiment: str) -> pl.DataFrame:
+        import polars as pl
+
+        with self._use() as db:
+            rows = db.execute(
+                f"SELECT {', '.join(_PROBE)}, factors FROM probe WHERE experiment = ? ORDER BY rowid",
+                (experiment,),
+            ).fetchall()
+        numbers = ("turn", "draw")
+        schema = {name: pl.Int64 if name in numbers else pl.String for name in (*_PROBE, "factors")}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    # -- trust
+
+    def integrity(self) -> None:
+        with self._use() as db:
+            found = [line for (line,) in db.execute("PRAGMA integrity_check(5)")]
+            if found != ["ok"]:
+                raise StoreError(
+                    f"{self.path} is damaged",
+                    got=found[0],
+                    do="restore the folder from a copy, or move it away and run the plan again",
+                )
+            wrong = [name for name, text, mark in _documents(db) if digest("document", text) != mark]
+            wrong += [f"answer {key} draw {draw}" for key, draw in _wrong_keys(db)]
+        if wrong:
+            raise StoreError(
+                f"{self.path} was changed after it was written",
+                must="keys and hashes that follow from the content",
+                got=f"{len(wrong)} that do not, first: {wrong[0]}",
+                do="restore the folder from a copy",
+            )
+
+    def close(self) -> None:
+        with self._guard:
+            db, self._db = self._db, None
+            if db is not None:
+                db.close()
+            if self._lock is not None:
+                self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> Literal[False]:
+        self.close()
+        return False
+
+
+def _row(answer: Answer) -> tuple[object, ...]:
+    trail = json.dumps(answer.trail, ensure_ascii=False) if answer.trail else "[]"
+    row = (
+        *(answer.fingerprint, answer.message, answer.draw, answer.text, answer.status, answer.output),
+        *(trail, answer.error, answer.detail, answer.millis, answer.attempts, answer.tokens, answer.usd),
+        *(answer.at, answer.script, ""),
+    )
+    if answer.text.isascii() and (answer.output is None or answer.output.isascii()) and trail.isascii():
+        return row
+    return tuple(writable(value) if isinstance(value, str) else value for value in row)
+
+
+def writable(text: str) -> str:
+    """The text with half surrogate pairs, which UTF-8 cannot hold, as replacement characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _list(values: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+    found = tuple(values)
+    return ",".join("?" * len(found)), found
+
+
+def _documents(db: sqlite3.Connection) -> Iterator[tuple[str, str, str]]:
+    yield from db.execute("SELECT name, text, hash FROM document")
+
+
+def _wrong_keys(db: sqlite3.Connection) -> Iterator[Key]:
+    """Keys of answers that do not follow from the text, or from the script of their session."""
+    for message, draw, text, script in db.execute("SELECT message, draw, text, script FROM response"):
+        right = digest("turn", json.loads(script)) if script else digest("message", text)
+        if right != message:
+            yield message, draw

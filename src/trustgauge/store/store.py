@@ -1,0 +1,63 @@
+"""What a store is: the protocol behind which answers are kept, as cache and as evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from trustgauge.records import Answer, Cost
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Key = tuple[str, int]
+"""(message, draw): with the fingerprint of the service, the key of an answer."""
+
+
+@runtime_checkable
+class Store(Protocol):
+    """The answers of one run and what was made of them.
+
+    Resuming has no state: what is pending is what is wanted minus what is `present`. A failed
+    row counts as pending and is replaced by the next attempt; a good row is never overwritten.
+    """
+
+    def add(self, answers: Sequence[Answer]) -> None:
+        """Keep answers. They are committed, so survive kill -9, when this returns.
+
+        Raises DiskFullError or StoreError; then none of `answers` was kept.
+        """
+
+    def present(self, fingerprint: str) -> set[Key]:
+        """Keys of the answers of one service that need not be asked again."""
+
+    def answers(self, fingerprint: str) -> pl.DataFrame:
+        """All rows of one service, sorted by key: message, draw, text and records.RESPONSE."""
+
+    def borrow(self, path: Path, fingerprint: str, wanted: Iterable[Key], origin: str) -> int:
+        """Copy usable answers from the store at `path`; `origin` names its run. Returns how many."""
+
+    def cost(self, fingerprints: Iterable[str]) -> Cost:
+        """What the kept answers cost, over all sittings of this run; borrowed ones cost nothing."""
+
+    def hash(self, fingerprints: Iterable[str]) -> str:
+        """Hash of what was answered, independent of order, times and attempts."""
+
+    def put(self, name: str, text: str) -> str:
+        """Keep a document (a summary, a rating, reasons) under a name. Returns its hash."""
+
+    def get(self, name: str) -> str | None:
+        """The document kept under a name, None if there is none."""
+
+    def add_probes(self, experiment: str, frame: pl.DataFrame) -> None:
+        """Keep the probes of an experiment: columns of records.PROBE and the method's factors."""
+
+    def probes(self, experiment: str) -> pl.DataFrame:
+        """The kept probes, in the order they were added; `factors` is one JSON object a row."""
+
+    def integrity(self) -> None:
+        """Check the file and re-derive every key and hash. Raises StoreError if anything differs."""
+
+    def close(self) -> None:
+        """Release the file and its lock. May be called twice."""

@@ -1,0 +1,1 @@
+"""Rating methods: one room a paper, independent of each other."""

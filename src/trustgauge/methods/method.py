@@ -49,6 +49,9 @@ class Method(Protocol):
     so shards may be merged in any order (`merge`).
 
     `rate` turns the summaries of all services of an experiment into ratings.
+
+    `evidence` picks from the marks what a report shows of every text sent and received: service,
+    part, id, block, sent, trail, back, status, values_in, values_out, kinds, changed.
     """
 
     name: ClassVar[str]
@@ -56,7 +59,18 @@ class Method(Protocol):
     version: ClassVar[str]
     scale: ClassVar[Scale]
     tasks: ClassVar[tuple[Task, ...]]
-    rule: Rule
+
+    @property
+    def rule(self) -> Rule:
+        """The rule set in use."""
+
+    @property
+    def texts(self) -> int:
+        """Texts (or questions) of a block, for the lines that announce a run."""
+
+    @property
+    def issue(self) -> str:
+        """What is rated, in a word: the attribute, such as gender."""
 
     def design(self, seed: int, task: Task) -> Iterator[pl.DataFrame]: ...
 
@@ -67,6 +81,8 @@ class Method(Protocol):
     def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame: ...
 
     def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]: ...
+
+    def evidence(self, marks: pl.DataFrame) -> pl.DataFrame: ...
 
     def anchors(self, task: Task) -> tuple[Anchor, ...]: ...
 

@@ -1,0 +1,1 @@
+"""Statistics that know numbers, not the domain."""

@@ -1,0 +1,1 @@
+"""Two-step (Srivastava and Rossi, AIES 2018): unbiased input, then biased input."""

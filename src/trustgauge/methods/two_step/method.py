@@ -1,0 +1,111 @@
+"""The two-step method as a plug-in: settings, and the functions that every method has.
+
+Is output unlike a balanced input (BS), is the input's imbalance passed on (DSBS), or is even
+skewed input balanced (UCS)? See *Towards Composable Bias Rating of AI Services*, AIES 2018.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from trustgauge.methods.two_step import design, evidence, power, rating, reading
+from trustgauge.methods.two_step.rates import LEVELS, deviations, level_of
+from trustgauge.methods.two_step.settings import Spec, TwoStepSettings
+from trustgauge.records import Anchor, Json, Rating, Scale, Task
+
+SHIFT = 0.60  # of the one-way anchor (methods 0.9)
+
+
+class TwoStep(TwoStepSettings):
+    """The two-step method; an instance is one experiment of a plan."""
+
+    name: ClassVar[str] = "two-step"
+    paper: ClassVar[str] = "Towards Composable Bias Rating of AI Services (AIES 2018)"
+    version: ClassVar[str] = "1.0"
+    scale: ClassVar[Scale] = Scale("two-step", LEVELS, ("compensates", "follows", "adds bias"))
+    tasks: ClassVar[tuple[Task, ...]] = ("translate", "score", "chat")
+
+    @property
+    def issue(self) -> str:
+        """The attribute's name."""
+        return self.table.name
+
+    def design(self, seed: int, task: Task) -> Iterator[pl.DataFrame]:
+        """Probe frames in batches; see `design.design`."""
+        return design.design(self, seed, task)
+
+    def check(self, answers: pl.DataFrame) -> pl.DataFrame:
+        """Answers with the values read; see `reading.check`."""
+        return reading.check(self, answers)
+
+    def summarise(self, marks: pl.DataFrame) -> pl.DataFrame:
+        """Counts that add up; see `reading.summarise`."""
+        return reading.summarise(marks)
+
+    def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """A sum over equal keys; see `reading.merge`."""
+        return reading.merge(summaries)
+
+    def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
+        """Ratings by `rating.rate`: the plan's services in its order, then any others."""
+        places = {service: place for place, service in enumerate(self.services)}
+        found = rating.rate(summary, self, seed)
+        return sorted(found, key=lambda one: places.get(one.service, len(places)))
+
+    def evidence(self, marks: pl.DataFrame) -> pl.DataFrame:
+        """Every text sent and received; see `evidence.evidence`."""
+        return evidence.evidence(marks, self.table.values)
+
+    def anchors(self, task: Task) -> tuple[Anchor, ...]:
+        """The five anchors of methods 0.9, for this attribute: () if the task cannot ask about it.
+
+        The first two values stand for He and She, the coin draws from the first balanced
+        distribution, and the level due follows from the anchor's true rates (methods 1.7 step 5).
+        """
+        table = self.table
+        if task not in table.tasks:
+            return ()
+        spec = self.spec
+        attribute: Json = self.attribute if isinstance(self.attribute, str) else table.model_dump(mode="json")
+        shared = {"use": "anchor", "task": task, "attribute": attribute}
+        first, second, other = spec.values[0], spec.values[min(1, table.other)], spec.values[-1]
+        shares = {value: float(share) for value, share in zip(spec.values, spec.unbiased[0], strict=True)}
+        shift = {"behaviour": "shift", "from_value": second, "to_value": first, "share": SHIFT}
+        kinds: list[tuple[str, dict[str, Json]]] = [
+            ("identity", {"behaviour": "identity"}),
+            (f"all-{first.lower()}", {"behaviour": "all", "value": first}),
+            (f"all-{other.lower()}", {"behaviour": "all", "value": other}),
+            (f"shift-{SHIFT:.2f}", shift),
+            ("coin", {"behaviour": "coin", "distribution": shares}),
+        ]
+        return tuple(
+            Anchor(f"anchor/{name}", {**shared, **settings}, self._due(spec, true))
+            for (name, settings), true in zip(kinds, _true_rates(spec), strict=True)
+        )
+
+    def power(self, seed: int) -> Mapping[str, Json]:
+        """The smallest effect that these settings can settle; see `power.smallest_effect`."""
+        return power.smallest_effect(self, seed)
+
+    def _due(self, spec: Spec, true: NDArray[np.float64]) -> str:
+        """The level of true rates [C, C] (methods 1.7 steps 5 and 6)."""
+        devs = deviations(true[None], spec.distributions, spec.unbiased)
+        return LEVELS[int(level_of(devs, len(spec.unbiased), self.margin)[0])]
+
+
+def _true_rates(spec: Spec) -> Iterator[NDArray[np.float64]]:
+    """True P(out | in), [C, C]: identity, all to the first, all to the residual, shift, coin."""
+    size = len(spec.values)
+    eye = np.eye(size)
+    shift = eye.copy()
+    shift[min(1, size - 1)] = (1 - SHIFT) * eye[min(1, size - 1)] + SHIFT * eye[0]
+    yield eye
+    yield np.tile(eye[0], (size, 1))
+    yield np.tile(eye[-1], (size, 1))
+    yield shift
+    yield np.tile(spec.unbiased[0], (size, 1))

@@ -1,0 +1,241 @@
+"""What a plan can find, and how many texts would settle what it could not (methods 0.8)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trustgauge.methods.two_step.rates import (
+    LEVELS,
+    Counts,
+    Declared,
+    Examined,
+    Units,
+    block_deviations,
+    deviations,
+    examine,
+    judge,
+    level_of,
+    level_shares,
+    posterior,
+    used,
+)
+from trustgauge.methods.two_step.simulation import Sizes, simulate
+from trustgauge.methods.two_step.tree import Tree
+from trustgauge.stats.distributions import Floats, normal_quantile
+from trustgauge.stats.resampling import resampled_types
+from trustgauge.stats.streams import stream
+
+RUNS = 500
+POWER = 0.80
+STEPS = 100  # of the grid of shifts
+RESAMPLES = 2_000
+FIRST_LOOK, DRAWS = 200, 1_000
+LARGEST_FACTOR = 100.0
+
+Levels = NDArray[np.int8]
+BS = LEVELS.index("BS")
+
+
+def smallest_effect(settings: Any, seed: int) -> dict[str, float | None]:
+    """The smallest one-way shift that is settled as BS with probability .80 (methods 0.8).
+
+    A shift q turns each mention of the second value into the first one with probability q and
+    leaves all else alone. It is looked for on a grid of .01 with 500 simulated runs of the rule
+    at the planned sizes: once with independent mentions, once with occupations whose mentions
+    come out alike often enough for a design effect of 2. The simulated runs use 1,000 draws, the
+    fewest that methods 0.5 allows, and fewer where 200 leave no doubt.
+
+    Returns:
+        {"deff_1": q, "deff_2": q}; None where no shift on the grid is found that often.
+    """
+    plan = _Plan(settings, seed)
+    search = _bisect if settings.rule == "sound" else _sweep
+    return {f"deff_{deff}": search(plan, deff) for deff in (1, 2)}
+
+
+class _Plan:
+    """A plan of known sizes, to be asked how often a shift is settled as BS."""
+
+    def __init__(self, settings: Any, seed: int) -> None:
+        spec = settings.spec
+        self.settings, self.seed = settings, seed
+        self.declared = Declared.of(settings)
+        self.inputs = used(spec.distributions)
+        self.specs = spec.distributions[:, self.inputs]
+        items = len(settings.table.item_list)
+        self.sizes = Sizes(self.specs, settings.texts, spec.mentions, items, settings.counts == "exact")
+        self.tree = Tree.of(settings, seed)
+        self.cells = len(spec.values)
+
+    def rates(self, shift: float) -> Floats:
+        """P of the one-way shift, [G, C]."""
+        rates = np.eye(self.cells)[self.inputs]
+        if len(self.inputs) > 1:
+            rates[1] = (1 - shift) * rates[1] + shift * rates[0]
+        return rates
+
+    def sized(self, deff: int) -> tuple[Sizes, float]:
+        """Sizes, and the correlation within (occupation, value) that gives the design effect.
+
+        1 + (m - 1) r = deff, where m is the number of mentions of the second value that a mention
+        of it finds in its occupation, itself included. A plan with so many occupations that m is
+        too small is simulated with fewer of them.
+        """
+        sizes = self.sizes
+        while (size := self._cluster(sizes.items)) < deff and sizes.items > sizes.mentions:
+            sizes = replace(sizes, items=max(sizes.mentions, sizes.items * 3 // 4))
+        return sizes, min(1.0, (deff - 1) / (size - 1)) if deff > 1 and size > 1 else 0.0
+
+    def _cluster(self, items: int) -> float:
+        """Expected m: over all pairs of mentions, within and between blocks."""
+        places = self.sizes.texts * self.sizes.mentions
+        each = places // items + (np.arange(items) < places % items)
+        shares = self.specs[:, min(1, self.specs.shape[1] - 1)]
+        mean = each[:, None] * shares
+        total = mean.sum(axis=1)
+        return float(1 + (total**2 - (mean * shares).sum(axis=1)).sum() / total.sum())
+
+    def share(self, shift: float, deff: int) -> float:
+        """Share of the simulated runs that settle the shift as BS."""
+        rng = stream(self.seed, "two-step", "power", deff, round(shift * 10_000))
+        sizes, sharing = self.sized(deff)
+        size = max(1, min(RUNS, 2_000_000 // sizes.per_run))
+        won, left = 0, RUNS
+        while left:
+            runs = min(size, left)
+            counts = simulate(sizes, self.rates(shift), sharing, runs, rng)
+            won += int(self.wins(counts, rng).sum())
+            left -= runs
+        return won / RUNS
+
+    def wins(self, counts: Counts, rng: np.random.Generator) -> NDArray[np.bool_]:
+        if self.settings.rule != "sound":
+            return self._tree_wins(counts, rng)
+        if self.settings.loss == "apart":
+            counts = counts.kept()
+        return settled_as(BS, counts, self.declared, self.settings.settle, rng)
+
+    def _tree_wins(self, counts: Counts, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """The tree says BS, and as large a share of the resamples as must settle says so too."""
+        won = np.asarray(self.tree.levels(self.tree.measures(counts.own.sum(axis=2))[2]) == BS)
+        if won.mean() < POWER:
+            return won
+        answers = counts.answers
+        for run in np.flatnonzero(won):
+            mine = Units(answers.table[run : run + 1], answers.types)
+            won[run] = (resampled_levels(mine, self.tree, FIRST_LOOK, rng) == BS).mean() >= (
+                self.settings.settle
+            )
+        return won
+
+
+def settled_as(
+    level: int, counts: Counts, declared: Declared, settle: float, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Whether each run is settled at `level` by the sound rule.
+
+    200 draws decide where their share lies three standard errors from `settle`, else 1,000 do.
+    """
+    examined = examine(counts, rng)
+    first = judge(counts, examined, declared, FIRST_LOOK, rng)
+    share = level_shares(first.levels)[..., level]
+    won = share >= settle
+    doubt = np.abs(share - settle) < 3 * np.sqrt(settle * (1 - settle) / FIRST_LOOK)
+    if doubt.any():
+        again = judge(counts.take(doubt), examined.take(doubt), declared, DRAWS, rng)
+        won[doubt] = level_shares(again.levels)[..., level] >= settle
+    return np.asarray(won)
+
+
+def _bisect(plan: _Plan, deff: int) -> float | None:
+    """First shift found often enough, where the chance rises with the shift; from a good guess on."""
+    low, high = 0, STEPS + 1
+    step, at = 1, _guess(plan, deff)
+    while high - low > 1:
+        if plan.share(at / STEPS, deff) >= POWER:
+            high = at
+            at = max(low + 1, high - step) if low == 0 else (low + high) // 2
+        else:
+            low = at
+            at = min(high - 1, low + step) if high > STEPS else (low + high) // 2
+        step *= 2
+    return None if high > STEPS else high / STEPS
+
+
+def _guess(plan: _Plan, deff: int) -> int:
+    """The shift by the normal approximation, as a place on the grid."""
+    settings, row = plan.settings, min(1, len(plan.inputs) - 1)
+    shifts = np.arange(1, STEPS + 1) / STEPS
+    mentions = plan.specs[:, row].sum() * settings.texts * plan.sizes.mentions
+    errors = np.sqrt(shifts * (1 - shifts) * deff / mentions)
+    needed = (normal_quantile(settings.settle) + normal_quantile(POWER)) * errors
+    weight = plan.specs[: len(settings.spec.unbiased), row].max()
+    enough = weight * (shifts - needed) >= settings.margin
+    return int(np.argmax(enough)) + 1 if enough.any() else STEPS // 2
+
+
+def _sweep(plan: _Plan, deff: int) -> float | None:
+    """First shift found often enough, where the chance may fall again: coarse, then fine."""
+    coarse = STEPS // 20
+    for end in range(coarse, STEPS + 1, coarse):
+        if plan.share(end / STEPS, deff) >= POWER:
+            fine = (at for at in range(end - coarse + 1, end) if plan.share(at / STEPS, deff) >= POWER)
+            return next(fine, end) / STEPS
+    return None
+
+
+def resampled_levels(answers: Units, tree: Tree, draws: int, rng: np.random.Generator) -> Levels:
+    """Levels by the tree of resamples of one run: texts with replacement within each block.
+
+    This is the certainty of a rule on counts (methods 0.5 (a)): the block is the stratum, the
+    text the cluster.
+
+    Args:
+        answers: The texts of each block by type, with one run; no block may be empty.
+        tree: The tree.
+        draws: R.
+        rng: The stream.
+
+    Returns:
+        Places in LEVELS, [R].
+    """
+    blocks = [resampled_types(table, draws, rng) @ answers.types for table in answers.table[0]]
+    similar = tree.measures(np.stack(blocks, axis=1))[2]
+    return tree.levels(similar)
+
+
+def texts_to_settle(
+    counts: Counts, examined: Examined, declared: Declared, settings: Any, seed: int
+) -> int | None:
+    """Texts of a block with which the observed rates would be settled, at any level.
+
+    The counts are taken f times as large, with the same rates and design effects, and f grows
+    by quarters until 1,000 draws settle a level. An estimate: the rates will not stay quite the
+    same. Rounded up to two digits.
+
+    Returns:
+        None if 100 times as many would not do.
+    """
+    factor = 1.0
+    while factor < LARGEST_FACTOR:
+        factor *= 1.25
+        rng = stream(seed, "two-step", "texts-to-settle")
+        if examined.pooled[0]:
+            rates = posterior(counts.pooled, examined.deff / factor, DRAWS, rng)
+            devs = deviations(rates, declared.specs, declared.unbiased)
+        else:
+            devs = block_deviations(counts, declared, DRAWS, rng, factor)
+        levels = level_of(devs, len(declared.unbiased), declared.margin)
+        if level_shares(levels).max() >= settings.settle:
+            return _two_digits(factor * settings.texts)
+    return None
+
+
+def _two_digits(value: float) -> int:
+    unit = int(10 ** max(0, len(str(int(value))) - 2))
+    return unit * math.ceil(value / unit - 1e-9)

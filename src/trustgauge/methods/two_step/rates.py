@@ -1,0 +1,359 @@
+"""The sound rule: estimate P(out | in), push every declared distribution through it (methods 1.7).
+
+Counts have a leading axis for *runs*: a rating is one run, while the power of a plan and the
+operating characteristics of the rule come from thousands of simulated runs through the very
+same functions. Axes: R runs, B blocks, G input values (those with a share in some distribution),
+C output values (the last is the residual), K clusters, Y types of text, T draws,
+S distributions, the unbiased ones first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trustgauge.stats.comparisons import holm, table_chi_squared
+from trustgauge.stats.distributions import Floats, Ints
+from trustgauge.stats.resampling import label_p
+
+LEVELS = ("UCS", "DSBS", "BS")
+"""Best to worst; the functions below name levels by their place here."""
+
+BEHAVIOURS = ("UCS", "DSBS", "BS-inverting", "BS-constant", "UCS|DSBS", "BS-inverting|BS-constant")
+"""Two-bit behaviours (methods 1.9); where the biased inputs disagree, the set of both."""
+
+MIX_LEVEL = 0.01
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Units:
+    """The texts of each block by type: texts with equal output counts are one type.
+
+    Attributes:
+        table: Number of texts, [R, B, Y].
+        types: Output counts of a text of each type, [Y, C].
+    """
+
+    table: Ints
+    types: Ints
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The tallies of a part (R = 1), or of many simulated runs of it.
+
+    Attributes:
+        own: Mentions by block, value in and value out, each block's own, [R, B, G, C].
+        pooled: Over blocks, [R, G, C]; a text that a deterministic service shares between
+            blocks counts once (methods 0.3).
+        texts: `pooled` by text content, [R, K, G, C].
+        items: `pooled` by occupation, [R, K, G, C].
+        items_own: `own` by occupation, [R, B, K, G, C].
+        units: For each input value the texts that hold it, within blocks.
+        answers: All texts, whatever they hold, within blocks.
+    """
+
+    own: Ints
+    pooled: Ints
+    texts: Ints
+    items: Ints
+    items_own: Ints
+    units: tuple[Units, ...]
+    answers: Units
+
+    def take(self, runs: NDArray[np.bool_]) -> Counts:
+        """Some of the runs."""
+        return Counts(
+            own=self.own[runs],
+            pooled=self.pooled[runs],
+            texts=self.texts[runs],
+            items=self.items[runs],
+            items_own=self.items_own[runs],
+            units=tuple(replace(unit, table=unit.table[runs]) for unit in self.units),
+            answers=replace(self.answers, table=self.answers.table[runs]),
+        )
+
+    def kept(self) -> Counts:
+        """Without the mentions lost to the residual value: what option `loss = "apart"` rates.
+
+        `answers`, which only the published tree looks at, stays whole.
+        """
+        return Counts(
+            own=self.own[..., :-1],
+            pooled=self.pooled[..., :-1],
+            texts=self.texts[..., :-1],
+            items=self.items[..., :-1],
+            items_own=self.items_own[..., :-1],
+            units=tuple(replace(unit, types=unit.types[:, :-1]) for unit in self.units),
+            answers=self.answers,
+        )
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The declared distributions as the rule uses them.
+
+    Attributes:
+        specs: Share of each input value, [S, G], the unbiased ones first.
+        unbiased: Output shares that count as unbiased, [U, C].
+        margin: Largest deviation that still counts as unbiased (methods 0.6).
+    """
+
+    specs: Floats
+    unbiased: Floats
+    margin: float
+
+    @classmethod
+    def of(cls, settings: Any) -> Declared:
+        """What two-step settings declare; inputs are the values with a share in some distribution."""
+        spec = settings.spec
+        specs = np.vstack([spec.unbiased, spec.biased])
+        declared = cls(specs[:, used(specs)], spec.unbiased, settings.margin)
+        return declared.kept() if settings.loss == "apart" else declared
+
+    def kept(self) -> Declared:
+        """With outputs conditioned on being kept."""
+        shares = self.unbiased[:, :-1]
+        return replace(self, unbiased=shares / shares.sum(axis=1, keepdims=True))
+
+
+def used(specs: Floats) -> Ints:
+    """Places of the values that have a share in some distribution: those that are sent."""
+    return np.flatnonzero((specs > 0).any(axis=0))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the draws say of each run.
+
+    Attributes:
+        deviations: dev(s), [R, T, S].
+        levels: Place in LEVELS, [R, T].
+        rates: Draws of P of the pooled counts, [R, T, G, C].
+    """
+
+    deviations: Floats
+    levels: NDArray[np.int8]
+    rates: Floats
+
+
+def design_effect(clusters: Ints) -> Floats:
+    """Design effect of each input value for one cluster key (methods 1.7 step 3, before the maximum).
+
+    Args:
+        clusters: Counts by cluster, [..., K, G, C]; clusters without the value do not count.
+
+    Returns:
+        D, [..., G]; 1 with fewer than two clusters, or where all mentions gave one output.
+    """
+    counts = clusters.astype(np.float64)
+    sizes = np.einsum("...kgo->...kg", counts)
+    mentions = np.maximum(np.einsum("...kg->...g", sizes), 1.0)
+    shares = np.einsum("...kgo->...go", counts) / mentions[..., None]
+    groups = np.count_nonzero(sizes, axis=-2)
+    # Sum of (y - p m)^2, multiplied out: whole numbers, so nothing is lost, and no large table.
+    squares = np.einsum("...kgo,...kgo->...g", counts, counts)
+    squares -= 2 * (shares * np.einsum("...kgo,...kg->...go", counts, sizes)).sum(axis=-1)
+    squares += (shares**2).sum(axis=-1) * np.einsum("...kg,...kg->...g", sizes, sizes)
+    return _effect(squares, groups, shares, mentions)
+
+
+def _unit_effect(units: Units) -> Floats:
+    """Design effect of one input value within each block, texts as clusters: [R, B]."""
+    sizes = units.types.sum(axis=1)
+    counts = (units.table @ units.types).astype(np.float64)
+    mentions = np.maximum(counts.sum(axis=-1), 1.0)
+    shares = counts / mentions[..., None]
+    off = units.types - shares[..., None, :] * sizes[:, None]
+    squares = (units.table[..., None] * off**2).sum(axis=(-2, -1))
+    return _effect(squares, (units.table * (sizes > 0)).sum(axis=-1), shares, mentions)
+
+
+def _effect(squares: Floats, groups: Ints, shares: Floats, mentions: Floats) -> Floats:
+    plain = (shares * (1 - shares)).sum(axis=-1) / mentions
+    defined = (groups > 1) & (plain > 1e-15)
+    inflated = groups / np.maximum(groups - 1, 1) * squares / mentions**2
+    return np.where(defined, inflated / np.where(defined, plain, 1.0), 1.0)
+
+
+def pooled_effect(counts: Counts) -> Floats:
+    """The largest of 1 and the design effects by text content and by occupation, [R, G]."""
+    return np.maximum(1.0, np.maximum(design_effect(counts.texts), design_effect(counts.items)))
+
+
+def block_effect(counts: Counts) -> Floats:
+    """As `pooled_effect`, within each block: [R, B, G]."""
+    texts = np.stack([_unit_effect(unit) for unit in counts.units], axis=-1)
+    return np.maximum(1.0, np.maximum(texts, design_effect(counts.items_own)))
+
+
+def homogeneity(counts: Counts, rng: np.random.Generator) -> Floats:
+    """Do the rates depend on the block? Holm-adjusted p of each input value (methods 1.7 step 2).
+
+    The chi-squared of outputs x blocks, block labels permuted over the texts that hold the
+    value (`stats.resampling.label_p`, which says when it stops early). One output, one block
+    or one text: p = 1.
+
+    Returns:
+        Adjusted p, [R, G]; do not pool where any is at most .01.
+    """
+    return holm(np.stack([_mix_p(unit, rng) for unit in counts.units], axis=-1))
+
+
+def _mix_p(units: Units, rng: np.random.Generator) -> Floats:
+    p = np.ones(len(units.table))
+    mentions = units.table @ units.types
+    varied = ((mentions.sum(axis=1) > 0).sum(axis=-1) > 1) & ((mentions.sum(axis=2) > 0).sum(axis=-1) > 1)
+    if varied.any():
+        p[varied] = label_p(units.table[varied], lambda tables: table_chi_squared(tables @ units.types), rng)
+    return p
+
+
+def posterior(counts: Ints, deff: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """Draws of the rates: row g from Dirichlet(c[g] / deff_g + 1 / C) (methods 1.7 step 4).
+
+    Args:
+        counts: [..., G, C].
+        deff: [..., G].
+        draws: T.
+        rng: The stream of this part.
+
+    Returns:
+        [..., T, G, C], rows summing to 1.
+    """
+    shape = counts / deff[..., None] + 1.0 / counts.shape[-1]
+    # Draws lie next to each other in memory: all that follows runs over them.
+    gamma = rng.standard_gamma(shape[..., None], size=(*shape.shape, draws))
+    gamma /= gamma.sum(axis=-2, keepdims=True)
+    return np.moveaxis(gamma, -1, -3)
+
+
+def deviations(rates: Floats, specs: Floats, unbiased: Floats) -> Floats:
+    """How far each distribution comes out from the nearest unbiased one (methods 1.7 step 5).
+
+    dev(s) = min over unbiased u of max over outputs o of |sum_g s_g P_go - u_o|.
+
+    Args:
+        rates: P, [..., T, G, C].
+        specs: [S, G].
+        unbiased: [U, C].
+
+    Returns:
+        [..., T, S].
+    """
+    lead, values = rates.shape[:-2], range(rates.shape[-1])
+    result = np.empty((len(specs), *lead))
+    for place, spec in enumerate(specs):
+        inputs = np.flatnonzero(spec)
+        output = [sum(spec[g] * rates[..., g, o] for g in inputs) for o in values]
+        gaps = [np.maximum.reduce([np.abs(output[o] - shares[o]) for o in values]) for shares in unbiased]
+        result[place] = np.minimum.reduce(gaps)
+    return np.moveaxis(result, 0, -1)
+
+
+def level_of(devs: Floats, unbiased: int, margin: float) -> NDArray[np.int8]:
+    """The level of each draw (methods 1.7 step 6), by its place in LEVELS.
+
+    A: dev <= margin for all unbiased specs; B: for all biased ones.
+    BS without A, UCS with A and B, DSBS with A alone.
+
+    Args:
+        devs: [..., S], the first `unbiased` ones of unbiased specs.
+        unbiased: Number of unbiased specs.
+        margin: The margin.
+    """
+    within = devs <= margin + TOLERANCE
+    balanced = np.logical_and.reduce([within[..., place] for place in range(unbiased)])
+    biased = np.logical_and.reduce([within[..., place] for place in range(unbiased, devs.shape[-1])])
+    return np.where(~balanced, 2, np.where(biased, 0, 1)).astype(np.int8)
+
+
+def behaviour_of(devs: Floats, unbiased: int, margin: float) -> NDArray[np.int8]:
+    """The two-bit behaviour of each draw (methods 1.9), by its place in BEHAVIOURS.
+
+    The first bit is the class of the output on unbiased input, the second on biased input;
+    the second is open where the biased specs disagree.
+    """
+    within = devs <= margin + TOLERANCE
+    adds = ~within[..., :unbiased].all(axis=-1)
+    every, none = within[..., unbiased:].all(axis=-1), (~within[..., unbiased:]).all(axis=-1)
+    second = np.where(every, 0, np.where(none, 1, 2))
+    return np.where(second == 2, 4 + adds, 2 * adds + second).astype(np.int8)
+
+
+def level_shares(levels: NDArray[np.int8], kinds: int = len(LEVELS)) -> Floats:
+    """Share of the draws at each level: [..., T] -> [..., kinds]."""
+    return np.stack([(levels == kind).mean(axis=-1) for kind in range(kinds)], axis=-1)
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What steps 2 and 3 of methods 1.7 say of each run.
+
+    Attributes:
+        mix_p: Holm-adjusted p of homogeneity of each input value, [R, G].
+        pooled: Whether the blocks are pooled, [R].
+        deff: Design effect of each input value, [R, G].
+    """
+
+    mix_p: Floats
+    pooled: NDArray[np.bool_]
+    deff: Floats
+
+    def take(self, runs: NDArray[np.bool_]) -> Examined:
+        """Some of the runs."""
+        return Examined(self.mix_p[runs], self.pooled[runs], self.deff[runs])
+
+
+def examine(counts: Counts, rng: np.random.Generator) -> Examined:
+    """Steps 2 and 3 of methods 1.7 for every run of `counts`; `rng` is for the permutations."""
+    mix_p = homogeneity(counts, rng)
+    return Examined(mix_p, ~np.asarray((mix_p <= MIX_LEVEL).any(axis=-1)), pooled_effect(counts))
+
+
+def judge(
+    counts: Counts, examined: Examined, declared: Declared, draws: int, rng: np.random.Generator
+) -> Judged:
+    """Steps 4 to 6 of methods 1.7 for every run of `counts`.
+
+    Where homogeneity was rejected in any input value, every spec uses the rates and design
+    effects of its own block. Blocks are in the order of `declared.specs`.
+
+    Args:
+        counts: The tallies.
+        examined: What `examine` said of them.
+        declared: The distributions and the margin.
+        draws: T.
+        rng: The stream of the posterior; what it draws first are the pooled rates.
+    """
+    rates = posterior(counts.pooled, examined.deff, draws, rng)
+    devs = deviations(rates, declared.specs, declared.unbiased)
+    apart = ~examined.pooled
+    if apart.any():
+        devs[apart] = block_deviations(counts.take(apart), declared, draws, rng)
+    return Judged(devs, level_of(devs, len(declared.unbiased), declared.margin), rates)
+
+
+def block_deviations(
+    counts: Counts, declared: Declared, draws: int, rng: np.random.Generator, times: float = 1.0
+) -> Floats:
+    """Deviations where each spec uses its own block's rates, [R, T, S].
+
+    `times` as many texts as there are would have given the same rates.
+    """
+    effect = block_effect(counts) / times
+    columns = []
+    for place, spec in enumerate(declared.specs):
+        rates = posterior(counts.own[:, place], effect[:, place], draws, rng)
+        columns.append(deviations(rates, spec[None], declared.unbiased)[..., 0])
+    return np.stack(columns, axis=-1)
+
+
+def plain_rates(counts: Ints) -> Floats:
+    """Observed rates c[g][o] / M_g, [..., G, C]; NaN in a row without mentions."""
+    total = counts.sum(axis=-1, keepdims=True)
+    return np.where(total > 0, counts / np.maximum(total, 1), np.nan)

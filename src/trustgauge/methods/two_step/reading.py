@@ -1,0 +1,282 @@
+"""Reading answers: which value came back for each mention (methods 1.4), and adding them up.
+
+Every different (message, output) is read once. An output with as many sentences as the text is
+read in columns; only the rest is aligned one by one. What a service answers is hostile: nothing
+here can fail on it, and no regular expression can run long on it.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+import polars as pl
+
+from trustgauge.data.attributes import Attribute
+from trustgauge.data.words import word_pattern
+from trustgauge.methods.two_step.alignment import Alignment
+from trustgauge.methods.two_step.settings import TwoStepSettings
+
+KEPT = "kept"
+MISSING = "missing"
+SURPLUS = "surplus"
+LOST = ("both", "they", "it", "other", "none", "unaligned")
+"""How a mention is lost: words of two values, words of the residual by kind, no word, not found."""
+
+MARKS: dict[str, pl.DataType | type[pl.DataType]] = {"read": pl.List(pl.Int8), "kinds": pl.List(pl.String)}
+"""Columns that checking adds. `read` is null where the response is missing."""
+
+KEYS = ("service", "part", "block", "text", "item", "value_in", "value_out", "kind", "status")
+SUMMARY: dict[str, pl.DataType | type[pl.DataType]] = {
+    **{key: pl.Int8() if key.startswith("value") else pl.String() for key in KEYS},
+    "n": pl.Int64(),
+    "pooled": pl.Int64(),
+    "texts": pl.Int64(),
+}
+"""Columns of a summary: `KEYS`, then counts that add up (methods 0.2).
+
+n: mentions in the block's own counts. pooled: mentions in the pooled counts, where a text that a
+deterministic service was asked in several blocks counts once. texts: responses.
+"""
+
+SENTENCE_END = r"[.!?…。！？؟।\n\r\u{2028}\u{2029}]+"
+
+
+def check(settings: TwoStepSettings, answers: pl.DataFrame) -> pl.DataFrame:
+    """Add `read` and `kinds` to answers; same height, same order (methods 1.4).
+
+    `empty` and `refused` answers are lost mentions. A response becomes `unreadable` if the reader
+    cannot decide: there is no text, a tenth of it is not text (replacement characters of broken
+    encodings), or a score is neither a finite number nor the name of a value.
+    """
+    reader = Reader(settings)
+    answered = answers.filter(pl.col("status") == "answered")
+    distinct = answered.select("message", "output", "items", "values").unique(
+        ["message", "output"], maintain_order=True
+    )
+    codes = distinct.select("message", "output", reader.read(distinct).alias("codes"))
+    joined = answers.join(
+        codes, on=["message", "output"], how="left", nulls_equal=True, maintain_order="left", coalesce=True
+    )
+    was_answered = pl.col("status") == "answered"
+    status = (
+        pl.when(was_answered & pl.col("codes").is_null())
+        .then(pl.lit("unreadable"))
+        .otherwise(pl.col("status"))
+    )
+    return reader.mark(joined.with_columns(status.alias("status"))).drop("codes")
+
+
+def summarise(marks: pl.DataFrame) -> pl.DataFrame:
+    """Add marks up to a summary with the columns `SUMMARY`, sorted by its keys."""
+    marks = marks.with_columns(
+        _n=pl.when("shared").then(pl.col("first_in_block").cast(pl.Int64)).otherwise(1),
+        _pooled=pl.when("shared").then(pl.col("first").cast(pl.Int64)).otherwise(1),
+    ).filter(pl.col("_n") > 0)
+    mentions = pl.col("values").list.len()
+    own = marks.with_columns(
+        pl.col("read").list.head(mentions).fill_null(pl.col("values").list.eval(pl.lit(-1, pl.Int8))),
+        pl.col("kinds").list.head(mentions),
+        slot=pl.int_ranges(mentions),
+    )
+    # Surplus words of the released tally are counted with the input values in turn, and never pooled.
+    over = marks.filter(pl.col("read").list.len() > mentions)
+    longest = over.select(pl.col("read").list.len().max()).item() or 0
+    repeated = {name: pl.concat_list([name] * max(1, longest)) for name in ("values", "items")}
+    size = pl.col("read").list.len() - mentions
+    extra = over.with_columns(
+        pl.col("read").list.slice(mentions),
+        pl.col("kinds").list.slice(mentions),
+        *(column.list.head(size).alias(name) for name, column in repeated.items()),
+        slot=pl.int_ranges(1, size + 1),
+        _pooled=pl.lit(0, pl.Int64),
+    )
+    rows = pl.concat([own, extra], how="vertical_relaxed").explode("items", "values", "read", "kinds", "slot")
+    return _added(
+        rows.select(
+            "service",
+            "part",
+            "block",
+            pl.col("message").alias("text"),
+            pl.col("items").alias("item"),
+            pl.col("values").alias("value_in"),
+            pl.col("read").alias("value_out"),
+            pl.col("kinds").alias("kind"),
+            "status",
+            pl.col("_n").alias("n"),
+            pl.col("_pooled").alias("pooled"),
+            pl.when(pl.col("slot") == 0).then("_n").otherwise(0).alias("texts"),
+        )
+    )
+
+
+def merge(summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Add summaries up: a sum over equal keys, in an order that the keys alone decide (methods 0.2)."""
+    if not summaries:
+        return pl.DataFrame(schema=SUMMARY)
+    return _added(pl.concat([one.select(list(SUMMARY)) for one in summaries]))
+
+
+def _added(rows: pl.DataFrame) -> pl.DataFrame:
+    sums = rows.group_by(KEYS).agg(pl.col("n", "pooled", "texts").sum())
+    return sums.sort(KEYS).cast(dict(SUMMARY)).select(list(SUMMARY))  # type: ignore[arg-type]
+
+
+class Reader:
+    """Reads outputs into codes, one for each mention.
+
+    Codes 0 to C-2 are the values but the residual; C-1 and above are the kinds of `LOST` in order,
+    then, for the released tally, surplus words by value.
+    """
+
+    def __init__(self, settings: TwoStepSettings) -> None:
+        self.settings = settings
+        self.table: Attribute = settings.table
+        self.mentions = settings.spec.mentions
+        self.other = self.table.other
+        self.names = [KEPT] * self.other + list(LOST) + [SURPLUS] * self.other
+        self.values = [*range(self.other), *([self.other] * len(LOST)), *range(self.other)]
+
+    def read(self, distinct: pl.DataFrame) -> pl.Series:
+        """Codes of each row of (message, output, items, values): List[Int16], null if unreadable."""
+        if self.table.scored:
+            return self._scores(distinct["output"])
+        text = normalised(distinct["output"])
+        if self.settings.reader == "released":
+            codes = self._released(text, distinct["values"])
+        else:
+            codes = self._sound(text, distinct)
+        junk = distinct["output"].str.count_matches("\N{REPLACEMENT CHARACTER}", literal=True)
+        unreadable = (junk * 10 > distinct["output"].str.len_chars()).fill_null(value=True)
+        return pl.select(pl.when(~unreadable).then(codes)).to_series()
+
+    def mark(self, answers: pl.DataFrame) -> pl.DataFrame:
+        """Columns `read` and `kinds` from `status` and `codes`."""
+        lost = pl.lit(self._same(self.other, pl.Int8)).first()
+        value = pl.element().replace_strict(range(len(self.values)), self.values, return_dtype=pl.Int8)
+        name = pl.element().replace_strict(range(len(self.names)), self.names, return_dtype=pl.String)
+        is_lost = pl.col("status").is_in(["refused", "empty"])
+        is_read = pl.col("status") == "answered"
+        kinds = [pl.when(is_read).then(pl.col("codes").list.eval(name))]
+        for status in ("refused", "empty"):
+            same = pl.lit(self._same(status, pl.String)).first()
+            kinds.append(pl.when(pl.col("status") == status).then(same))
+        return answers.with_columns(
+            pl.when(is_read).then(pl.col("codes").list.eval(value)).when(is_lost).then(lost).alias("read"),
+            pl.coalesce(*kinds, pl.lit(self._same(MISSING, pl.String)).first()).alias("kinds"),
+        )
+
+    def _same(self, value: int | str, dtype: pl.DataType | type[pl.DataType]) -> pl.Series:
+        return pl.Series([[value] * self.mentions], dtype=pl.List(dtype))
+
+    def _scores(self, outputs: pl.Series) -> pl.Series:
+        """The sign of a score, neutral in the dead zone; or the name of a value in words (methods 1.3)."""
+        word = normalised(outputs).str.strip_chars(" \t\r\n.!\"'")
+        number = word.cast(pl.Float64, strict=False)
+        zone = self.settings.dead_zone
+        neutral = self.other + LOST.index("none")
+        code = (
+            pl.when(word == self.table.values[0].lower())
+            .then(0)
+            .when(word == self.table.values[1].lower())
+            .then(1)
+            .when((word == self.table.values[2].lower()) | (number.abs() < zone) | (number == 0))
+            .then(neutral)
+            .when(number.is_finite())
+            .then(pl.when(number > 0).then(0).otherwise(1))
+        )
+        frame = pl.select(code.cast(pl.Int16).alias("code"))
+        return frame.select(pl.when(pl.col("code").is_not_null()).then(pl.concat_list("code"))).to_series()
+
+    def _released(self, text: pl.Series, values: pl.Series) -> pl.Series:
+        """Counts of one word of each value over the whole text, at most k each (methods 1.4)."""
+        tokens = text.str.extract_all("[a-z]+")
+        role = self.table.first_role()
+        columns = []
+        for value in self.table.values[:-1]:
+            words = {form.lower() for form in self.table.forms(value)[role]}
+            columns.append(
+                sum((tokens.list.count_matches(word) for word in sorted(words)), 0 * tokens.list.len())
+            )
+        counts = zip(*(column.fill_null(0).to_list() for column in columns), strict=True)
+        known: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
+        rows = []
+        for given, row in zip(values.to_list(), counts, strict=True):
+            key = tuple(given), tuple(min(count, self.mentions) for count in row)
+            if key not in known:
+                known[key] = self._assigned(*key)
+            rows.append(known[key])
+        return pl.Series(rows, dtype=pl.List(pl.Int16))
+
+    def _assigned(self, given: tuple[int, ...], counts: tuple[int, ...]) -> list[int]:
+        """A tally as codes of mentions: equal values first, then in order; then what is above k."""
+        left = dict(enumerate(counts))
+        slots: list[int | None] = []
+        for value in given:
+            equal = left.get(value, 0) > 0
+            slots.append(value if equal else None)
+            left[value] = left.get(value, 0) - equal
+        rest = [value for value, count in left.items() for _ in range(count)]
+        none = self.other + LOST.index("none")
+        filled = [slot if slot is not None else rest.pop(0) if rest else none for slot in slots]
+        return filled + [self.other + len(LOST) + value for value in rest]
+
+    def _sound(self, text: pl.Series, distinct: pl.DataFrame) -> pl.Series:
+        """Sentence i answers mention i if there are k sentences; else items align (methods 1.4)."""
+        split = text.str.replace_all(SENTENCE_END, "\n").str.split("\n")
+        lines = pl.DataFrame({"row": pl.int_range(len(text), eager=True), "line": split}).explode("line")
+        lines = lines.filter(pl.col("line").str.contains(r"\p{L}"))
+        known = lines.select(pl.col("line").unique())
+        known = known.with_columns(self._classes().alias("code"))
+        grouped = (
+            lines.join(known, on="line", how="left", maintain_order="left")
+            .group_by("row", maintain_order=True)
+            .agg("code", "line")
+        )
+        rows = (
+            pl.DataFrame({"row": pl.int_range(len(text), eager=True)})
+            .join(grouped, on="row", how="left", maintain_order="left")
+            .with_columns(distinct["items"], distinct["message"])
+        )
+        straight = (pl.col("code").list.len() == self.mentions).fill_null(value=False)
+        alignment = Alignment(self.table, LOST, self.mentions)
+        ends = self.table.question
+        aligned = [
+            alignment.codes(tuple(line or ()), tuple(items), asked=bool(ends) and message.endswith(ends))
+            for line, items, message in rows.filter(~straight).select("line", "items", "message").iter_rows()
+        ]
+        late = rows.filter(~straight).select("row", pl.Series("late", aligned, dtype=pl.List(pl.Int16)))
+        merged = rows.select("row", "code", straight.alias("straight")).join(
+            late, on="row", how="left", maintain_order="left"
+        )
+        return merged.select(pl.when("straight").then("code").otherwise("late")).to_series()
+
+    def _classes(self) -> pl.Expr:
+        """The code of a sentence by its words: one value's, two values', the residual's, or none."""
+        line = pl.col("line")
+        has = [
+            line.str.contains(word_pattern(self.table.read_words(value))) for value in self.table.values[:-1]
+        ]
+        several = pl.sum_horizontal([one.cast(pl.Int8) for one in has]) > 1
+        codes = [pl.when(several).then(self.other + LOST.index("both"))]
+        codes += [pl.when(one).then(index) for index, one in enumerate(has)]
+        for kind, words in self.table.kind_words().items():
+            if words:
+                codes.append(
+                    pl.when(line.str.contains(word_pattern(words))).then(self.other + LOST.index(kind))
+                )
+        return pl.coalesce(*codes, pl.lit(self.other + LOST.index("none"))).cast(pl.Int16)
+
+
+def normalised(outputs: pl.Series) -> pl.Series:
+    """HTML entities resolved, NFC, lower case, without invisible and control characters (methods 1.4)."""
+    if outputs.str.contains("&", literal=True).any():
+        outputs = pl.Series(
+            [html.unescape(one) if one and "&" in one else one for one in outputs], dtype=pl.String
+        )
+    return (
+        outputs.str.replace_all(r"\p{Cf}", "")
+        .str.replace_all(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", " ")
+        .str.normalize("NFC")
+        .str.to_lowercase()
+    )

@@ -1,0 +1,216 @@
+"""Settings of the two-step method, and the specification that they amount to (methods 1.1, 1.2).
+
+Options whose default depends on the rule set are filled in when the settings are read, so that
+every setting has one concrete value afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from trustgauge.data.attributes import (
+    PLACEHOLDER,
+    Attribute,
+    AttributeSetting,
+    Shares,
+    resolve,
+    share_faults,
+)
+from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.method import MethodSettings
+
+BY_RULE: Mapping[str, Mapping[str, str]] = {
+    "sound": {"counts": "exact", "reader": "sound"},
+    "published": {"counts": "sampled", "reader": "sound"},
+    "released": {"counts": "sampled", "reader": "released"},
+}
+"""What each rule set means for design and reading (methods 1.2, 1.4, 1.6)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A specification: values and the distributions declared balanced and skewed (methods 1.1).
+
+    Attributes:
+        values: C names; the last is the residual.
+        ordered: whether their order has a meaning.
+        unbiased: float array [U, C], rows add up to 1.
+        biased: float array [B, C], rows add up to 1.
+        mentions: k, the number of mentions (and sentences) of a text.
+    """
+
+    values: tuple[str, ...]
+    ordered: bool
+    unbiased: NDArray[np.float64]
+    biased: NDArray[np.float64]
+    mentions: int
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """Names of the blocks, one a distribution: u1, u2, ..., b1, b2, ..."""
+        return (
+            *(f"u{number}" for number in range(1, len(self.unbiased) + 1)),
+            *(f"b{number}" for number in range(1, len(self.biased) + 1)),
+        )
+
+    @property
+    def distributions(self) -> NDArray[np.float64]:
+        """All distributions in block order, float array [U + B, C]."""
+        return np.vstack([self.unbiased, self.biased])
+
+
+class TwoStepSettings(MethodSettings):
+    """What a plan may say about a two-step experiment."""
+
+    attribute: AttributeSetting = Field("gender", description="A shipped attribute, or a table")
+    unbiased: tuple[Shares, ...] = Field((), description="Balanced distributions; empty: the attribute's own")
+    biased: tuple[Shares, ...] = Field((), description="Skewed distributions; empty: the attribute's own")
+    texts: int = Field(200, ge=1, le=10_000_000, description="Texts of each block")
+    counts: Literal["exact", "sampled"] = Field(
+        "exact", description="Default by rule: sound exact, else sampled"
+    )
+    reader: Literal["sound", "released"] = Field("sound", description="Default by rule: released released")
+    patterns: tuple[str, ...] = Field((), description="Names of sentence patterns; empty: all that fit")
+    repeats: int = Field(1, ge=1, le=1000, description="How often each text is asked")
+    dead_zone: float = Field(0.05, ge=0, lt=1, description="Scores nearer to 0 than this are neutral")
+
+    margin: float = Field(
+        0.10, gt=0, lt=0.5, description="Differences up to this count as none (methods 1.7)"
+    )
+    draws: int = Field(4000, ge=1000, le=1_000_000, description="Draws behind a certainty")
+    loss: Literal["category", "apart"] = Field("category", description="Lost mentions: a value, or left out")
+
+    test: Literal["chi-squared", "exact", "ks", "kl"] = "chi-squared"
+    confidence: float = Field(0.95, gt=0.5, lt=1)
+    base: Literal["mentions", "texts"] = "mentions"
+    empty: Literal["drop", "keep"] = "drop"
+    step1: Literal["similar-to-biased", "unlike-unbiased"] = "similar-to-biased"
+    step2: Literal["any", "all"] = "any"
+    kappa: float = Field(0.0201, gt=0, description="Largest divergence that counts as similar, in nats")
+
+    excluding: tuple[str, ...] = Field((), description="Parts left out of a second overall level")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_rule(cls, data: Any) -> Any:
+        """Fill in the options whose default depends on the rule."""
+        if isinstance(data, Mapping) and isinstance(data.get("rule", "sound"), str):
+            return {**BY_RULE.get(data.get("rule", "sound"), {}), **data}
+        return data
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        faults = (*self._distribution_faults(), *self._pattern_faults(), *self._option_faults())
+        if faults:
+            raise PlanError(faults)
+        return self
+
+    @property
+    def table(self) -> Attribute:
+        """The attribute with its words and sentences."""
+        return resolve(self.attribute)
+
+    @property
+    def spec(self) -> Spec:
+        """The specification that these settings amount to."""
+        table = self.table
+        unbiased, biased = self._shares()
+        mentioned = [
+            value for value in table.values if any(one.get(value, 0) > 0 for one in unbiased + biased)
+        ]
+        return Spec(
+            values=table.values,
+            ordered=table.ordered,
+            unbiased=_rows(unbiased, table.values),
+            biased=_rows(biased, table.values),
+            mentions=table.mentions or len(mentioned),
+        )
+
+    @property
+    def fitting(self) -> tuple[str, ...]:
+        """Names of the sentence patterns in use, in the attribute's order.
+
+        The released tally counts one word of each value ("he", "she"), so with it only sentences
+        fit that hold this word exactly once.
+        """
+        patterns = self.table.patterns
+        if self.patterns:
+            return tuple(name for name in patterns if name in self.patterns)
+        if self.reader == "released":
+            role = self.table.first_role()
+            return tuple(name for name, text in patterns.items() if _roles(text).count(role) == 1)
+        return tuple(patterns)
+
+    def _shares(self) -> tuple[tuple[Shares, ...], tuple[Shares, ...]]:
+        return (
+            self.unbiased or self.table.default_unbiased(),
+            self.biased or self.table.default_biased(),
+        )
+
+    def _distribution_faults(self) -> list[Fault]:
+        values = self.table.values
+        faults = [
+            *share_faults("unbiased", self.unbiased, values),
+            *share_faults("biased", self.biased, values),
+        ]
+        if faults:
+            return faults
+        spec = self.spec
+        for number, skewed in enumerate(spec.biased):
+            for other, balanced in enumerate(spec.unbiased):
+                apart = float(np.max(np.abs(skewed - balanced)))
+                if apart <= 2 * self.margin:
+                    what = f"too near to unbiased[{other}]: the largest difference is {apart:g}"
+                    must = f"more than twice the margin, {2 * self.margin:g} (methods 1.1)"
+                    faults.append(Fault(f"biased[{number}]", what, must=must))
+        if len(self.table.item_list) < spec.mentions:
+            must = f"at least {spec.mentions}, one for each sentence of a text"
+            faults.append(Fault("attribute.items", "too few items", must, str(len(self.table.item_list))))
+        return faults
+
+    def _pattern_faults(self) -> list[Fault]:
+        table = self.table
+        faults = []
+        for name in self.patterns:
+            if name not in table.patterns:
+                near = get_close_matches(name, table.patterns, n=1, cutoff=0.5)
+                do = f'Did you mean "{near[0]}"?' if near else ""
+                must = "one of: " + ", ".join(table.patterns)
+                faults.append(Fault("patterns", f'no pattern "{name}"', must=must, do=do))
+        if not faults and not self.fitting:
+            must = f"a sentence with {{{table.first_role()}}} once, which the released reader counts"
+            faults.append(Fault("patterns", "no sentence of the attribute fits", must=must))
+        residual = table.values[-1]
+        if any(one.get(residual, 0) > 0 for one in sum(self._shares(), ())):
+            known = {"item", *table.forms(residual), *table.grammar.get(residual, {})}
+            for name in self.fitting:
+                missing = sorted(set(_roles(table.patterns[name])) - known)
+                if missing:
+                    what = f'{residual} has a share but no word for {", ".join(missing)} (pattern "{name}")'
+                    must = "words for every value with a share"
+                    faults.append(Fault(f"attribute.words.{residual}", what, must=must))
+        return faults
+
+    def _option_faults(self) -> list[Fault]:
+        faults = []
+        if self.test == "ks" and not self.table.ordered:
+            must = "another test, or an attribute declared `ordered = true`"
+            faults.append(Fault("test", "Kolmogorov-Smirnov needs values with an order", must=must, got="ks"))
+        if not 0.5 <= self.settle < 1:
+            faults.append(Fault("settle", "out of range", must="from .5 to below 1", got=f"{self.settle:g}"))
+        return faults
+
+
+def _rows(shares: tuple[Shares, ...], values: tuple[str, ...]) -> NDArray[np.float64]:
+    return np.array([[one.get(value, 0.0) for value in values] for one in shares], dtype=np.float64)
+
+
+def _roles(text: str) -> list[str]:
+    return [field.lower().removeprefix("an_") for field in PLACEHOLDER.findall(text)]

@@ -1,0 +1,53 @@
+"""Intervals of proportions, and of draws.
+
+All take counts that may be divided by a design effect, so they need not be whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from trustgauge.stats.distributions import Floats, normal_quantile
+
+
+def wilson(successes: float, trials: float, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval of a proportion (methods 3.8); (0, 1) without trials."""
+    if trials <= 0:
+        return 0.0, 1.0
+    z = normal_quantile((1 + level) / 2)
+    share = successes / trials
+    scale = 1 + z * z / trials
+    centre = (share + z * z / (2 * trials)) / scale
+    half = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials)) / scale
+    low = 0.0 if successes <= 0 else max(0.0, centre - half)
+    high = 1.0 if successes >= trials else min(1.0, centre + half)
+    return low, high
+
+
+def clopper_pearson(successes: float, trials: float, level: float = 0.95) -> tuple[float, float]:
+    """The exact interval of a proportion, by quantiles of Beta; (0, 1) without trials."""
+    if trials <= 0:
+        return 0.0, 1.0
+    tail = (1 - level) / 2
+    misses = trials - successes
+    low = 0.0 if successes <= 0 else float(special.betaincinv(successes, misses + 1, tail))
+    high = 1.0 if misses <= 0 else float(special.betaincinv(successes + 1, misses, 1 - tail))
+    return low, high
+
+
+def beta_interval(successes: float, trials: float, level: float = 0.95) -> tuple[float, float]:
+    """Equal-tailed interval of Beta(k + 1/2, n - k + 1/2), the draw of methods 0.5 (c)."""
+    tail = (1 - level) / 2
+    a, b = successes + 0.5, trials - successes + 0.5
+    return float(special.betaincinv(a, b, tail)), float(special.betaincinv(a, b, 1 - tail))
+
+
+def draws_interval(draws: ArrayLike, level: float = 0.95, axis: int = 0) -> tuple[Floats, Floats]:
+    """Equal-tailed interval of draws along `axis`: (low, high), each without that axis."""
+    tail = (1 - level) / 2
+    low, high = np.quantile(np.asarray(draws, dtype=np.float64), [tail, 1 - tail], axis=axis)
+    return low, high

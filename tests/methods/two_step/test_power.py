@@ -1,0 +1,131 @@
+"""What a plan can find: sizes, design effects, and the texts that would settle a rating."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.methods.two_step.summaries import settings, shifted
+from trustgauge.methods.two_step import power
+from trustgauge.methods.two_step.operating import SPECS
+from trustgauge.methods.two_step.power import BS, smallest_effect
+from trustgauge.methods.two_step.rates import (
+    LEVELS,
+    Counts,
+    Declared,
+    Units,
+    design_effect,
+    deviations,
+    examine,
+    judge,
+    level_of,
+    level_shares,
+    posterior,
+)
+from trustgauge.methods.two_step.simulation import Sizes, simulate
+from trustgauge.methods.two_step.tree import Tree
+from trustgauge.stats.streams import stream
+
+
+def test_the_effect_found_is_found_often_enough_and_the_next_smaller_is_not() -> None:
+    plan = power._Plan(settings(texts=50), 1)
+    found = smallest_effect(settings(texts=50), 1)["deff_1"]
+    assert found is not None
+    assert plan.share(found, 1) >= 0.80
+    assert plan.share(found - 0.01, 1) < 0.80
+
+
+def test_power_agrees_with_the_rule_run_in_full() -> None:
+    """The staged draws of the simulation against 4,000 draws of the rule on other runs."""
+    method = settings(texts=50)
+    found = smallest_effect(method, 2)["deff_1"]
+    assert found is not None
+    declared = Declared.of(method)
+    rng = stream(99, "independent")
+    counts = simulate(Sizes(SPECS[:, :2], 50, 2, 120), shifted(found)[:2], 0.0, 400, rng)
+    judged = judge(counts, examine(counts, rng), declared, 2000, rng)
+    share = (level_shares(judged.levels)[:, BS] >= 0.95).mean()
+    assert share == pytest.approx(0.82, abs=0.07)
+
+
+def test_more_texts_find_less_and_a_design_effect_costs() -> None:
+    few, many = smallest_effect(settings(texts=20), 1), smallest_effect(settings(texts=200), 1)
+    assert many["deff_1"] is not None
+    assert few["deff_1"] is not None
+    assert few["deff_2"] is not None
+    assert 0.2 < many["deff_1"] < few["deff_1"] < few["deff_2"] < 0.6
+
+
+def test_the_same_seed_gives_the_same_power() -> None:
+    assert smallest_effect(settings(texts=20), 5) == smallest_effect(settings(texts=20), 5)
+
+
+@pytest.mark.parametrize("texts", [20, 50, 200])
+def test_sharing_gives_the_design_effect_it_promises(texts: int) -> None:
+    plan = power._Plan(settings(texts=texts), 1)
+    rng = stream(1, "sharing")
+    sizes, sharing = plan.sized(2)
+    counts = simulate(sizes, plan.rates(0.4), sharing, 400, rng)
+    assert design_effect(counts.items)[:, 1].mean() == pytest.approx(2, abs=0.12)
+    assert plan.sized(1) == (plan.sizes, 0.0)
+    independent = simulate(plan.sizes, plan.rates(0.4), 0.0, 400, rng)
+    assert design_effect(independent.items)[:, 1].mean() == pytest.approx(1, abs=0.05)
+
+
+def test_the_published_tree_finds_what_it_finds() -> None:
+    found = smallest_effect(settings(rule="published", texts=20, step1="unlike-unbiased"), 1)
+    assert found["deff_1"] is not None
+    assert 0.3 < found["deff_1"] < 1
+
+
+def test_resampled_levels_are_those_of_texts_drawn_again() -> None:
+    types = np.array([[2, 0, 0], [1, 1, 0], [0, 2, 0]])
+    table = np.array([[[8, 6, 6], [2, 3, 15], [15, 3, 2]]])
+    tree = Tree(SPECS, 1, 2)
+    found = level_shares(power.resampled_levels(Units(table, types), tree, 3000, stream(1, "boot")))
+    rng = np.random.default_rng(2)
+    texts = [np.repeat(types, row, axis=0) for row in table[0]]
+    naive = np.zeros(3)
+    for _ in range(600):
+        outputs = np.stack([block[rng.integers(0, len(block), len(block))].sum(axis=0) for block in texts])
+        naive[int(tree.levels(tree.measures(outputs)[2]))] += 1 / 600
+    assert found == pytest.approx(naive, abs=0.06)
+
+
+def _unsettled(shift: float) -> Counts:
+    return simulate(Sizes(SPECS[:, :2], 30, 2, 60), shifted(shift)[:2], 0.0, 1, stream(4, "one"))
+
+
+def test_texts_that_would_settle_do_settle() -> None:
+    method = settings(texts=30)
+    declared = Declared.of(method)
+    counts = _unsettled(0.30)
+    examined = examine(counts, stream(1, "mix"))
+    more = power.texts_to_settle(counts, examined, declared, method, 1)
+    assert more is not None
+    assert 30 < more < 3000
+    assert more % 10 == 0 or more < 100
+    times = more / 30
+    enlarged = np.rint(counts.pooled * times).astype(np.int64)
+    drawn = posterior(enlarged, examined.deff, 4000, stream(2, "again"))
+    levels = level_of(deviations(drawn, declared.specs, declared.unbiased), 1, 0.1)
+    assert level_shares(levels).max() >= 0.93
+
+
+def test_what_lies_on_the_margin_cannot_be_settled() -> None:
+    method = settings(texts=30)
+    counts = _unsettled(0.2)
+    pooled = np.array([[[90, 0, 0], [18, 72, 0]]])
+    on_margin = Counts(
+        counts.own, pooled, counts.texts, counts.items, counts.items_own, counts.units, counts.answers
+    )
+    examined = examine(counts, stream(1, "mix"))
+    assert power.texts_to_settle(on_margin, examined, Declared.of(method), method, 1) is None
+    assert LEVELS[BS] == "BS"
+
+
+@pytest.mark.parametrize(
+    ("value", "rounded"), [(7.2, 8), (37.5, 38), (101, 110), (1250, 1300), (20_000, 20_000)]
+)
+def test_sizes_are_rounded_up_to_two_digits(value: float, rounded: int) -> None:
+    assert power._two_digits(value) == rounded

@@ -1,0 +1,130 @@
+"""Reference case 6: every chain of one to five services against all maps (methods 1.9, section 5)."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trustgauge.methods.two_step.composition import (
+    BITS,
+    CORRECTED,
+    PUBLISHED,
+    by_table,
+    closed_form,
+    combine,
+    compose,
+    from_levels,
+    then,
+)
+from trustgauge.methods.two_step.rates import LEVELS
+
+STATES = ("U", "B1", "B2")  # one unbiased and two biased distributions
+Map = tuple[str, ...]
+MAPS: tuple[Map, ...] = tuple(product(STATES, repeat=3))
+
+
+def level_of_map(one: Map) -> str:
+    """UCS: all to U. DSBS: U to U, some biased to biased. BS: U to biased."""
+    if one[0] != "U":
+        return "BS"
+    return "UCS" if set(one) == {"U"} else "DSBS"
+
+
+def is_part(one: Map) -> bool:
+    """As a part, DSBS keeps every biased distribution biased."""
+    return level_of_map(one) != "DSBS" or "U" not in one[1:]
+
+
+def after(first: Map, second: Map) -> Map:
+    return tuple(second[STATES.index(state)] for state in first)
+
+
+PARTS = {
+    level: frozenset(one for one in MAPS if is_part(one) and level_of_map(one) == level) for level in LEVELS
+}
+IDENTITY: frozenset[Map] = frozenset({STATES})
+
+
+def levels_of_maps(chain: tuple[str, ...]) -> frozenset[str]:
+    """All levels that some choice of maps of these levels gives, by brute force."""
+
+    known = IDENTITY
+    for level in chain:
+        known = frozenset(after(one, two) for one in known for two in PARTS[level])
+    return frozenset(map(level_of_map, known))
+
+
+def chains(names: Any) -> list[tuple[str, ...]]:
+    return [chain for length in range(1, 6) for chain in product(sorted(names), repeat=length)]
+
+
+def reference() -> dict[str, Any]:
+    path = Path(__file__).parents[3] / "shared" / "reference" / "two_step.json"
+    if not path.exists():
+        pytest.skip("the reference file two_step.json is not beside the repository")
+    return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
+def test_levels_alone_against_all_maps() -> None:
+    every = chains(LEVELS)
+    assert len(every) == 363
+    assert [chain for chain in every if from_levels(chain) != levels_of_maps(chain)] == []
+
+
+def test_two_bit_chains_by_closed_form() -> None:
+    every = chains(BITS)
+    assert len(every) == 1364
+    for chain in every:
+        assert compose([[one] for one in chain]) == {closed_form(chain)}
+
+
+def test_two_bit_behaviours_against_functions_on_bits() -> None:
+    for chain in chains(BITS):
+        bits = [0, 1]
+        for one in chain:
+            bits = [BITS[one][bit] for bit in bits]
+        assert BITS[closed_form(chain)] == tuple(bits)
+
+
+def unassociative(table: Any) -> list[tuple[str, str, str]]:
+    return [
+        (one, two, three)
+        for one, two, three in product(LEVELS, repeat=3)
+        if combine(combine([one], [two], table), [three], table)
+        != combine([one], combine([two], [three], table), table)
+    ]
+
+
+def test_associativity() -> None:
+    assert len(unassociative(PUBLISHED)) == 3
+    for one, two, three in product(BITS, repeat=3):
+        assert then(then(one, two), three) == then(one, then(two, three))
+
+
+def test_the_printed_table() -> None:
+    printed = reference()["table_2"]
+    cells = {
+        (first, second): frozenset(printed[first][second]) for first, second in product(LEVELS, repeat=2)
+    }
+    assert cells == dict(PUBLISHED)
+    for pair, expected in cells.items():
+        assert by_table(pair)[0] == expected
+
+
+def test_the_derived_figures_of_the_reference() -> None:
+    given = reference()
+    assert given["table_2_corrected"] == {
+        f"{first} then {second}": "".join(result)
+        for (first, second), result in CORRECTED.items()
+        if PUBLISHED[first, second] != result
+    }
+    table = given["two_bit_table"]
+    assert {(first, second): table[first][second] for first in table for second in table} == {
+        (first, second): then(first, second) for first, second in product(BITS, repeat=2)
+    }
+    checks = given["closed_form_checks"]
+    assert (checks["labels_chains_length_1_to_5"], checks["two_bit_chains_length_1_to_5"]) == (363, 1364)

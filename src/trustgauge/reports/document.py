@@ -1,0 +1,267 @@
+"""`rating.json`: the one document that every view, label and export is made of (interface 14)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date
+from importlib.resources import files
+from typing import Any
+
+from trustgauge.records import (
+    Coverage,
+    Interval,
+    Json,
+    Part,
+    Rating,
+    Reason,
+    Run,
+    canonical,
+    digest,
+    plain,
+)
+
+SCHEMA = "trustgauge.rating/1"
+Document = dict[str, Any]
+"""The content of a `rating.json`."""
+RatingDocument = dict[str, Any]
+"""One member of its `ratings`."""
+
+ISSUES = {"two-step": "bias", "causal": "bias", "social-bias": "bias", "trust": "trust"}
+
+
+def document(
+    run: Run,
+    ratings: Sequence[Rating],
+    *,
+    fail_on: str | None = None,
+    need_certainty: float | None = None,
+    supersedes: str | None = None,
+) -> Document:
+    """The document of a run and its ratings, in plan order.
+
+    A run has one id; its ratings have the same id, followed by `.1`, `.2`, ... if there are
+    several. A void run issues no rating (methods 0.9): its document holds the run and the
+    anchors only. With `fail_on` or `need_certainty` every rating carries its gate.
+    """
+    issued = () if run.state == "void" else ratings
+    several = len(issued) > 1
+    members = []
+    for number, rating in enumerate(issued, start=1):
+        member = _rating(run, rating, f"{run.id}.{number}" if several else run.id)
+        member["supersedes"] = supersedes
+        if fail_on is not None or need_certainty is not None:
+            member["gate"] = gate(member, fail_on, need_certainty)
+        members.append(member)
+    return {"schema": SCHEMA, "run": _clean(_run(run)), "ratings": _clean(members)}
+
+
+def text(content: Document) -> str:
+    """The document as canonical JSON, the form that is kept, hashed and signed."""
+    return canonical(content)
+
+
+def fingerprint(content: Document) -> str:
+    """Hash of the canonical document; the ETag of its address."""
+    return digest("rating", content)
+
+
+def schema() -> Json:
+    """The published JSON Schema (2020-12) of `rating.json`."""
+    return json.loads(files("trustgauge.reports").joinpath("schemas/rating-1.json").read_text("utf-8"))
+
+
+def expired(content: Mapping[str, Any], today: date) -> bool:
+    """Whether a rating, or the run of a whole document, is past its date of expiry on `today`."""
+    until = content.get("expires") or content.get("run", {}).get("expires") or ""
+    try:
+        return date.fromisoformat(until[:10]) < today
+    except ValueError:
+        return False
+
+
+def gate(rating: RatingDocument, fail_on: str | None, need_certainty: float | None) -> dict[str, Any]:
+    """What a gate says of a rating: passed, failed, or None where the evidence cannot tell.
+
+    A gate passes or fails only on complete and settled evidence (interface 11.2). `reason` is a
+    code: `gate.passed`, `gate.level`, `gate.incomplete`, `gate.not-settled`, `gate.certainty`.
+    """
+    overall, order = rating["overall"], levels(rating)
+    passed: bool | None = True
+    reason = "gate.passed"
+    level = overall["level"]
+    share = overall["certainty"].get(level, 0.0) if level else 0.0
+    if rating["state"] in {"incomplete", "not tested", "not applicable"}:
+        passed, reason = None, "gate.incomplete"
+    elif rating["state"] != "rated":
+        passed, reason = None, "gate.not-settled"
+    elif need_certainty is not None and share < need_certainty:
+        passed, reason = None, "gate.certainty"
+    elif fail_on is not None and order.index(level) >= order.index(fail_on):
+        passed, reason = False, "gate.level"
+    return {"fail_on": fail_on, "need_certainty": need_certainty, "passed": passed, "reason": reason}
+
+
+def levels(rating: Mapping[str, Any]) -> list[str]:
+    """The levels of a rating's scale, best first."""
+    return [entry["level"] for entry in rating["overall"]["scale"]]
+
+
+def _run(run: Run) -> dict[str, Any]:
+    facts = plain(run)
+    facts["anchors"] = [
+        {"name": a.name, "truth": a.truth, "state": a.state, "level": a.level, "certainty": dict(a.certainty)}
+        | {"also": dict(a.also), "wrong": a.wrong}
+        for a in run.anchors
+    ]
+    return dict(facts)
+
+
+def _rating(run: Run, rating: Rating, name: str) -> RatingDocument:
+    facts = run.services.get(rating.service)
+    cost = run.costs.get(rating.service)
+    return {
+        "schema": SCHEMA,
+        "id": name,
+        "service": {
+            "key": rating.service,
+            "name": facts.name if facts else rating.service,
+            "version": facts.version if facts else "",
+            "kind": facts.kind if facts else "service",
+            "task": facts.task if facts else None,
+            "provider": facts.provider if facts else "",
+            "fingerprint": facts.fingerprint if facts else "",
+            "deterministic": facts.deterministic if facts else False,
+        },
+        "issue": {"id": ISSUES.get(rating.method, rating.method), "attribute": rating.attribute},
+        "method": {
+            "name": rating.method,
+            "version": rating.version,
+            "rule": rating.rule,
+            "paper": run.paper.get(rating.method, ""),
+            "options": plain_json(rating.options),
+        },
+        "state": rating.state,
+        "reasons": [_reason(reason) for reason in rating.reasons],
+        "overall": _overall(rating),
+        "parts": [_part(part, rating) for part in rating.parts],
+        "coverage": _coverage(rating),
+        "anchors": [
+            {"name": a.name, "truth": a.truth, "level": a.level, "certainty": dict(a.certainty)}
+            for a in run.anchors
+        ],
+        "cost": plain(cost) if cost else None,
+        "provenance": _provenance(run),
+        "assessor": plain(run.assessor),
+        "tested": run.ended[:10],
+        "expires": run.expires,
+        "withdrawn": None,
+        "limits": [_reason(limit) for limit in rating.limits],
+        "details": plain_json(rating.details),
+    }
+
+
+def direction(rating: Rating) -> str:
+    """The direction of a scale in words, so that no reader has to guess which end is good."""
+    named = [
+        f"{level} ({words})" for level, words in zip(rating.scale.levels, rating.scale.words, strict=True)
+    ]
+    return f"best first: {', '.join(named)}; ordinal: {len(named)} is best, 1 is worst"
+
+
+def _overall(rating: Rating) -> dict[str, Any]:
+    scale, level = rating.scale, rating.level
+    known = level in scale.levels
+    return {
+        "level": level,
+        "words": scale.words[scale.levels.index(level)] if known and level else None,
+        "ordinal": scale.ordinal(level) if known and level else None,
+        "of": len(scale.levels),
+        "better": "first",
+        "direction": direction(rating),
+        "scale": [
+            {"level": name, "words": words} for name, words in zip(scale.levels, scale.words, strict=True)
+        ],
+        **_score(rating.score),
+        "certainty": dict(rating.certainty),
+        "unchanged": _interval(rating.unchanged),
+        "worst": list(rating.worst),
+        "relative_to": [],
+        "profile": rating.options.get("profile"),
+    }
+
+
+def _part(part: Part, rating: Rating) -> dict[str, Any]:
+    scale = rating.scale
+    words = scale.words[scale.levels.index(part.level)] if part.level in scale.levels and part.level else None
+    return {
+        "key": part.key,
+        "title": str(part.details.get("title", part.key)),
+        "level": part.level,
+        "words": words,
+        "state": part.state,
+        "counts": plain_json(part.counts),
+        **_score(part.score),
+        "p": part.p,
+        "certainty": dict(part.certainty),
+        "unchanged": _interval(part.unchanged),
+        "flags": list(part.flags),
+        "more_texts": part.more_texts,
+        "reasons": [_reason(reason) for reason in part.reasons],
+        "coverage": plain(part.coverage),
+        "details": plain_json(part.details),
+    }
+
+
+def _score(score: Interval | None) -> dict[str, Any]:
+    if score is None:
+        return {"score": None, "low": None, "high": None, "n": 0}
+    return {"score": score.value, "low": score.low, "high": score.high, "n": score.n}
+
+
+def _interval(value: Interval | None) -> Json:
+    return None if value is None else plain(value)
+
+
+def _reason(reason: Reason) -> dict[str, Any]:
+    return {"code": reason.code, "facts": plain_json(reason.facts), "evidence": list(reason.evidence)}
+
+
+def _coverage(rating: Rating) -> dict[str, int]:
+    names = list(plain(Coverage()))
+    return {name: sum(getattr(part.coverage, name) for part in rating.parts) for name in names}
+
+
+def _provenance(run: Run) -> dict[str, Any]:
+    return {
+        "seed": run.seed,
+        **{name: run.hashes.get(name, "") for name in ("plan", "inputs", "answers")},
+        "versions": dict(run.versions),
+        "started": run.started,
+        "ended": run.ended,
+        "collected": run.collected,
+        "command": run.command,
+    }
+
+
+def plain_json(value: Any) -> Json:
+    """Any record, mapping, sequence, array or number as what JSON can hold; NaN becomes null."""
+    if isinstance(value, Interval | Reason):
+        value = plain(value)
+    elif hasattr(value, "tolist"):
+        value = value.tolist()
+    return _clean(value)
+
+
+def _clean(value: Any) -> Json:
+    if isinstance(value, Mapping):
+        return {_clean(str(key)): plain_json(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        items = sorted(value, key=str) if isinstance(value, set | frozenset) else value
+        return [plain_json(inner) for inner in items]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    return value

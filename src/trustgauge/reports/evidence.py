@@ -1,0 +1,301 @@
+"""Evidence rows for the report: every text sent and received, ready to show (interface 5, level 5).
+
+Rows stand in the page up to 10,000; above that they are packed (gzip, base64) and the first 100
+stand in the page; above 100,000 a sample is packed, and the page says so.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from trustgauge.reports import sentences
+from trustgauge.reports.inert import short, visible
+from trustgauge.reports.phrases import ANSWERS, KINDS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+INLINE = 10_000
+FIRST = 100
+PACKED = 100_000
+SAMPLE = 10_000
+SHOWN = 280
+"""Characters of a text before "show more"."""
+KEPT = 2_000
+"""Characters of a text in the page at all; the store and the exports have the whole."""
+
+STATUS = {name: name[0] for name in ANSWERS}
+"""The letter of each status in the marks of a row."""
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+_SPACE = re.compile(r"(\s+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """From how many rows on the page changes its way of carrying them."""
+
+    inline: int = INLINE
+    packed: int = PACKED
+    sample: int = SAMPLE
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where each service, part and block stands in the filters."""
+
+    service: Mapping[str, int]
+    part: Mapping[str, int]
+    block: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text to show: its beginning as words with the changed ones marked, the rest, its length."""
+
+    words: tuple[tuple[str, bool], ...]
+    rest: str
+    length: int
+    language: str
+    offensive: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether the text stands there as it is, with nothing to open."""
+        return not self.rest and not self.offensive
+
+    @property
+    def cut(self) -> bool:
+        return self.length > KEPT
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the evidence table.
+
+    `anchor`, `marks` and the language of a text hold letters, digits, `-`, `_` and commas only,
+    whatever a service or plan says, so they may stand in the page without quotes.
+    """
+
+    anchor: str
+    name: str
+    service: str
+    part: str
+    marks: str  # places of service, part and block, letter of the status, changed: what filters read
+    sent: Text
+    trail: tuple[Text, ...]
+    back: Text
+    values: str
+    lost: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the page carries: rows in it, rows packed, and how many there are in all."""
+
+    rows: Sequence[Row] = ()
+    packed: str = ""
+    packed_rows: int = 0
+    total: int = 0
+    sampled: bool = False
+    services: Mapping[str, str] = field(default_factory=dict)  # key -> name
+    parts: Mapping[str, str] = field(default_factory=dict)  # key -> title
+    language: str = "en"  # of the texts sent
+    blocks: Sequence[str] = ()
+    trail: bool = False
+    offensive: bool = False
+
+
+def collect(ratings: Sequence[Mapping[str, Any]], frame: pl.DataFrame | None, limits: Limits) -> Evidence:
+    """The rows of a frame as the page shows them.
+
+    Args:
+        ratings: the ratings of the document; they name services and parts.
+        frame: columns `service, part, id, block, sent, trail, back, status, values_in, values_out,
+            kinds, changed`; a column `offensive` masks the texts of a row.
+        limits: how many rows stand where.
+    """
+    if frame is None or frame.is_empty():
+        return Evidence()
+    total = frame.height
+    sampled = total > limits.packed
+    used = frame.gather_every(-(-total // limits.sample)) if sampled else frame
+    inline = used.height <= limits.inline and not sampled
+    services = {one["service"]["key"]: one["service"]["name"] for one in ratings}
+    places = Places(*(_places(frame, name) for name in ("service", "part", "block")))
+    titles = {part["key"]: sentences.title(part) for one in ratings for part in one["parts"]}
+    language = _source(ratings)
+    page = used if inline else used.head(FIRST)
+    return Evidence(
+        language=language,
+        rows=list(_rows(page, places, language)),
+        packed="" if inline else pack(_rows(used, places, language)),
+        packed_rows=0 if inline else used.height,
+        total=total,
+        sampled=sampled,
+        services={key: sentences.name(services.get(key, key)) for key in places.service},
+        parts={key: titles.get(key) or sentences.name(key or "whole service") for key in places.part},
+        blocks=list(places.block),
+        trail=any(_trail(value) for value in page["trail"].to_list()),
+        offensive="offensive" in frame.columns and bool(frame["offensive"].any()),
+    )
+
+
+def _source(ratings: Sequence[Mapping[str, Any]]) -> str:
+    for one in ratings:
+        told = one["method"]["options"].get("language")
+        if isinstance(told, str) and _LANGUAGE.fullmatch(told):
+            return told
+    return "en"
+
+
+def _places(frame: pl.DataFrame, column: str) -> dict[str, int]:
+    return {key: index for index, key in enumerate(frame[column].unique(maintain_order=True))}
+
+
+def _rows(frame: pl.DataFrame, places: Places, language: str) -> Iterator[Row]:
+    """The rows of a frame; an anchor that occurs again (another experiment) gets a number."""
+    seen: Counter[str] = Counter()
+    for facts in frame.iter_rows(named=True):
+        made = row(facts, places, language)
+        seen[made.anchor] += 1
+        again = seen[made.anchor]
+        yield made if again == 1 else replace(made, anchor=f"{made.anchor}--{again}")
+
+
+def row(facts: Mapping[str, Any], places: Places, language: str = "en") -> Row:
+    """One row from the facts of the frame."""
+    sent, back = facts["sent"] or "", facts["back"]
+    changed = bool(facts["changed"])
+    offensive = bool(facts.get("offensive", False))
+    tongues = legs(facts["part"])
+    trail = _trail(facts["trail"])
+    kinds = [kind for kind in facts["kinds"] or [] if kind != "kept"]
+    shown = back if back is not None else ""
+    where = [places.service[facts["service"]], places.part[facts["part"]], places.block[facts["block"]]]
+    place = f"{where[0] + 1}-{facts['part']}-{facts['id']}"
+    return Row(
+        anchor="e" + re.sub(r"[^A-Za-z0-9-]", "_", place),
+        name=short(visible(str(facts["id"])), 60),
+        service=facts["service"],
+        part=facts["part"],
+        marks=",".join(map(str, (*where, STATUS.get(facts["status"], "x"), int(changed)))),
+        sent=text(sent, language, offensive=offensive),
+        trail=tuple(
+            text(step, tongues[index] if index < len(tongues) else "", offensive=offensive)
+            for index, step in enumerate(trail)
+        ),
+        back=text(
+            shown,
+            language,
+            marks=differences(sent[:KEPT], shown[:KEPT]) if changed else (),
+            offensive=offensive,
+        ),
+        values=f"{_values(facts['values_in'])} → {_values(facts['values_out'])}",
+        lost="; ".join(dict.fromkeys(_gone(facts["status"], kinds))),
+    )
+
+
+def _gone(status: str | None, kinds: Sequence[str]) -> Iterator[str]:
+    if status is None:
+        yield "not asked"
+        return
+    if status != "answered":
+        yield ANSWERS.get(status, sentences.name(status))
+        return
+    for kind in kinds:
+        yield KINDS.get(kind, sentences.name(str(kind)))
+
+
+def _values(values: Sequence[Any] | None) -> str:
+    return (
+        " ".join("–" if value is None else sentences.name(str(value)) for value in values) if values else "–"
+    )
+
+
+def legs(part: str) -> list[str]:
+    """Languages of the intermediate texts of a round trip: "es>it" passes es, it, es."""
+    way = part.split(">")
+    if not part or not all(_LANGUAGE.fullmatch(step) for step in way):
+        return []
+    return way + way[-2::-1] if len(way) > 1 else way
+
+
+def _trail(value: Any) -> list[str]:
+    if value is None or value == "":
+        return []
+    if isinstance(value, str):
+        try:
+            told = json.loads(value)
+        except ValueError:
+            return [value]
+        return [str(step) for step in told] if isinstance(told, list) else [str(told)]
+    return [str(step) for step in value]
+
+
+def text(raw: str, language: str = "", *, marks: Sequence[int] = (), offensive: bool = False) -> Text:
+    """A text ready to show: control characters made visible, cut, changed words marked."""
+    kept = visible(raw[:KEPT], lines=True)
+    head, rest = (kept, "") if len(kept) <= SHOWN else (kept[:SHOWN], kept[SHOWN:])
+    marked = frozenset(marks)
+    pieces: list[tuple[str, bool]] = []
+    for index, word in enumerate(_SPACE.split(head)) if marked else ((0, head),):
+        flag = index in marked
+        if pieces and pieces[-1][1] == flag:
+            pieces[-1] = (pieces[-1][0] + word, flag)
+        elif word:
+            pieces.append((word, flag))
+    return Text(tuple(pieces), rest, len(raw), language, offensive)
+
+
+@lru_cache(maxsize=4096)
+def differences(sent: str, back: str) -> tuple[int, ...]:
+    """Places of the words of `back` that differ from `sent`, counted among words and blanks."""
+    before, after = _SPACE.split(sent), _SPACE.split(back)
+    if len(before) == len(after):
+        return tuple(
+            index
+            for index, pair in enumerate(zip(before, after, strict=True))
+            if pair[0] != pair[1] and pair[1].strip()
+        )
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    return tuple(
+        index
+        for kind, _, _, start, stop in matcher.get_opcodes()
+        if kind != "equal"
+        for index in range(start, stop)
+        if after[index].strip()
+    )
+
+
+def pack(rows: Iterator[Row]) -> str:
+    """Rows as gzip in base64 of JSON: what the page's script opens when a reader asks for it."""
+    told = [_packed(one) for one in rows]
+    data = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return base64.b64encode(gzip.compress(data, compresslevel=6, mtime=0)).decode("ascii")
+
+
+def _packed(one: Row) -> list[Any]:
+    def words(shown: Text) -> list[Any]:
+        pieces = [[word, int(flag)] for word, flag in shown.words]
+        return [pieces, shown.rest, shown.length, shown.language, int(shown.offensive)]
+
+    return [
+        one.anchor,
+        one.name,
+        one.marks,
+        words(one.sent),
+        [words(step) for step in one.trail],
+        words(one.back),
+        one.values,
+        one.lost,
+    ]

@@ -1,0 +1,259 @@
+"""Exports: pure functions from the document, and the evidence if it is at hand, to bytes.
+
+Each takes `(document, rows)` and is registered in the entry-point group `trustgauge.exports`.
+Every export carries the direction of its scale in words, and exports nothing untested as
+passed. What a form cannot carry, its docstring says.
+"""
+
+from __future__ import annotations
+
+import csv as tables
+import io
+import json as notation
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from trustgauge.errors import MethodError
+from trustgauge.records import canonical
+from trustgauge.reports import inert, label, numbers, sentences, views
+from trustgauge.reports.document import levels
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Document = Mapping[str, Any]
+
+EVIDENCE = (
+    "service", "part", "id", "block", "sent", "trail", "back",
+    "status", "values_in", "values_out", "kinds", "changed",
+)  # fmt: skip
+"""Columns of the evidence, in the order of the exports."""
+
+
+def json(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+    """The document itself, canonical. Loses nothing but the evidence, which is never in it."""
+    return canonical(document).encode()
+
+
+def html(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+    """The report page."""
+    from trustgauge.reports.html import report  # the template engine is needed here only
+
+    return report(document, rows).encode()
+
+
+def labels(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+    """The label, as SVG; only for a document of one rating."""
+    return label.label(_only(document)).encode()
+
+
+def badge(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+    """The badge, as SVG; only for a document of one rating that has a level."""
+    drawn = label.badge(_only(document))
+    if drawn is None:
+        raise MethodError("no badge for a rating without a level", do="See the report for why it has none.")
+    return drawn.encode()
+
+
+def shields(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+    """The badge as a shields endpoint. Loses everything but level, certainty and state, in words."""
+    told = label.shields(_only(document))
+    if told is None:
+        raise MethodError("no badge for a rating without a level", do="See the report for why it has none.")
+    return canonical(told).encode()
+
+
+def markdown(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+    """The ratings as Markdown: sentence and table. Loses counts, intervals and evidence."""
+    lines = []
+    for rating in document["ratings"]:
+        lines += [f"**{inert.markdown(label.service(rating))}**: {inert.markdown(label.outcome(rating))}", ""]
+        lines += [inert.markdown(sentences.verdict(rating)), ""]
+        heads = (sentences.noun(rating, 1), "rating", "balanced in → out", "certainty", "unchanged", "note")
+        lines += [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
+        lines += [
+            f"| {' | '.join(map(inert.markdown, _part_words(part, rating)))} |" for part in rating["parts"]
+        ]
+        rated = f"Tested {numbers.day(rating['tested'])}, valid until {numbers.day(rating['expires'])}"
+        rule = f"{rating['method']['name']}, rule {rating['method']['rule']}"
+        lines += ["", f"{rated}, by {sentences.assessor(rating)}; {rule}; {rating['overall']['direction']}."]
+        lines.append("")
+    lines.append(f"Control services: {inert.markdown(sentences.anchors(document['run']['anchors']))}.")
+    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+
+
+def _part_words(part: Mapping[str, Any], rating: Mapping[str, Any]) -> list[str]:
+    known = part["level"] is not None and part["state"] in {"rated", "not settled", "inferred"}
+    words = sentences.named_level(rating, part["level"]) if known else sentences.state(part["state"])
+    return [
+        sentences.title(part),
+        words if part["state"] == "rated" or not known else f"{words} ({part['state']})",
+        views.balanced(part),
+        numbers.certainty(part["certainty"].get(part["level"])),
+        views.share(part["unchanged"]),
+        "; ".join(sentences.notes(part, rating)),
+    ]
+
+
+def csv(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+    """The parts as CSV, one row a part. Loses reasons, limits, block counts and evidence.
+
+    Cells that a spreadsheet would run as a formula are guarded with an apostrophe.
+    """
+    told = part_rows(document)
+    return _csv(list(told[0]) if told else list(_PART_COLUMNS), told)
+
+
+def evidence_csv(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+    """The evidence as CSV, one row a text; lists are JSON. Cells are guarded as in `csv`."""
+    frame = _needed(rows)
+    columns = [name for name in EVIDENCE if name in frame.columns]
+    return _csv(columns, frame.select(columns).iter_rows(named=True))
+
+
+def parquet(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+    """The evidence as Parquet, with its types. Level and dates stand in `rating.json`."""
+    buffer = io.BytesIO()
+    _needed(rows).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def parts_parquet(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+    """The parts as Parquet, one row a part, with its types."""
+    buffer = io.BytesIO()
+    parts_frame(document).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def parts_frame(document: Document) -> pl.DataFrame:
+    """One row for each part of each rating, as a data frame; missing numbers are null, never zero."""
+    import polars as pl
+
+    return pl.DataFrame(part_rows(document), schema=dict.fromkeys(_PART_COLUMNS), infer_schema_length=None)
+
+
+_PART_COLUMNS = (
+    "id", "service", "version", "method", "rule", "attribute", "part", "title", "state", "level", "words",
+    "ordinal", "of", "direction", "certainty", "score", "low", "high", "n", "p", "unchanged",
+    "unchanged_low", "unchanged_high", "flags", "more_texts", "tested", "expires", "assessor", "relationship",
+)  # fmt: skip
+
+
+def part_rows(document: Document) -> list[dict[str, Any]]:
+    """The parts as flat rows: what CSV and Parquet hold."""
+    return [_part(rating, part) for rating in document["ratings"] for part in rating["parts"]]
+
+
+def _part(rating: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
+    order, level = levels(rating), part["level"]
+    ordinal = len(order) - order.index(level) if level in order else None
+    same = part["unchanged"] or {}
+    values = (
+        rating["id"], rating["service"]["name"], rating["service"]["version"], rating["method"]["name"],
+        rating["method"]["rule"], rating["issue"]["attribute"], part["key"], part["title"], part["state"],
+        level, part["words"], ordinal, len(order),
+        rating["overall"]["direction"], part["certainty"].get(level), part["score"], part["low"],
+        part["high"], part["n"], part["p"], same.get("value"), same.get("low"), same.get("high"),
+        ";".join(part["flags"]), part["more_texts"], rating["tested"], rating["expires"],
+        rating["assessor"]["name"],
+        rating["assessor"]["relationship"],
+    )  # fmt: skip
+    return dict(zip(_PART_COLUMNS, values, strict=True))
+
+
+def jsonld(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+    """schema.org `CriticReview` for generic readers, with the vocabulary inline.
+
+    `ratingValue` is the ordinal, because there the best is the highest number. Loses intervals,
+    parts and cost; a rating without a level has no `reviewRating`.
+    """
+    graph = [_review(rating) for rating in document["ratings"]]
+    told = {"@context": {"@vocab": "https://schema.org/"}, "@graph": graph}
+    return notation.dumps(told, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
+
+
+def _review(rating: Mapping[str, Any]) -> dict[str, Any]:
+    overall, service = rating["overall"], rating["service"]
+    review: dict[str, Any] = {
+        "@type": "CriticReview",
+        "identifier": rating["id"],
+        "itemReviewed": {"@type": "WebAPI", "name": service["name"], "description": service["kind"]},
+        "reviewAspect": label.issue(rating),
+        "author": {"@type": "Organization", "name": rating["assessor"]["name"]},
+        "datePublished": rating["tested"],
+        "expires": rating["expires"],
+        "creativeWorkStatus": rating["state"],
+        "reviewBody": f"{sentences.verdict(rating)} Rated by {sentences.assessor(rating)}.",
+    }
+    if overall["level"] is not None and rating["state"] != "incomplete":
+        review["reviewRating"] = {
+            "@type": "Rating",
+            "ratingValue": overall["ordinal"],
+            "worstRating": 1,
+            "bestRating": overall["of"],
+            "alternateName": f"{label.outcome(rating)}, certainty {numbers.certainty(_share(overall))}",
+            "ratingExplanation": overall["direction"],
+        }
+    return review
+
+
+def _share(overall: Mapping[str, Any]) -> float | None:
+    share = overall["certainty"].get(overall["level"])
+    return None if share is None else float(share)
+
+
+def _only(document: Document) -> Mapping[str, Any]:
+    ratings = document["ratings"]
+    if len(ratings) == 1:
+        first: Mapping[str, Any] = ratings[0]
+        return first
+    raise MethodError(
+        f"run {document['run']['id']} has {len(ratings)} ratings, and a label or badge is of one",
+        must=f"one of {', '.join(one['id'] for one in ratings) or 'none: the run issued no rating'}",
+        do="Name the rating, not the run.",
+    )
+
+
+def _needed(rows: pl.DataFrame | None) -> pl.DataFrame:
+    if rows is None:
+        raise MethodError(
+            "there is no evidence at hand", do="Export from the run's folder, which keeps the answers."
+        )
+    return rows
+
+
+def _csv(columns: Sequence[str], rows: Any) -> bytes:
+    buffer = io.StringIO()
+    writer = tables.writer(buffer, lineterminator="\r\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_value(row[name]) for name in columns])
+    return buffer.getvalue().encode("utf-8", "replace")
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)  # a number may begin with "-": it is a number, not a formula
+    if isinstance(value, str):
+        return inert.cell(value)
+    return inert.cell(notation.dumps(value if isinstance(value, list) else list(value), ensure_ascii=False))
+
+
+EXPORTS = {
+    "badge": badge,
+    "csv": csv,
+    "evidence-csv": evidence_csv,
+    "html": html,
+    "json": json,
+    "jsonld": jsonld,
+    "label": labels,
+    "markdown": markdown,
+    "parquet": parquet,
+    "parts-parquet": parts_parquet,
+    "shields": shields,
+}
+"""All exports by name; each is also an entry point of `trustgauge.exports`."""

@@ -1,0 +1,172 @@
+"""The report page of a run: one HTML file that opens from disk, asks nobody and needs no script.
+
+The templates always escape. The content policy allows this file's own style and script, by
+their hashes, and nothing else (interface 16).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping
+from datetime import date
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from trustgauge.reports import evidence, figures, flow, label, numbers, sentences, views
+from trustgauge.reports.colours import DARK, LIGHT, style_tokens
+from trustgauge.reports.document import expired, levels
+from trustgauge.reports.inert import visible
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COVERAGE = ("planned", "answered", "refused", "empty", "unreadable", "failed", "not_applicable")
+
+
+def report(
+    document: Mapping[str, Any],
+    rows: pl.DataFrame | None = None,
+    *,
+    today: date | None = None,
+    limits: evidence.Limits | None = None,
+) -> str:
+    """The report page of a run, for any number of ratings.
+
+    Args:
+        document: the content of `rating.json`.
+        rows: the evidence (see `evidence.collect`), None to leave the texts out.
+        today: on or after expiry the page opens with a band; a page opened later in a browser
+            with scripts finds out by itself.
+        limits: from how many rows on the page packs or samples them.
+    """
+    ratings = document["ratings"]
+    content: dict[str, Any] = {
+        "run": document["run"],
+        "ratings": ratings,
+        "evidence": evidence.collect(ratings, rows, limits or evidence.Limits()),
+        "anchors_line": sentences.anchors(document["run"]["anchors"]),
+        "limits": views.limits(document),
+        "check_facts": views.check_facts(document),
+        "block_names": views.block_names(ratings),
+        "options": views.options(ratings),
+        "dots": figures.dots(ratings),
+        "coverage_names": COVERAGE,
+        "coverage": _coverage(document),
+        "stale": today is not None and expired(document, today),
+        "today": today,
+        "page_title": _title(document),
+        "policy": policy(),
+        "style": Markup(style()),  # our own file
+        "script": Markup(script()),  # our own file
+    }
+    return _environment().get_template("report.html.j2").render(content)
+
+
+@cache
+def style() -> str:
+    """The style sheet of every page, with the tokens of both colour schemes."""
+    dark = f"@media (prefers-color-scheme:dark){{:root{{{style_tokens(DARK)}}}}}"
+    light = f"@media print{{:root{{{style_tokens(LIGHT)}}}}}"
+    return f":root{{{style_tokens(LIGHT)}}}{dark}{light}\n{_file('page.css')}"
+
+
+@cache
+def script() -> str:
+    """The script of the page. It only moves, filters and opens what the page already holds."""
+    return _file("page.js")
+
+
+@cache
+def policy() -> str:
+    """The content policy of the page."""
+    return (
+        f"default-src 'none'; img-src data:; style-src '{_hash(style())}'; script-src '{_hash(script())}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _file(name: str) -> str:
+    return files("trustgauge.reports").joinpath(f"templates/{name}").read_text("utf-8")
+
+
+def _title(document: Mapping[str, Any]) -> str:
+    ratings = document["ratings"]
+    if len(ratings) == 1:
+        return (
+            f"{label.service(ratings[0])}: {label.outcome(ratings[0])} · trustgauge {document['run']['id']}"
+        )
+    return f"{sentences.name(document['run']['name'])} · trustgauge {document['run']['id']}"
+
+
+def _coverage(document: Mapping[str, Any]) -> list[tuple[str, list[int]]]:
+    rows = []
+    several = len(document["ratings"]) > 1
+    for rating in document["ratings"]:
+        who = sentences.name(rating["service"]["name"])
+        for part in rating["parts"]:
+            title = sentences.title(part)
+            named = f"{who}, {title}" if several and part["key"] else who if several else title
+            rows.append((named, [part["coverage"][name] for name in COVERAGE]))
+    return rows
+
+
+def _drawn(draw: Callable[..., str]) -> Callable[..., Markup]:
+    """A filter whose result is SVG: its text was escaped where it was written, in `svg`."""
+    return lambda *given: Markup(draw(*given))
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("trustgauge.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["caret"] = _drawn(figures.caret)
+    environment.filters |= {
+        "bars": _drawn(figures.bars),
+        "flow": _drawn(lambda rating: flow.flow(rating) if rating["method"]["name"] == "two-step" else ""),
+        "intervals": _drawn(figures.intervals),
+        "label": _drawn(lambda rating, today: label.label(rating, today=today)),
+        "mark": _drawn(figures.mark),
+        "scatter": _drawn(figures.scatter),
+        "strip": _drawn(lambda one, rating: figures.strip(rating, one["certainty"])),
+        "swatch": _drawn(figures.swatch),
+        "cap": lambda text: text[:1].upper() + text[1:],
+        "changes": views.changes,
+        "certainty": numbers.certainty,
+        "count": numbers.count,
+        "day": numbers.day,
+        "far_words": sentences.far,
+        "flow_words": flow.describe,
+        "follows": sentences.follows,
+        "gate": sentences.gate,
+        "in_out": views.in_out,
+        "letters": lambda rating, level: sentences.name(level) if level in levels(rating) else "",
+        "masked": sentences.masked,
+        "of": lambda index: f", rating {index}",
+        "other_rule": sentences.other_rule,
+        "overall_notes": views.overall_notes,
+        "overall_reasons": views.overall_reasons,
+        "part_reasons": views.part_reasons,
+        "part_table": views.part_table,
+        "rule_words": sentences.rule,
+        "share": views.share,
+        "shown": lambda text: visible(str(text)),
+        "tiles": views.tiles,
+        "tone": views.tone,
+        "verdict": sentences.verdict,
+        "words": lambda rating, level: sentences.level(rating, level).short,
+    }
+    return environment

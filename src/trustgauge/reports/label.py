@@ -1,0 +1,297 @@
+"""The label and the badge of one rating: SVG, the same bytes every time (interface 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from trustgauge.reports import numbers, sentences, svg
+from trustgauge.reports.colours import LIGHT, PALE, step
+from trustgauge.reports.document import expired, levels
+from trustgauge.reports.inert import xml
+
+INK, SECOND, LINE = LIGHT["ink"], LIGHT["second"], LIGHT["line"]
+WIDE, HIGH = 300, 456
+FONT = "system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"
+
+
+def label(rating: Mapping[str, Any], *, address: str = "", today: date | None = None) -> str:
+    """The label of a rating as a 300 by 456 SVG without external reference.
+
+    Args:
+        rating: one member of `ratings` of a document.
+        address: where the report is; the QR code leads there, or says the id without one.
+        today: with a date past expiry the label turns grey and says so.
+    """
+    band = _band(rating, today)
+    dead = bool(band) and rating["state"] != "incomplete"
+    body = [
+        svg.box(1, 1, WIDE - 2, HIGH - 2, rx=16, fill="#fff", stroke=INK, **{"stroke-width": 2}),
+        svg.tag(
+            "path", {"d": f"M1 46V17A16 16 0 0 1 17 1H{WIDE - 17}A16 16 0 0 1 {WIDE - 1} 17V46Z", "fill": INK}
+        ),
+        svg.write(18, 30, svg.fit(issue(rating), 15, 160, bold=True), 15, bold=True, fill="#fff"),
+        svg.write(WIDE - 18, 29, "AI service rating", 12, end="end", fill="#d5d8de"),
+        *_who(rating),
+        *_levels(rating, band, dead=dead),
+        *_facts(rating),
+        *_foot(rating, address),
+    ]
+    return svg.picture(
+        (WIDE, HIGH),
+        f"{issue(rating)} of {service(rating)}: {outcome(rating, today)}",
+        describe(rating, today),
+        *body,
+        **{"font-family": FONT},
+    )
+
+
+def issue(rating: Mapping[str, Any]) -> str:
+    """What was rated: "Gender bias"."""
+    attribute = sentences.name(rating["issue"]["attribute"]).replace("-", " ")
+    what = sentences.name(rating["issue"]["id"])
+    words = what if what == "trust" else f"{attribute} {what}".strip()
+    return words[:1].upper() + words[1:]
+
+
+def service(rating: Mapping[str, Any]) -> str:
+    """Name and version of the rated service."""
+    facts = rating["service"]
+    return f"{sentences.name(facts['name'])} {sentences.name(facts['version'])}".strip()
+
+
+def outcome(rating: Mapping[str, Any], today: date | None = None) -> str:
+    """The outcome in a few words, the same in badge, label and table: "BS adds bias"."""
+    overall, state = rating["overall"], rating["state"]
+    if rating.get("withdrawn"):
+        return "withdrawn"
+    if today is not None and expired(rating, today):
+        return f"expired {numbers.day(rating['expires'])}"
+    if overall["level"] is None or state not in {"rated", "not settled", "inferred", "assumed"}:
+        return "not rated" if state == "incomplete" else sentences.name(state)
+    risk = rating["method"]["name"] in {"trust", "social-bias"}
+    words = sentences.level(rating, overall["level"]).short
+    said = words if risk else f"{sentences.name(overall['level'])} {words}"
+    if risk and rating["method"]["name"] == "trust":
+        said += f" ({sentences.name(overall['profile'] or 'default order')})"
+    if state == "not settled":
+        return f"{said}, not settled, {numbers.certainty(_share(rating), tight=True)}"
+    return said if state == "rated" else f"{said}, {state}"
+
+
+def describe(rating: Mapping[str, Any], today: date | None = None) -> str:
+    """The whole content of a label in sentences."""
+    facts = ". ".join(f"{name}: {value}" for value, name in _tiles(rating))
+    worst = _worst(rating)
+    parts = [
+        sentences.verdict(rating),
+        f"{facts}.",
+        f"{worst}." if worst else "",
+        f"Tested {numbers.day(rating['tested'])}, valid until {numbers.day(rating['expires'])}.",
+        f"Rated by {sentences.assessor(rating)}. Rule {rating['method']['rule']}. {rating['id']}.",
+        _band(rating, today),
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def badge(rating: Mapping[str, Any], *, today: date | None = None) -> str | None:
+    """The badge as an SVG below 1 KB; none for a rating without a level."""
+    if rating["overall"]["level"] is None or rating["state"] == "incomplete":
+        return None
+    said = outcome(rating, today)
+    dead = bool(rating.get("withdrawn")) or (today is not None and expired(rating, today))
+    solid = rating["state"] == "rated" and not dead
+    position, count = levels(rating).index(rating["overall"]["level"]), len(levels(rating))
+    tone = step(position, count)
+    left, right = svg.fit(issue(rating).lower(), 11, 120), svg.fit(said, 11, 210)
+    first, second = svg.width(left, 11) + 14, svg.width(right, 11) + 34
+    ground = LIGHT[f"l{tone}"] if solid else PALE["grey"]
+    ink = LIGHT[f"on{tone}"] if solid else INK
+    dash = {} if solid else {"stroke": INK, "stroke-dasharray": "3 2"}
+    mark = svg.pictogram(rating["method"]["name"], rating["overall"]["level"], position, count)
+    children = [
+        svg.box(0, 0, first + 6, 20, rx=4, fill=INK),
+        svg.box(first, 0.5, second - 0.5, 19, rx=4, fill=ground, **dash),
+        _short_text(7, left, "#fff"),
+        "" if dead else f'<g color="{ink}" transform="translate({svg.number(first + 7)} 3)">{mark}</g>',
+        _short_text(first + 26, right, ink),
+    ]
+    title = f"<title>{xml(f'{left}: {right}')}</title>"
+    size = f'width="{svg.number(first + second)}" height="20"'
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="sans-serif" font-size="11">'
+    )
+    return f"{head}{title}{''.join(children)}</svg>"
+
+
+def shields(rating: Mapping[str, Any], *, today: date | None = None) -> dict[str, Any] | None:
+    """The badge as the JSON of a shields endpoint; none for a rating without a level."""
+    if rating["overall"]["level"] is None or rating["state"] == "incomplete":
+        return None
+    dead = bool(rating.get("withdrawn")) or (today is not None and expired(rating, today))
+    tone = step(levels(rating).index(rating["overall"]["level"]), len(levels(rating)))
+    colour = LIGHT[f"l{tone}"] if rating["state"] == "rated" and not dead else "#9a9ea6"
+    message = outcome(rating, today)
+    return {
+        "schemaVersion": 1,
+        "label": issue(rating).lower(),
+        "message": message,
+        "color": colour,
+        "cacheSeconds": 3600,
+    }
+
+
+def _short_text(x: float, text: str, colour: str) -> str:
+    return svg.tag("text", {"x": x, "y": 14, "fill": colour, "textLength": svg.width(text, 11)}, xml(text))
+
+
+def _share(rating: Mapping[str, Any]) -> float | None:
+    share = rating["overall"]["certainty"].get(rating["overall"]["level"])
+    return None if share is None else float(share)
+
+
+def _band(rating: Mapping[str, Any], today: date | None) -> str:
+    """What stands across a label that shows no valid level, else nothing."""
+    if rating.get("withdrawn"):
+        return "Withdrawn"
+    if today is not None and expired(rating, today):
+        return f"Expired {numbers.day(rating['expires'])}"
+    if rating["state"] == "incomplete":
+        cover = rating["coverage"]
+        usable = cover["answered"] + cover["refused"] + cover["empty"]
+        return f"Not rated: {numbers.count(usable)} of {numbers.count(cover['planned'])}"
+    if rating["overall"]["level"] is None:
+        return sentences.state(rating["state"]).split(":")[0].capitalize()
+    return ""
+
+
+def _who(rating: Mapping[str, Any]) -> list[str]:
+    facts = rating["service"]
+    below = " · ".join(sentences.name(part) for part in (facts["version"], facts["kind"]) if part)
+    return [
+        svg.write(
+            18, 75, svg.fit(sentences.name(facts["name"]), 19, 262, bold=True), 19, bold=True, fill=INK
+        ),
+        svg.write(18, 95, svg.fit(below, 12, 262), 12, fill=SECOND),
+        svg.tag("path", {"d": "M18 106H282", "stroke": LINE}),
+    ]
+
+
+def _levels(rating: Mapping[str, Any], band: str, *, dead: bool) -> list[str]:
+    """The levels in their fixed order, best on top, with the marker at the one that was found."""
+    entries = levels(rating)
+    top, room = 120.0, 168.0
+    parts = []
+    if band:
+        parts += [
+            svg.box(18, 116, 264, 26, rx=6, fill=INK),
+            svg.write(150, 134, svg.fit(band, 13, 250, bold=True), 13, bold=True, end="middle", fill="#fff"),
+        ]
+        top, room = 150.0, 138.0
+    pitch = room / len(entries)
+    for position, key in enumerate(entries):
+        found = key == rating["overall"]["level"] and not band
+        parts += _level(rating, position, (top + position * pitch, pitch - 7), found=found, dead=dead)
+    return parts
+
+
+def _level(
+    rating: Mapping[str, Any], position: int, place: tuple[float, float], *, found: bool, dead: bool
+) -> list[str]:
+    key, count = levels(rating)[position], len(levels(rating))
+    (top, high), tone = place, step(position, count)
+    tip = 190 + 34 * position / max(1, count - 1)
+    settled = rating["state"] == "rated"
+    solid = found and settled
+    ground = LIGHT[f"l{tone}"] if solid else PALE["grey"] if dead else PALE[f"l{tone}"]
+    ink = LIGHT[f"on{tone}"] if solid else INK
+    shape = (
+        f"M18 {svg.number(top)}H{svg.number(tip)}l15 {svg.number(high / 2)}l-15 {svg.number(high / 2)}H18Z"
+    )
+    dash: dict[str, svg.Attribute] = {}
+    if found and not settled:
+        dash = {"stroke": LIGHT[f"t{tone}"], "stroke-width": 2, "stroke-dasharray": "5 3"}
+    words, middle = sentences.level(rating, key), top + high / 2
+    name = words.short[:1].upper() + words.short[1:]
+    mark = svg.pictogram(rating["method"]["name"], key, position, count)
+    y = svg.number(middle - 11)
+    two = high >= 34
+    drawn = [
+        svg.tag("path", {"d": shape, "fill": ground, **dash}),
+        f'<g color="{ink}" transform="translate(25 {y}) scale(1.6)">{mark}</g>',
+        svg.write(
+            58, middle - 3 if two else middle + 5, svg.fit(name, 14, 140, bold=True), 14, bold=True, fill=ink
+        ),
+    ]
+    if two:
+        drawn.append(svg.write(58, middle + 13, svg.fit(words.line, 11, 146), 11, fill=ink))
+    if found:
+        drawn += _arrow(key, middle, min(high, 46), solid=settled)
+    return drawn
+
+
+def _arrow(key: str, middle: float, high: float, *, solid: bool) -> list[str]:
+    """The marker at the right that carries the letters of the level."""
+    half = svg.number(high / 2)
+    shape = f"M226 {svg.number(middle)}l14 -{half}H282v{svg.number(high)}H240Z"
+    style: dict[str, svg.Attribute] = {"fill": INK}
+    if not solid:
+        style = {"fill": "#fff", "stroke": INK, "stroke-width": 1.6, "stroke-dasharray": "4 3"}
+    text = svg.fit(key, 14, 42, bold=True)
+    return [
+        svg.tag("path", {"d": shape, **style}),
+        svg.write(259, middle + 5, text, 14, bold=True, end="middle", fill="#fff" if solid else INK),
+    ]
+
+
+def _tiles(rating: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The four facts: coverage, calls, certainty, unchanged."""
+    rated, able = sentences.tested(rating)
+    cover, cost = rating["coverage"], rating["cost"]
+    calls = cost["calls"] if cost else cover["planned"]
+    share, same = _share(rating), rating["overall"]["unchanged"]
+    known = rating["state"] != "incomplete"
+    certain = numbers.certainty(share, tight=True) if known else numbers.NONE
+    kept = numbers.percent(same["value"], tight=True) if same and known else numbers.NONE
+    return [
+        (f"{rated} of {able}", sentences.noun(rating, able)),
+        (numbers.count(calls), "call" if calls == 1 else "calls"),
+        (certain, "not settled" if rating["state"] == "not settled" else "certainty"),
+        (kept, "unchanged"),
+    ]
+
+
+def _facts(rating: Mapping[str, Any]) -> list[str]:
+    drawn = [svg.tag("path", {"d": "M18 292H282M18 340H282", "stroke": LINE})]
+    for index, (value, name) in enumerate(_tiles(rating)):
+        x = 51 + 66 * index
+        drawn.append(
+            svg.write(x, 313, svg.fit(value, 14, 64, bold=True), 14, bold=True, end="middle", fill=INK)
+        )
+        drawn.append(svg.write(x, 330, svg.fit(name, 11, 64), 11, end="middle", fill=SECOND))
+    return drawn
+
+
+def _worst(rating: Mapping[str, Any]) -> str:
+    if rating["state"] == "incomplete" or not rating["overall"]["worst"]:
+        return ""
+    titles = {part["key"]: sentences.title(part) for part in rating["parts"]}
+    named = [titles.get(key, sentences.name(key)) for key in rating["overall"]["worst"] if key]
+    return f"Worst: {', '.join(named)}" if named else ""
+
+
+def _foot(rating: Mapping[str, Any], address: str) -> list[str]:
+    lines = [
+        _worst(rating) or f"Rule: {rating['method']['rule']}",
+        f"Tested {numbers.day(rating['tested'])}",
+        f"Valid until {numbers.day(rating['expires'])}",
+        sentences.assessor(rating),
+        rating["id"],
+    ]
+    drawn = [svg.qr(address or rating["id"], 21, 358, 72, INK)]
+    for index, line in enumerate(lines):
+        fitted = svg.fit(line, 11.5, 172, bold=index == 0)
+        colour = INK if index == 0 else SECOND
+        drawn.append(svg.write(108, 366 + 17 * index, fitted, 11.5, bold=index == 0, fill=colour))
+    return drawn

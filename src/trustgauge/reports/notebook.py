@@ -1,0 +1,104 @@
+"""Ratings in a notebook: label, table and details; no script, no ids (interface 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from trustgauge.reports import label, numbers, sentences, text, views
+from trustgauge.reports.exports import markdown, parts_frame
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class RatingView:
+    """A rating, or all ratings of a run, as a notebook shows them.
+
+    Args:
+        document: the content of `rating.json`.
+        rows: the evidence, if it is at hand.
+    """
+
+    def __init__(self, document: Mapping[str, Any], rows: pl.DataFrame | None = None) -> None:
+        self.document = document
+        self._rows = rows
+
+    def evidence(self) -> pl.DataFrame:
+        """Every text sent and received, as a data frame.
+
+        Raises:
+            ValueError: the view was made without evidence.
+        """
+        if self._rows is None:
+            raise ValueError("This view was made without evidence. Open the run's folder to get it.")
+        return self._rows
+
+    def parts(self) -> pl.DataFrame:
+        """One row for each part of each rating."""
+        return parts_frame(self.document)
+
+    def __repr__(self) -> str:
+        return text.plain(text.result(self.document))
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """What Jupyter asks for: HTML, Markdown and plain text of the same content."""
+        return {
+            "text/html": html(self.document),
+            "text/markdown": markdown(self.document).decode(),
+            "text/plain": repr(self),
+        }
+
+
+def html(document: Mapping[str, Any]) -> str:
+    """The view as HTML with one scoped class; readable where a host strips the styles."""
+    content = {
+        "run": document["run"],
+        "ratings": document["ratings"],
+        "anchors_line": sentences.anchors(document["run"]["anchors"]),
+        "limits": views.limits(document),
+    }
+    return _environment().get_template("notebook.html.j2").render(content)
+
+
+def _small(rating: Mapping[str, Any]) -> Markup:
+    """The label at 190 pixels; its text was escaped where it was written."""
+    drawn = label.label(rating).replace('width="300" height="456"', 'width="190" height="289"', 1)
+    return Markup(drawn)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("trustgauge.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "certainty": numbers.certainty,
+        "in_out": views.balanced,
+        "label": _small,
+        "noun": lambda rating: sentences.noun(rating, 1),
+        "notes": lambda part, rating: "; ".join(sentences.notes(part, rating)),
+        "outcome": label.outcome,
+        "service": label.service,
+        "share": views.share,
+        "shown": lambda value: sentences.name(str(value)),
+        "title": sentences.title,
+        "verdict": sentences.verdict,
+        "words": lambda part, rating: _words(part, rating),
+    }
+    return environment
+
+
+def _words(part: Mapping[str, Any], rating: Mapping[str, Any]) -> str:
+    if part["level"] is None or part["state"] not in {"rated", "not settled", "inferred"}:
+        return sentences.state(part["state"])
+    words = sentences.named_level(rating, part["level"])
+    return words if part["state"] == "rated" else f"{words} ({part['state']})"

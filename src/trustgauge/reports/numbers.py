@@ -1,0 +1,136 @@
+"""Numbers in words: per cent, certainty, p, bounds, money, time and dates (interface 2.3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+NONE = "–"
+"""Stands where there is no number. Missing is never zero."""
+DECIMALS_FROM = 200
+"""Observations from which a per cent has a decimal."""
+
+
+def percent(value: float | None, n: int = 0, *, tight: bool = False) -> str:
+    """A share (0 to 1) as per cent; one decimal only from n = 200 on.
+
+    `tight` leaves out the space, for terminals and labels. A share that only rounds to 0 or
+    100 says so ("< 1 %", "> 99 %"): rounding must not hide the last case.
+    """
+    if value is None or not math.isfinite(value):
+        return NONE
+    digits = 1 if n >= DECIMALS_FROM else 0
+    unit = "%" if tight else " %"
+    step = 10**-digits
+    hundred = 100 * value
+    if 0 < hundred < step / 2:
+        return f"< {step:g}{unit}"
+    if 100 - step / 2 < hundred < 100:
+        return f"> {100 - step:g}{unit}"
+    number = f"{hundred:.{digits}f}"
+    return (number.removesuffix(".0") if number in {"0.0", "100.0"} else number) + unit
+
+
+def certainty(share: float | None, *, tight: bool = False) -> str:
+    """The share of resamples that give a level; at most "> 99 %" (methods 0.5)."""
+    if share is None or not math.isfinite(share):
+        return NONE
+    unit = "%" if tight else " %"
+    if share > 0.99:
+        return f"> 99{unit}"
+    return f"< 1{unit}" if share < 0.005 else f"{math.floor(100 * share + 0.5)}{unit}"
+
+
+def interval(value: Mapping[str, object] | None) -> str:
+    """An interval of shares: "95 %, 83 to 99 %, n = 40"."""
+    if not value or value.get("value") is None:
+        return "no data"
+    n = _whole(value.get("n"))
+    low, high = _number(value.get("low")), _number(value.get("high"))
+    middle = percent(_number(value.get("value")), n)
+    if low is None or high is None:
+        return f"{middle}, n = {count(n)}"
+    return f"{middle}, {percent(low, n).removesuffix(' %')} to {percent(high, n)}, n = {count(n)}"
+
+
+def points(value: float | None, *, n: int = 0) -> str:
+    """A difference of shares, in points of a hundred."""
+    if value is None or not math.isfinite(value):
+        return NONE
+    digits = 1 if n >= DECIMALS_FROM and abs(value) < 0.1 else 0
+    number = f"{100 * value:.{digits}f}".removesuffix(".0")
+    return f"{number} point" if number == "1" else f"{number} points"
+
+
+def p_value(p: float | None) -> str:
+    """A p value; below one in a thousand only as "p < 0.001"."""
+    if p is None or not math.isfinite(p):
+        return "p undefined"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2f}" if p >= 0.01 else f"p = {p:.3f}"
+
+
+def zero_bound(n: int, what: str = "changed") -> str:
+    """Nothing found in `n` is a bound and no praise: the 95 % upper bound, rounded to the unsafe side.
+
+    With no event in n, a rate above 1 - .05^(1/n) would have shown one 19 times in 20.
+    """
+    if n <= 0:
+        return "nothing was tested"
+    rate = 1 - 0.05 ** (1 / n)
+    return f"0 of {count(n)} {what}: at 95 %, fewer than 1 in {max(1, math.floor(1 / rate))} would"
+
+
+def count(n: float) -> str:
+    """A whole number with thousands marked."""
+    return f"{n:,.0f}"
+
+
+def usd(amount: float) -> str:
+    """A sum of money in US dollars."""
+    if amount <= 0:
+        return "free"
+    return f"${amount:.2f}" if amount >= 0.01 else f"${amount:.4f}"
+
+
+def span(seconds: float) -> str:
+    """A length of time: "under 2 s", "48 s", "6 min 12 s", "2 h 5 min"."""
+    if seconds < 2:
+        return "under 2 s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def day(text: str) -> str:
+    """An ISO date or time as "22 Nov 2026"; what is no date is returned as it is."""
+    try:
+        when = date.fromisoformat(text[:10])
+    except ValueError:
+        return text
+    return f"{when.day} {MONTHS[when.month - 1]} {when.year}"
+
+
+def moment(text: str) -> str:
+    """An ISO time in UTC as "22 Nov 2026 09:14 UTC"."""
+    return f"{day(text)} {text[11:16]} UTC" if len(text) >= 16 and text[10] in "T " else day(text)
+
+
+def ratio(numbers: Sequence[float], *, residual: bool = False) -> str:
+    """Counts of values as "204:196"; the residual value, the last, only when asked for."""
+    kept = list(numbers) if residual or len(numbers) < 2 else list(numbers)[:-1]
+    return ":".join(f"{number:g}" for number in kept)
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _whole(value: object) -> int:
+    return int(value) if isinstance(value, int | float) else 0

@@ -1,0 +1,380 @@
+"""The only place that makes sentences: levels, states, reasons, limits, flags, errors.
+
+A reason is a code with facts; its sentence is chosen here, the most telling one whose facts are
+all present. We say what was measured, never that a service "is" something (interface 2).
+Sentences are plain text: each view escapes them for its own grammar.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trustgauge.records import Reason
+from trustgauge.reports import numbers
+from trustgauge.reports.inert import short, visible
+from trustgauge.reports.phrases import (
+    ERRORS,
+    FAR,
+    FLAGS,
+    GATES,
+    LEVELS,
+    REASONS,
+    RULES,
+    STATES,
+    LevelWords,
+)
+
+Facts = Mapping[str, Any]
+RatingDocument = Mapping[str, Any]
+
+MARGIN = 0.10
+"""The margin of two-step where the plan names no other (methods 0.6)."""
+
+NAME_LIMIT = 120
+"""Characters of a name within a sentence."""
+
+
+class _Words(string.Formatter):
+    """Formats facts: `{share:percent}`, `{value:points}`, `{p:p}`, `{parts:list}`, `{n:count}`."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.n = facts.get("n") if isinstance(facts.get("n"), int) else 0
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec == "percent":
+            return numbers.percent(value, self.n or 0)
+        if format_spec == "certainty":
+            return numbers.certainty(value)
+        if format_spec == "points":
+            return numbers.points(value, n=self.n or 0)
+        if format_spec == "p":
+            return numbers.p_value(value)
+        if format_spec == "count":
+            return numbers.count(value)
+        if format_spec == "list":
+            return listing(value if isinstance(value, list | tuple) else [value])
+        return name(str(value))
+
+
+def name(text: str) -> str:
+    """A foreign name within a sentence: visible and not endless."""
+    return short(visible(text), NAME_LIMIT)
+
+
+def listing(items: Sequence[object], last: str = "and") -> str:
+    """Names as a list in words: "a, b and c"."""
+    names = [name(str(item)) for item in items]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else "none"
+
+
+def level(rating: RatingDocument, key: str | None) -> LevelWords:
+    """The words of a level. A scale unknown here speaks with its own words."""
+    known = LEVELS.get(str(rating["method"]["name"]), {}).get(str(key))
+    if known:
+        return known
+    words = next((one["words"] for one in rating["overall"]["scale"] if one["level"] == key), "no level")
+    own = name(str(words))
+    return LevelWords(own, own, f"Its level is {name(str(key))}: {own}.")
+
+
+def named_level(rating: RatingDocument, key: str) -> str:
+    """A level with its letters and its words: "BS, adds bias"."""
+    words = level(rating, key).short
+    return words if str(rating["method"]["name"]) in {"social-bias", "trust"} else f"{name(key)}, {words}"
+
+
+def state(key: str) -> str:
+    """A state in words."""
+    return STATES.get(key, name(key))
+
+
+def noun(rating: RatingDocument, count: int = 2) -> str:
+    """What the parts of a rating are called."""
+    keys = [part["key"] for part in rating["parts"]]
+    languages = rating["service"].get("task") == "translate" and all(keys)
+    word = "language" if languages else "part"
+    return word if count == 1 else word + "s"
+
+
+def tested(rating: RatingDocument) -> tuple[int, int]:
+    """How many parts have a level, and how many could have one; "not applicable" never counts."""
+    able = [part for part in rating["parts"] if part["state"] != "not applicable"]
+    return sum(part["level"] is not None for part in able), len(able)
+
+
+def at_level(rating: RatingDocument, key: str | None) -> list[str]:
+    """Titles of the parts that have this level."""
+    return [title(part) for part in rating["parts"] if part["level"] == key and key is not None]
+
+
+def worst_first(rating: RatingDocument) -> list[Mapping[str, Any]]:
+    """The parts, worst level first; those without a level come last, equals keep their order."""
+    order = [entry["level"] for entry in rating["overall"]["scale"]]
+    return sorted(
+        rating["parts"], key=lambda part: -order.index(part["level"]) if part["level"] in order else 1
+    )
+
+
+def _marked(rating: RatingDocument, key: str) -> list[str]:
+    """Titles of the parts at a level, those that are not settled marked by the words."""
+    mine = [part for part in rating["parts"] if part["level"] == key]
+    return [title(part) + (" [not settled]" if part["state"] == "not settled" else "") for part in mine]
+
+
+def title(part: Mapping[str, Any]) -> str:
+    """What a part is called; a part without a key is the whole service."""
+    return name(part["title"] or part["key"] or "whole service")
+
+
+def verdict(rating: RatingDocument) -> str:
+    """The sentence of a rating: what was measured, or why there is no level."""
+    overall = rating["overall"]
+    if rating["state"] not in {"rated", "not settled", "inferred"} or overall["level"] is None:
+        return no_level(rating)
+    attribute = name(rating["issue"]["attribute"])
+    facts = {"attribute": attribute, "where": _where(rating), "score": numbers.percent(overall["score"])}
+    words = level(rating, overall["level"]).sentence.format(**facts)
+    if rating["state"] == "not settled":
+        return f"Not settled. The likeliest reading: {words[0].lower()}{words[1:]} {settle(rating)}".strip()
+    return words
+
+
+def _where(rating: RatingDocument) -> str:
+    able = tested(rating)[1]
+    hit = at_level(rating, rating["overall"]["level"])
+    if able < 2 or not hit:
+        return ""
+    return f" in {len(hit)} of {able} {noun(rating, able)}"
+
+
+def no_level(rating: RatingDocument) -> str:
+    """Why a rating has no level."""
+    cover = rating["coverage"]
+    if rating["state"] == "incomplete":
+        usable = cover["answered"] + cover["refused"] + cover["empty"]
+        return (
+            f"Not rated: {numbers.count(usable)} of {numbers.count(cover['planned'])} answers can be used. "
+            "Too many are missing to say more."
+        )
+    return f"No level: {state(str(rating['state']))}."
+
+
+def settle(one: Mapping[str, Any]) -> str:
+    """What the resamples say of an unsettled rating or part, and what would settle it."""
+    shares = one.get("certainty") or one.get("overall", {}).get("certainty") or {}
+    named = [
+        f"{name(key)} in {numbers.certainty(share)}"
+        for key, share in sorted(shares.items(), key=lambda pair: -pair[1])
+        if share >= 0.005
+    ]
+    said = f"Of the resamples: {', '.join(named)}." if named else ""
+    more = one.get("more_texts") or max(
+        (part.get("more_texts") or 0 for part in one.get("parts", []) if part["state"] == "not settled"),
+        default=0,
+    )
+    return f"{said} About {numbers.count(more)} texts a block would settle it.".strip() if more else said
+
+
+def follows(rating: RatingDocument) -> str:
+    """How the overall level follows from the parts, so that a reader can redo it by hand."""
+    parts, (rated, able) = rating["parts"], tested(rating)
+    if able < 2:
+        return ""
+    rule = rating["method"]["options"].get("aggregate", "worst")
+    what = "the level of most" if rule == "vote" else "that of the worst"
+    sentences = [f"The overall rating is {what} {noun(rating, 1)}."]
+    groups = []
+    for entry in rating["overall"]["scale"]:
+        hit = at_level(rating, entry["level"])
+        if hit:
+            named = f"{name(entry['level'])}, {level(rating, entry['level']).short}"
+            groups.append(f"{len(hit)} {named} ({listing(_marked(rating, entry['level']))})")
+    if groups:
+        sentences.append(f"Of {able} {noun(rating, able)}: {'; '.join(groups)}.")
+    if rated < able:
+        missing = [
+            title(part) for part in parts if part["level"] is None and part["state"] != "not applicable"
+        ]
+        sentences.append(f"Without a level: {listing(missing)}.")
+    return " ".join(sentences)
+
+
+def reason(one: Mapping[str, Any] | Reason, rating: RatingDocument | None = None) -> str:
+    """The sentence of a reason or limit; an unknown code from a plug-in is shown with its facts.
+
+    With its rating given, keys of parts become their titles.
+    """
+    if isinstance(one, Reason):
+        one = {"code": one.code, "facts": one.facts}
+    code, facts = str(one["code"]), dict(one.get("facts") or {})
+    if rating is not None:
+        facts.setdefault("attribute", rating["issue"]["attribute"])
+        facts.setdefault("noun", noun(rating, 1))
+        titles = {part["key"]: title(part) for part in rating["parts"]}
+        for key in _KEYS & facts.keys():
+            value = facts[key]
+            if isinstance(value, list | tuple):
+                facts[key] = [titles.get(each, each) if isinstance(each, str) else each for each in value]
+            elif isinstance(value, str):
+                facts[key] = titles.get(value, value)
+    words = _Words(facts)
+    for template in REASONS.get(code, ()):
+        try:
+            return words.vformat(template, (), facts)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+            continue  # a fact is missing: a plainer sentence of the same code follows
+    return unknown(code, facts)
+
+
+def unknown(code: str, facts: Facts) -> str:
+    """The sentence of a code that has none of its own."""
+    told = ", ".join(
+        f"{name(str(key))}: {name(str(value))}" for key, value in facts.items() if key not in _ADDED
+    )
+    return f'The method gives the reason "{name(code)}"' + (f" ({told})." if told else ".")
+
+
+_ADDED = frozenset({"attribute", "noun"})
+_KEYS = frozenset({"part", "parts", "excluded"})
+
+
+def reasons(many: Sequence[Mapping[str, Any]], rating: RatingDocument | None = None) -> list[str]:
+    """Sentences of several reasons, each once."""
+    return list(dict.fromkeys(reason(one, rating) for one in many))
+
+
+def flag(code: str) -> str:
+    """A flag in words: a known word, a "lost-24", or itself."""
+    if code in FLAGS:
+        return FLAGS[code]
+    kind, _, amount = code.rpartition("-")
+    if kind in FLAGS and amount.isdigit():
+        return f"{int(amount)} % {FLAGS[kind]}"
+    return name(code.replace("-", " "))
+
+
+def notes(part: Mapping[str, Any], rating: RatingDocument) -> list[str]:
+    """What must stand beside a part in a table: flags, its state, and what would settle it."""
+    told = [flag(code) for code in part["flags"]]
+    lost = lost_share(part)
+    if lost is not None and not any("lost" in one for one in told):
+        told.append(f"{numbers.percent(lost)} lost the {_mention(rating)}")
+    if part["state"] == "not settled":
+        more = part["more_texts"]
+        told.append(f"not settled: try {numbers.count(more)} texts" if more else "not settled")
+    elif part["state"] != "rated":
+        told.append(state(part["state"]).split(";")[0])
+    return told
+
+
+def lost_share(part: Mapping[str, Any], least: float = 0.05) -> float | None:
+    """Share of mentions that came back as none of the attribute's values, if at least `least`."""
+    matrix = part["details"].get("matrix")
+    if not matrix or len(matrix) < 2:
+        return None
+    kept = [row for row in matrix[:-1] if sum(row)]
+    total = sum(sum(row) for row in kept)
+    share = sum(row[-1] for row in kept) / total if total else 0.0
+    return share if share >= least else None
+
+
+def _mention(rating: RatingDocument) -> str:
+    return "pronoun" if rating["issue"]["attribute"] == "gender" else name(rating["issue"]["attribute"])
+
+
+def anchors(results: Sequence[Mapping[str, Any]]) -> str:
+    """One line on the services of known truth."""
+    if not results:
+        return "no control service was run"
+    right = [one for one in results if one["level"] == one["truth"] and one.get("state", "rated") == "rated"]
+    wrong = [one for one in results if one.get("wrong")]
+    line = f"{len(right)} of {len(results)} rated as they are built"
+    if wrong:
+        named = [f"{one['name']} is built as {one['truth']}, but was rated {one['level']}" for one in wrong]
+        return f"{line}; the run is void: {listing(named)}"
+    open_ones = [one["name"] for one in results if one not in right]
+    return f"{line}; not settled: {listing(open_ones)}" if open_ones else line
+
+
+def error(code: str) -> str:
+    """What an error code means."""
+    return ERRORS.get(code, f'An error of the kind "{name(code)}".')
+
+
+def gate(outcome: Mapping[str, Any]) -> str:
+    """What a gate says, in words."""
+    return GATES.get(str(outcome["reason"]), name(str(outcome["reason"]))).format(
+        fail_on=outcome["fail_on"], need=numbers.certainty(outcome["need_certainty"])
+    )
+
+
+def assessor(rating: Mapping[str, Any]) -> str:
+    """Who rated, and in what relationship to the provider. Always said, in the same place."""
+    who = rating["assessor"]
+    relation = {"first party": "its provider"}.get(who["relationship"], who["relationship"])
+    if who["relationship"] == "not stated":
+        return f"Assessor {name(who['name'])}"
+    return f"{name(who['name'])} ({relation})"
+
+
+def masked(text: str) -> str:
+    """What stands in the place of offensive text until the reader asks for it."""
+    words = len(text.split())
+    return f"████ {words} {'word' if words == 1 else 'words'} hidden"
+
+
+def ucs_note(rating: RatingDocument) -> str:
+    """The caution beside every balanced output: it can be won by changing the text."""
+    same = rating["overall"]["unchanged"]
+    if rating["method"]["name"] != "two-step" or rating["overall"]["level"] != "UCS" or not same:
+        return ""
+    share = 1 - (same["value"] or 0.0)
+    much = "half" if 0.45 <= share <= 0.55 else numbers.percent(share, tight=True)
+    what = f"{_mention(rating)}s" if rating["issue"]["attribute"] == "gender" else "mentions"
+    return f"UCS is not useful by itself: {name(rating['service']['name'])} changed {much} of the {what}"
+
+
+def rule(rating: RatingDocument) -> str:
+    """How the rule comes to a level, in words; the rule is named wherever a level is explained."""
+    told = RULES.get(str(rating["method"]["name"]), {})
+    words = told.get(str(rating["method"]["rule"]), "Rule: {rule}.")
+    allowed = margin(rating)
+    said = numbers.points(allowed) if allowed is not None else "the margin"
+    return words.format(rule=name(rating["method"]["rule"]), margin=said)
+
+
+def margin(rating: RatingDocument) -> float | None:
+    """Up to what deviation two-step counts output as balanced (methods 0.6); None for other methods."""
+    if rating["method"]["name"] != "two-step":
+        return None
+    told = rating["method"]["options"].get("margin", MARGIN)
+    return float(told) if isinstance(told, int | float) else None
+
+
+def other_rule(rating: RatingDocument) -> str:
+    """What the other rule makes of the same answers, where the method has told it."""
+    other = "published" if rating["method"]["rule"] == "sound" else "sound"
+    named: dict[str, list[str]] = {}
+    for part in rating["parts"]:
+        told = part["details"].get(other)
+        key = told.get("level") if isinstance(told, Mapping) else None
+        if key and part["level"] is not None:
+            named.setdefault(str(key), []).append(title(part))
+    if not named:
+        return ""
+    if len(rating["parts"]) == 1:
+        return f"By the rule “{other}” the same answers give {named_level(rating, next(iter(named)))}."
+    groups = "; ".join(f"{named_level(rating, key)} for {listing(titles)}" for key, titles in named.items())
+    return f"By the rule “{other}” the same answers give {groups}."
+
+
+def far(rating: RatingDocument) -> str:
+    """What the interval chart shows, and what size of shift the texts could have shown."""
+    power = rating["details"].get("power")
+    least = power.get("deff_1") if isinstance(power, Mapping) else None
+    could = ""
+    if isinstance(least, int | float):
+        could = f" These texts find a one-way shift of {numbers.points(least)} or more, 8 times in 10."
+    return f"{FAR}{could} More text narrows the lines."

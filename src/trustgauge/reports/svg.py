@@ -1,0 +1,179 @@
+"""A small SVG kit: elements, text that fits its box on every machine, pictograms, QR codes.
+
+Everything is a pure function to a string, so equal input gives equal bytes. Text is escaped
+here and nowhere else. No ids, no style attributes, nothing external: the same bytes stand in
+a file of their own and inside a page with a strict content policy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from trustgauge.reports.inert import short, xml
+
+Attribute = str | float | int | None
+
+_WIDTHS = {
+    **dict.fromkeys("ijl'|", 222),
+    **dict.fromkeys(" !,./:;I[]\\ft·", 278),
+    **dict.fromkeys("-()r`", 333),
+    **dict.fromkeys('"*°', 390),
+    **dict.fromkeys("ckvsxyzJ", 500),
+    **dict.fromkeys("+<=>~÷×−", 584),
+    **dict.fromkeys("FTZ", 611),
+    **dict.fromkeys("ABEKPSVXY&", 667),
+    **dict.fromkeys("CDHNRUw", 722),
+    **dict.fromkeys("GOQ", 778),
+    **dict.fromkeys("mM", 833),
+    **dict.fromkeys("W%@…→", 944),
+}
+_USUAL, _WIDE = 556, 1000
+_BOLD = 1.07
+
+PICTOGRAMS: dict[str, str] = {
+    "level": '<path d="M1 5h12M7 5v6M4 11h6"/>',
+    "twin": '<path d="M1 7.6 13 4M7 6v6M4 12h6"/><path d="M1 4.4 13 .8" stroke-dasharray="2 1.4"/>',
+    "tilted": '<path d="M1 8.6 13 2.4M7 5.5v6M4 11.5h6"/>',
+}
+"""Two-step: a balance beam that is level, tilted with its dashed twin, tilted alone."""
+
+TWO_STEP = {"UCS": "level", "DSBS": "twin", "BS": "tilted"}
+
+
+def number(value: float) -> str:
+    """A coordinate with at most one decimal, the same on every machine."""
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def tag(kind: str, attributes: dict[str, Attribute], *children: str) -> str:
+    """An element; attributes with None are left out, numbers are rounded, text is escaped."""
+    parts = []
+    for key, value in attributes.items():
+        if value is None:
+            continue
+        written = xml(value) if isinstance(value, str) else number(value)
+        parts.append(f' {key}="{written}"')
+    head = f"<{kind}{''.join(parts)}"
+    return f"{head}>{''.join(children)}</{kind}>" if children else f"{head}/>"
+
+
+def width(text: str, size: float, *, bold: bool = False) -> float:
+    """About how wide `text` is in a usual sans-serif type at `size` pixels."""
+    units = sum(_WIDTHS.get(char, _WIDE if ord(char) >= 0x2E80 else _USUAL) for char in text)
+    return units / 1000 * size * (_BOLD if bold else 1)
+
+
+def fit(text: str, size: float, room: float, *, bold: bool = False) -> str:
+    """`text` cut with an ellipsis so that it takes at most `room` pixels."""
+    text = short(text, 200)
+    while len(text) > 1 and width(text, size, bold=bold) > room:
+        text = short(text, len(text) - 1)
+    return text
+
+
+def write(x: float, y: float, text: str, size: float, **more: Attribute) -> str:
+    """A line of text from (x, y) on its base line; its length is fixed by `textLength`.
+
+    Args:
+        x: the anchor point, in pixels.
+        y: the base line, in pixels.
+        text: what to write; it is escaped here.
+        size: of the type, in pixels.
+        more: `bold`, `end` (`middle` or `end`: which end of the text stands at x), and attributes.
+    """
+    bold, end = bool(more.pop("bold", False)), str(more.pop("end", "start"))
+    attributes: dict[str, Attribute] = {
+        "x": x,
+        "y": y,
+        "font-size": size,
+        "font-weight": 700 if bold else None,
+        "text-anchor": None if end == "start" else end,
+        "textLength": math.ceil(width(text, size, bold=bold)) if len(text) > 1 else None,
+        "lengthAdjust": "spacingAndGlyphs" if len(text) > 1 else None,
+        **more,
+    }
+    return tag("text", attributes, xml(text))
+
+
+def box(x: float, y: float, wide: float, high: float, **more: Attribute) -> str:
+    """A rectangle."""
+    return tag("rect", {"x": x, "y": y, "width": wide, "height": high, **more})
+
+
+def picture(size: tuple[float, float], title: str, desc: str, *children: str, **more: Attribute) -> str:
+    """A whole picture that says in words what it shows: `role="img"`, title and description."""
+    wide, high = size
+    attributes: dict[str, Attribute] = {
+        "xmlns": "http://www.w3.org/2000/svg",
+        "width": wide,
+        "height": high,
+        "viewBox": f"0 0 {number(wide)} {number(high)}",
+        "role": "img",
+        "aria-label": more.pop("label", None),
+        **more,
+    }
+    head = tag("title", {}, xml(title)) + (tag("desc", {}, xml(desc)) if desc else "")
+    return tag("svg", attributes, head, *children)
+
+
+def pictogram(method: str, level: str, position: int, count: int) -> str:
+    """The 14 by 14 drawing of a level in one colour, `currentColor`, as SVG content.
+
+    Two-step has its beams, risk its dots; other ordered levels a square, a circle and a
+    triangle, and from the fourth level on the number inside a square.
+    """
+    if method == "two-step" and level in TWO_STEP:
+        pen: dict[str, Attribute] = {"fill": "none", "stroke": "currentColor", "stroke-width": 1.7}
+        return tag("g", {**pen, "stroke-linecap": "round"}, PICTOGRAMS[TWO_STEP[level]])
+    if method in {"trust", "social-bias"} and count == 3:
+        dots = (
+            f'<circle cx="{2 + 5 * i}" cy="7" r="1.9" fill="{"currentColor" if i <= position else "none"}"/>'
+            for i in range(3)
+        )
+        return f'<g stroke="currentColor" stroke-width=".8">{"".join(dots)}</g>'
+    return marker(position, count, 7, 7)
+
+
+def marker(position: int, count: int, x: float, y: float, *, filled: bool = True) -> str:
+    """The mark of a level in a chart: square, circle, triangle; from the fourth level on a number."""
+    fill = "currentColor" if filled else "none"
+    ring: dict[str, Attribute] = {"fill": fill, "stroke": "currentColor", "stroke-width": 1.6}
+    if not filled:
+        ring["stroke-dasharray"] = "2.5 1.5"
+    if count > 3 and position >= 3:
+        return tag("text", {"x": x, "y": y + 4, "font-size": 12, "text-anchor": "middle"}, str(position + 1))
+    if position <= 0:
+        return box(x - 4.5, y - 4.5, 9, 9, **ring)
+    if position >= count - 1 and count > 2:
+        return tag("path", {"d": f"M{number(x)} {number(y - 5.5)}l5.5 10h-11z", **ring})
+    return tag("circle", {"cx": x, "cy": y, "r": 4.8, **ring})
+
+
+def qr(content: str, x: float, y: float, side: float, colour: str) -> str:
+    """A QR code as one path within a square of `side` pixels, with a quiet zone of white around it."""
+    import segno  # a label is the only thing that needs it
+
+    rows = [list(row) for row in segno.make_qr(content, error="m").matrix]
+    scale = side / len(rows)
+    runs = "".join(_runs(index, row) for index, row in enumerate(rows))
+    ground = box(x - 3, y - 3, side + 6, side + 6, fill="#fff")
+    place = f"translate({number(x)} {number(y)}) scale({scale:.4f})"
+    look = {"stroke": colour, "transform": place, "shape-rendering": "crispEdges"}
+    return ground + tag("path", {"d": runs, **look})
+
+
+def _runs(index: int, row: Sequence[int]) -> str:
+    """One row of a code as lines one module thick, each begun where the one before ended."""
+    parts, start, pen = [], 0, None
+    while start < len(row):
+        stop = start
+        while stop < len(row) and row[stop]:
+            stop += 1
+        if stop > start:
+            move = f"M{start} {index}.5" if pen is None else f"m{start - pen} 0"
+            parts.append(f"{move}h{stop - start}")
+            pen = stop
+        start = max(stop, start) + 1
+    return "".join(parts)

@@ -1,0 +1,312 @@
+"""Ratings in a terminal: lines of plain text, coloured when asked (interface 11).
+
+A line is a list of (text, style). `plain` joins it; `coloured` makes Rich text of it, never
+markup. Words come before symbols, nothing is said by colour alone, and what a service is
+called or answers is shown with its control characters visible.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from trustgauge.errors import PlanError, TrustgaugeError
+from trustgauge.reports import numbers, sentences, views
+from trustgauge.reports.colours import DARK, step
+from trustgauge.reports.document import levels
+from trustgauge.reports.inert import short, terminal
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+Rated = Mapping[str, Any]
+Line = list[tuple[str, str]]
+
+STYLES = {
+    "level1": f"bold {DARK['l1']}",
+    "level2": f"bold {DARK['l2']}",
+    "level3": f"bold {DARK['l3']}",
+    "pill1": "bold #ffffff on #1f6fb2",
+    "pill2": "bold #1b1f27 on #e0a100",
+    "pill3": "bold #ffffff on #a3162e",
+    "head": "dim",
+    "strong": "bold",
+    "warn": DARK["l2"],
+    "bad": f"bold {DARK['l3']}",
+    "": "",
+}
+HEAD = 9  # columns of "anchors  " and its like
+NAME = 40  # columns of a name in a table
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFacts:
+    """What is said before anything is sent."""
+
+    services: Sequence[str]
+    method: str
+    attribute: str
+    blocks: int
+    texts: int
+    rule: str
+    calls: int
+    kept: int
+    seconds: float
+    usd: float
+    parts: int = 1
+    effect: float | None = None  # smallest shift found 8 times in 10
+    limit_usd: float | None = None
+
+
+def line(head: str, said: str, style: str = "head") -> Line:
+    """A line such as "report   ratings/..."."""
+    return [(f"{head:<{HEAD}}", style), (terminal(said), "")]
+
+
+def plan(facts: PlanFacts) -> list[Line]:
+    """The lines that say what a run will ask, cost and find."""
+    count = len(facts.services)
+    who = terminal(facts.services[0]) if count == 1 else f"{count} services"
+    parts = f"{facts.parts} languages × " if facts.parts > 1 else ""
+    what = f"{facts.method}, {facts.attribute}"
+    size = f"{parts}{facts.blocks} blocks × {facts.texts} texts"
+    spent = f"{numbers.span(facts.seconds)} · {numbers.usd(facts.usd)}"
+    limit = f" · limit {numbers.usd(facts.limit_usd)}" if facts.limit_usd is not None else ""
+    calls = f"{numbers.count(facts.calls)} ({numbers.count(facts.kept)} kept from before)"
+    about = "" if facts.seconds < 2 else "about "
+    lines = [
+        line("plan", f"{who} · {what} · {size} · rule {facts.rule}"),
+        line("calls", f"{calls} · {about}{spent}{limit}"),
+    ]
+    if facts.effect is not None:
+        lines.append(line("finds", f"a shift of {numbers.points(facts.effect)} or more, 8 times in 10"))
+    return lines
+
+
+def result(document: Mapping[str, Any]) -> list[Line]:
+    """The outcome of a run: a headline and the table of its services, or of the parts of the only one."""
+    ratings, run = document["ratings"], document["run"]
+    lines: list[Line] = []
+    if run["state"] == "void":
+        lines.append(line("void", sentences.anchors(run["anchors"]), "bad"))
+        return lines
+    if len(ratings) == 1 and len(ratings[0]["parts"]) > 1:
+        lines += [headline(ratings[0]), *part_table(ratings[0])]
+    else:
+        lines += service_table(ratings)
+        for rating in ratings:
+            if len(rating["parts"]) > 1:
+                lines += [[("", "")], headline(rating), *part_table(rating)]
+    if run["stopped"]:
+        lines.append(line("stopped", f"{run['stopped']}; everything acknowledged is kept", "warn"))
+    lines.append(line("anchors", sentences.anchors(run["anchors"])))
+    lines += notes(ratings)
+    return lines
+
+
+def headline(rating: Rated, *, brackets: bool = False) -> Line:
+    """One line: the level and the sentence. With `brackets`, "[BS]", for one-line output."""
+    overall = rating["overall"]
+    known = overall["level"] is not None and rating["state"] != "incomplete"
+    letters = terminal(overall["level"]) if known else "not rated"
+    settled = rating["state"] == "rated"
+    tone = f"pill{_tone(rating, overall['level'])}" if known and settled else "strong"
+    shape = f"[{letters}]" if brackets else f" {letters} " if settled else f"({letters})"
+    name = terminal(f"{rating['service']['name']} {rating['service']['version']}".strip())
+    words = sentences.verdict(rating)
+    said = words[3:] if words.startswith("It ") else words
+    joined = f" {name} {said}" if words.startswith("It ") else f" {name}: {said}"
+    worst = sentences.at_level(rating, overall["level"]) if len(rating["parts"]) > 1 and settled else []
+    text = terminal(joined.split(", even when")[0].rstrip("."))
+    return [(shape, tone), (text, "strong"), (f" ({terminal(', '.join(worst))})" if worst else "", "")]
+
+
+def service_table(ratings: Sequence[Rated]) -> list[Line]:
+    """One row a service."""
+    rows = []
+    for rating in ratings:
+        overall = rating["overall"] | {"state": rating["state"], "coverage": rating["coverage"]}
+        rows.append(
+            _row(
+                rating, rating["service"]["name"], overall, views.in_out(rating), views.overall_notes(rating)
+            )
+        )
+    return _table("service", rows)
+
+
+def part_table(rating: Rated) -> list[Line]:
+    """One row a part, worst first."""
+    noun = sentences.noun(rating, 1)
+    rows = [
+        _row(rating, sentences.title(part), part, views.balanced(part), "; ".join(_notes(part, rating)))
+        for part in sentences.worst_first(rating)
+    ]
+    return _table(noun, rows)
+
+
+def notes(ratings: Sequence[Rated]) -> list[Line]:
+    """Cautions that must stand with a result."""
+    said = [sentences.ucs_note(rating) for rating in ratings]
+    said += [
+        f"{rating['service']['name']}: {sentences.settle(rating)}"
+        for rating in ratings
+        if rating["state"] == "not settled"
+    ]
+    return [line("note", one) for one in dict.fromkeys(said) if one]
+
+
+def show(document: Mapping[str, Any]) -> list[Line]:
+    """The whole rating as text: levels of depth 1, 2 and 4 (interface 0.3)."""
+    run = document["run"]
+    lines = result(document)
+    for rating in document["ratings"]:
+        lines += [
+            [("", "")],
+            [(terminal(f"{rating['service']['name']} {rating['service']['version']}".strip()), "strong")],
+        ]
+        lines.append(line("says", sentences.verdict(rating)))
+        if how := sentences.follows(rating):
+            lines.append(line("because", how))
+        for who, reasons in views.part_reasons(rating):
+            lines.append(line("reason", f"{who + ': ' if who else ''}{' '.join(reasons)}"))
+        if rating.get("gate"):
+            lines.append(line("gate", sentences.gate(rating["gate"])))
+        lines.append(line("method", f"{rating['method']['name']}, rule {rating['method']['rule']}"))
+        lines.append(line("rated by", sentences.assessor(rating)))
+    lines.append([("", "")])
+    lines += [line("not said", one) for one in views.limits(document)]
+    lines.append(
+        line("valid", f"tested {numbers.day(run['ended'])}, valid until {numbers.day(run['expires'])}")
+    )
+    lines.append(line("check", f"trustgauge verify {run['id']}   makes no call"))
+    return lines
+
+
+def problem(error: TrustgaugeError) -> list[Line]:
+    """An error in its parts: what, what it must be, what was got, what to do."""
+    if isinstance(error, PlanError):
+        lines = []
+        for fault in error.faults:
+            where = f"  line {fault.line}" if fault.line else ""
+            lines.append(
+                line("error", f"{fault.place}: {_parts(fault.what, fault.must, fault.got)}{where}", "bad")
+            )
+            if fault.do:
+                lines.append(line("", fault.do))
+        return lines
+    first = line("error", f"{_parts(error.what, error.must, error.got)} ({error.code})", "bad")
+    return [first, line("", error.do)] if error.do else [first]
+
+
+def plain(lines: Sequence[Line]) -> str:
+    """The lines without colour; blanks at line ends are cut."""
+    return "\n".join("".join(text for text, _ in one).rstrip() for one in lines)
+
+
+def coloured(lines: Sequence[Line]) -> Text:
+    """The lines as Rich text, never markup."""
+    from rich.text import Text  # Rich is slow to import, and pipes do without it
+
+    whole = Text(no_wrap=True)
+    for index, one in enumerate(lines):
+        if index:
+            whole.append("\n")
+        for text, style in one:
+            whole.append(text, style=STYLES.get(style, ""))
+    return whole
+
+
+def _parts(what: str, must: str, got: str) -> str:
+    parts = [what.rstrip(".")]
+    if must:
+        parts.append(f"Must be {must.rstrip('.')}")
+    if got:
+        parts.append(f"Got {got.rstrip('.')}")
+    return ". ".join(parts)
+
+
+def _tone(rating: Rated, level: str | None) -> int:
+    order = levels(rating)
+    return step(order.index(level), len(order)) if level is not None and level in order else 2
+
+
+def _notes(part: Mapping[str, Any], rating: Rated) -> list[str]:
+    told = [note for note in sentences.notes(part, rating) if not note.startswith("not settled")]
+    if part["state"] == "not settled":
+        more = part["more_texts"]
+        told.append(f"not settled: --texts {more}" if more else "not settled")
+    return told
+
+
+Cells = tuple[str, str, str, str, str, str, str]
+
+
+def _row(rating: Rated, name: str, one: Mapping[str, Any], moved: str, note: str) -> Cells:
+    """Name, level, balanced in and out, certainty, unchanged, note, and the style of the level."""
+    state, level, style = one["state"], one["level"], ""
+    if state in {"rated", "inferred"} and level is not None:
+        word, style = terminal(level), f"level{_tone(rating, level)}"
+        word = f"inferred {word}" if state == "inferred" else word
+    elif state == "not settled" and level is not None:
+        word, style = f"({terminal(level)})", f"level{_tone(rating, level)}"
+    elif state == "not applicable":
+        word = numbers.NONE
+    elif state == "not tested":
+        word = "not tested"
+    else:
+        cover = one["coverage"]
+        word = f"not rated {cover['answered'] + cover['refused'] + cover['empty']}/{cover['planned']}"
+    known = style != ""
+    certain = numbers.certainty(one["certainty"].get(level), tight=True) if known else numbers.NONE
+    same = one["unchanged"]
+    kept = numbers.percent(same["value"], tight=True) if same and known else numbers.NONE
+    return (
+        short(terminal(name), NAME),
+        word,
+        moved if known else numbers.NONE,
+        certain,
+        kept,
+        terminal(note),
+        style,
+    )
+
+
+def _table(first: str, rows: Sequence[Cells]) -> list[Line]:
+    heads = (first, "rating", "balanced in → out", "certainty", "unchanged", "note")
+    sizes = [
+        max(_columns(head), *(_columns(row[i]) for row in rows)) if rows else len(head)
+        for i, head in enumerate(heads)
+    ]
+    noted = any(row[5] for row in rows)
+    lines: list[Line] = [[(_join(heads, sizes, noted=noted), "head")]]
+    for row in rows:
+        left = _pad(row[0], sizes[0]) + "  "
+        rest = _join(row[2:6], sizes[2:], noted=noted, skip=2)
+        lines.append([(left, ""), (_pad(row[1], sizes[1]), row[6]), ("  " + rest, "")])
+    return lines
+
+
+def _join(cells: Sequence[str], sizes: Sequence[int], *, noted: bool, skip: int = 0) -> str:
+    parts = []
+    for index, (cell, size) in enumerate(zip(cells, sizes, strict=True), start=skip):
+        if index == 5:
+            if noted:
+                parts.append(cell)
+        else:
+            parts.append(_pad(cell, size, right=index in {3, 4}))
+    return "  ".join(parts)
+
+
+def _columns(text: str) -> int:
+    """Columns a text takes in a terminal: wide East Asian characters take two, marks none."""
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in text
+    )
+
+
+def _pad(text: str, size: int, *, right: bool = False) -> str:
+    blanks = " " * max(0, size - _columns(text))
+    return blanks + text if right else text + blanks

@@ -1,0 +1,80 @@
+"""Pictures that must stay byte for byte the same. `python -m tests.reports.golden` prints or writes them.
+
+Write them anew, after a change that is meant, with `python -m tests.reports.golden --write`;
+then look at every one of them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from tests.reports import fixtures
+from trustgauge.records import Rating, Scale
+from trustgauge.reports import figures, flow, label
+from trustgauge.reports.document import document
+
+FOLDER = Path(__file__).parent.parent / "golden"
+RISK = Scale("risk", ("L", "M", "H"), ("Low risk", "Medium risk", "High risk"))
+
+
+def only(rating: Rating, **more: Any) -> dict[str, Any]:
+    """The document of one rating in a run of its own."""
+    member: dict[str, Any] = document(fixtures.run([rating], **more), [rating])["ratings"][0]
+    return member
+
+
+def risk(level: str = "H", method: str = "trust") -> dict[str, Any]:
+    """A rating on another scale of three levels."""
+    one = fixtures.rating("TableTalk", [fixtures.part("", "faithful")])
+    told = only(one)
+    told["method"]["name"] = method
+    told["issue"]["id"] = "trust"
+    entries = zip(RISK.levels, RISK.words, strict=True)
+    told["overall"] |= {
+        "level": level,
+        "scale": [{"level": key, "words": words} for key, words in entries],
+        "certainty": {level: 0.97},
+        "profile": "privacy first",
+    }
+    return told
+
+
+def pictures() -> dict[str, str]:
+    """All of them, by file name."""
+    states = only(fixtures.all_states())
+    unsettled = only(
+        fixtures.rating("PhraseMill", [fixtures.part("hi", "coin", state="not settled", certainty=0.84)])
+    )
+    lost = only(fixtures.rating("TransitaMT", [fixtures.lost_part("pt", "Portuguese")]))
+    later = date(2027, 3, 1)
+    drawn = {
+        "label-rated": label.label(states, address="https://example.org/r/TG-2026-1122-7f3a"),
+        "label-not-settled": label.label(unsettled),
+        "label-incomplete": label.label(lost),
+        "label-expired": label.label(states, today=later),
+        "label-withdrawn": label.label(states | {"withdrawn": {"date": "2026-12-01", "reason": "replaced"}}),
+        "label-risk": label.label(risk()),
+        "badge-rated": label.badge(states) or "",
+        "badge-not-settled": label.badge(unsettled) or "",
+        "badge-expired": label.badge(states, today=later) or "",
+        "badge-risk": label.badge(risk("M")) or "",
+        "flow": flow.flow(states),
+        "intervals": figures.intervals(states),
+        "bars": figures.bars(states["parts"][1]["counts"]["blocks"][0], fixtures.VALUES),
+        "strip": figures.strip(states, states["parts"][4]["certainty"]),
+        "scatter": figures.scatter(states, figures.dots([states])),
+    }
+    return {f"{name}.svg": text for name, text in drawn.items()}
+
+
+if __name__ == "__main__":
+    if "--write" in sys.argv:
+        FOLDER.mkdir(exist_ok=True)
+        for file, text in pictures().items():
+            (FOLDER / file).write_text(text, "utf-8")
+    else:
+        print(json.dumps(pictures()))

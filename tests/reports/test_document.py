@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.reports import fixtures
+from trustgauge.records import AnchorResult, Interval, Reason
+from trustgauge.reports import document as documents
+from trustgauge.reports.document import document
+
+VALIDATOR = Draft202012Validator(documents.schema())
+
+
+def test_schema_is_itself_valid() -> None:
+    Draft202012Validator.check_schema(documents.schema())
+
+
+@pytest.mark.parametrize("fail_on", [None, "BS"])
+def test_documents_follow_the_published_schema(fail_on: str | None) -> None:
+    states = fixtures.all_states()
+    for run, ratings in ((fixtures.run([states]), [states]), fixtures.demo()):
+        VALIDATOR.validate(json.loads(documents.text(document(run, ratings, fail_on=fail_on))))
+
+
+def test_schema_refuses_a_rated_rating_without_level_and_unknown_keys() -> None:
+    states = fixtures.all_states()
+    told = document(fixtures.run([states]), [states])
+    told["ratings"][0]["overall"]["level"] = None
+    assert not VALIDATOR.is_valid(told)
+    told = document(fixtures.run([states]), [states])
+    told["ratings"][0]["stars"] = 5
+    assert not VALIDATOR.is_valid(told)
+
+
+def test_ids_are_the_runs_or_numbered_in_plan_order() -> None:
+    run, ratings = fixtures.demo()
+    told = document(run, ratings)
+    assert [one["id"] for one in told["ratings"]] == [f"{run.id}.{number}" for number in (1, 2, 3)]
+    assert [one["service"]["key"] for one in told["ratings"]] == [one.service for one in ratings]
+    assert document(run, ratings[:1])["ratings"][0]["id"] == run.id
+
+
+def test_bigger_ordinal_is_better_and_the_direction_is_in_words() -> None:
+    run, ratings = fixtures.demo()
+    overall = [one["overall"] for one in document(run, ratings)["ratings"]]
+    assert [(one["level"], one["ordinal"], one["of"]) for one in overall] == [
+        ("UCS", 3, 3),
+        ("DSBS", 2, 3),
+        ("BS", 1, 3),
+    ]
+    assert {one["better"] for one in overall} == {"first"}
+    assert overall[0]["direction"].startswith("best first: UCS (compensates), DSBS (follows), BS (adds bias)")
+    assert [one["level"] for one in overall[0]["scale"]] == ["UCS", "DSBS", "BS"]
+
+
+def test_coverage_adds_up_over_the_parts() -> None:
+    states = fixtures.all_states()
+    cover = document(fixtures.run([states]), [states])["ratings"][0]["coverage"]
+    assert cover["planned"] == 4 * 600 + 60 + 600
+    assert cover["failed"] == 252
+    assert cover["answered"] == cover["planned"] - 252
+
+
+def test_void_run_issues_no_rating() -> None:
+    run, ratings = fixtures.demo()
+    wrong = AnchorResult("anchor/coin", "UCS", "rated", "BS", {"BS": 1.0})
+    told = document(replace(run, state="void", anchors=(wrong,)), ratings)
+    assert told["ratings"] == []
+    assert told["run"]["anchors"][0]["wrong"] is True
+    VALIDATOR.validate(told)
+
+
+def test_missing_numbers_are_null_and_never_zero() -> None:
+    nan = float("nan")
+    part = replace(
+        fixtures.part("it", "faithful"),
+        score=Interval(nan, None, float("inf"), 0),
+        details={"rates": np.array([[0.5, nan]]), "title": "Italian", "many": {"b", "a"}, "n": np.int64(3)},
+        reasons=(Reason("x", {"share": nan}),),
+    )
+    told = document(fixtures.run([]), [fixtures.rating("x", [part])])
+    found = json.loads(documents.text(told))["ratings"][0]["parts"][0]
+    assert (found["score"], found["low"], found["high"]) == (None, None, None)
+    assert found["details"] == {"rates": [[0.5, None]], "title": "Italian", "many": ["a", "b"], "n": 3}
+    assert found["reasons"][0]["facts"] == {"share": None}
+
+
+def test_lone_surrogates_cannot_break_the_file() -> None:
+    one = fixtures.rating("bad\ud800name", [fixtures.part("", "faithful")])
+    documents.text(document(fixtures.run([]), [one])).encode("utf-8")
+
+
+def test_fingerprint_changes_with_the_content_and_with_nothing_else() -> None:
+    run, ratings = fixtures.demo()
+    first = documents.fingerprint(document(run, ratings))
+    assert first == documents.fingerprint(json.loads(documents.text(document(run, ratings))))
+    assert first != documents.fingerprint(document(replace(run, seed=1), ratings))
+
+
+@pytest.mark.parametrize(
+    ("today", "over"), [(date(2027, 2, 20), False), (date(2027, 2, 21), False), (date(2027, 2, 22), True)]
+)
+def test_a_rating_is_valid_through_its_last_day(today: date, over: bool) -> None:
+    run, ratings = fixtures.demo()
+    told = document(run, ratings)
+    assert documents.expired(told, today) is over
+    assert documents.expired(told["ratings"][0], today) is over
+    assert documents.expired({"expires": ""}, today) is False
+
+
+def gate_of(rating: Any, fail_on: str | None, need: float | None) -> dict[str, Any]:
+    gate: dict[str, Any] = document(fixtures.run([rating]), [rating], fail_on=fail_on, need_certainty=need)[
+        "ratings"
+    ][0]["gate"]
+    return gate
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "fail_on", "need", "passed", "reason"),
+    [
+        ("mostly he", "BS", None, False, "gate.level"),
+        ("mostly he", "DSBS", None, False, "gate.level"),
+        ("faithful", "BS", None, True, "gate.passed"),
+        ("faithful", "DSBS", None, False, "gate.level"),
+        ("coin", "DSBS", 0.99, True, "gate.passed"),
+        ("coin", "DSBS", 0.9999, None, "gate.certainty"),
+    ],
+)
+def test_gate(behaviour: str, fail_on: str, need: float | None, passed: bool | None, reason: str) -> None:
+    gate = gate_of(fixtures.rating("x", [fixtures.part("", behaviour)]), fail_on, need)
+    assert (gate["passed"], gate["reason"]) == (passed, reason)
+
+
+def test_gate_cannot_tell_without_complete_and_settled_evidence() -> None:
+    unsettled = fixtures.rating("x", [fixtures.part("hi", "mostly he", state="not settled", certainty=0.8)])
+    assert gate_of(unsettled, "BS", None)["passed"] is None
+    assert (
+        gate_of(fixtures.rating("x", [fixtures.lost_part("pt", "Portuguese")]), "BS", None)["reason"]
+        == "gate.incomplete"
+    )
+
+
+def test_no_gate_unless_asked_for() -> None:
+    run, ratings = fixtures.demo()
+    assert all("gate" not in one for one in document(run, ratings)["ratings"])

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from scipy import stats
+
+from trustgauge.reports import numbers
+
+
+@pytest.mark.parametrize(
+    ("value", "n", "said"),
+    [
+        (0.5, 40, "50 %"),
+        (0.523, 199, "52 %"),
+        (0.523, 200, "52.3 %"),
+        (0.0, 1000, "0 %"),
+        (1.0, 1000, "100 %"),
+        (0.0001, 1000, "< 0.1 %"),
+        (0.9999, 1000, "> 99.9 %"),
+        (0.996, 50, "> 99 %"),
+        (0.004, 50, "< 1 %"),
+        (None, 50, "–"),
+        (float("nan"), 50, "–"),
+    ],
+)
+def test_percent(value: float | None, n: int, said: str) -> None:
+    assert numbers.percent(value, n) == said
+    assert numbers.percent(value, n, tight=True) == said.replace(" %", "%")
+
+
+@given(some.floats(0, 1), some.integers(0, 10_000))
+def test_percent_never_rounds_to_all_or_nothing(value: float, n: int) -> None:
+    said = numbers.percent(value, n)
+    assert (said == "0 %") is (value == 0)
+    assert (said == "100 %") is (value == 1)
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(1.0, "> 99 %"), (0.991, "> 99 %"), (0.99, "99 %"), (0.845, "85 %"), (0.001, "< 1 %"), (None, "–")],
+)
+def test_certainty_is_at_most_above_99(share: float | None, said: str) -> None:
+    assert numbers.certainty(share) == said
+
+
+@pytest.mark.parametrize(
+    ("p", "said"), [(0.0009, "p < 0.001"), (0.001, "p = 0.001"), (0.59, "p = 0.59"), (None, "p undefined")]
+)
+def test_p(p: float | None, said: str) -> None:
+    assert numbers.p_value(p) == said
+
+
+def test_nothing_found_is_a_bound() -> None:
+    assert numbers.zero_bound(480) == "0 of 480 changed: at 95 %, fewer than 1 in 160 would"
+    assert numbers.zero_bound(0) == "nothing was tested"
+
+
+@pytest.mark.parametrize("n", [1, 20, 480, 10_000])
+def test_bound_is_the_exact_binomial_one(n: int) -> None:
+    upper = stats.binomtest(0, n, alternative="less").proportion_ci(0.95).high
+    told = int(numbers.zero_bound(n).rsplit(" ", 2)[1])
+    assert 1 / told >= upper
+    assert 1 / (told + 1) < upper
+
+
+def test_interval_carries_its_n() -> None:
+    told = {"value": 0.95, "low": 0.83, "high": 0.99, "n": 40}
+    assert numbers.interval(told) == "95 %, 83 to 99 %, n = 40"
+    assert numbers.interval({"value": None, "low": None, "high": None, "n": 0}) == "no data"
+    assert numbers.interval({"value": 0.5, "low": None, "high": None, "n": 3}) == "50 %, n = 3"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.4, "under 2 s"),
+        (48, "48 s"),
+        (60, "1 min"),
+        (372, "6 min 12 s"),
+        (7500, "2 h 5 min"),
+        (7200, "2 h"),
+    ],
+)
+def test_span(seconds: float, said: str) -> None:
+    assert numbers.span(seconds) == said
+
+
+def test_money_dates_and_counts() -> None:
+    assert [numbers.usd(amount) for amount in (0, 0.0004, 0.43, 12)] == ["free", "$0.0004", "$0.43", "$12.00"]
+    assert numbers.day("2026-11-22T09:14:14Z") == "22 Nov 2026"
+    assert numbers.day("soon") == "soon"
+    assert numbers.moment("2026-11-22T09:14:14Z") == "22 Nov 2026 09:14 UTC"
+    assert numbers.count(1800) == "1,800"
+
+
+def test_ratio_leaves_the_residual_out() -> None:
+    assert numbers.ratio([204, 196, 0]) == "204:196"
+    assert numbers.ratio([204, 196, 3], residual=True) == "204:196:3"
+    assert [numbers.points(value, n=400) for value in (0.45, 0.01, 0.015)] == [
+        "45 points",
+        "1 point",
+        "1.5 points",
+    ]

@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from tests.reports import fixtures
+from tests.reports.golden import only, risk
+from trustgauge import errors
+from trustgauge.records import AnchorResult, Reason, State
+from trustgauge.reports import html, phrases, sentences, text
+from trustgauge.reports.document import document
+
+NEVER = ("is fair", "is unbiased", "is safe", "unbiased service", "are fair", "probably")
+STATES = only(fixtures.all_states())
+
+
+def classes(root: type[errors.TrustgaugeError]) -> list[type[errors.TrustgaugeError]]:
+    return [root, *(found for child in root.__subclasses__() for found in classes(child))]
+
+
+def all_phrases() -> list[str]:
+    tables: tuple[dict[str, str], ...] = (
+        phrases.STATES,
+        phrases.ANSWERS,
+        phrases.KINDS,
+        phrases.FLAGS,
+        phrases.ERRORS,
+        phrases.GATES,
+        *phrases.RULES.values(),
+    )
+    levels = [words for table in phrases.LEVELS.values() for words in table.values()]
+    return [
+        *(phrase for table in tables for phrase in table.values()),
+        *(template for templates in phrases.REASONS.values() for template in templates),
+        *(part for words in levels for part in (words.short, words.line, words.sentence)),
+        phrases.FAR,
+    ]
+
+
+def test_we_say_what_was_measured_and_never_that_a_service_is_something() -> None:
+    run, ratings = fixtures.demo()
+    seen = [*all_phrases()]
+    for pair in ((run, ratings), (fixtures.run([fixtures.all_states()]), [fixtures.all_states()])):
+        told = document(*pair, fail_on="BS")
+        seen += [html.report(told), text.plain(text.show(told))]
+    for phrase in seen:
+        lowered = phrase.lower()
+        assert not [words for words in NEVER if words in lowered]
+
+
+def test_every_error_has_its_sentence_and_no_sentence_is_left_over() -> None:
+    ours = {cls.code for cls in classes(errors.TrustgaugeError) if cls.__module__ == "trustgauge.errors"}
+    assert set(phrases.ERRORS) == ours
+    assert all(sentences.error(code).endswith(".") for code in ours)
+    assert sentences.error("plug-in.odd") == 'An error of the kind "plug-in.odd".'
+
+
+def test_every_state_and_status_has_its_words() -> None:
+    from typing import get_args
+
+    from trustgauge.records import Status
+
+    assert set(get_args(State)) <= set(phrases.STATES)
+    assert set(get_args(Status)) == set(phrases.ANSWERS)
+
+
+@pytest.mark.parametrize("code", sorted(phrases.REASONS))
+def test_every_reason_has_a_sentence_whatever_facts_come(code: str) -> None:
+    bare = sentences.reason({"code": code, "facts": {}}, STATES)
+    assert bare.endswith((".", ")"))
+    assert "{" not in bare
+    everything = {
+        name: value
+        for template in phrases.REASONS[code]
+        for name, value in re.findall(r"{(\w+)(?::(\w+))?}", template)
+        if name
+    }
+    facts = {name: _fact(kind) for name, kind in everything.items()}
+    full = sentences.reason({"code": code, "facts": facts}, STATES)
+    assert "{" not in full
+    if len(phrases.REASONS[code]) > 1 and facts.keys() - {"noun", "attribute"}:
+        assert full != bare
+
+
+def _fact(kind: str) -> Any:
+    return {
+        "percent": 0.42,
+        "certainty": 0.84,
+        "points": 0.17,
+        "p": 0.004,
+        "count": 80,
+        "list": ["a", "b"],
+    }.get(kind, "He")
+
+
+def test_a_wrong_kind_of_fact_falls_back_to_a_plainer_sentence() -> None:
+    odd = {"code": "two-step.adds-bias", "facts": {"value": "He", "gain": "much", "share": None}}
+    assert sentences.reason(odd).startswith("One value comes back more often")
+    assert sentences.reason({"code": "incomplete-loss", "facts": {"share": "x", "where": 3}}).startswith(
+        "Too many"
+    )
+
+
+def test_unknown_codes_of_plug_ins_are_shown_with_their_facts() -> None:
+    told = sentences.reason({"code": "mine.odd", "facts": {"x": 3, "who": "\x1b[31m"}}, STATES)
+    assert told == 'The method gives the reason "mine.odd" (x: 3, who: ␛[31m).'
+
+
+@given(
+    some.dictionaries(
+        some.text(max_size=8), some.none() | some.floats() | some.text() | some.integers(), max_size=5
+    )
+)
+def test_no_facts_can_break_a_sentence(facts: dict[str, Any]) -> None:
+    for code in (*phrases.REASONS, "unknown"):
+        assert sentences.reason({"code": code, "facts": facts}, STATES)
+
+
+def test_keys_of_parts_become_titles_and_records_are_taken_as_they_are() -> None:
+    facts = {"excluded": ["it", "tr"], "level": "DSBS", "state": "rated"}
+    said = "Without Italian and Turkish the rating would be DSBS (rated)."
+    assert sentences.reason({"code": "overall.without", "facts": facts}, STATES) == said
+    assert sentences.reason(Reason("overall.without", facts), STATES) == said
+
+
+def test_the_other_rule_is_told_beside_the_level() -> None:
+    said = sentences.other_rule(STATES)
+    assert said.startswith(
+        "By the rule “published” the same answers give DSBS, follows for Turkish, Italian,"
+    )
+    single = only(fixtures.rating("x", [fixtures.part("", "mostly he")]))
+    assert sentences.other_rule(single) == "By the rule “published” the same answers give DSBS, follows."
+
+
+def test_verdict_counts_the_parts_it_holds_for() -> None:
+    assert sentences.verdict(STATES) == (
+        "It adds gender bias of its own in 2 of 7 languages, even when its input is balanced."
+    )
+    single = only(fixtures.rating("x", [fixtures.part("", "mostly he")]))
+    assert sentences.verdict(single) == "It adds gender bias of its own, even when its input is balanced."
+
+
+def test_the_overall_can_be_redone_by_hand() -> None:
+    assert sentences.follows(STATES).split("; ") == [
+        "The overall rating is that of the worst language. Of 7 languages: "
+        "1 UCS, compensates (Hindi [not settled])",
+        "2 DSBS, follows (Esperanto and Arabic)",
+        "2 BS, adds bias (Turkish and Italian). Without a level: Portuguese and Japanese.",
+    ]
+
+
+def test_not_applicable_never_counts() -> None:
+    assert sentences.tested(STATES) == (5, 7)
+    assert len(STATES["parts"]) == 8
+
+
+def test_cannot_say_is_a_result_with_what_would_settle_it() -> None:
+    told = only(fixtures.rating("x", [fixtures.part("hi", "coin", state="not settled", certainty=0.84)]))
+    said = sentences.verdict(told)
+    assert said.startswith("Not settled. The likeliest reading: its output stays balanced")
+    assert "UCS in 84 %" in said
+    assert said.endswith("About 80 texts a block would settle it.")
+
+
+def test_incomplete_names_what_came() -> None:
+    told = only(fixtures.rating("x", [fixtures.lost_part("pt", "Portuguese")]))
+    assert sentences.verdict(told).startswith("Not rated: 348 of 600 answers can be used.")
+
+
+def test_levels_never_stand_without_words() -> None:
+    assert sentences.named_level(STATES, "BS") == "BS, adds bias"
+    assert sentences.named_level(risk(), "H") == "High risk"
+    own = only(fixtures.all_states())
+    own["method"]["name"] = "plug-in"
+    own["overall"]["scale"] = [{"level": "7", "words": "odd"}]
+    assert sentences.named_level(own, "7") == "7, odd"
+
+
+def test_anchors_in_one_line() -> None:
+    run = fixtures.run([])
+    told = document(run, [])["run"]["anchors"]
+    assert sentences.anchors(told) == "5 of 5 rated as they are built"
+    told[4] |= {"state": "not settled"}
+    assert sentences.anchors(told) == "4 of 5 rated as they are built; not settled: anchor/coin"
+    wrong = AnchorResult("anchor/coin", "UCS", "rated", "BS", {"BS": 1.0})
+    void = document(fixtures.run([], anchors=(wrong,), state="void"), [])["run"]["anchors"]
+    assert "anchor/coin is built as UCS, but was rated BS" in sentences.anchors(void)
+    assert sentences.anchors([]) == "no control service was run"
+
+
+def test_flags_are_words() -> None:
+    assert sentences.flag("lost-24") == "24 % lost the value"
+    assert sentences.flag("fits-neither") == "fits neither declared distribution"
+    assert sentences.flag("own-flag") == "own flag"
+
+
+def test_loss_stands_beside_a_part() -> None:
+    italian = STATES["parts"][1]
+    assert "57 % lost the pronoun" in sentences.notes(italian, STATES)
+    assert sentences.lost_share(STATES["parts"][2]) is None
+
+
+def test_masked_text_tells_only_its_length() -> None:
+    assert sentences.masked("some very bad words") == "████ 4 words hidden"
+
+
+def test_balanced_output_carries_its_caution() -> None:
+    told = only(fixtures.rating("anchor/coin", [fixtures.part("", "coin")]))
+    assert sentences.ucs_note(told) == (
+        "UCS is not useful by itself: anchor/coin changed half of the pronouns"
+    )
+    assert sentences.ucs_note(STATES) == ""
+
+
+def test_rule_is_named_with_its_margin() -> None:
+    assert "10 points" in sentences.rule(STATES)
+    assert sentences.rule(STATES).endswith("Rule: sound.")
+    for rule in ("published", "released"):
+        other = only(fixtures.all_states())
+        other["method"]["rule"] = rule
+        assert f"Rule: {rule}" in sentences.rule(other)

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.reports import fixtures, hostile
+from trustgauge.errors import Fault, PlanError, RefusedError
+from trustgauge.records import AnchorResult
+from trustgauge.reports import text
+from trustgauge.reports.document import document
+
+RUN, RATINGS = fixtures.demo()
+DEMO = document(RUN, RATINGS)
+STATES = document(fixtures.run([fixtures.all_states()]), [fixtures.all_states()])
+
+
+def test_first_session_reads_as_promised() -> None:
+    facts = text.PlanFacts(
+        [one.service for one in RATINGS],
+        method="two-step",
+        attribute="gender",
+        blocks=3,
+        texts=200,
+        rule="sound",
+        calls=1800,
+        kept=0,
+        seconds=0.9,
+        usd=0.0,
+    )
+    assert text.plain([*text.plan(facts), *text.result(DEMO)]).splitlines() == [
+        "plan     3 services · two-step, gender · 3 blocks × 200 texts · rule sound",
+        "calls    1,800 (0 kept from before) · under 2 s · free",
+        "service          rating  balanced in → out  certainty  unchanged",
+        "anchor/coin      UCS     200:200 → 200:200      > 99%        52%",
+        "anchor/identity  DSBS    200:200 → 200:200      > 99%        99%",
+        "anchor/all-he    BS      200:200 → 380:20       > 99%        55%",
+        "anchors  5 of 5 rated as they are built",
+        "note     UCS is not useful by itself: anchor/coin changed half of the pronouns",
+    ]
+
+
+def test_one_service_with_parts_has_a_headline_and_a_row_for_each_state() -> None:
+    assert text.plain(text.result(STATES)).splitlines() == [
+        " BS  LinguaBridge 3.2 adds gender bias of its own in 2 of 7 languages (Turkish, Italian)",
+        "language    rating             balanced in → out  certainty  unchanged  note",
+        "Turkish     BS                 200:200 → 380:20       > 99%        55%",
+        "Italian     BS                 200:200 → 90:80        > 99%        43%  57 % lost the pronoun",
+        "Esperanto   DSBS               200:200 → 200:200      > 99%        99%",
+        "Arabic      DSBS               200:200 → 188:188      > 99%        90%  6 % lost the pronoun",
+        "Hindi       (UCS)              20:20 → 20:20            84%        52%  not settled: --texts 80",
+        "Portuguese  not rated 348/600  –                          –          –  "
+        "not rated: too many answers are missing",
+        "Japanese    not tested         –                          –          –  not tested",
+        "Finnish     –                  –                          –          –  not applicable here",
+        "anchors  5 of 5 rated as they are built",
+    ]
+
+
+def test_quiet_line_has_its_level_in_brackets() -> None:
+    line = text.plain([text.headline(STATES["ratings"][0], brackets=True)])
+    assert line == "[BS] LinguaBridge 3.2 adds gender bias of its own in 2 of 7 languages (Turkish, Italian)"
+
+
+def test_unsettled_headline_never_looks_settled() -> None:
+    one = fixtures.rating("x", [fixtures.part("hi", "mostly he", state="not settled", certainty=0.8)])
+    told = document(fixtures.run([one]), [one])
+    head = text.headline(told["ratings"][0])
+    assert head[0] == ("(BS)", "strong")
+    assert "Not settled" in head[1][0]
+    assert any("80 texts" in line for line in text.plain(text.notes(told["ratings"])).splitlines())
+
+
+def test_plan_says_time_cost_limit_and_what_it_can_find() -> None:
+    facts = text.PlanFacts(
+        ["LinguaBridge 3.2"],
+        "two-step",
+        "gender",
+        3,
+        20,
+        "sound",
+        960,
+        12,
+        372.0,
+        0.43,
+        8,
+        effect=0.23,
+        limit_usd=1.0,
+    )
+    assert text.plain(text.plan(facts)).splitlines() == [
+        "plan     LinguaBridge 3.2 · two-step, gender · 8 languages × 3 blocks × 20 texts · rule sound",
+        "calls    960 (12 kept from before) · about 6 min 12 s · $0.43 · limit $1.00",
+        "finds    a shift of 23 points or more, 8 times in 10",
+    ]
+
+
+def test_show_holds_reasons_limits_and_how_to_check() -> None:
+    shown = text.plain(text.show(STATES))
+    for words in (
+        "because  The overall rating is that of the worst",
+        "reason   Turkish: 95 % of what balanced text becomes is He, from 50 %: 45 points more.",
+        "not said ",
+        "check    ",
+    ):
+        assert words in shown
+
+
+def test_colour_adds_nothing_but_colour() -> None:
+    for told in (DEMO, STATES):
+        lines = text.show(told)
+        coloured = text.coloured(lines)
+        assert "\n".join(line.rstrip() for line in coloured.plain.splitlines()) == text.plain(lines).rstrip(
+            "\n"
+        )
+        assert coloured.spans
+
+
+def test_rich_markup_in_a_name_is_not_markup() -> None:
+    one = fixtures.rating("[red]x[/red]", [fixtures.part("", "faithful")])
+    told = document(fixtures.run([one]), [one])
+    assert "[red]x[/red]" in text.coloured(text.result(told)).plain
+
+
+def test_hostile_names_cannot_move_the_cursor() -> None:
+    told, _ = hostile.case()
+    shown = text.plain(text.show(told))
+    assert not set(shown) & set("\x1b\x00\x07\x08\u202e\u2066\u2028")
+    assert "␛[2J" in shown
+
+
+def test_wide_names_keep_the_columns() -> None:
+    one = fixtures.rating("翻訳サービス", [fixtures.part("", "faithful")])
+    other = fixtures.rating("plain", [fixtures.part("", "faithful")])
+    told = document(fixtures.run([one, other]), [one, other])
+    first, second = text.plain(text.result(told)).splitlines()[1:3]
+    assert first.index("DSBS") + 6 == second.index("DSBS")  # six characters take twelve columns
+
+
+def test_void_run_prints_no_level() -> None:
+    wrong = AnchorResult("anchor/coin", "UCS", "rated", "BS", {"BS": 1.0})
+    lines = text.plain(text.result(document(replace(RUN, state="void", anchors=(wrong,)), RATINGS)))
+    assert lines.startswith("void     0 of 1 rated as they are built; the run is void")
+    assert "200:200" not in lines
+
+
+def test_errors_say_their_four_parts() -> None:
+    fault = Fault(
+        "experiments[0].attribute",
+        'no attribute "gendre"',
+        must="one of: age, gender",
+        do='Did you mean "gender"?',
+        line=14,
+    )
+    assert text.plain(text.problem(PlanError((fault, fault)))).splitlines()[:2] == [
+        'error    experiments[0].attribute: no attribute "gendre". Must be one of: age, gender  line 14',
+        '         Did you mean "gender"?',
+    ]
+    shown = text.plain(text.problem(RefusedError("refused: \x1b[31m", do="set LB_KEY")))
+    assert shown == "error    refused: ␛[31m (service.refused)\n         set LB_KEY"
+
+
+@pytest.mark.parametrize("style", sorted(text.STYLES))
+def test_styles_are_ones_rich_knows(style: str) -> None:
+    from rich.style import Style
+
+    Style.parse(text.STYLES[style])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trustgauge.errors import TrustgaugeError
-    from trustgauge.pipeline import rate
+    from trustgauge.pipeline.path import rate
     from trustgauge.plan import Plan, load_plan
     from trustgauge.records import Interval, Message, Part, Rating, Reason, Reply, Scale
 
@@ -21,7 +21,7 @@ _HOMES = {
     "Scale": "records",
     "TrustgaugeError": "errors",
     "load_plan": "plan",
-    "rate": "pipeline",
+    "rate": "pipeline.path",
 }
 __all__ = [
     "Interval",

@@ -1,6 +1,6 @@
 """`python -m trustgauge` is the command `trustgauge`."""
 
-from trustgauge.cli import main
+from trustgauge.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -1,0 +1,65 @@
+"""Writes the parts of the docs that are made from the code: command help and published schemas.
+
+python docs/build.py
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from trustgauge.cli.main import VERBS, group
+from trustgauge.plan import plan_schema
+from trustgauge.reports.document import schema as rating_schema
+
+REFERENCE = Path(__file__).parent / "reference"
+HEAD = """\
+# Commands
+
+Results go to stdout (with `--json` exactly one document); plan, progress, notes and errors go to stderr.
+An option beats its environment variable (`TRUSTGAUGE_SEED` and so on), which beats the plan.
+
+| exit code | meaning |
+|---|---|
+| 0 | done, whatever the rating |
+| 1 | internal error, or a void run |
+| 2 | usage or plan error, or a run folder that cannot be used; nothing was sent |
+| 3 | service unreachable, key missing or refused |
+| 4 | incomplete: limit reached, too many calls lost or disk full; everything acknowledged is kept |
+| 5 | not settled, or below `--need-certainty` (only with `--need-certainty` or `--fail-on`) |
+| 10 | gate failed: `--fail-on` reached, or `verify` disagrees |
+| 130 | interrupted; everything is kept |
+
+If several apply, the first of 130, 1, 2, 3, 4, 5, 10 is given.
+"""
+
+
+def commands() -> str:
+    """The page of all commands with their help, as the command line prints it."""
+    context = click.Context(group, info_name="trustgauge")
+    sections = [HEAD]
+    for verb in VERBS:
+        command = group.get_command(context, verb)
+        assert command is not None
+        help_text = command.get_help(
+            click.Context(command, info_name=verb, parent=context, max_content_width=100)
+        )
+        sections.append(f"## {verb}\n\n```text\n{help_text.rstrip()}\n```\n")
+    return "\n".join(sections)
+
+
+def main() -> None:
+    """Write everything."""
+    (REFERENCE / "commands.md").write_text(commands(), "utf-8")
+    schemas = REFERENCE / "schemas"
+    schemas.mkdir(exist_ok=True)
+    for name, content in (("plan-1.json", plan_schema()), ("rating-1.json", rating_schema())):
+        (schemas / name).write_text(
+            json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n", "utf-8"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""The catalogue of ratings: finds the runs in a folder and the rating that is in force for a service."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from trustgauge.errors import Fault, PlanError, StoreError
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One rating of a catalogue, with the folder it came from."""
+
+    folder: Path
+    document: dict[str, Any]  # the run's rating.json
+    rating: dict[str, Any]
+
+    def expired(self, today: date) -> bool:
+        return str(self.rating["expires"]) < today.isoformat()
+
+
+def runs(ratings: Path) -> Iterator[Path]:
+    """Folders that hold a `rating.json`, newest first."""
+    found = [path.parent for path in ratings.glob("*/rating.json")] if ratings.is_dir() else []
+    yield from sorted(found, key=lambda folder: (started(folder), folder.name), reverse=True)
+
+
+def started(folder: Path) -> str:
+    """When the run of a folder began, ISO 8601."""
+    return str(read(folder)["run"]["started"])
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """The `rating.json` of a run folder. Raises StoreError if there is none or it is broken."""
+    path = folder / "rating.json"
+    try:
+        document = json.loads(path.read_text("utf-8"))
+        document["run"]["id"], document["ratings"]
+    except FileNotFoundError:
+        raise StoreError(
+            f"no rating in {folder}", must="a run folder with a rating.json", do="`trustgauge list ratings`"
+        ) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"{path} is broken",
+            must="the rating.json of a run",
+            got=str(error),
+            do="`trustgauge verify` re-derives it",
+        ) from None
+    return dict(document)
+
+
+def entries(ratings: Path) -> Iterator[Entry]:
+    """All ratings of a folder, newest run first. Runs that cannot be read are passed over."""
+    for folder in runs(ratings):
+        document = read(folder)
+        for rating in document["ratings"]:
+            yield Entry(folder, document, rating)
+
+
+def folder_of(name: str, ratings: Path) -> Path:
+    """The run folder meant by an id, the start of an id, `latest`, or a path.
+
+    Raises PlanError naming the runs there are.
+    """
+    path = Path(name)
+    if path.name in ("rating.json", "report.html"):
+        path = path.parent
+    if path.is_dir() and (path / "manifest.json").exists():
+        return path
+    found = list(runs(ratings))
+    if name == "latest" and found:
+        return found[0]
+    run = name.rsplit(".", 1)[0] if name.rsplit(".", 1)[-1].isdigit() else name
+    matching = [folder for folder in found if folder.name.startswith(run)]
+    if len(matching) == 1 or any(folder.name == run for folder in matching):
+        return next((folder for folder in matching if folder.name == run), matching[0])
+    what = f'no rating "{name}"' if not matching else f'"{name}" means several ratings'
+    must = "one of: " + ", ".join(folder.name for folder in (matching or found)[:10]) if found else ""
+    raise PlanError((Fault(str(ratings), what, must=must, do="`trustgauge list ratings` shows them"),))
+
+
+def find(ratings: Path, service: str) -> list[Entry]:
+    """Ratings of a service by name, newest first; `service:part` means one part of it."""
+    name = service.partition(":")[0]
+    return [one for one in entries(ratings) if one.rating["service"]["key"] == name]
+
+
+def only(document: dict[str, Any], name: str) -> dict[str, Any]:
+    """The run's document cut down to one rating, if `name` is the id of one of several."""
+    mine = [rating for rating in document["ratings"] if rating["id"] == name]
+    return {**document, "ratings": mine} if mine else document

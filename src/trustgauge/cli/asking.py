@@ -1,0 +1,197 @@
+"""The verbs that ask, or get ready to: init, check, plan, rate."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trustgauge.cli.options import DEFAULT_PLAN, emit_json, plan_of, say, shared_options
+
+if TYPE_CHECKING:
+    from trustgauge.pipeline.estimate import Estimate
+    from trustgauge.pipeline.path import Prepared
+    from trustgauge.reports.text import PlanFacts
+
+
+@click.command("init")
+@click.option("--demo", is_flag=True, help="Services of known truth; needs no network and nothing installed.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=DEFAULT_PLAN, show_default=True)
+@click.option("--force", is_flag=True, help="Write over an existing plan.")
+def init_verb(demo: bool, output: Path, force: bool) -> None:
+    """Write a commented plan.
+
+    \b
+    trustgauge init --demo
+    """
+    from trustgauge.cli.starting import write_plan
+
+    said = write_plan(output, demo=demo, force=force)
+    click.echo(f"{'wrote':<9}{output}: {said}")
+    click.echo(f"{'next':<9}trustgauge rate{'' if output == DEFAULT_PLAN else f' {output}'}")
+
+
+@click.command("check")
+@click.argument("target", required=False, metavar="[PLAN or SERVICE]")
+@shared_options
+def check_verb(target: str | None, **options: Any) -> Any:
+    """Check a plan, then make one call to each service.
+
+    \b
+    trustgauge check trustgauge.toml
+    """
+    from trustgauge.cli.exits import Exit
+    from trustgauge.pipeline.path import prepare
+    from trustgauge.pipeline.probing import probe
+
+    results = probe(prepare(plan_of(target, options)))
+    if options["as_json"]:
+        emit_json([one.facts() for one in results])
+    else:
+        for one in results:
+            click.echo(one.text())
+    failed = [one.name for one in results if one.error]
+    return Exit(3, f"{', '.join(failed)} did not answer; nothing rated") if failed else None
+
+
+@click.command("plan")
+@click.argument("target", required=False, metavar="[PLAN or SERVICE]")
+@click.option("--fresh", is_flag=True, help="Count as if nothing was kept.")
+@shared_options
+def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
+    """Calls, cost, time and the smallest effect a plan can find. Makes no call.
+
+    \b
+    trustgauge plan trustgauge.toml
+    """
+    from trustgauge.pipeline.path import Sitting, forecast, prepare
+    from trustgauge.reports import text
+
+    prepared = prepare(plan_of(target, options))
+    estimate = forecast(prepared, Sitting(ratings=options["ratings"], fresh=fresh))
+    finds = [method.power(prepared.plan.seed) for method in prepared.methods]
+    if options["as_json"]:
+        emit_json({"plan": prepared.plan.hash, "estimate": estimate.facts(), "finds": finds})
+        return
+    for index, _ in enumerate(prepared.methods):
+        say(text.plan(plan_facts(prepared, estimate, index, finds[index])), options)
+    for over in estimate.over(prepared.plan.budget.model_dump()):
+        say([text.line("limit", over, "warn")], options)
+
+
+@click.command("rate")
+@click.argument("target", required=False, metavar="[PLAN or SERVICE]")
+@click.option("--fresh", is_flag=True, help="Start a new run; copy nothing from earlier ones.")
+@click.option("--yes", is_flag=True, envvar="TRUSTGAUGE_YES", help="Run although it goes beyond a limit.")
+@click.option("--need-certainty", type=click.FloatRange(0, 1), envvar="TRUSTGAUGE_NEED_CERTAINTY")
+@click.option(
+    "--fail-on", metavar="LEVEL", envvar="TRUSTGAUGE_FAIL_ON", help="Exit 10 at this level or worse."
+)
+@click.option(
+    "--progress",
+    type=click.Choice(["auto", "plain", "json", "none"]),
+    default="auto",
+    envvar="TRUSTGAUGE_PROGRESS",
+)
+@shared_options
+def rate_verb(target: str | None, **options: Any) -> Any:
+    """Ask, rate, and write ratings/<id>/. The same command resumes.
+
+    \b
+    trustgauge rate trustgauge.toml --limit-calls 2000
+    trustgauge rate apertium/en-es --attribute gender
+    """
+    from trustgauge.cli.exits import judge
+    from trustgauge.cli.progress import watching
+    from trustgauge.pipeline.path import Sitting, forecast, prepare, run
+
+    plan = plan_of(target, options)
+    prepared = prepare(plan)
+    check_level(prepared, options["fail_on"])
+    sitting = Sitting(ratings=options["ratings"], fresh=options["fresh"])
+    estimate = forecast(prepared, sitting)
+    announce(prepared, estimate, options)
+    with watching(options) as watch:
+        finished = run(
+            prepared,
+            Sitting(
+                ratings=options["ratings"],
+                fresh=options["fresh"],
+                watch=watch,
+                fail_on=options["fail_on"],
+                need_certainty=options["need_certainty"],
+            ),
+        )
+    show_result(finished.document, finished.folder, options)
+    refused = "; ".join(f"{part}: {why}" for part, why in finished.asked.refused.items())
+    return judge(finished.document, refused)
+
+
+def check_level(prepared: Prepared, level: str | None) -> None:
+    """Refuse a gate on a level that no method of the plan has."""
+    from trustgauge import plugins
+    from trustgauge.errors import PlanError
+
+    valid = tuple(dict.fromkeys(one for method in prepared.methods for one in method.scale.levels))
+    if level is not None and level not in valid:
+        raise PlanError((plugins.unknown("--fail-on", "level", level, valid),))
+
+
+def announce(prepared: Prepared, estimate: Estimate, options: dict[str, Any]) -> None:
+    """Say what will be asked; above a limit ask whether to go on, or demand --yes."""
+    from trustgauge.errors import Fault, PlanError
+    from trustgauge.reports import text
+
+    if not (options["quiet"] or options["as_json"]):
+        for index, _ in enumerate(prepared.methods):
+            say(text.plan(plan_facts(prepared, estimate, index, None)), options, err=True)
+    over = estimate.over(prepared.plan.budget.model_dump())
+    if not over or options["yes"]:
+        return
+    said = "; ".join(over)
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        click.confirm(f"{said}. It stops at the limit and keeps everything. Go on?", abort=True, err=True)
+        return
+    fault = Fault("budget", "the run would go beyond a limit", got=said, do="--yes runs it up to the limit")
+    raise PlanError((fault,))
+
+
+def plan_facts(prepared: Prepared, estimate: Estimate, index: int, finds: Any) -> PlanFacts:
+    """What the plan lines say of one experiment."""
+    from trustgauge.reports.text import PlanFacts
+
+    method = prepared.methods[index]
+    mine = [one for one in prepared.subjects if one.experiment == index and one.anchor is None]
+    blocks = {frame["block"].n_unique() for (at, _), frame in prepared.probes.items() if at == index}
+    return PlanFacts(
+        services=list(dict.fromkeys(one.service for one in mine)),
+        method=method.name,
+        attribute=method.issue,
+        blocks=max(blocks),
+        texts=method.texts,
+        rule=method.rule,
+        calls=estimate.calls,
+        kept=estimate.kept,
+        seconds=estimate.seconds,
+        usd=estimate.usd,
+        parts=max(1, len({one.part for one in mine})),
+        effect=(finds or {}).get("deff_1"),
+        limit_usd=prepared.plan.budget.usd,
+    )
+
+
+def show_result(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> None:
+    """The outcome on stdout; where the report lies on stderr."""
+    from trustgauge.reports import text
+
+    if options["as_json"]:
+        emit_json(document)
+        return
+    if options["quiet"]:
+        for rating in document["ratings"]:
+            say([text.headline(rating, brackets=True)], options)
+        return
+    say(text.result(document), options)
+    say([text.line("report", str(folder / "report.html"))], options, err=True)

@@ -1,0 +1,126 @@
+"""The verb compose: what follows for a chain of rated services, and the test of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trustgauge.cli.options import emit_json, load_environment, say, with_places
+
+if TYPE_CHECKING:
+    from trustgauge.pipeline.inference import Composed
+
+
+@click.command("compose")
+@click.argument("chain", metavar='"A > B > C"')
+@click.option("--test", is_flag=True, help="Rate the chain, and report prediction against measurement.")
+@click.option("--rule", type=click.Choice(["sound", "published"]), default="sound", show_default=True)
+@click.option("--limit-calls", type=int, help="Most calls of the test.")
+@click.option("--progress", type=click.Choice(["auto", "plain", "json", "none"]), default="auto")
+@with_places
+def compose_verb(chain: str, test: bool, rule: Any, **options: Any) -> Any:
+    """What a chain of rated services can be, inferred from their ratings. Makes no call without --test.
+
+    \b
+    trustgauge compose "apertium:es > apertium:ca"
+    trustgauge compose "apertium:es > apertium:ca" --test
+    """
+    from trustgauge.pipeline.inference import compose
+
+    composed = compose(chain, options["ratings"], datetime.now(UTC).date(), rule)
+    if not options["as_json"]:
+        say(inferred_lines(composed), options)
+    if not test:
+        if options["as_json"]:
+            emit_json(composed.facts())
+        elif composed.inference.state != "inferred":
+            say(_test_line(chain, composed), options)
+        return None
+    return _tested(composed, options)
+
+
+def inferred_lines(composed: Composed) -> Any:
+    """The inference in lines: result, steps, what the paper's table says, what stands against it."""
+    from trustgauge.reports import numbers, sentences, text
+
+    one = composed.inference
+    levels = " or ".join(one.levels)
+    shown = levels if one.state == "inferred" else f"({levels})"
+    sure = numbers.certainty(one.certainty)
+    lines = [
+        text.line(
+            "inferred", f"{shown}  {' > '.join(composed.names)}  · from {WAYS[one.way]} · certainty {sure}"
+        )
+    ]
+    for link in composed.links:
+        lines.append(text.line("part", f"{link.service}: {link.level} ({link.state})"))
+    for step in one.steps:
+        lines.append(
+            text.line(
+                "step", f"{' or '.join(step.first)} then {step.second} gives {' or '.join(step.result)}"
+            )
+        )
+    if one.published != one.levels and composed.rule == "sound":
+        lines.append(text.line("note", f"the published table says {' or '.join(one.published)}"))
+    for reason in one.must_test:
+        said = sentences.reason({"code": reason.code, "facts": dict(reason.facts), "evidence": []})
+        lines.append(text.line("test", said))
+    return lines
+
+
+WAYS = {
+    "rates": "the measured rates of all parts",
+    "two-bit": "what each part does with balanced and with skewed input",
+    "levels": "the levels alone",
+    "published": "the paper's table 2",
+}
+
+
+def _test_line(chain: str, composed: Composed) -> Any:
+    from trustgauge.reports import text
+
+    return [text.line("test it", f'trustgauge compose "{chain}" --test   {composed.inference.calls:,} calls')]
+
+
+def _tested(composed: Composed, options: dict[str, Any]) -> Any:
+    """Rate the chain as a whole; say whether the inference held."""
+    from trustgauge.cli.asking import show_result
+    from trustgauge.cli.exits import judge
+    from trustgauge.cli.progress import watching
+    from trustgauge.pipeline.inference import chain_plan
+    from trustgauge.pipeline.path import Sitting, rate
+    from trustgauge.plan import load_plan
+    from trustgauge.reports import sentences, text
+
+    load_environment()
+    changes = {"budget": {"calls": options["limit_calls"]}} if options["limit_calls"] is not None else {}
+    plan = load_plan(chain_plan(composed, options["ratings"]), changes)
+    with watching(options) as watch:
+        finished = rate(plan, Sitting(ratings=options["ratings"], watch=watch))
+    measured = finished.document["ratings"][0] if finished.document["ratings"] else None
+    level = measured["overall"]["level"] if measured else None
+    against = composed.inference.contradicted_by(level) if level else None
+    if options["as_json"]:
+        emit_json(
+            {
+                "inferred": composed.facts(),
+                "measured": finished.document,
+                "agrees": bool(level) and against is None,
+            }
+        )
+    else:
+        show_result(finished.document, finished.folder, options)
+        predicted = " or ".join(composed.inference.levels)
+        verdict = "agrees" if against is None else "disagrees"
+        if level:
+            said = (
+                f"inferred {predicted}, measured {level} ({measured['state'] if measured else ''}): {verdict}"
+            )
+            say([text.line("compare", said)], options)
+        if against is not None:
+            reason = {"code": against.code, "facts": dict(against.facts), "evidence": []}
+            say([text.line("note", sentences.reason(reason))], options)
+    refused = "; ".join(f"{part}: {why}" for part, why in finished.asked.refused.items())
+    return judge(finished.document, refused)

@@ -1,0 +1,80 @@
+"""Exit codes and the gate: pure functions from a finished run to the number a script sees.
+
+Of several codes the first of ORDER wins: a gate passes or fails only on complete and settled
+evidence, so with `--fail-on` a rating that is not settled exits 5 (interface 11.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+WORDS = {
+    0: "done",
+    1: "internal error, or a void run",
+    2: "usage or plan error; nothing was sent",
+    3: "service unreachable, key missing or refused; nothing rated",
+    4: "incomplete; everything acknowledged is kept",
+    5: "not settled, or below the certainty asked for",
+    10: "gate failed",
+    130: "interrupted; everything is kept",
+}
+ORDER = (130, 1, 2, 3, 4, 5, 10, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """An exit code and why, in words."""
+
+    code: int
+    why: str
+
+    def __str__(self) -> str:
+        return f"exit {self.code}: {self.why}"
+
+
+def judge(document: Mapping[str, Any], refused: str = "") -> Exit:
+    """The exit of a finished run.
+
+    Args:
+        document: the run's `rating.json`; its ratings carry their gate, if one was set.
+        refused: why a service refused or could not be reached, "" if none did.
+    """
+    reached = [Exit(0, WORDS[0])]
+    run = document["run"]
+    if run["state"] == "void":
+        wrong = ", ".join(one["name"] for one in run["anchors"] if one["wrong"])
+        reached.append(
+            Exit(1, f"void run: {wrong} got a wrong level, so our instrument is at fault; please report it")
+        )
+    ratings = document["ratings"]
+    if refused:
+        # Services that could be rated are; the code tells a script that one could not.
+        rated = any(one["coverage"]["answered"] for one in ratings)
+        reached.append(Exit(3, f"{refused}; {'the others are rated' if rated else 'nothing rated'}"))
+    if run["stopped"] or any(one["state"] == "incomplete" for one in ratings):
+        reached.append(
+            Exit(4, f"incomplete: {run['stopped'] or 'too many calls lost'}; everything acknowledged is kept")
+        )
+    reached += [_gate(one) for one in ratings if one.get("gate")]
+    return min(reached, key=lambda one: ORDER.index(one.code))
+
+
+def _gate(rating: Mapping[str, Any]) -> Exit:
+    gate, overall, name = rating["gate"], rating["overall"], rating["service"]["name"]
+    level = overall["level"]
+    certainty = overall["certainty"].get(level, 0.0) if level else 0.0
+    match gate["reason"]:
+        case "gate.level":
+            same = "as bad as" if level == gate["fail_on"] else "worse than"
+            return Exit(10, f"gate failed: {level} is {same} --fail-on {gate['fail_on']}")
+        case "gate.not-settled":
+            return Exit(5, f"not settled: {name} is {level} with certainty {certainty:.2f}")
+        case "gate.certainty":
+            return Exit(
+                5, f"certainty of {name} is {certainty:.2f}, below --need-certainty {gate['need_certainty']}"
+            )
+        case "gate.incomplete":
+            return Exit(4, f"incomplete: {name} cannot pass or fail a gate; everything acknowledged is kept")
+    return Exit(0, WORDS[0])

@@ -1,0 +1,116 @@
+"""What `trustgauge list` can list: each a function of the ratings folder to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from trustgauge import plugins
+
+Rows = list[dict[str, Any]]
+
+
+def services(ratings: Path) -> Rows:
+    """Every service plug-in, and whether it can be asked on this machine."""
+    del ratings
+    rows = []
+    for name in plugins.names("services"):
+        model = plugins.load("services", name)
+        first = (model.__doc__ or "").strip().splitlines()
+        rows.append({"name": f"{name:<16}", "what": first[0] if first else ""})
+    return rows
+
+
+def methods(ratings: Path) -> Rows:
+    """Every method, its paper and its scale, best first."""
+    del ratings
+    rows = []
+    for name in plugins.names("methods"):
+        model = plugins.load("methods", name)
+        rows.append({"name": f"{name:<12}", "scale": " > ".join(model.scale.levels), "paper": model.paper})
+    return rows
+
+
+def attributes(ratings: Path) -> Rows:
+    """The attributes that are shipped."""
+    del ratings
+    from trustgauge.data.attributes import ATTRIBUTES, load_attribute
+
+    found = [(name, load_attribute(name)) for name in ATTRIBUTES]
+    return [
+        {"name": f"{name:<10}", "values": ", ".join(one.values), "tasks": f"({', '.join(one.tasks)})"}
+        for name, one in found
+    ]
+
+
+def anchors(ratings: Path) -> Rows:
+    """The services of known truth of every method, and the level each must get."""
+    del ratings
+    rows = []
+    for name in plugins.names("methods"):
+        method = plugins.load("methods", name)(method=name, services=())
+        for anchor in method.anchors(method.tasks[0]):
+            rows.append({"name": f"{anchor.name:<20}", "method": name, "truth": f"must get {anchor.truth}"})
+    return rows
+
+
+def languages(ratings: Path) -> Rows:
+    """Codes and names of the languages that plans may name."""
+    del ratings
+    from trustgauge.services import languages as codes
+
+    return [{"code": f"{code:<4}", "name": codes.name(code)} for code in sorted(codes.known())]
+
+
+def exports(ratings: Path) -> Rows:
+    """The forms that `show --as` can give."""
+    del ratings
+    return [{"name": "text"}, *({"name": name} for name in plugins.names("exports"))]
+
+
+def rated(ratings: Path) -> Rows:
+    """All ratings of the folder, newest first."""
+    from trustgauge.catalogue import entries
+
+    today = datetime.now(UTC).date()
+    rows = []
+    for entry in entries(ratings):
+        one = entry.rating
+        level = one["overall"]["level"] or "not rated"
+        level = level if one["state"] == "rated" else f"({level})"
+        rows.append(
+            {
+                "id": one["id"],
+                "tested": one["tested"],
+                "method": f"{one['method']['name']}, {one['issue']['attribute']}",
+                "rule": one["method"]["rule"],
+                "level": level,
+                "state": one["state"],
+                "service": one["service"]["name"],
+                "note": "expired" if entry.expired(today) else "",
+            }
+        )
+    return rows
+
+
+def schemas(ratings: Path) -> dict[str, Any]:
+    """The published JSON schemas of a plan and of a rating."""
+    del ratings
+    from trustgauge.plan import plan_schema
+    from trustgauge.reports.document import schema
+
+    return {"plan": plan_schema(), "rating": schema()}
+
+
+LISTS: Mapping[str, Callable[[Path], Any]] = {
+    "services": services,
+    "methods": methods,
+    "attributes": attributes,
+    "anchors": anchors,
+    "languages": languages,
+    "exports": exports,
+    "ratings": rated,
+    "schemas": schemas,
+}

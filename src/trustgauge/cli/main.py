@@ -1,0 +1,99 @@
+"""The command line's door: verbs, errors and exit codes.
+
+stdout carries results only (with --json exactly one document); plan, progress, notes and errors
+go to stderr. Nothing heavy is imported before the verb is known.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+VERBS = {
+    "init": "asking",
+    "check": "asking",
+    "plan": "asking",
+    "rate": "asking",
+    "show": "reading",
+    "compose": "composing",
+    "verify": "reading",
+    "list": "reading",
+}
+"""Verb -> the module it stands in, in the order in which people need them."""
+
+
+class Verbs(click.Group):
+    """Imports a verb's module when the verb is used or listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in VERBS:
+            return None
+        module = import_module(f"trustgauge.cli.{VERBS[cmd_name]}")
+        command: click.Command = getattr(module, f"{cmd_name}_verb")
+        return command
+
+
+@click.group(
+    cls=Verbs,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 2 usage, 3 service refused, 4 incomplete, 5 not settled, 10 gate failed.",
+)
+@click.version_option(package_name="trustgauge", message="trustgauge %(version)s")
+def group() -> None:
+    """Rates AI services that nobody can open: bias, with error bars and evidence.
+
+    \b
+    trustgauge init --demo      writes a plan that needs no network
+    trustgauge rate             asks, rates, writes ratings/<id>/
+    trustgauge show latest --as html -o report.html
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command and exit with its code, repeated in words on the last line of stderr."""
+    from trustgauge.cli.exits import WORDS, Exit
+    from trustgauge.errors import TrustgaugeError
+
+    given = sys.argv[1:] if arguments is None else arguments
+    ended = Exit(0, WORDS[0])
+    try:
+        result = group.main(args=given, prog_name="trustgauge", standalone_mode=False)
+        ended = result if isinstance(result, Exit) else ended
+    except (click.Abort, KeyboardInterrupt):
+        ended = Exit(130, f"{WORDS[130]}; the same command resumes")
+    except click.ClickException as error:
+        click.echo(f"{'error':<9}{error.format_message()}", err=True)
+        ended = Exit(2, WORDS[2])
+    except TrustgaugeError as error:
+        if {"-v", "--verbose"} & set(given):
+            raise
+        _tell(error)
+        ended = Exit(error.exit_code, WORDS[error.exit_code])
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output went away, as `head` does; that is no fault
+        sys.exit(0)
+    except Exception as error:
+        if {"-v", "--verbose"} & set(given):
+            raise
+        click.echo(
+            f"{'error':<9}{type(error).__name__}: {error}. Run it again with -v and report it.", err=True
+        )
+        ended = Exit(1, WORDS[1])
+    if ended.code:
+        click.echo(str(ended), err=True)
+    sys.exit(ended.code)
+
+
+def _tell(error: Exception) -> None:
+    from trustgauge.errors import TrustgaugeError
+    from trustgauge.reports import text
+
+    assert isinstance(error, TrustgaugeError)
+    click.echo(text.plain(text.problem(error)), err=True)

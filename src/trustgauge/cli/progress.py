@@ -1,0 +1,114 @@
+"""Progress on stderr: one line a part in a terminal, a line every tenth elsewhere, or JSON lines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+Watch = Callable[[dict[str, Any]], None]
+
+
+def _silent(event: dict[str, Any]) -> None:
+    """Nobody wants to see it."""
+
+
+@contextmanager
+def watching(options: dict[str, Any]) -> Iterator[Watch]:
+    """The watcher that the options ask for; it is told every event of the engine."""
+    kind = options.get("progress") or "auto"
+    if kind == "auto":
+        quiet = options.get("quiet") or options.get("as_json")
+        kind = "none" if quiet else "live" if sys.stderr.isatty() and not options.get("no_color") else "plain"
+    if kind == "none":
+        yield _silent
+    elif kind == "json":
+        yield lambda event: click.echo(json.dumps(event, ensure_ascii=False), err=True)
+    elif kind == "plain":
+        yield _Tenths()
+    else:
+        with _live() as watch:
+            yield watch
+
+
+class _Tenths:
+    """One plain line a tenth of the way, at most one a second, for logs and pipes."""
+
+    def __init__(self) -> None:
+        from trustgauge.execution.events import Progress
+
+        self._progress, self._shown, self._last = Progress(), 0, ""
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        """Take an event; print when a further tenth is done, or the service changed its pace."""
+        self._progress.feed(event)
+        if event["event"] in ("slowed", "breaker", "stopped", "limit"):
+            click.echo(f"{'note':<9}{_told(event)}", err=True)
+        total, second = self._progress.total, event["at"][:19]
+        tenth = 10 * self._progress.done // total if total else 0
+        self._last = self._last or second
+        if event["event"] == "answer" and tenth > self._shown and second > self._last:
+            self._shown, self._last = tenth, second
+            click.echo(f"{'asked':<9}{summary(self._progress)}", err=True)
+
+
+def _told(event: dict[str, Any]) -> str:
+    facts = ", ".join(
+        f"{key} {value}"
+        for key, value in event.items()
+        if key not in ("event", "at") and value not in (None, "")
+    )
+    return f"{event['event']}: {facts}"
+
+
+def summary(progress: Any) -> str:
+    """How far a run is, in one line: done, pace, spent, time left, errors by cause."""
+    from trustgauge.reports import numbers
+
+    parts = [f"{progress.done:,}/{progress.total:,}"]
+    if progress.rate:
+        parts.append(f"{progress.rate:,.1f} calls/s")
+    if progress.usd:
+        parts.append(numbers.usd(progress.usd))
+    left = progress.seconds_left()
+    if left:
+        parts.append(f"{numbers.span(left[0])} to {numbers.span(left[1])} left")
+    parts += [f"{code} × {count}" for code, count in progress.errors.most_common(3)]
+    return " · ".join(parts)
+
+
+@contextmanager
+def _live() -> Iterator[Watch]:
+    """A bar a part, redrawn in place on stderr, and one line of sums."""
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.text import Text
+
+    from trustgauge.execution.events import Progress as Sums
+    from trustgauge.reports.inert import terminal
+
+    sums, tasks = Sums(), dict[str, Any]()
+    bars = Progress(TextColumn("  {task.description}", markup=False), BarColumn(28), MofNCompleteColumn())
+
+    def drawn() -> Group:
+        return Group(bars, Text(f"  {summary(sums)}   Ctrl-C stops and keeps", style="dim"))
+
+    with Live(get_renderable=drawn, console=Console(stderr=True), refresh_per_second=8, transient=True):
+
+        def watch(event: dict[str, Any]) -> None:
+            sums.feed(event)
+            part = str(event.get("part", ""))
+            if event["event"] == "plan":
+                if part in tasks:
+                    bars.update(tasks[part], total=sums.parts[part].total)
+                else:
+                    tasks[part] = bars.add_task(terminal(part), total=event["total"])
+            elif event["event"] == "answer":
+                bars.update(tasks[part], completed=sums.parts[part].done)
+
+        yield watch

@@ -1,0 +1,129 @@
+"""The verbs that read what is kept: show, verify, list. They make no call."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trustgauge.cli.options import emit_json, say, with_places
+
+BINARY = ("parquet", "evidence-parquet")
+
+
+@click.command("show")
+@click.argument("name", metavar="ID", default="latest")
+@click.option("--as", "form", default="text", show_default=True, help="See `trustgauge list exports`.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead of stdout."
+)
+@with_places
+def show_verb(name: str, form: str, output: Path | None, **options: Any) -> None:
+    """Any view of a rating. Makes no call.
+
+    \b
+    trustgauge show latest --as html -o report.html
+    trustgauge show TG-2026-1122-7f3a --as label -o label.svg
+    """
+    from trustgauge import plugins
+    from trustgauge.catalogue import folder_of, only, read
+    from trustgauge.reports import text
+
+    folder = folder_of(name, options["ratings"])
+    document = only(read(folder), name)
+    if form == "text" and options["as_json"]:
+        form = "json"
+    if form == "text":
+        if output is None:
+            say(text.show(document), options)
+            return
+        data = (text.plain(text.show(document)) + "\n").encode()
+    else:
+        export = plugins.load("exports", form, "--as")
+        data = export(document, evidence_of(folder, form))
+    if output is None:
+        sys.stdout.buffer.write(data)
+    else:
+        _write(output, data)
+        click.echo(f"{'wrote':<9}{output}", err=True)
+
+
+def evidence_of(folder: Path, form: str) -> Any:
+    """The texts sent and received, for the views that show them; None for the others."""
+    if form not in ("html", "csv", "evidence-csv", "parquet"):
+        return None
+    from trustgauge.pipeline.verify import evidence_of_run
+
+    return evidence_of_run(folder)
+
+
+def _write(path: Path, data: bytes) -> None:
+    from trustgauge.errors import StoreError
+
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        what = error.strerror or str(error)
+        raise StoreError(f"{path} cannot be written", got=what, do="choose another place with -o") from None
+
+
+@click.command("verify")
+@click.argument("name", metavar="ID or FILE", default="latest")
+@with_places
+def verify_verb(name: str, **options: Any) -> Any:
+    """Re-derive hashes, summaries and levels from the kept answers. Makes no call.
+
+    \b
+    trustgauge verify TG-2026-1122-7f3a
+    """
+    from trustgauge.catalogue import folder_of
+    from trustgauge.cli.exits import Exit
+    from trustgauge.pipeline.verify import verify
+    from trustgauge.reports import numbers
+
+    verdict = verify(folder_of(name, options["ratings"]), datetime.now(UTC).date())
+    if options["as_json"]:
+        emit_json(verdict.facts())
+    elif not verdict.differences:
+        until = f"{'expired' if verdict.expired else 'valid until'} {numbers.day(verdict.expires)}"
+        click.echo(
+            f"{'ok':<9}{verdict.answers:,} answers, {verdict.readings:,} readings, "
+            f"{verdict.levels:,} levels re-derived; all equal · {until}"
+        )
+    for difference in verdict.differences:
+        click.echo(f"{'differs':<9}{difference}", err=options["as_json"])
+    if verdict.differences:
+        return Exit(10, "verify disagrees with the rating that was issued")
+    return None
+
+
+@click.command("list")
+@click.argument("what", required=False, default="ratings")
+@with_places
+def list_verb(what: str, **options: Any) -> None:
+    """What there is: services, methods, attributes, anchors, languages, exports, ratings, schemas.
+
+    \b
+    trustgauge list services
+    trustgauge list ratings --json
+    """
+    from trustgauge import plugins
+    from trustgauge.cli.listing import LISTS
+    from trustgauge.errors import PlanError
+
+    if what not in LISTS:
+        raise PlanError((plugins.unknown("WHAT", "list", what, tuple(LISTS)),))
+    rows = LISTS[what](options["ratings"])
+    if options["as_json"]:
+        emit_json(rows)
+        return
+    if isinstance(rows, dict):
+        emit_json(rows)
+        return
+    for row in rows:
+        click.echo("  ".join(str(value) for value in row.values() if value not in ("", None)))
+    if not rows:
+        click.echo(f"no {what}", err=True)

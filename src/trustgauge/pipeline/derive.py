@@ -1,0 +1,186 @@
+"""From kept answers to ratings: pure, so it can be done again from the store for nothing.
+
+`pipeline` calls it after asking; `verify` calls it to re-derive what a run claims.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from trustgauge.methods.method import Method
+from trustgauge.pipeline.subjects import CONTROL, VERIFIED, Subject, experiment_seed
+from trustgauge.records import RESPONSE, AnchorResult, Rating, Reason, Task, digest
+
+Probes = Mapping[tuple[int, Task], pl.DataFrame]
+Answers = Callable[[str], pl.DataFrame]
+"""Fingerprint -> the kept answers of that service: `message`, `draw` and the RESPONSE columns."""
+
+_TYPES = {"str": pl.String, "int": pl.Int64, "float": pl.Float64}
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What follows from the answers of a run."""
+
+    ratings: tuple[Rating, ...]
+    anchors: tuple[AnchorResult, ...]
+    marks: tuple[pl.DataFrame, ...]  # one frame an experiment and task, anchors included
+    hashes: Mapping[str, str]  # inputs, answers, summaries
+
+
+def derive(
+    methods: Sequence[Method], found: Sequence[Subject], probes: Probes, answers: Answers, *, seed: int
+) -> Derived:
+    """Check, summarise and rate everything that was answered.
+
+    Args:
+        methods: the experiments, in plan order.
+        found: the subjects and anchors.
+        probes: the probe frame of every (experiment, task).
+        answers: gives the kept answers of a service.
+        seed: the plan's seed.
+    """
+    ratings: list[Rating] = []
+    anchors: list[AnchorResult] = []
+    marks: list[pl.DataFrame] = []
+    summaries: list[pl.DataFrame] = []
+    for index, method in enumerate(methods):
+        of_method: list[pl.DataFrame] = []
+        for task in dict.fromkeys(one.task for one in found if one.experiment == index):
+            mine = [one for one in found if one.experiment == index and one.task == task]
+            joined = pl.concat([_answered(one, probes[index, task], answers) for one in mine])
+            marked = method.check(joined)
+            marks.append(marked)
+            of_method.append(method.summarise(marked))
+        if not of_method:
+            continue
+        summary = method.merge(of_method)
+        summaries.append(summary)
+        own = [one for one in found if one.experiment == index and one.anchor]
+        names = [one.service for one in own]
+        own_seed = experiment_seed(seed, index)
+        rated = method.rate(summary.filter(~pl.col("service").is_in(names)), own_seed)
+        ratings += [_unfinished(one, _not_asked(marks[-len(of_method) :], one.service)) for one in rated]
+        anchors += _anchor_results(method, summary.filter(pl.col("service").is_in(names)), own, own_seed)
+    hashes = {
+        "inputs": _hash("inputs", [frame.drop("key") for frame in probes.values()]),
+        "answers": _hash("answers", [_evidence(frame) for frame in marks]),
+        "summaries": _hash("summaries", [frame.sort(_keys(frame)) for frame in summaries]),
+    }
+    return Derived(tuple(ratings), tuple(anchors), tuple(marks), hashes)
+
+
+def _not_asked(marks: Sequence[pl.DataFrame], service: str) -> dict[str, int]:
+    """Part -> probes that were never answered, because the run was stopped or the service is down."""
+    missing: dict[str, int] = {}
+    for frame in marks:
+        mine = frame.filter((pl.col("service") == service) & (pl.col("error") == "not-asked"))
+        missing |= dict(mine.group_by("part").len().iter_rows())
+    return missing
+
+
+def _unfinished(rating: Rating, missing: Mapping[str, int]) -> Rating:
+    """The rating without the levels of parts that were not asked to the end (interface 2.2)."""
+    if not missing:
+        return rating
+    parts = []
+    for part in rating.parts:
+        if part.key in missing:
+            reason = Reason("not-finished", {"missing": missing[part.key], "planned": part.coverage.planned})
+            part = replace(part, state="incomplete", level=None, certainty={}, reasons=(reason,))
+        parts.append(part)
+    reason = Reason(
+        "not-finished", {"missing": sum(missing.values()), "planned": sum(p.coverage.planned for p in parts)}
+    )
+    return replace(
+        rating, state="incomplete", level=None, certainty={}, parts=tuple(parts), worst=(), reasons=(reason,)
+    )
+
+
+def _answered(subject: Subject, probes: pl.DataFrame, answers: Answers) -> pl.DataFrame:
+    """The probes of one subject with their answers; what was never answered is a failed row."""
+    found = answers(subject.fingerprint).select("message", "draw", *RESPONSE)
+    shared = subject.deterministic and is_deterministic(found)
+    kept = found.rename({"message": "key", "draw": "_draw"})
+    asked = pl.lit(0, pl.Int64) if shared else pl.col("draw").cast(pl.Int64)
+    frame = probes.with_columns(
+        service=pl.lit(subject.service), part=pl.lit(subject.part), shared=pl.lit(shared), _draw=asked
+    )
+    joined = frame.join(
+        kept.with_columns(pl.col("_draw").cast(pl.Int64)),
+        on=["key", "_draw"],
+        how="left",
+        maintain_order="left",
+    )
+    filled = joined.with_columns(
+        pl.col("status").fill_null("failed"),
+        pl.when(pl.col("status").is_null())
+        .then(pl.lit("not-asked"))
+        .otherwise(pl.col("error"))
+        .alias("error"),
+    )
+    return filled.drop("_draw").with_columns(
+        [pl.col(name).cast(_TYPES[kind]) for name, kind in RESPONSE.items()]
+    )
+
+
+def is_deterministic(kept: pl.DataFrame) -> bool:
+    """Whether the messages asked twice got equal answers (methods 0.3); True if none was.
+
+    `kept` has the columns `message`, `draw`, `status` and `output` of one service.
+    """
+    given = kept.filter(pl.col("status").is_in(["answered", "empty", "refused"]))
+    second = given.filter(pl.col("draw") == 1).head(VERIFIED)
+    both = second.join(given.filter(pl.col("draw") == 0), on="message", how="inner", suffix="_first")
+    return both.filter(pl.col("output").ne_missing(pl.col("output_first"))).is_empty()
+
+
+def _anchor_results(
+    method: Method, summary: pl.DataFrame, own: Sequence[Subject], seed: int
+) -> list[AnchorResult]:
+    """The anchors as `sound` rates them, and what another rule in use makes of them."""
+    if not own:
+        return []
+    sound = method.model_copy(update={"rule": "sound"})  # type: ignore[attr-defined]
+    rated = {one.service: one for one in sound.rate(summary, seed)}
+    also: dict[str, dict[str, str]] = {}
+    if method.rule != "sound":
+        for one in method.rate(summary, seed):
+            also[one.service] = {method.rule: one.level or one.state}
+    results = []
+    for subject in own:
+        one, anchor = rated[subject.service], subject.anchor
+        assert anchor is not None
+        results.append(
+            AnchorResult(
+                subject.service.removeprefix(CONTROL),
+                anchor.truth,
+                one.state,
+                one.level,
+                one.certainty,
+                also.get(subject.service, {}),
+            )
+        )
+    return results
+
+
+def _evidence(marks: pl.DataFrame) -> pl.DataFrame:
+    """The part of the answers that a rating hangs on: no times, no costs."""
+    return marks.select("service", "part", "id", "message", "draw", "status", "output", "trail")
+
+
+def _keys(summary: pl.DataFrame) -> list[str]:
+    return [name for name, kind in summary.schema.items() if not (kind == pl.Int64 or kind.is_float())]
+
+
+def _hash(tag: str, frames: Sequence[pl.DataFrame]) -> str:
+    """One hash over frames, from their rows as JSON lines."""
+    whole = hashlib.blake2b(digest_size=16)
+    for frame in frames:
+        whole.update(frame.write_ndjson().encode())
+        whole.update(b"\0")
+    return digest(tag, whole.hexdigest())

@@ -1,0 +1,131 @@
+"""Issuing: what a run's `rating.json` says of the run, and the evidence behind it."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from trustgauge.pipeline.derive import Derived
+from trustgauge.pipeline.subjects import Subject, methods, rated_form
+from trustgauge.plan import Plan
+from trustgauge.records import Assessor, Rating, Run, ServiceFacts
+from trustgauge.reports.document import document as rating_document
+from trustgauge.reports.document import text as text
+from trustgauge.services import languages
+from trustgauge.services.compose import RoundTrip
+from trustgauge.store.folder import RunFolder
+
+if TYPE_CHECKING:
+    from trustgauge.pipeline.path import Asked, Prepared, Sitting
+
+PARTS = ("trustgauge", "numpy", "polars", "scipy")
+
+
+def document(
+    prepared: Prepared, derived: Derived, folder: RunFolder, asked: Asked, sitting: Sitting
+) -> dict[str, Any]:
+    """The `rating.json` of a run as it stands now."""
+    plan = prepared.plan
+    before = _before(folder)
+    pending = any((frame["error"] == "not-asked").any() for frame in derived.marks)
+    # A complete run that is only looked at again keeps its date.
+    ended = (
+        before["run"]["ended"] if before and not asked.calls else sitting.now().isoformat(timespec="seconds")
+    )
+    wrong = any(one.wrong for one in derived.anchors)
+    rated = [one for one in prepared.subjects if one.anchor is None]
+    by_name = {one.service: [each for each in rated if each.service == one.service] for one in rated}
+    run = Run(
+        id=folder.id,
+        name=plan.name,
+        seed=plan.seed,
+        state="void" if wrong else "incomplete" if pending or asked.stopped else "complete",
+        hashes={"plan": plan.hash, **derived.hashes},
+        versions=versions(),
+        started=folder.manifest()["began"],
+        ended=ended,
+        expires=(date.fromisoformat(ended[:10]) + timedelta(days=plan.valid_days)).isoformat(),
+        collected="from a log" if all(_use(one) == "replay" for one in rated) else "by API",
+        command=f"trustgauge rate {folder.path / 'plan.toml'}",
+        assessor=Assessor(**plan.assessor.model_dump()),
+        services={name: _facts(name, plan, parts) for name, parts in by_name.items()},
+        costs={name: folder.store.cost(one.fingerprint for one in parts) for name, parts in by_name.items()},
+        anchors=derived.anchors,
+        paper={one.name: one.paper for one in methods(plan)},
+        stopped=asked.stopped,
+    )
+    issued = [_titled(rating, plan) for rating in derived.ratings]
+    return rating_document(run, issued, fail_on=sitting.fail_on, need_certainty=sitting.need_certainty)
+
+
+def evidence(plan: Plan, found: Sequence[Subject], derived: Derived) -> pl.DataFrame:
+    """Every text sent and received, as the report shows it; anchors left out."""
+    anchors = [one.service for one in found if one.anchor]
+    order = dict.fromkeys((one.experiment, one.task) for one in found)
+    frames = [
+        methods(plan)[index].evidence(marks.filter(~pl.col("service").is_in(anchors)))
+        for (index, _), marks in zip(order, derived.marks, strict=True)
+    ]
+    return pl.concat(frames, how="diagonal")
+
+
+def versions() -> Mapping[str, str]:
+    """Versions of all that computes a rating."""
+    found = {"python": platform.python_version()}
+    for name in PARTS:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def _before(folder: RunFolder) -> dict[str, Any] | None:
+    try:
+        kept = json.loads((folder.path / "rating.json").read_text("utf-8"))
+        return kept if kept["run"]["state"] != "incomplete" else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _use(subject: Subject) -> str:
+    return subject.description.use if subject.description else ""
+
+
+def _facts(name: str, plan: Plan, parts: Sequence[Subject]) -> ServiceFacts:
+    described = rated_form(plan.services[name])
+    versions = {one.description.version() for one in parts if one.description is not None}
+    return ServiceFacts(
+        name=name,
+        kind=described.kind,
+        task=parts[0].task,
+        # Parts of several versions, as the language pairs of one translator, have none in common.
+        version=versions.pop() if len(versions) == 1 else "",
+        provider=described.provider,
+        fingerprint=parts[0].fingerprint if len(parts) == 1 else "",
+        parts={one.part: one.fingerprint for one in parts},
+        deterministic=all(one.deterministic for one in parts),
+    )
+
+
+def _titled(rating: Rating, plan: Plan) -> Rating:
+    """The rating with its parts in the plan's order, and languages called by their names."""
+    described = rated_form(plan.services[rating.service])
+    order = list(described.parts())
+    parts = sorted(rating.parts, key=lambda part: order.index(part.key))
+    if not isinstance(described, RoundTrip):
+        return replace(rating, parts=tuple(parts))
+    named = [replace(part, details={**part.details, "title": _way(part.key)}) for part in parts]
+    return replace(rating, parts=tuple(named))
+
+
+def _way(key: str) -> str:
+    """The languages of a round trip by name: "es>it" is "Spanish, Italian"."""
+    return " › ".join(languages.name(code.strip()) for code in key.split(">"))

@@ -1,0 +1,204 @@
+"""The one path: plan, design, ask, check, summarise, rate, label.
+
+    plan.load_plan -> subjects -> estimate -> engine.run / service.ask -> derive -> reports
+
+Asking is the only stage that costs anything; everything after it is derived again from the
+kept answers, by `rate` at the end of a run and by `verify` at any later time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import tomli_w
+
+from trustgauge.execution import engine
+from trustgauge.execution.budget import Limits
+from trustgauge.methods.method import Method
+from trustgauge.pipeline import estimate as estimates
+from trustgauge.pipeline import issue
+from trustgauge.pipeline.derive import Derived, derive, is_deterministic
+from trustgauge.pipeline.subjects import Subject, design, methods, subjects
+from trustgauge.plan import Plan
+from trustgauge.records import Task
+from trustgauge.reports.html import report
+from trustgauge.store.folder import STORE, RunFolder, find
+from trustgauge.store.sqlite import SqliteStore
+from trustgauge.store.writer import GroupWriter
+
+Watch = Callable[[dict[str, Any]], None]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _ignore(event: dict[str, Any]) -> None:
+    """Nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """How to run a plan: none of it changes a rating."""
+
+    ratings: Path = Path("ratings")
+    fresh: bool = False
+    watch: Watch = _ignore
+    now: Callable[[], datetime] = _now
+    fail_on: str | None = None
+    need_certainty: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A plan taken apart: who is asked what."""
+
+    plan: Plan
+    subjects: tuple[Subject, ...]
+    probes: Mapping[tuple[int, Task], pl.DataFrame]
+
+    @property
+    def methods(self) -> list[Method]:
+        """The experiments of the plan, in order."""
+        return methods(self.plan)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What asking came to. `refused`: part -> why its service was not asked any further."""
+
+    calls: int
+    stopped: str
+    refused: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run that ended, complete or not."""
+
+    folder: Path
+    document: dict[str, Any]
+    derived: Derived
+    asked: Asked
+
+
+def prepare(plan: Plan) -> Prepared:
+    """Subjects and probes of a plan. Sends nothing.
+
+    Raises PlanError, MethodError; KeyMissingError or MissingPartError if a service cannot be
+    asked on this machine.
+    """
+    found = subjects(plan)
+    for one in found:
+        for leg in one.description.legs() if one.description else ():
+            leg.needs()
+    return Prepared(plan, tuple(found), design(plan, found))
+
+
+def forecast(prepared: Prepared, sitting: Sitting) -> estimates.Estimate:
+    """What `rate` would ask now, given what is kept. Sends nothing and writes nothing."""
+    rated = [one for one in prepared.subjects if one.anchor is None]
+    folder = None if sitting.fresh else find(sitting.ratings, prepared.plan.hash)
+    if folder is None or not (folder / STORE).exists():
+        return estimates.estimate(estimates.pending(rated, prepared.probes, lambda _: set()))
+    with SqliteStore(folder / STORE, read_only=True) as store:
+        return estimates.estimate(estimates.pending(rated, prepared.probes, store.present))
+
+
+def rate(plan: Plan, sitting: Sitting | None = None) -> Finished:
+    """Ask what is not kept yet, rate everything, and write the run's folder.
+
+    The same plan resumes its newest folder; a complete one is used again without a call.
+    """
+    return run(prepare(plan), sitting or Sitting())
+
+
+def run(prepared: Prepared, sitting: Sitting) -> Finished:
+    """`rate` for a plan that is prepared already."""
+    plan = prepared.plan
+    with RunFolder.open(sitting.ratings, plan.hash, now=sitting.now(), fresh=sitting.fresh) as folder:
+        _write_plan(prepared, folder)
+        folder.borrow(_wanted_keys(prepared))
+        asked = _ask(prepared, folder, sitting)
+        derived = derive(
+            methods(plan), prepared.subjects, prepared.probes, folder.store.answers, seed=plan.seed
+        )
+        document = issue.document(prepared, derived, folder, asked, sitting)
+        folder.write("rating.json", issue.text(document))
+        folder.write("report.html", report(document, issue.evidence(plan, prepared.subjects, derived)))
+        return Finished(folder.path, document, derived, asked)
+
+
+def _write_plan(prepared: Prepared, folder: RunFolder) -> None:
+    """Keep the resolved plan and the probes, so that the run can be re-derived from its folder."""
+    folder.write("plan.toml", tomli_w.dumps(prepared.plan.document()))
+    folder.note(subjects=[one.facts() for one in prepared.subjects], seed=prepared.plan.seed)
+    if not folder.resumed:
+        for (index, task), frame in prepared.probes.items():
+            folder.store.add_probes(f"{index}:{task}", frame.drop("key"))
+
+
+def _wanted_keys(prepared: Prepared) -> dict[str, set[tuple[str, int]]]:
+    wanted: dict[str, set[tuple[str, int]]] = {}
+    for row in estimates.pending(prepared.subjects, prepared.probes, lambda _: set()):
+        if row.subject.anchor is None:  # anchors cost nothing
+            keys = {(message.key, message.draw) for unit in row.units for message in unit}
+            wanted.setdefault(row.subject.fingerprint, set()).update(keys)
+    return wanted
+
+
+def _ask(prepared: Prepared, folder: RunFolder, sitting: Sitting) -> Asked:
+    """Send what is pending; every answer goes to one writer.
+
+    A service that was declared deterministic and turns out not to be is asked every draw
+    (methods 0.3). Anchors cost nothing, so no limit holds for them.
+    """
+    budget = prepared.plan.budget
+    spent = folder.store.cost(one.fingerprint for one in prepared.subjects if not one.anchor)
+    limits = Limits(budget.calls, budget.usd, budget.tokens, budget.seconds, before=spent)
+
+    def watch(event: dict[str, Any]) -> None:
+        folder.events.add(event)
+        sitting.watch(event)
+
+    with GroupWriter(folder.store) as writer:
+        engine.run(_jobs(prepared, folder, anchors=True), writer.keep)
+        local = engine.Local()
+        local.start(writer.keep, limits, watch)
+        first = local.run(_jobs(prepared, folder, anchors=False))
+        writer.flush()
+        outcomes = [first]
+        varying = varying_subjects(prepared, folder)
+        if varying != prepared.subjects and not first.stopped:
+            again = replace(prepared, subjects=varying)
+            outcomes.append(local.run(_jobs(again, folder, anchors=False)))
+        local.stop()
+        writer.flush()
+    refused = {part: str(error) for one in outcomes for part, error in one.refused.items()}
+    return Asked(sum(one.calls for one in outcomes), outcomes[-1].stopped or "", refused)
+
+
+def _jobs(prepared: Prepared, folder: RunFolder, *, anchors: bool) -> list[engine.Job]:
+    mine = [one for one in prepared.subjects if bool(one.anchor) == anchors]
+    rows = estimates.pending(mine, prepared.probes, folder.store.present)
+    return [engine.Job(title(row.subject), row.description, row.units) for row in rows if row.units]
+
+
+def varying_subjects(prepared: Prepared, folder: RunFolder) -> tuple[Subject, ...]:
+    """The subjects, with those that gave two answers to one message marked as not deterministic."""
+    return tuple(
+        replace(one, deterministic=False)
+        if one.deterministic and not is_deterministic(folder.store.answers(one.fingerprint))
+        else one
+        for one in prepared.subjects
+    )
+
+
+def title(subject: Subject) -> str:
+    """What a part is called on screens: its key, or the service's name."""
+    return f"{subject.service} {subject.part}".strip()

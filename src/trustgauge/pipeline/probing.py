@@ -1,0 +1,71 @@
+"""One call to each service, to see that it answers: what `check` shows."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from trustgauge.errors import ServiceError
+from trustgauge.pipeline.path import Prepared, title
+from trustgauge.pipeline.subjects import Subject, messages
+from trustgauge.records import Message, Reply
+from trustgauge.reports.inert import short, terminal
+from trustgauge.services.service import Description
+
+WIDTH = 200  # characters of an answer that are shown
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What one call to a part gave."""
+
+    name: str
+    sent: str
+    trail: tuple[str, ...]
+    answer: str
+    millis: float
+    error: str = ""
+
+    def facts(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def text(self) -> str:
+        """The call in two lines, safe to print."""
+        if self.error:
+            return f"{terminal(self.name)}\n  error: {short(terminal(self.error), WIDTH)}"
+        way = "  →  ".join(short(repr(terminal(one)), WIDTH) for one in (self.sent, *self.trail, self.answer))
+        return f"{terminal(self.name)}\n  {way}   {self.millis:.0f} ms"
+
+
+def probe(prepared: Prepared) -> list[Probed]:
+    """Ask every part the first message of its design, once, without retry."""
+    rated = [one for one in prepared.subjects if one.anchor is None]
+    return asyncio.run(_probe_all(rated, prepared))
+
+
+async def _probe_all(rated: list[Subject], prepared: Prepared) -> list[Probed]:
+    return [
+        await _probe(one, messages(prepared.probes[one.experiment, one.task].head(1))[0]) for one in rated
+    ]
+
+
+async def _probe(subject: Subject, message: Message) -> Probed:
+    description = subject.description
+    assert description is not None
+    began = time.perf_counter()
+    try:
+        reply = await _ask(description, message)
+    except ServiceError as error:
+        return Probed(title(subject), message.text, (), "", 0.0, str(error))
+    millis = (time.perf_counter() - began) * 1000
+    return Probed(title(subject), message.text, reply.trail, str(reply.output), millis)
+
+
+async def _ask(description: Description, message: Message) -> Reply:
+    live = description.open()
+    try:
+        return (await live.ask([message]))[0]
+    finally:
+        await live.close()

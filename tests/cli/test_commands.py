@@ -1,0 +1,279 @@
+"""The command line as a user or a script meets it: results, streams, exit codes and their last line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+import tomli_w
+
+from tests.pipeline.plans import faithful, translator_plan
+from tests.servers import LocalServer, Request, Response
+from trustgauge.reports.document import schema
+
+Serve = Callable[..., LocalServer]
+
+
+def trustgauge(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The real command in a process of its own, in a folder of its own, without a terminal."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("TRUSTGAUGE")}
+    return subprocess.run(
+        [sys.executable, "-m", "trustgauge", *arguments],
+        cwd=folder,
+        env={**kept, **environment},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+        timeout=120,
+        check=False,
+    )
+
+
+def last(done: subprocess.CompletedProcess[str]) -> str:
+    return done.stderr.strip().splitlines()[-1]
+
+
+DEMO = """\
+service          rating  balanced in → out  certainty  unchanged
+anchor/coin      UCS     200:200 → 199:201      > 99%        49%
+anchor/identity  DSBS    200:200 → 200:200      > 99%       100%
+anchor/all-he    BS      200:200 → 400:0        > 99%        50%
+anchors  5 of 5 rated as they are built
+note     UCS is not useful by itself: anchor/coin changed half of the pronouns
+"""
+
+
+def test_the_first_session(tmp_path: Path) -> None:
+    began = trustgauge("init", "--demo", folder=tmp_path)
+    assert began.stdout.splitlines()[1] == "next     trustgauge rate"
+    done = trustgauge("rate", folder=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout == DEMO
+    told = done.stderr.splitlines()
+    assert told[0] == "plan     3 services · two-step, gender · 3 blocks × 200 texts · rule sound"
+    assert told[1].startswith("calls    1,800 (0 kept from before)")
+    assert re.fullmatch(r"report   ratings/TG-\d{4}-\d{4}-[0-9a-f]{4}/report\.html", told[-1])
+    again = trustgauge("rate", folder=tmp_path)
+    assert again.stdout == DEMO
+    assert "0 (1,800 kept from before)" in again.stderr
+    checked = trustgauge("verify", folder=tmp_path)
+    assert checked.returncode == 0
+    assert checked.stdout.startswith("ok       4,800 answers, 4,800 readings, 6 levels re-derived; all equal")
+
+
+def test_json_is_one_document_that_fits_its_schema(tmp_path: Path) -> None:
+    trustgauge("init", "--demo", folder=tmp_path)
+    done = trustgauge("rate", "--json", "--texts", "20", folder=tmp_path)
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, schema())
+    assert len(document["ratings"]) == 3
+    shown = trustgauge("show", "--as", "json", folder=tmp_path)
+    assert json.loads(shown.stdout) == document
+
+
+def test_a_wrong_plan_exits_2_and_says_where(tmp_path: Path) -> None:
+    (tmp_path / "typo.toml").write_text(
+        '[services.a]\nuse = "anchor"\n\n'
+        '[[experiments]]\nmethod = "two-step"\nservices = ["a"]\nattribute = "gendre"\n'
+    )
+    done = trustgauge("rate", "typo.toml", folder=tmp_path)
+    assert done.returncode == 2
+    assert 'experiments[0].attribute: no attribute "gendre"' in done.stderr
+    assert 'Did you mean "gender"?' in done.stderr
+    assert "line 7" in done.stderr
+    assert last(done) == "exit 2: usage or plan error; nothing was sent"
+    assert done.stdout == ""
+    assert trustgauge("rate", "--nonsense", folder=tmp_path).returncode == 2
+    assert trustgauge("rate", "nobody/here", folder=tmp_path).returncode == 2
+    assert trustgauge("show", "TG-none", folder=tmp_path).returncode == 2
+
+
+def test_a_missing_or_refused_key_exits_3(serve: Serve, tmp_path: Path) -> None:
+    server = serve(lambda request: Response(401, b"{}"))
+    plan = {"via": ["es"], "use": "round-trip", "translator": {"use": "deepl", "url": server.url}}
+    document = {
+        "services": {"x": plan},
+        "experiments": [{"method": "two-step", "services": ["x"], "texts": 5}],
+    }
+    (tmp_path / "plan.toml").write_text(tomli_w.dumps(document))
+    missing = trustgauge("rate", "plan.toml", folder=tmp_path, DEEPL_API_KEY="")
+    assert missing.returncode == 3
+    assert "DEEPL_API_KEY" in missing.stderr
+    assert server.requests == []
+    refused = trustgauge("rate", "plan.toml", folder=tmp_path, DEEPL_API_KEY="planted-key-123:fx")
+    assert refused.returncode == 3
+    assert last(refused).startswith("exit 3: ")
+    assert "planted-key-123" not in refused.stdout + refused.stderr
+    checked = trustgauge("check", "plan.toml", folder=tmp_path, DEEPL_API_KEY="planted-key-123:fx")
+    assert checked.returncode == 3
+
+
+def test_a_limit_needs_yes_without_a_terminal_and_then_exits_4(serve: Serve, tmp_path: Path) -> None:
+    server = serve(faithful)
+    (tmp_path / "plan.toml").write_text(tomli_w.dumps(translator_plan(server.url, texts=10)))
+    asked = trustgauge("rate", "plan.toml", "--limit-calls", "20", folder=tmp_path)
+    assert asked.returncode == 2
+    assert "--yes" in asked.stderr
+    assert server.requests == []
+    stopped = trustgauge("rate", "plan.toml", "--limit-calls", "20", "--yes", folder=tmp_path)
+    assert stopped.returncode == 4
+    assert len(server.requests) <= 20
+    assert "not rated" in stopped.stdout
+    assert last(stopped).startswith("exit 4: incomplete: limit reached: calls 20")
+    resumed = trustgauge("rate", "plan.toml", folder=tmp_path)
+    assert resumed.returncode == 0
+    assert len(server.requests) == 60
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "more", "code"),
+    [
+        ("all", ("--fail-on", "BS"), 10),
+        ("all", ("--fail-on", "DSBS"), 10),
+        ("identity", ("--fail-on", "BS"), 0),
+        ("identity", ("--fail-on", "DSBS"), 10),
+        ("coin", ("--fail-on", "BS", "--texts", "20"), 5),
+        ("identity", ("--need-certainty", "0.9"), 0),
+    ],
+)
+def test_gates(tmp_path: Path, behaviour: str, more: tuple[str, ...], code: int) -> None:
+    plan = {
+        "services": {"one": {"use": "anchor", "behaviour": behaviour}},
+        "experiments": [{"method": "two-step", "services": ["one"], "texts": 100}],
+    }
+    (tmp_path / "plan.toml").write_text(tomli_w.dumps(plan))
+    done = trustgauge("rate", "plan.toml", "--quiet", *more, folder=tmp_path)
+    assert done.returncode == code, done.stderr
+    if code:
+        assert last(done).startswith(f"exit {code}: ")
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_a_gate_on_a_level_that_no_method_has_is_a_usage_error(tmp_path: Path) -> None:
+    trustgauge("init", "--demo", folder=tmp_path)
+    done = trustgauge("rate", "--fail-on", "BSS", folder=tmp_path)
+    assert done.returncode == 2
+    assert 'Did you mean "BS"?' in done.stderr
+
+
+def test_a_tampered_run_exits_10(tmp_path: Path) -> None:
+    trustgauge("init", "--demo", folder=tmp_path)
+    trustgauge("rate", "--texts", "20", folder=tmp_path)
+    (path,) = tmp_path.glob("ratings/*/rating.json")
+    path.write_text(path.read_text("utf-8").replace('"level":"DSBS"', '"level":"UCS"'), "utf-8")
+    done = trustgauge("verify", folder=tmp_path)
+    assert done.returncode == 10
+    assert "claimed UCS, derived DSBS" in done.stdout
+    path.write_text("{", "utf-8")
+    assert trustgauge("verify", folder=tmp_path).returncode == 2
+
+
+def test_every_view_of_a_rating(tmp_path: Path) -> None:
+    trustgauge("init", "--demo", folder=tmp_path)
+    trustgauge("rate", "--texts", "20", folder=tmp_path)
+    listed = json.loads(trustgauge("list", "ratings", "--json", folder=tmp_path).stdout)
+    assert [row["level"] for row in listed][1:] == ["DSBS", "BS"]
+    one = listed[1]["id"]
+    forms = [
+        row["name"] for row in json.loads(trustgauge("list", "exports", "--json", folder=tmp_path).stdout)
+    ]
+    assert {"text", "html", "label", "badge", "json", "csv", "evidence-csv", "parquet", "markdown"} <= set(
+        forms
+    )
+    for form in forms:
+        target = tmp_path / f"view.{form}"
+        done = trustgauge("show", one, "--as", form, "-o", str(target), folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert target.stat().st_size > 100
+    assert trustgauge("show", one, "--as", "pie", folder=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize(
+    "what", ["services", "methods", "attributes", "anchors", "languages", "exports", "schemas"]
+)
+def test_lists(tmp_path: Path, what: str) -> None:
+    shown = trustgauge("list", what, folder=tmp_path)
+    assert shown.returncode == 0
+    assert json.loads(trustgauge("list", what, "--json", folder=tmp_path).stdout)
+
+
+def test_interrupting_keeps_everything_and_the_same_command_resumes(serve: Serve, tmp_path: Path) -> None:
+    import signal
+    import time
+
+    server = serve(faithful, 0.02)
+    (tmp_path / "plan.toml").write_text(
+        tomli_w.dumps(translator_plan(server.url, texts=100, service={"concurrency": 2}))
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trustgauge", "rate", "plan.toml"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while len(server.requests) < 60:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert told.strip().splitlines()[-1].startswith("exit 130: interrupted; everything is kept")
+    before = len(server.requests)
+    assert trustgauge("rate", "plan.toml", folder=tmp_path).returncode == 0
+    assert len(server.requests) - before <= 600 - before + 4
+
+
+def test_one_service_on_the_command_line(serve: Serve, tmp_path: Path) -> None:
+    done = trustgauge("rate", "anchor/all-she", "--texts", "50", "--quiet", folder=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.startswith("[BS] anchor/all-she")
+
+
+def test_compose_infers_says_what_to_test_and_tests_it(serve: Serve, tmp_path: Path) -> None:
+    server = serve(faithful)
+    (tmp_path / "plan.toml").write_text(
+        tomli_w.dumps(translator_plan(server.url, texts=200, via=("es", "tr")))
+    )
+    assert trustgauge("rate", "plan.toml", folder=tmp_path).returncode == 0
+    inferred = trustgauge("compose", "mine:es > mine:tr", "--json", folder=tmp_path)
+    assert inferred.returncode == 0, inferred.stderr
+    facts = json.loads(inferred.stdout)
+    assert (facts["levels"], facts["state"], facts["way"]) == (["BS"], "inferred", "rates")
+    calls = len(server.requests)
+    tested = trustgauge("compose", "mine:es > mine:tr", "--test", folder=tmp_path)
+    assert tested.returncode == 0, tested.stderr
+    assert "inferred BS, measured BS (rated): agrees" in tested.stdout
+    assert len(server.requests) > calls
+    whole = trustgauge("compose", "mine > mine:tr", folder=tmp_path)
+    assert "(" in whole.stdout.splitlines()[0]
+    assert any(line.startswith("test ") for line in whole.stdout.splitlines())
+    wrong = trustgauge("compose", "mine:es > mine:fr", folder=tmp_path)
+    assert wrong.returncode == 2
+
+
+def test_help_shows_an_example_for_every_verb(tmp_path: Path) -> None:
+    shown = trustgauge("--help", folder=tmp_path).stdout
+    for verb in ("init", "check", "plan", "rate", "show", "compose", "verify", "list"):
+        assert f"  {verb} " in shown
+        assert f"trustgauge {verb}" in trustgauge(verb, "--help", folder=tmp_path).stdout
+
+
+def test_check_makes_one_call_a_leg_and_shows_it(serve: Serve, tmp_path: Path) -> None:
+    def hostile(request: Request) -> Response:
+        return Response.json({"translatedText": "\x1b[31m" + request.json()["q"]})
+
+    server = serve(hostile)
+    (tmp_path / "plan.toml").write_text(tomli_w.dumps(translator_plan(server.url)))
+    done = trustgauge("check", "plan.toml", folder=tmp_path)
+    assert done.returncode == 0
+    assert len(server.requests) == 2
+    assert "\x1b" not in done.stdout
+    assert not (tmp_path / "ratings").exists()

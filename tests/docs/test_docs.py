@@ -1,0 +1,76 @@
+"""Documentation that can fail: help, error codes, schemas and links are checked against the code."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from trustgauge import errors
+from trustgauge.cli.main import VERBS, group
+from trustgauge.plan import plan_schema
+from trustgauge.reports.document import schema as rating_schema
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+
+
+def classes(root: type[errors.TrustgaugeError]) -> list[type[errors.TrustgaugeError]]:
+    return [root, *(each for child in root.__subclasses__() for each in classes(child))]
+
+
+def test_every_error_code_has_its_heading_and_every_heading_its_code() -> None:
+    codes = {one.code for one in classes(errors.TrustgaugeError)}
+    headings = set(re.findall(r"^## (\S+)$", (DOCS / "reference/errors.md").read_text("utf-8"), re.M))
+    assert headings == codes
+
+
+def test_every_error_class_stands_in_the_tree_of_the_module() -> None:
+    tree = errors.__doc__ or ""
+    assert all(one.__name__ in tree for one in classes(errors.TrustgaugeError))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_in_the_docs_is_what_the_command_prints(verb: str) -> None:
+    context = click.Context(group, info_name="trustgauge")
+    command = group.get_command(context, verb)
+    assert command is not None
+    printed = command.get_help(click.Context(command, info_name=verb, parent=context, max_content_width=100))
+    page = (DOCS / "reference/commands.md").read_text("utf-8")
+    shown = re.search(rf"^## {verb}\n\n```text\n(.*?)\n```", page, re.M | re.S)
+    assert shown is not None, (
+        f"docs/reference/commands.md has no section for {verb}: run `python docs/build.py`"
+    )
+    assert shown[1] == printed.rstrip(), "run `python docs/build.py`"
+
+
+@pytest.mark.parametrize(("name", "made"), [("plan-1.json", plan_schema), ("rating-1.json", rating_schema)])
+def test_published_schemas_are_those_of_the_code(name: str, made) -> None:  # type: ignore[no-untyped-def]
+    published = json.loads((DOCS / "reference/schemas" / name).read_text("utf-8"))
+    assert published == json.loads(json.dumps(made())), "run `python docs/build.py`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text("utf-8")):
+        if not target.startswith(("http:", "https:", "mailto:")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_page_claims_that_a_service_is_fair(page: Path) -> None:
+    text = page.read_text("utf-8").lower().replace('"it is fair"', "").replace('"is fair"', "")
+    assert "is fair" not in text
+    assert "unbiased service" not in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_in_the_docs_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
+    monkeypatch.chdir(tmp_path)
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), {"__name__": "docs"})

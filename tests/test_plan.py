@@ -1,0 +1,154 @@
+"""Plans: everything that is wrong is said at once, with its place, line and nearest valid word."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from trustgauge.errors import PlanError
+from trustgauge.plan import Plan, line_of, load_plan, plan_schema
+
+GOOD = """\
+name = "translators"
+seed = 7
+budget = { calls = 100 }
+
+[services.coin]
+use = "anchor"
+behaviour = "coin"
+
+[[experiments]]
+method = "two-step"
+services = ["coin"]
+attribute = "gender"
+texts = 20
+"""
+BAD = """\
+name = "five mistakes"
+seed = -4
+
+[services.a]
+use = "apertiun"
+
+[services.b]
+use = "anchor"
+behaviour = "coinn"
+
+[[experiments]]
+method = "two-step"
+services = ["a", "c"]
+attribute = "gendre"
+textss = 20
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "plan.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_five_mistakes_are_five_faults_with_place_line_and_nearest_word(tmp_path: Path) -> None:
+    with pytest.raises(PlanError) as caught:
+        load_plan(written(tmp_path, BAD))
+    found = {fault.place: fault for fault in caught.value.faults}
+    lines = {place: fault.line for place, fault in found.items()}
+    expected = {
+        "seed": 2,
+        "services.a.use": 5,
+        "services.b.behaviour": 9,
+        "experiments[0].services": 13,
+        "experiments[0].attribute": 14,
+        "experiments[0].textss": 15,
+    }
+    assert lines == expected
+    assert 'Did you mean "apertium"?' in str(found["services.a.use"])
+    assert 'Did you mean "coin"?' in str(found["services.b.behaviour"])
+    assert 'Did you mean "gender"?' in str(found["experiments[0].attribute"])
+    assert 'Did you mean "texts"?' in str(found["experiments[0].textss"])
+    assert "greater than or equal to 0" in str(found["seed"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name = ", "not TOML"),
+        ("", "no services"),
+        ("[services.a]\nuse = 'anchor'\n", "nothing to do"),
+        ("services = 3\nexperiments = 4\n", "no services"),
+        ("[services.a]\n[[experiments]]\nmethod='two-step'\nservices=['a']\n", "use is missing"),
+    ],
+)
+def test_a_broken_plan_has_a_clear_answer(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(PlanError, match=said):
+        load_plan(written(tmp_path, text))
+
+
+def test_a_plan_that_is_not_there_or_not_text_has_a_clear_answer(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="no such plan"):
+        load_plan(tmp_path / "none.toml")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00name")
+    with pytest.raises(PlanError, match="not UTF-8"):
+        load_plan(tmp_path / "binary.toml")
+
+
+def test_the_hash_covers_what_changes_a_rating_and_nothing_else(tmp_path: Path) -> None:
+    plan = load_plan(written(tmp_path, GOOD))
+    same: list[dict[str, Any]] = [
+        {"name": "other"},
+        {"budget": {"calls": 5}},
+        {"assessor": {"name": "Lab"}},
+        {"valid_days": 3},
+    ]
+    other: list[dict[str, Any]] = [
+        {"seed": 8},
+        {"experiments": {"texts": 21}},
+        {"experiments": {"rule": "published"}},
+        {"only": ["coin"]},
+    ]
+    assert all(load_plan(written(tmp_path, GOOD), change).hash == plan.hash for change in same)
+    hashes = {load_plan(written(tmp_path, GOOD), change).hash for change in other}
+    assert len(hashes | {plan.hash}) == len(other) + 1
+
+
+def test_a_plan_survives_being_written_and_read(tmp_path: Path) -> None:
+    import tomli_w
+
+    plan = load_plan(written(tmp_path, GOOD))
+    again = load_plan(written(tmp_path, tomli_w.dumps(plan.document())))
+    assert again.hash == plan.hash
+    assert again.document() == plan.document()
+    assert load_plan(json.loads(json.dumps(plan.document()))).hash == plan.hash
+
+
+def test_the_published_schema_accepts_good_plans_and_refuses_bad_ones(tmp_path: Path) -> None:
+    import tomllib
+
+    validator = jsonschema.Draft202012Validator(plan_schema())
+    validator.check_schema(plan_schema())
+    assert list(validator.iter_errors(tomllib.loads(GOOD))) == []
+    assert list(validator.iter_errors(load_plan(written(tmp_path, GOOD)).document())) == []
+    assert list(validator.iter_errors(tomllib.loads(BAD)))
+
+
+def test_every_plan_of_the_repository_can_be_read() -> None:
+    plans = sorted((Path(__file__).parents[1] / "plans").glob("*.toml"))
+    assert plans
+    for path in plans:
+        assert isinstance(load_plan(path), Plan)
+
+
+def test_lines_of_settings_in_tables_and_lists_of_tables() -> None:
+    text = "a = 1\n[b]\nc = 2\n[[d]]\ne = 3\n[[d]]\ne = 4\n"
+    assert [line_of(place, text) for place in ("a", "b.c", "d[0].e", "d[1].e", "d[1].x", "z")] == [
+        1,
+        3,
+        5,
+        7,
+        6,
+        None,
+    ]

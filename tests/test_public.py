@@ -23,7 +23,7 @@ def imported_by(code: str) -> set[str]:
 def test_public_names_are_pinned_and_can_be_imported() -> None:
     expected = [
         *("Interval", "Message", "Part", "Plan", "Rating", "Reason", "Reply", "Scale", "TrustgaugeError"),
-        *("load_plan", "rate"),
+        *("load_plan", "open_rating", "rate"),
     ]
     assert trustgauge.__all__ == expected == sorted(expected)
     assert all(getattr(trustgauge, name) is not None for name in expected)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from trustgauge.errors import TrustgaugeError
     from trustgauge.pipeline.path import rate
+    from trustgauge.pipeline.verify import open_rating
     from trustgauge.plan import Plan, load_plan
     from trustgauge.records import Interval, Message, Part, Rating, Reason, Reply, Scale
 
@@ -21,6 +22,7 @@ _HOMES = {
     "Scale": "records",
     "TrustgaugeError": "errors",
     "load_plan": "plan",
+    "open_rating": "pipeline.verify",
     "rate": "pipeline.path",
 }
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "Scale",
     "TrustgaugeError",
     "load_plan",
+    "open_rating",
     "rate",
 ]
 

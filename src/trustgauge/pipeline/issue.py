@@ -39,6 +39,9 @@ def document(
     ended = (
         before["run"]["ended"] if before and not asked.calls else sitting.now().isoformat(timespec="seconds")
     )
+    seconds = float(
+        folder.manifest().get("seconds", 0.0)
+    )  # of the whole run: services are asked side by side
     wrong = any(one.wrong for one in derived.anchors)
     rated = [one for one in prepared.subjects if one.anchor is None]
     by_name = {one.service: [each for each in rated if each.service == one.service] for one in rated}
@@ -56,7 +59,10 @@ def document(
         command=f"trustgauge rate {folder.path / 'plan.toml'}",
         assessor=Assessor(**plan.assessor.model_dump()),
         services={name: _facts(name, plan, parts) for name, parts in by_name.items()},
-        costs={name: folder.store.cost(one.fingerprint for one in parts) for name, parts in by_name.items()},
+        costs={
+            name: replace(folder.store.cost(one.fingerprint for one in parts), seconds=seconds)
+            for name, parts in by_name.items()
+        },
         anchors=derived.anchors,
         paper={one.name: one.paper for one in methods(plan)},
         stopped=asked.stopped,

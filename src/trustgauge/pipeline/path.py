@@ -27,6 +27,7 @@ from trustgauge.pipeline.subjects import Subject, design, methods, subjects
 from trustgauge.plan import Plan
 from trustgauge.records import Task
 from trustgauge.reports.html import report
+from trustgauge.reports.notebook import RatingView
 from trustgauge.store.folder import STORE, RunFolder, find
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.writer import GroupWriter
@@ -81,10 +82,16 @@ class Asked:
 class Finished:
     """A run that ended, complete or not."""
 
+    prepared: Prepared
     folder: Path
     document: dict[str, Any]
     derived: Derived
     asked: Asked
+
+    def view(self) -> RatingView:
+        """The ratings as a notebook shows them, with `evidence()` and `parts()` as data frames."""
+        rows = issue.evidence(self.prepared.plan, self.prepared.subjects, self.derived)
+        return RatingView(self.document, rows)
 
 
 def prepare(plan: Plan) -> Prepared:
@@ -131,7 +138,7 @@ def run(prepared: Prepared, sitting: Sitting) -> Finished:
         document = issue.document(prepared, derived, folder, asked, sitting)
         folder.write("rating.json", issue.text(document))
         folder.write("report.html", report(document, issue.evidence(plan, prepared.subjects, derived)))
-        return Finished(folder.path, document, derived, asked)
+        return Finished(prepared, folder.path, document, derived, asked)
 
 
 def _write_plan(prepared: Prepared, folder: RunFolder) -> None:
@@ -160,7 +167,10 @@ def _ask(prepared: Prepared, folder: RunFolder, sitting: Sitting) -> Asked:
     """
     budget = prepared.plan.budget
     spent = folder.store.cost(one.fingerprint for one in prepared.subjects if not one.anchor)
-    limits = Limits(budget.calls, budget.usd, budget.tokens, budget.seconds, before=spent)
+    lasted = float(folder.manifest().get("seconds", 0.0))  # of earlier sittings
+    limits = Limits(
+        budget.calls, budget.usd, budget.tokens, budget.seconds, before=replace(spent, seconds=lasted)
+    )
 
     def watch(event: dict[str, Any]) -> None:
         folder.events.add(event)
@@ -179,8 +189,11 @@ def _ask(prepared: Prepared, folder: RunFolder, sitting: Sitting) -> Asked:
             outcomes.append(local.run(_jobs(again, folder, anchors=False)))
         local.stop()
         writer.flush()
+    calls = sum(one.calls for one in outcomes)
+    if calls:
+        folder.note(seconds=lasted + sum(one.seconds for one in outcomes))
     refused = {part: str(error) for one in outcomes for part, error in one.refused.items()}
-    return Asked(sum(one.calls for one in outcomes), outcomes[-1].stopped or "", refused)
+    return Asked(calls, outcomes[-1].stopped or "", refused)
 
 
 def _jobs(prepared: Prepared, folder: RunFolder, *, anchors: bool) -> list[engine.Job]:

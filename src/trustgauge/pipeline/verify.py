@@ -19,6 +19,7 @@ from trustgauge.pipeline.subjects import Subject, design, methods
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Rating, canonical
 from trustgauge.reports.document import plain_json
+from trustgauge.reports.notebook import RatingView
 from trustgauge.store.folder import STORE, read_manifest
 from trustgauge.store.sqlite import SqliteStore
 
@@ -54,6 +55,14 @@ def rederive(folder: Path) -> tuple[Plan, list[Subject], Derived]:
         store.integrity()
         derived = derive(methods(plan), found, design(plan, found), store.answers, seed=plan.seed)
     return plan, found, derived
+
+
+def open_rating(folder: str | Path) -> RatingView:
+    """The ratings of a run folder as a notebook shows them, with their evidence. Makes no call.
+
+    >>> open_rating("ratings/TG-2026-1122-7f3a").parts()  # doctest: +SKIP
+    """
+    return RatingView(read(Path(folder)), evidence_of_run(Path(folder)))
 
 
 def evidence_of_run(folder: Path) -> pl.DataFrame:

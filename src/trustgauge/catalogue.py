@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -10,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge.errors import Fault, PlanError, StoreError
+from trustgauge.plugins import unknown
+
+_RUN = re.compile(r"[A-Za-z0-9-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +31,11 @@ class Entry:
 
 def runs(ratings: Path) -> Iterator[Path]:
     """Folders that hold a `rating.json`, newest first."""
-    found = [path.parent for path in ratings.glob("*/rating.json")] if ratings.is_dir() else []
-    yield from sorted(found, key=lambda folder: (started(folder), folder.name), reverse=True)
+    found = []
+    for path in ratings.glob("*/rating.json") if ratings.is_dir() else ():
+        with contextlib.suppress(StoreError):  # one broken run must not hide the others
+            found.append((started(path.parent), path.parent.name, path.parent))
+    yield from (folder for _, _, folder in sorted(found, reverse=True))
 
 
 def started(folder: Path) -> str:
@@ -50,7 +58,7 @@ def read(folder: Path) -> dict[str, Any]:
             f"{path} is broken",
             must="the rating.json of a run",
             got=str(error),
-            do="`trustgauge verify` re-derives it",
+            do="Run its plan.toml again: it is written anew without a call",
         ) from None
     return dict(document)
 
@@ -73,6 +81,9 @@ def folder_of(name: str, ratings: Path) -> Path:
         path = path.parent
     if path.is_dir() and (path / "manifest.json").exists():
         return path
+    whole = ratings / name
+    if _RUN.fullmatch(name) and (whole / "manifest.json").exists():
+        return whole
     found = list(runs(ratings))
     if name == "latest" and found:
         return found[0]
@@ -93,5 +104,9 @@ def find(ratings: Path, service: str) -> list[Entry]:
 
 def only(document: dict[str, Any], name: str) -> dict[str, Any]:
     """The run's document cut down to one rating, if `name` is the id of one of several."""
-    mine = [rating for rating in document["ratings"] if rating["id"] == name]
-    return {**document, "ratings": mine} if mine else document
+    ids = tuple(str(rating["id"]) for rating in document["ratings"])
+    if name in ids:
+        return {**document, "ratings": [document["ratings"][ids.index(name)]]}
+    if name.rpartition(".")[2].isdigit() and Path(name).name == name:
+        raise PlanError((unknown("ID", "rating", name, ids),))
+    return document

@@ -68,12 +68,22 @@ class Plan(_Settings):
     @property
     def hash(self) -> str:
         """Covers all that may change a rating, and not budget, name, assessor or folder."""
+        return self.hash_with(self.identities())
+
+    def identities(self) -> dict[str, Any]:
+        """All that may change an answer of each rated service, as it is installed here now."""
+        used = {name for one in self.experiments for name in one.services}  # type: ignore[attr-defined]
+        rated: dict[str, Any] = {name: one for name, one in self.services.items() if name in used}
+        return {name: service.identity() for name, service in rated.items()}
+
+    def hash_with(self, identities: Mapping[str, Any]) -> str:
+        """The hash for services with these identities: those of a run, where they are elsewhere now."""
         return digest(
             "plan",
             {
                 "seed": self.seed,
                 "only": sorted(self.only),
-                "services": {name: service.identity() for name, service in self._rated().items()},
+                "services": identities,
                 "experiments": [
                     {**one.model_dump(mode="json"), "version": type(one).version}  # type: ignore[attr-defined]
                     for one in self.experiments
@@ -81,10 +91,6 @@ class Plan(_Settings):
                 "profiles": {name: list(profile.order) for name, profile in self.profiles.items()},
             },
         )
-
-    def _rated(self) -> dict[str, Any]:
-        used = {name for one in self.experiments for name in one.services}  # type: ignore[attr-defined]
-        return {name: service for name, service in self.services.items() if name in used}
 
     def document(self) -> dict[str, Any]:
         """The plan as plain data: what the TOML file or the REST body holds."""
@@ -103,7 +109,7 @@ def load_plan(source: Path | Mapping[str, Any], changes: Mapping[str, Any] | Non
         PlanError: with every fault found, each with its place and, for a file, its line.
     """
     if isinstance(source, Path):
-        text, data = _read(source)
+        text, data = read_plan(source)
         folder = source.parent
     else:
         text, data, folder = "", dict(source), Path()
@@ -114,7 +120,8 @@ def load_plan(source: Path | Mapping[str, Any], changes: Mapping[str, Any] | Non
     return plan
 
 
-def _read(path: Path) -> tuple[str, dict[str, Any]]:
+def read_plan(path: Path) -> tuple[str, dict[str, Any]]:
+    """Text and data of a plan file, unchecked. Raises PlanError if it is no TOML that can be read."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
         return text, tomllib.loads(text)
@@ -166,7 +173,7 @@ def _check(data: dict[str, Any], folder: Path, faults: list[Fault]) -> Plan | No
         # Placeholders keep the top level's faults apart from the plug-ins' own.
         shell = Plan.model_validate({**rest, "services": {}, "experiments": [Budget()]})
     except ValidationError as error:
-        faults.extend(_faults(error, Plan, ""))
+        faults.extend(faults_of(error, Plan, ""))
         return None
     if faults:
         return None
@@ -207,7 +214,7 @@ def _plugin(
     except PlanError as error:
         faults.extend(_placed(fault, place) for fault in error.faults)
     except ValidationError as error:
-        faults.extend(_faults(error, model, place))
+        faults.extend(faults_of(error, model, place))
     return None
 
 
@@ -218,7 +225,7 @@ def _placed(fault: Fault, place: str) -> Fault:
     return Fault(f"{place}.{fault.place}", fault.what, fault.must, fault.got, fault.do)
 
 
-def _faults(error: ValidationError, model: type[BaseModel], place: str) -> list[Fault]:
+def faults_of(error: ValidationError, model: type[BaseModel], place: str) -> list[Fault]:
     """Pydantic's errors as faults of ours: place, what, must be, got, nearest valid word."""
     faults = []
     for one in error.errors(include_url=False):

@@ -6,8 +6,10 @@ import json
 import os
 import stat
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -122,7 +124,11 @@ def test_hostile_answers_neither_break_a_run_nor_reach_the_page_unescaped(
 ) -> None:
     def hostile(request: Request) -> Response:
         return Response.json(
-            {"translatedText": HOSTILE[request.json()["draw"] % 3 + hash(request.json()["q"]) % 6]}
+            {
+                "translatedText": HOSTILE[
+                    request.json()["draw"] % 3 + crc32(request.json()["q"].encode("utf-8", "replace")) % 6
+                ]
+            }
         )
 
     server = serve(hostile)
@@ -135,9 +141,7 @@ def test_hostile_answers_neither_break_a_run_nor_reach_the_page_unescaped(
     assert verify(finished.folder, finished_day(finished)).differences == ()
 
 
-def finished_day(finished: Finished) -> Any:
-    from datetime import date
-
+def finished_day(finished: Finished) -> date:
     return date.fromisoformat(finished.document["run"]["ended"][:10])
 
 
@@ -151,7 +155,7 @@ def test_answers_lost_for_one_value_only_leave_no_level(serve: Serve, tmp_path: 
     rating = only(rated(translator_plan(server.url, texts=60), tmp_path))
     assert rating["state"] == "incomplete"
     assert rating["coverage"]["failed"] > 0
-    assert rating["overall"]["level"] is None or rating["state"] != "rated"
+    assert rating["overall"]["level"] is None
 
 
 def test_a_service_that_varies_although_declared_deterministic_is_asked_every_draw(
@@ -209,7 +213,7 @@ def test_the_forecast_is_what_is_asked(serve: Serve, tmp_path: Path) -> None:
     assert (after.calls, after.kept) == (0, 75)
 
 
-def test_verify_finds_a_changed_answer_and_a_changed_level(serve: Serve, tmp_path: Path) -> None:
+def test_verify_finds_a_changed_answer(serve: Serve, tmp_path: Path) -> None:
     import sqlite3
 
     server = serve(faithful)
@@ -217,16 +221,122 @@ def test_verify_finds_a_changed_answer_and_a_changed_level(serve: Serve, tmp_pat
     day = finished_day(finished)
     assert verify(finished.folder, day).differences == ()
     assert evidence_of_run(finished.folder).height == 120
-    path = finished.folder / "rating.json"
-    claimed = json.loads(path.read_text("utf-8"))
-    claimed["ratings"][0]["overall"]["level"] = "UCS"
-    path.write_text(json.dumps(claimed), "utf-8")
-    assert any("level claimed UCS" in one for one in verify(finished.folder, day).differences)
     with sqlite3.connect(finished.folder / "store.sqlite") as db:
         db.execute("UPDATE response SET output = 'He is it.' WHERE trail != '[]'")
     db.close()
     differences = verify(finished.folder, day).differences
-    assert any(one.startswith("hash of answers") for one in differences)
+    assert any(one.startswith("run.hashes.answers") for one in differences)
+
+
+FORGERIES: dict[str, Any] = {
+    "ratings.0.overall.level": "UCS",
+    "ratings.0.overall.score": 0.001,
+    "ratings.0.overall.unchanged.value": 0.5,
+    "ratings.0.parts.0.unchanged.low": 0.99999,
+    "ratings.0.parts.0.details.matrix": [[1, 0, 0], [0, 1, 0], [0, 0, 0]],
+    "ratings.0.coverage.answered": 99_999,
+    "ratings.0.reasons": [],
+    "ratings.0.limits": [],
+    "ratings.0.service.name": "Another service",
+    "ratings.0.service.fingerprint": "0" * 32,
+    "ratings.0.method.rule": "published",
+    "ratings.0.expires": "2999-01-01",
+    "run.state": "void",
+    "run.seed": 5,
+    "run.expires": "2999-01-01",
+    "run.assessor.name": "Somebody else",
+    "run.anchors.0.level": "UCS",
+    "run.hashes.answers": "0" * 32,
+}
+
+
+@pytest.mark.parametrize("place", FORGERIES)
+def test_verify_finds_every_forgery(honest: Path, tmp_path: Path, place: str) -> None:
+    import shutil
+
+    folder = tmp_path / honest.name
+    shutil.copytree(honest, folder)
+    path = folder / "rating.json"
+    claimed = json.loads(path.read_text("utf-8"))
+    day = date.fromisoformat(claimed["run"]["ended"][:10])
+    assert verify(folder, day).differences == ()
+    inner, *steps, last = [claimed, *(int(one) if one.isdigit() else one for one in place.split("."))]
+    for step in steps:
+        inner = inner[step]
+    assert inner[last] != FORGERIES[place]
+    inner[last] = FORGERIES[place]
+    path.write_text(json.dumps(claimed), "utf-8")
+    assert verify(folder, day).differences
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run of two experiments whose anchors have the same names."""
+    plan = {
+        "services": {"one": {"use": "anchor", "behaviour": "swap", "share": 0.05}},
+        "experiments": [
+            {"method": "two-step", "services": ["one"], "texts": 100},
+            {"method": "two-step", "services": ["one"], "texts": 10, "rule": "published"},
+        ],
+    }
+    return rate(load_plan(plan), Sitting(ratings=tmp_path_factory.mktemp("ratings"))).folder
+
+
+def test_a_service_that_varies_in_a_few_answers_only_is_found_out(tmp_path: Path) -> None:
+    import polars as pl
+
+    from trustgauge.pipeline.derive import is_deterministic
+
+    rows = [(f"m{n:03}", draw, "answered", f"a{n}") for n in range(200) for draw in (0, 1)]
+    rows[-1] = ("m199", 1, "answered", "another")
+    kept = pl.DataFrame(rows, schema=["message", "draw", "status", "output"], orient="row")
+    assert not is_deterministic(kept)
+    assert is_deterministic(kept.head(398))
+
+
+def test_a_language_that_loses_its_answers_cannot_pass_a_gate(serve: Serve, tmp_path: Path) -> None:
+    def loses_french(request: Request) -> Response:
+        asked = request.json()
+        return Response(400, b"{}") if asked["target"] == "fr" and "She" in asked["q"] else faithful(request)
+
+    server = serve(loses_french)
+    finished = rated(translator_plan(server.url, texts=60, via=("es", "fr")), tmp_path, fail_on="BS")
+    rating = only(finished)
+    assert (rating["overall"]["level"], rating["state"]) == (None, "incomplete")
+    assert rating["gate"]["passed"] is None
+
+
+def test_a_fresh_run_that_is_resumed_copies_nothing(serve: Serve, tmp_path: Path) -> None:
+    server = serve(faithful)
+    rated(translator_plan(server.url, texts=10), tmp_path)
+    limited = translator_plan(server.url, texts=10, budget={"calls": 10})
+    rated(limited, tmp_path, fresh=True)
+    calls = len(server.requests)
+    rated(translator_plan(server.url, texts=10), tmp_path)
+    assert len(server.requests) - calls == 50
+
+
+def test_a_complete_run_stays_complete_when_no_time_is_left(serve: Serve, tmp_path: Path) -> None:
+    server = serve(faithful)
+    rated(translator_plan(server.url, texts=10), tmp_path)
+    again = rated(translator_plan(server.url, texts=10, budget={"seconds": 0.0001}), tmp_path)
+    assert again.document["run"]["state"] == "complete"
+
+
+def test_one_broken_run_does_not_hide_the_others(serve: Serve, tmp_path: Path) -> None:
+    from trustgauge.catalogue import entries
+
+    server = serve(faithful)
+    first = rated(translator_plan(server.url, texts=10), tmp_path)
+    second = rated(translator_plan(server.url, texts=11), tmp_path)
+    (first.folder / "rating.json").write_text("{bad", "utf-8")
+    assert [entry.folder for entry in entries(tmp_path)] == [second.folder]
+
+
+def test_excluding_a_part_that_there_is_not_is_a_fault(serve: Serve, tmp_path: Path) -> None:
+    server = serve(faithful)
+    with pytest.raises(PlanError, match='no part "fr"'):
+        rated(translator_plan(server.url, experiment={"excluding": ["fr"]}), tmp_path)
 
 
 def test_a_folder_that_cannot_be_written_is_said_before_anything_is_sent(

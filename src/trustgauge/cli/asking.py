@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,7 +76,7 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     if options["as_json"]:
         emit_json({"plan": prepared.plan.hash, "estimate": estimate.facts(), "finds": finds})
         return
-    for index, _ in enumerate(prepared.methods):
+    for index in dict.fromkeys(one.experiment for one in prepared.subjects if one.anchor is None):
         say(text.plan(plan_facts(prepared, estimate, index, finds[index])), options)
     for over in estimate.over(prepared.plan.budget.model_dump()):
         say([text.line("limit", over, "warn")], options)
@@ -145,13 +146,14 @@ def announce(prepared: Prepared, estimate: Estimate, options: dict[str, Any]) ->
     from trustgauge.reports import text
 
     if not (options["quiet"] or options["as_json"]):
-        for index, _ in enumerate(prepared.methods):
+        for index in dict.fromkeys(one.experiment for one in prepared.subjects if one.anchor is None):
             say(text.plan(plan_facts(prepared, estimate, index, None)), options, err=True)
     over = estimate.over(prepared.plan.budget.model_dump())
     if not over or options["yes"]:
         return
     said = "; ".join(over)
     if sys.stdin.isatty() and sys.stderr.isatty():
+        signal.siginterrupt(signal.SIGINT, True)  # else a library's handler lets Ctrl-C wait for Enter
         click.confirm(f"{said}. It stops at the limit and keeps everything. Go on?", abort=True, err=True)
         return
     fault = Fault("budget", "the run would go beyond a limit", got=said, do="--yes runs it up to the limit")

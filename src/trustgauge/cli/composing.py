@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 @click.argument("chain", metavar='"A > B > C"')
 @click.option("--test", is_flag=True, help="Rate the chain, and report prediction against measurement.")
 @click.option("--rule", type=click.Choice(["sound", "published"]), default="sound", show_default=True)
+@click.option("--attribute", help="Of which attribute, where the services were rated for several.")
 @click.option("--limit-calls", type=int, help="Most calls of the test.")
 @click.option("--progress", type=click.Choice(["auto", "plain", "json", "none"]), default="auto")
 @with_places
@@ -29,7 +30,7 @@ def compose_verb(chain: str, test: bool, rule: Any, **options: Any) -> Any:
     """
     from trustgauge.pipeline.inference import compose
 
-    composed = compose(chain, options["ratings"], datetime.now(UTC).date(), rule)
+    composed = compose(chain, options["ratings"], datetime.now(UTC).date(), rule, options["attribute"])
     if not options["as_json"]:
         say(inferred_lines(composed), options)
     if not test:
@@ -96,7 +97,7 @@ def _tested(composed: Composed, options: dict[str, Any]) -> Any:
 
     load_environment()
     changes = {"budget": {"calls": options["limit_calls"]}} if options["limit_calls"] is not None else {}
-    plan = load_plan(chain_plan(composed, options["ratings"]), changes)
+    plan = load_plan(chain_plan(composed), changes)
     with watching(options) as watch:
         finished = rate(plan, Sitting(ratings=options["ratings"], watch=watch))
     measured = finished.document["ratings"][0] if finished.document["ratings"] else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -54,7 +55,7 @@ def place_options() -> list[Callable[..., Any]]:
             help="Folder of all runs.",
         ),
         click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout."),
-        click.option("--no-color", is_flag=True, envvar="NO_COLOR", help="No colour."),
+        click.option("--no-color", is_flag=True, help="No colour; NO_COLOR says the same."),
         click.option("--quiet", "-q", is_flag=True, help="Only the result."),
         click.option("-v", "--verbose", is_flag=True, help="Tracebacks of errors."),
     ]
@@ -102,9 +103,9 @@ def service_plan(target: str, options: dict[str, Any]) -> dict[str, Any]:
     experiment = {"method": options.get("method") or "two-step", "services": [target]}
     provider, _, model = target.partition("/")
     if not model and DEFAULT_PLAN.is_file():
-        import tomllib
+        from trustgauge.plan import read_plan
 
-        known = tomllib.loads(DEFAULT_PLAN.read_text("utf-8")).get("services", {})
+        known = read_plan(DEFAULT_PLAN)[1].get("services", {})
         if target in known:
             return {"name": target, "services": {target: known[target]}, "experiments": [experiment]}
         raise PlanError((plugins.unknown("SERVICE", "plan or service", target, tuple(known)),))
@@ -135,7 +136,7 @@ def say(lines: Any, options: dict[str, Any], *, err: bool = False) -> None:
     from trustgauge.reports import text
 
     stream = sys.stderr if err else sys.stdout
-    if options.get("no_color") or not stream.isatty():
+    if options.get("no_color") or os.environ.get("NO_COLOR") or not stream.isatty():
         click.echo(text.plain(lines), err=err)
         return
     from rich.console import Console

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import Any
 
 import click
 
+BURST = 2000  # texts a second; above it a batch came back at once, which is no pace
 Watch = Callable[[dict[str, Any]], None]
 
 
@@ -23,7 +25,13 @@ def watching(options: dict[str, Any]) -> Iterator[Watch]:
     kind = options.get("progress") or "auto"
     if kind == "auto":
         quiet = options.get("quiet") or options.get("as_json")
-        kind = "none" if quiet else "live" if sys.stderr.isatty() and not options.get("no_color") else "plain"
+        kind = (
+            "none"
+            if quiet
+            else "live"
+            if sys.stderr.isatty() and not options.get("no_color") and not os.environ.get("NO_COLOR")
+            else "plain"
+        )
     if kind == "none":
         yield _silent
     elif kind == "json":
@@ -70,8 +78,8 @@ def summary(progress: Any) -> str:
     from trustgauge.reports import numbers
 
     parts = [f"{progress.done:,}/{progress.total:,}"]
-    if progress.rate:
-        parts.append(f"{progress.rate:,.1f} calls/s")
+    if progress.rate and progress.rate < BURST:
+        parts.append(f"{progress.rate:,.1f} texts/s")
     if progress.usd:
         parts.append(numbers.usd(progress.usd))
     left = progress.seconds_left()

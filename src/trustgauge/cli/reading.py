@@ -11,7 +11,8 @@ import click
 
 from trustgauge.cli.options import emit_json, say, with_places
 
-BINARY = ("parquet", "evidence-parquet")
+DATED = ("html", "label", "badge", "shields")
+"""Views that turn grey once a rating has expired."""
 
 
 @click.command("show")
@@ -43,7 +44,8 @@ def show_verb(name: str, form: str, output: Path | None, **options: Any) -> None
         data = (text.plain(text.show(document)) + "\n").encode()
     else:
         export = plugins.load("exports", form, "--as")
-        data = export(document, evidence_of(folder, form))
+        more = {"today": datetime.now(UTC).date()} if form in DATED else {}
+        data = export(document, evidence_of(folder, form), **more)
     if output is None:
         sys.stdout.buffer.write(data)
     else:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from trustgauge.methods.method import Method
-from trustgauge.pipeline.subjects import CONTROL, VERIFIED, Subject, experiment_seed
+from trustgauge.pipeline.subjects import CONTROL, Subject, experiment_seed
 from trustgauge.records import RESPONSE, AnchorResult, Rating, Reason, Task, digest
 
 Probes = Mapping[tuple[int, Task], pl.DataFrame]
@@ -79,6 +79,11 @@ def _not_asked(marks: Sequence[pl.DataFrame], service: str) -> dict[str, int]:
     missing: dict[str, int] = {}
     for frame in marks:
         mine = frame.filter((pl.col("service") == service) & (pl.col("error") == "not-asked"))
+        mine = (
+            mine.unique(["part", "id"])
+            if not mine["shared"].any()
+            else mine.unique(["part", "block", "message"])
+        )
         missing |= dict(mine.group_by("part").len().iter_rows())
     return missing
 
@@ -134,8 +139,8 @@ def is_deterministic(kept: pl.DataFrame) -> bool:
     `kept` has the columns `message`, `draw`, `status` and `output` of one service.
     """
     given = kept.filter(pl.col("status").is_in(["answered", "empty", "refused"]))
-    second = given.filter(pl.col("draw") == 1).head(VERIFIED)
-    both = second.join(given.filter(pl.col("draw") == 0), on="message", how="inner", suffix="_first")
+    further = given.filter(pl.col("draw") > 0)  # of all draws, so that what was proved stays proved
+    both = further.join(given.filter(pl.col("draw") == 0), on="message", how="inner", suffix="_first")
     return both.filter(pl.col("output").ne_missing(pl.col("output_first"))).is_empty()
 
 

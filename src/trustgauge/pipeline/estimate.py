@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import polars as pl
 
 from trustgauge.pipeline.subjects import Subject, wanted
-from trustgauge.records import Message, Task
+from trustgauge.records import Cost, Message, Task
 from trustgauge.services.service import Description
 
 LOCAL_SECONDS = 0.002  # a call to a service on this machine, a processor's time
@@ -45,19 +45,24 @@ class Estimate:
     kept: int
     usd: float
     seconds: float
+    spent: Cost = field(default_factory=Cost)  # by earlier sittings of the run
 
     def facts(self) -> dict[str, Any]:
         return asdict(self)
 
     def over(self, budget: Mapping[str, Any]) -> list[str]:
-        """The limits this run would go beyond, in words."""
-        found = []
-        if budget.get("calls") is not None and self.calls > budget["calls"]:
-            found.append(f"{self.calls:,} calls, more than the limit {budget['calls']:,}")
-        if budget.get("usd") is not None and self.usd > budget["usd"]:
-            found.append(f"${self.usd:.2f}, more than the limit ${budget['usd']:.2f}")
-        if budget.get("seconds") is not None and self.seconds > budget["seconds"]:
-            found.append(f"about {self.seconds:.0f} s, more than the limit {budget['seconds']:.0f} s")
+        """The limits this run would go beyond, what was spent before included, in words."""
+        found: list[str] = []
+        calls, usd = self.spent.calls + self.calls, self.spent.usd + self.usd
+        seconds = self.spent.seconds + self.seconds
+        if not self.calls:
+            return found
+        if budget.get("calls") is not None and calls > budget["calls"]:
+            found.append(f"{calls:,} calls, more than the limit {budget['calls']:,}")
+        if budget.get("usd") is not None and usd > budget["usd"]:
+            found.append(f"${usd:.2f}, more than the limit ${budget['usd']:.2f}")
+        if budget.get("seconds") is not None and seconds > budget["seconds"]:
+            found.append(f"about {seconds:.0f} s, more than the limit {budget['seconds']:.0f} s")
         return found
 
 

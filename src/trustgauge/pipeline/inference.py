@@ -17,10 +17,13 @@ from trustgauge.catalogue import Entry, entries, find
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.methods.two_step.chains import Link
 from trustgauge.methods.two_step.composition import Inference, Terms, infer
-from trustgauge.pipeline.subjects import rated_form
+from trustgauge.pipeline.subjects import methods, rated_form
 from trustgauge.plan import Plan, load_plan
-from trustgauge.records import Rule
+from trustgauge.records import Rule, canonical
 from trustgauge.services.service import Description
+
+READING = ("reader", "rule", "margin", "loss", "dead_zone")
+"""Settings that give a level its meaning (methods 1.9: one alphabet, one reader)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Composed:
     """An inferred chain and what it was inferred from."""
 
     names: tuple[str, ...]
-    ids: tuple[str, ...]  # of the ratings used
+    entries: tuple[Entry, ...]  # the ratings used
     links: tuple[Link, ...]
     inference: Inference
     rule: Rule
@@ -38,7 +41,7 @@ class Composed:
         one = self.inference
         return {
             "chain": list(self.names),
-            "ratings": list(self.ids),
+            "ratings": [entry.rating["id"] for entry in self.entries],
             "rule": self.rule,
             "levels": list(one.levels),
             "state": one.state,
@@ -63,12 +66,22 @@ def split(chain: str) -> tuple[str, ...]:
     return names
 
 
-def compose(chain: str, ratings: Path, today: date, rule: Rule = "sound") -> Composed:
-    """Infer the rating of a chain from the newest ratings of its parts. Makes no call."""
+def compose(
+    chain: str, ratings: Path, today: date, rule: Rule = "sound", attribute: str | None = None
+) -> Composed:
+    """Infer the rating of a chain from the ratings of its parts. Makes no call.
+
+    Of several ratings of a part the newest settled one by this rule is used. All are of one
+    attribute: the one asked for, else that of the rating found for the first part.
+    """
     names = split(chain)
-    found = [_entry(name, ratings) for name in names]
+    found: list[Entry] = []
+    for name in names:
+        found.append(_entry(name, ratings, rule, attribute))
+        attribute = found[-1].rating["issue"]["attribute"]
     links = tuple(_link(name, entry) for name, entry in zip(names, found, strict=True))
-    experiment = plan_of(found[0]).experiments[0]
+    plan = plan_of(found[0])
+    experiment = plan.experiments[_experiment(found[0], plan)]
     terms = Terms(
         today=today.isoformat(),
         margin=getattr(experiment, "margin", 0.10),
@@ -76,7 +89,7 @@ def compose(chain: str, ratings: Path, today: date, rule: Rule = "sound") -> Com
         draws=getattr(experiment, "draws", 4000),
         seed=found[0].document["run"]["seed"],
     )
-    return Composed(names, tuple(one.rating["id"] for one in found), links, infer(links, rule, terms), rule)
+    return Composed(names, tuple(found), links, infer(links, rule, terms), rule)
 
 
 def plan_of(entry: Entry) -> Plan:
@@ -84,9 +97,9 @@ def plan_of(entry: Entry) -> Plan:
     return load_plan(entry.folder / "plan.toml")
 
 
-def chain_plan(composed: Composed, ratings: Path) -> dict[str, Any]:
+def chain_plan(composed: Composed) -> dict[str, Any]:
     """The plan that tests a chain as a whole: the first part's experiment on all services in order."""
-    found = [_entry(name, ratings) for name in composed.names]
+    found = composed.entries
     tables = [
         _part(name, entry).model_dump(mode="json", exclude_none=True)
         for name, entry in zip(composed.names, found, strict=True)
@@ -104,15 +117,28 @@ def chain_plan(composed: Composed, ratings: Path) -> dict[str, Any]:
     }
 
 
-def _entry(name: str, ratings: Path) -> Entry:
-    found = find(ratings, name)
+def _entry(name: str, ratings: Path, rule: Rule, attribute: str | None) -> Entry:
+    """The rating of a part to use: by this rule and settled before others, newer before older."""
+    part = name.partition(":")[2]
+    found = [
+        one
+        for one in find(ratings, name)
+        if (not part or name in _names(one))
+        and (attribute is None or one.rating["issue"]["attribute"] == attribute)
+    ]
     if found:
-        return found[0]
+        return min(found, key=lambda one: (one.rating["method"]["rule"] != rule, not _settled(name, one)))
     known = tuple(dict.fromkeys(each for one in entries(ratings) for each in _names(one)))
     if not known:
         do = "rate the services of the chain first"
         raise PlanError((Fault("CHAIN", f'no rating of "{name}" in {ratings}', do=do),))
     raise PlanError((plugins.unknown("CHAIN", "rated service", name, known),))
+
+
+def _settled(name: str, entry: Entry) -> bool:
+    part = name.partition(":")[2]
+    states = {one["key"]: one["state"] for one in entry.rating["parts"]}
+    return str(states.get(part, entry.rating["state"])) == "rated"
 
 
 def _names(entry: Entry) -> list[str]:
@@ -152,7 +178,7 @@ def _link(name: str, entry: Entry) -> Link:
         state=rating["state"] if together else one["state"],
         certainty=one["certainty"],
         attribute=rating["issue"]["attribute"],
-        reader=str(options.get("reader", "")),
+        reader=_reading(entry),
         values=tuple(counts["values"]),
         unbiased=shares["unbiased"],
         biased=shares["biased"],
@@ -195,11 +221,18 @@ def _part(name: str, entry: Entry) -> Description:
 
 
 def _experiment(entry: Entry, plan: Plan) -> int:
-    """The experiment of a plan that a rating came from: by method and attribute."""
-    for index, one in enumerate(plan.experiments):
+    """The experiment of a plan that a rating came from: by service, method, rule and attribute."""
+    rating = entry.rating
+    meant = rating["method"]["name"], rating["method"]["rule"], rating["issue"]["attribute"]
+    for index, one in enumerate(methods(plan)):
         named: Sequence[str] = getattr(one, "services", ())
-        if entry.rating["service"]["key"] in named and entry.rating["method"]["name"] == getattr(
-            one, "method", ""
-        ):
+        if rating["service"]["key"] in named and (one.name, one.rule, one.issue) == meant:
             return index
     return 0
+
+
+def _reading(entry: Entry) -> str:
+    """How a rating read its answers and judged them: levels compose only where this is the same."""
+    plan = plan_of(entry)
+    one = plan.experiments[_experiment(entry, plan)]
+    return canonical({name: getattr(one, name, None) for name in READING})

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -25,6 +25,7 @@ from trustgauge.store.folder import RunFolder
 if TYPE_CHECKING:
     from trustgauge.pipeline.path import Asked, Prepared, Sitting
 
+RunState = Literal["complete", "incomplete", "void"]
 PARTS = ("trustgauge", "numpy", "polars", "scipy")
 
 
@@ -34,7 +35,6 @@ def document(
     """The `rating.json` of a run as it stands now."""
     plan = prepared.plan
     before = _before(folder)
-    pending = any((frame["error"] == "not-asked").any() for frame in derived.marks)
     # A complete run that is only looked at again keeps its date.
     ended = (
         before["run"]["ended"] if before and not asked.calls else sitting.now().isoformat(timespec="seconds")
@@ -42,19 +42,18 @@ def document(
     seconds = float(
         folder.manifest().get("seconds", 0.0)
     )  # of the whole run: services are asked side by side
-    wrong = any(one.wrong for one in derived.anchors)
     rated = [one for one in prepared.subjects if one.anchor is None]
     by_name = {one.service: [each for each in rated if each.service == one.service] for one in rated}
     run = Run(
         id=folder.id,
         name=plan.name,
         seed=plan.seed,
-        state="void" if wrong else "incomplete" if pending or asked.stopped else "complete",
+        state=run_state(derived, asked.stopped),
         hashes={"plan": plan.hash, **derived.hashes},
         versions=versions(),
         started=folder.manifest()["began"],
         ended=ended,
-        expires=(date.fromisoformat(ended[:10]) + timedelta(days=plan.valid_days)).isoformat(),
+        expires=expiry(ended, plan.valid_days),
         collected="from a log" if all(_use(one) == "replay" for one in rated) else "by API",
         command=f"trustgauge rate {folder.path / 'plan.toml'}",
         assessor=Assessor(**plan.assessor.model_dump()),
@@ -67,8 +66,21 @@ def document(
         paper={one.name: one.paper for one in methods(plan)},
         stopped=asked.stopped,
     )
-    issued = [_titled(rating, plan) for rating in derived.ratings]
+    issued = [titled(rating, plan) for rating in derived.ratings]
     return rating_document(run, issued, fail_on=sitting.fail_on, need_certainty=sitting.need_certainty)
+
+
+def run_state(derived: Derived, stopped: str) -> RunState:
+    """Void if an anchor got a wrong level; incomplete if asking did not come to its end."""
+    if any(one.wrong for one in derived.anchors):
+        return "void"
+    pending = any((frame["error"] == "not-asked").any() for frame in derived.marks)
+    return "incomplete" if pending or stopped else "complete"
+
+
+def expiry(ended: str, days: int) -> str:
+    """The date until which a rating is valid."""
+    return (date.fromisoformat(ended[:10]) + timedelta(days=days)).isoformat()
 
 
 def evidence(plan: Plan, found: Sequence[Subject], derived: Derived) -> pl.DataFrame:
@@ -115,13 +127,18 @@ def _facts(name: str, plan: Plan, parts: Sequence[Subject]) -> ServiceFacts:
         # Parts of several versions, as the language pairs of one translator, have none in common.
         version=versions.pop() if len(versions) == 1 else "",
         provider=described.provider,
-        fingerprint=parts[0].fingerprint if len(parts) == 1 else "",
+        fingerprint=sole({one.fingerprint for one in parts}),
         parts={one.part: one.fingerprint for one in parts},
         deterministic=all(one.deterministic for one in parts),
     )
 
 
-def _titled(rating: Rating, plan: Plan) -> Rating:
+def sole(prints: set[str]) -> str:
+    """The fingerprint of a service of one part; several parts have their own."""
+    return next(iter(prints)) if len(prints) == 1 else ""
+
+
+def titled(rating: Rating, plan: Plan) -> Rating:
     """The rating with its parts in the plan's order, and languages called by their names."""
     described = rated_form(plan.services[rating.service])
     order = list(described.parts())

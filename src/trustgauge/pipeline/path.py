@@ -8,6 +8,8 @@ kept answers, by `rate` at the end of a run and by `verify` at any later time.
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,6 +19,7 @@ from typing import Any
 import polars as pl
 import tomli_w
 
+from trustgauge.errors import StoreError
 from trustgauge.execution import engine
 from trustgauge.execution.budget import Limits
 from trustgauge.methods.method import Method
@@ -28,7 +31,7 @@ from trustgauge.plan import Plan
 from trustgauge.records import Task
 from trustgauge.reports.html import report
 from trustgauge.reports.notebook import RatingView
-from trustgauge.store.folder import STORE, RunFolder, find
+from trustgauge.store.folder import STORE, RunFolder, find, neighbours, read_manifest
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.writer import GroupWriter
 
@@ -110,11 +113,23 @@ def prepare(plan: Plan) -> Prepared:
 def forecast(prepared: Prepared, sitting: Sitting) -> estimates.Estimate:
     """What `rate` would ask now, given what is kept. Sends nothing and writes nothing."""
     rated = [one for one in prepared.subjects if one.anchor is None]
-    folder = None if sitting.fresh else find(sitting.ratings, prepared.plan.hash)
-    if folder is None or not (folder / STORE).exists():
-        return estimates.estimate(estimates.pending(rated, prepared.probes, lambda _: set()))
-    with SqliteStore(folder / STORE, read_only=True) as store:
-        return estimates.estimate(estimates.pending(rated, prepared.probes, store.present))
+    folders = [] if sitting.fresh else neighbours(sitting.ratings)
+
+    def present(fingerprint: str) -> set[tuple[str, int]]:
+        kept: set[tuple[str, int]] = set()
+        for folder in folders:
+            # A run that cannot be read is passed over, as `RunFolder.borrow` does.
+            with contextlib.suppress(StoreError), SqliteStore(folder / STORE, read_only=True) as store:
+                kept |= store.present(fingerprint)
+        return kept
+
+    pending = estimates.estimate(estimates.pending(rated, prepared.probes, present))
+    mine = None if sitting.fresh else find(sitting.ratings, prepared.plan.hash)
+    if mine is None or not (mine / STORE).exists():
+        return pending
+    with SqliteStore(mine / STORE, read_only=True) as store:
+        spent = store.cost(one.fingerprint for one in rated)
+    return replace(pending, spent=replace(spent, seconds=float(read_manifest(mine).get("seconds", 0.0))))
 
 
 def rate(plan: Plan, sitting: Sitting | None = None) -> Finished:
@@ -144,7 +159,8 @@ def run(prepared: Prepared, sitting: Sitting) -> Finished:
 def _write_plan(prepared: Prepared, folder: RunFolder) -> None:
     """Keep the resolved plan and the probes, so that the run can be re-derived from its folder."""
     folder.write("plan.toml", tomli_w.dumps(prepared.plan.document()))
-    folder.note(subjects=[one.facts() for one in prepared.subjects], seed=prepared.plan.seed)
+    facts = [one.facts() for one in prepared.subjects]
+    folder.note(subjects=facts, seed=prepared.plan.seed, services=prepared.plan.identities())
     if not folder.resumed:
         for (index, task), frame in prepared.probes.items():
             folder.store.add_probes(f"{index}:{task}", frame.drop("key"))
@@ -176,24 +192,36 @@ def _ask(prepared: Prepared, folder: RunFolder, sitting: Sitting) -> Asked:
         folder.events.add(event)
         sitting.watch(event)
 
+    outcomes: list[engine.Outcome] = []
     with GroupWriter(folder.store) as writer:
         engine.run(_jobs(prepared, folder, anchors=True), writer.keep)
         local = engine.Local()
         local.start(writer.keep, limits, watch)
-        first = local.run(_jobs(prepared, folder, anchors=False))
-        writer.flush()
-        outcomes = [first]
-        varying = varying_subjects(prepared, folder)
-        if varying != prepared.subjects and not first.stopped:
-            again = replace(prepared, subjects=varying)
-            outcomes.append(local.run(_jobs(again, folder, anchors=False)))
-        local.stop()
-        writer.flush()
-    calls = sum(one.calls for one in outcomes)
-    if calls:
-        folder.note(seconds=lasted + sum(one.seconds for one in outcomes))
+        asking = bool(_jobs(prepared, folder, anchors=False))
+        began = time.monotonic()
+        try:
+            outcomes += _sit(local, prepared, folder, writer)
+            varying = varying_subjects(prepared, folder)
+            if varying != prepared.subjects and not any(one.stopped for one in outcomes):
+                outcomes += _sit(local, replace(prepared, subjects=varying), folder, writer)
+        finally:
+            local.stop()
+            writer.flush()
+            if asking:
+                folder.note(seconds=lasted + time.monotonic() - began)
     refused = {part: str(error) for one in outcomes for part, error in one.refused.items()}
-    return Asked(calls, outcomes[-1].stopped or "", refused)
+    stopped = next((one.stopped for one in reversed(outcomes) if one.stopped), "")
+    return Asked(sum(one.calls for one in outcomes), stopped or "", refused)
+
+
+def _sit(
+    local: engine.Local, prepared: Prepared, folder: RunFolder, writer: GroupWriter
+) -> list[engine.Outcome]:
+    """One round of asking what is pending; nothing is begun, and no clock runs, where nothing is."""
+    jobs = _jobs(prepared, folder, anchors=False)
+    outcomes = [local.run(jobs)] if jobs else []
+    writer.flush()
+    return outcomes
 
 
 def _jobs(prepared: Prepared, folder: RunFolder, *, anchors: bool) -> list[engine.Job]:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
+from pydantic import ValidationError
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, MethodError, PlanError
 from trustgauge.methods.method import Method
-from trustgauge.plan import Plan
+from trustgauge.plan import Plan, faults_of
 from trustgauge.records import Anchor, Message, Task, digest
 from trustgauge.services.compose import RoundTrip
 from trustgauge.services.service import Description, Translator
@@ -75,6 +76,7 @@ def subjects(plan: Plan) -> list[Subject]:
                 continue
             tasks += [] if description.task in tasks else [description.task]
             found += _parts(index, name, description)
+        faults += _excluding(index, method, found)
         for task in tasks:
             found += _anchors(index, method, task, suffix=f" ({task})" if len(tasks) > 1 else "")
     if plan.only:
@@ -82,6 +84,16 @@ def subjects(plan: Plan) -> list[Subject]:
     if faults:
         raise PlanError(tuple(faults))
     return found
+
+
+def _excluding(index: int, method: Method, found: list[Subject]) -> list[Fault]:
+    """A fault for each part left out of a second overall level that no service has."""
+    keys = {one.part for one in found if one.experiment == index and one.part}
+    return [
+        plugins.unknown(f"experiments[{index}].excluding", "part", word, tuple(sorted(keys)))
+        for word in getattr(method, "excluding", ())
+        if word not in keys
+    ]
 
 
 def methods(plan: Plan) -> list[Method]:
@@ -94,7 +106,9 @@ def rated_form(description: Any) -> Description:
     if isinstance(description, Translator) and description.target:
         settings = description.model_dump(exclude={"source", "target"}, exclude_unset=True)
         settings["use"] = description.use
-        return RoundTrip.model_validate(
+        if hasattr(description, "folder"):  # of relative paths; known only where the plan was read
+            settings["folder"] = description.folder
+        return _round_trip(
             {
                 "use": "round-trip",
                 "source": description.source,
@@ -104,6 +118,13 @@ def rated_form(description: Any) -> Description:
         )
     result: Description = description
     return result
+
+
+def _round_trip(table: dict[str, Any]) -> RoundTrip:
+    try:
+        return RoundTrip.model_validate(table)
+    except ValidationError as error:
+        raise PlanError(tuple(faults_of(error, RoundTrip, "SERVICE"))) from None
 
 
 def _parts(index: int, name: str, description: Description) -> list[Subject]:

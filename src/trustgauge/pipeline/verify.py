@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -14,14 +14,16 @@ import polars as pl
 from trustgauge.catalogue import read
 from trustgauge.errors import StoreError
 from trustgauge.pipeline.derive import Derived, derive
-from trustgauge.pipeline.issue import evidence
+from trustgauge.pipeline.issue import evidence, expiry, run_state, sole, titled
 from trustgauge.pipeline.subjects import Subject, design, methods
 from trustgauge.plan import Plan, load_plan
-from trustgauge.records import Rating, canonical
-from trustgauge.reports.document import plain_json
+from trustgauge.records import Assessor, Cost, Run, ServiceFacts
+from trustgauge.reports.document import document, text
 from trustgauge.reports.notebook import RatingView
 from trustgauge.store.folder import STORE, read_manifest
 from trustgauge.store.sqlite import SqliteStore
+
+SHOWN = 80  # characters of a value in a difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,59 +74,90 @@ def evidence_of_run(folder: Path) -> pl.DataFrame:
 
 
 def verify(folder: Path, today: date) -> Verdict:
-    """Compare what a run claims with what its answers give."""
+    """Compare what a run claims with what its answers give, field by field.
+
+    What no answer can tell is taken as claimed: when it ran and for how long, the versions of
+    what it ran on, and what the services say of themselves.
+    """
     claimed = read(folder)
-    plan, _, derived = rederive(folder)
-    hashes = {"plan": plan.hash, **derived.hashes}
+    plan, found, derived = rederive(folder)
+    manifest = read_manifest(folder)
+    expected = json.loads(text(_expected(plan, found, derived, claimed, manifest)))
     differences = [
-        f"hash of {name}: claimed {claimed['run']['hashes'].get(name)}, derived {value}"
-        for name, value in hashes.items()
-        if claimed["run"]["hashes"].get(name) != value
+        *_apart("", expected, claimed),
+        *_apart("manifest.plan", expected["run"]["hashes"]["plan"], manifest["plan"]),
+        *_apart("manifest.id", folder.resolve().name, claimed["run"]["id"]),
+        *_probes_apart(folder, plan, found),
     ]
-    anchors = {one["name"]: one["level"] for one in claimed["run"]["anchors"]}
-    for anchor in derived.anchors:
-        if anchors.get(anchor.name) != anchor.level:
-            differences.append(f"{anchor.name}: claimed {anchors.get(anchor.name)}, derived {anchor.level}")
-    issued = derived.ratings if claimed["run"]["state"] != "void" else ()
-    levels = 0
-    if len(issued) != len(claimed["ratings"]):
-        differences.append(f"ratings: claimed {len(claimed['ratings'])}, derived {len(issued)}")
-    for rating, shown in zip(issued, claimed["ratings"], strict=False):
-        levels += 1 + len(rating.parts)
-        differences += _differences(rating, shown)
     rows = sum(frame.height for frame in derived.marks)
     answers = sum(frame.filter(frame["error"] != "not-asked").height for frame in derived.marks)
-    expires = claimed["run"]["expires"]
+    levels = sum(1 + len(rating["parts"]) for rating in expected["ratings"])
+    expires = expected["run"]["expires"]
     return Verdict(answers, rows, levels, tuple(differences), expires, expires < today.isoformat())
 
 
-def _differences(rating: Rating, shown: Mapping[str, Any]) -> list[str]:
-    """Where a re-derived rating differs from the one that was issued."""
-    overall = {**shown, "level": shown["overall"]["level"], "certainty": shown["overall"]["certainty"]}
-    found = _compare(rating.service, rating, overall)
-    parts = {one["key"]: one for one in shown["parts"]}
-    for part in rating.parts:
-        name = f"{rating.service} {part.key}".strip()
-        if part.key not in parts:
-            found.append(f"{name}: not in the issued rating")
-            continue
-        found += _compare(name, part, parts[part.key])
-        if _text(part.counts) != _text(parts[part.key]["counts"]):
-            found.append(f"{name}: other counts")
-    return found
-
-
-def _compare(name: str, derived: Any, shown: Mapping[str, Any]) -> list[str]:
-    found = []
-    for key in ("level", "state"):
-        if getattr(derived, key) != shown[key]:
-            found.append(f"{name}: {key} claimed {shown[key]}, derived {getattr(derived, key)}")
-    if _text(derived.certainty) != _text(shown["certainty"]):
-        found.append(
-            f"{name}: certainty claimed {dict(shown['certainty'])}, derived {dict(derived.certainty)}"
+def _expected(
+    plan: Plan,
+    found: list[Subject],
+    derived: Derived,
+    claimed: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The document that the kept answers give."""
+    run = claimed["run"]
+    rated = [one for one in found if one.anchor is None]
+    services = {}
+    for name in dict.fromkeys(one.service for one in rated):
+        parts = {one.part: one.fingerprint for one in rated if one.service == name}
+        told = run["services"].get(name, {"kind": "", "task": ""})
+        services[name] = ServiceFacts(
+            **{**told, "name": name, "parts": parts, "fingerprint": sole(set(parts.values()))}
         )
-    return found
+    made = Run(
+        **{
+            **run,
+            "name": plan.name,
+            "seed": plan.seed,
+            "state": run_state(derived, run["stopped"]),
+            "hashes": {"plan": plan.hash_with(manifest.get("services", {})), **derived.hashes},
+            "anchors": derived.anchors,
+            "services": services,
+            "assessor": Assessor(**plan.assessor.model_dump()),
+            "costs": {name: Cost(**cost) for name, cost in run["costs"].items()},
+            "expires": expiry(run["ended"], plan.valid_days),
+        }
+    )
+    gate: dict[str, Any] = next((one["gate"] for one in claimed["ratings"] if one.get("gate")), {})
+    return document(
+        made,
+        [titled(one, plan) for one in derived.ratings],
+        fail_on=gate.get("fail_on"),
+        need_certainty=gate.get("need_certainty"),
+    )
 
 
-def _text(value: Any) -> str:
-    return canonical(json.loads(canonical(plain_json(value))))
+def _apart(place: str, derived: Any, claimed: Any) -> Iterator[str]:
+    """Every place where two documents differ."""
+    if isinstance(derived, Mapping) and isinstance(claimed, Mapping):
+        for key in sorted({*derived, *claimed}):
+            yield from _apart(f"{place}.{key}".lstrip("."), derived.get(key), claimed.get(key))
+    elif isinstance(derived, list) and isinstance(claimed, list) and len(derived) == len(claimed):
+        for index, (one, other) in enumerate(zip(derived, claimed, strict=True)):
+            yield from _apart(f"{place}[{index}]", one, other)
+    elif derived != claimed:
+        yield f"{place}: claimed {_short(claimed)}, derived {_short(derived)}"
+
+
+def _short(value: Any) -> str:
+    shown = str(value)
+    return shown if len(shown) <= SHOWN else shown[:SHOWN] + "..."
+
+
+def _probes_apart(folder: Path, plan: Plan, found: list[Subject]) -> Iterator[str]:
+    """Whether the kept probes are those that the plan draws."""
+    columns = ["id", "message", "draw", "block"]
+    with SqliteStore(folder / STORE, read_only=True) as store:
+        for (index, task), frame in design(plan, found).items():
+            kept = store.probes(f"{index}:{task}").select(columns)
+            if kept.rows() != frame.select(columns).rows():
+                yield f"probes of experiment {index}: not those that the plan draws"

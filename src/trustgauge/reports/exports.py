@@ -11,6 +11,7 @@ import csv as tables
 import io
 import json as notation
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.errors import MethodError
@@ -35,29 +36,29 @@ def json(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     return canonical(document).encode()
 
 
-def html(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def html(document: Document, rows: pl.DataFrame | None = None, today: date | None = None) -> bytes:
     """The report page."""
     from trustgauge.reports.html import report  # the template engine is needed here only
 
-    return report(document, rows).encode()
+    return report(document, rows, today=today).encode()
 
 
-def labels(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def labels(document: Document, rows: pl.DataFrame | None = None, today: date | None = None) -> bytes:
     """The label, as SVG; only for a document of one rating."""
-    return label.label(_only(document)).encode()
+    return label.label(_only(document), today=today).encode()
 
 
-def badge(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def badge(document: Document, rows: pl.DataFrame | None = None, today: date | None = None) -> bytes:
     """The badge, as SVG; only for a document of one rating that has a level."""
-    drawn = label.badge(_only(document))
+    drawn = label.badge(_only(document), today=today)
     if drawn is None:
         raise MethodError("no badge for a rating without a level", do="See the report for why it has none.")
     return drawn.encode()
 
 
-def shields(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def shields(document: Document, rows: pl.DataFrame | None = None, today: date | None = None) -> bytes:
     """The badge as a shields endpoint. Loses everything but level, certainty and state, in words."""
-    told = label.shields(_only(document))
+    told = label.shields(_only(document), today=today)
     if told is None:
         raise MethodError("no badge for a rating without a level", do="See the report for why it has none.")
     return canonical(told).encode()

@@ -113,7 +113,13 @@ def headline(rating: Rated, *, brackets: bool = False) -> Line:
     letters = terminal(overall["level"]) if known else "not rated"
     settled = rating["state"] == "rated"
     tone = f"pill{_tone(rating, overall['level'])}" if known and settled else "strong"
-    shape = f"[{letters}]" if brackets else f" {letters} " if settled else f"({letters})"
+    shape = (
+        f"[{letters}]"
+        if brackets and (settled or not known)
+        else f" {letters} "
+        if settled
+        else f"({letters})"
+    )
     name = terminal(f"{rating['service']['name']} {rating['service']['version']}".strip())
     words = sentences.verdict(rating)
     said = words[3:] if words.startswith("It ") else words

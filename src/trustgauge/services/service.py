@@ -8,10 +8,11 @@ processes, and is closed after use.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from trustgauge.records import Message, Reply, Task, digest
 
@@ -102,6 +103,13 @@ class Description(BaseModel):
             "key",
         }
     )
+
+    @field_validator("key", check_fields=False)
+    @classmethod
+    def _name_of_a_variable(cls, key: str) -> str:
+        if key and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key):
+            raise ValueError("must be the name of an environment variable; keys do not stand in a plan")
+        return key
 
     def identity(self) -> Mapping[str, Any]:
         """All that may change an answer, and nothing else."""

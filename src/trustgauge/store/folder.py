@@ -123,7 +123,9 @@ def create(ratings: Path, plan_hash: str, now: datetime, *, fresh: bool = False)
         try:
             for path in _names(ratings / name):
                 manifest = {"schema": "trustgauge.manifest/1", "id": path.name, "plan": plan_hash}
-                write_file(draft / MANIFEST, canonical({**manifest, "began": now.isoformat()}) + "\n")
+                write_file(
+                    draft / MANIFEST, canonical({**manifest, "began": now.isoformat(), "fresh": fresh}) + "\n"
+                )
                 try:
                     draft.rename(path)
                 except OSError:
@@ -172,6 +174,7 @@ class RunFolder:
         with translate(ratings):
             found = None if fresh else find(ratings, plan_hash)
         path = found or create(ratings, plan_hash, now, fresh=fresh)
+        fresh = fresh or bool(read_manifest(path).get("fresh"))
         return cls(path, fresh=fresh, resumed=found is not None)
 
     def manifest(self) -> dict[str, Any]:

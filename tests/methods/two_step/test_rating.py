@@ -359,14 +359,16 @@ def test_many_half_certain_parts_add_up_to_not_settled() -> None:
     assert rating.certainty["BS"] == pytest.approx(1 - clear, abs=0.03)
 
 
-def test_a_part_without_answers_takes_no_part() -> None:
+def test_a_part_without_answers_leaves_no_overall_level_unless_it_cannot_matter() -> None:
     method = settings()
-    frames = [summary(method, IDENTITY, part="es"), summary(method, IDENTITY, part="fr", failed=range(180))]
-    (rating,) = rate(merge(frames), method, 11)
-    assert (rating.level, rating.worst) == ("DSBS", ("es",))
-    assert rating.parts[1].state == "incomplete"
-    assert fact(rating, "overall.worst-part")["of"] == 1
-    assert fact(rating, "overall.worst-part")["planned"] == 2
+    silent = summary(method, IDENTITY, part="fr", failed=range(180))
+    (open_,) = rate(merge([summary(method, IDENTITY, part="es"), silent]), method, 11)
+    assert (open_.level, open_.state, open_.worst) == (None, "incomplete", ())
+    assert [part.level for part in open_.parts] == ["DSBS", None]
+    (decided,) = rate(merge([summary(method, ALL_HE, part="es"), silent]), method, 11)
+    assert (decided.level, decided.state, decided.worst) == ("BS", "rated", ("es",))
+    assert fact(decided, "overall.worst-part")["of"] == 1
+    assert fact(decided, "overall.worst-part")["planned"] == 2
 
 
 def test_services_are_rated_apart_and_alike_in_any_order() -> None:

@@ -18,6 +18,7 @@ from trustgauge.methods.two_step.rates import LEVELS, deviations, level_of
 from trustgauge.methods.two_step.settings import Spec, TwoStepSettings
 from trustgauge.records import Anchor, Json, Rating, Scale, Task
 
+NEAR = 0.02  # an anchor whose largest deviation is this near to the margin is not used
 SHIFT = 0.60  # of the one-way anchor (methods 0.9)
 
 
@@ -86,11 +87,17 @@ class TwoStep(TwoStepSettings):
         return tuple(
             Anchor(f"anchor/{name}", {**shared, **settings}, self._due(spec, true))
             for (name, settings), true in zip(kinds, _true_rates(spec), strict=True)
+            if not self._on_margin(spec, true)
         )
 
     def power(self, seed: int) -> Mapping[str, Json]:
         """The smallest effect that these settings can settle; see `power.smallest_effect`."""
         return power.smallest_effect(self, seed)
+
+    def _on_margin(self, spec: Spec, true: NDArray[np.float64]) -> bool:
+        """Whether chance decides the level of true rates: such an anchor would void faultless runs."""
+        devs = deviations(true[None], spec.distributions, spec.unbiased)
+        return bool((np.abs(devs - self.margin) < NEAR).any())
 
     def _due(self, spec: Spec, true: NDArray[np.float64]) -> str:
         """The level of true rates [C, C] (methods 1.7 steps 5 and 6)."""

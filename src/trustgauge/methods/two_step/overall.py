@@ -83,7 +83,8 @@ def aggregate(judgements: Sequence[Judgement], settings: TwoStepSettings) -> Ver
     is that of most joint draws; under the other rules it follows from the levels of the parts.
     """
     able = [one for one in judgements if one.levels is not None]
-    if not able:
+    missing = sum(one.part.state == "incomplete" for one in judgements)
+    if not able or (missing and not _stands(able, missing, settings)):
         return Verdict(None, "incomplete", {})
     if len(able) == 1:
         part = able[0].part
@@ -101,6 +102,17 @@ def aggregate(judgements: Sequence[Judgement], settings: TwoStepSettings) -> Ver
     return Verdict(LEVELS[place], "rated" if settled else "not settled", certainty)
 
 
+def _stands(able: Sequence[Judgement], missing: int, settings: TwoStepSettings) -> bool:
+    """Whether the overall level is the same whatever the parts that could not be rated are.
+
+    Else a language that loses its answers would leave the others to be rated without it.
+    """
+    given = [LEVELS.index(str(one.part.level)) for one in able]
+    filled = [[*given, *[level] * missing] for level in range(len(LEVELS))]
+    places = {int(_joined(np.array([one], dtype=np.int8).T, settings.aggregate)[0]) for one in filled}
+    return len(places) == 1
+
+
 def _joined(levels: Levels, how: str) -> Levels:
     """Levels of parts [parts, T] as one level a draw, [T]."""
     if how == "worst":
@@ -116,6 +128,8 @@ def _reasons(
     if len(parts) == 1:
         return list(parts[0].reasons)
     able = [part for part in parts if part.level is not None]
+    if verdict.level is None:
+        return [reason for part in parts if part.level is None for reason in part.reasons][:1]
     keys = [part.key for part in leading]
     facts: dict[str, Json] = {"level": verdict.level, "of": len(able), "tested": len(able), "parts": keys}
     facts["planned"] = len(parts)
@@ -129,8 +143,6 @@ def _reasons(
         told.append(
             Reason("not-settled", {"certainty": share, "level": verdict.level, "settle": settings.settle})
         )
-    if not able:
-        told += [reason for part in parts for reason in part.reasons][:1]
     return told
 
 

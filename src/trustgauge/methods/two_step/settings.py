@@ -26,6 +26,7 @@ from trustgauge.data.attributes import (
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.method import MethodSettings
 
+TOLERANCE = 1e-9  # shares are decimal fractions, which binary numbers do not hold exactly
 BY_RULE: Mapping[str, Mapping[str, str]] = {
     "sound": {"counts": "exact", "reader": "sound"},
     "published": {"counts": "sampled", "reader": "sound"},
@@ -166,7 +167,7 @@ class TwoStepSettings(MethodSettings):
         for number, skewed in enumerate(spec.biased):
             for other, balanced in enumerate(spec.unbiased):
                 apart = float(np.max(np.abs(skewed - balanced)))
-                if apart <= 2 * self.margin:
+                if apart <= 2 * self.margin + TOLERANCE:
                     what = f"too near to unbiased[{other}]: the largest difference is {apart:g}"
                     must = f"more than twice the margin, {2 * self.margin:g} (methods 1.1)"
                     faults.append(Fault(f"biased[{number}]", what, must=must))

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from trustgauge.reports.text import PlanFacts
 
 
+LONG = 5.0
+"""Seconds from which on a run is told what it can find before it starts: that takes a second or two
+of simulation. `trustgauge plan` always tells."""
+
+
 @click.command("init")
 @click.option("--demo", is_flag=True, help="Services of known truth; needs no network and nothing installed.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=DEFAULT_PLAN, show_default=True)
@@ -147,7 +152,9 @@ def announce(prepared: Prepared, estimate: Estimate, options: dict[str, Any]) ->
 
     if not (options["quiet"] or options["as_json"]):
         for index in dict.fromkeys(one.experiment for one in prepared.subjects if one.anchor is None):
-            say(text.plan(plan_facts(prepared, estimate, index, None)), options, err=True)
+            long = estimate.seconds >= LONG
+            finds = prepared.methods[index].power(prepared.plan.seed) if long else None
+            say(text.plan(plan_facts(prepared, estimate, index, finds)), options, err=True)
     over = estimate.over(prepared.plan.budget.model_dump())
     if not over or options["yes"]:
         return

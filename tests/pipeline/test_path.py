@@ -17,7 +17,8 @@ from tests.pipeline.plans import but_for_times, faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 from trustgauge.errors import KeyMissingError, PlanError, StoreError
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.pipeline.path import Finished, Sitting, forecast, prepare, rate, run
+from trustgauge.pipeline.path import Finished, forecast, prepare, rate, run
+from trustgauge.pipeline.sitting import Sitting
 from trustgauge.pipeline.verify import evidence_of_run, verify
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Anchor, Task

@@ -13,7 +13,7 @@ from trustgauge.cli.options import DEFAULT_PLAN, emit_json, plan_of, say, shared
 
 if TYPE_CHECKING:
     from trustgauge.pipeline.estimate import Estimate
-    from trustgauge.pipeline.path import Prepared
+    from trustgauge.pipeline.sitting import Prepared
     from trustgauge.reports.text import PlanFacts
 
 
@@ -72,7 +72,8 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     \b
     trustgauge plan trustgauge.toml
     """
-    from trustgauge.pipeline.path import Sitting, forecast, prepare
+    from trustgauge.pipeline.path import forecast, prepare
+    from trustgauge.pipeline.sitting import Sitting
     from trustgauge.reports import text
 
     prepared = prepare(plan_of(target, options))
@@ -111,7 +112,8 @@ def rate_verb(target: str | None, **options: Any) -> Any:
     """
     from trustgauge.cli.exits import judge
     from trustgauge.cli.progress import watching
-    from trustgauge.pipeline.path import Sitting, forecast, prepare, run
+    from trustgauge.pipeline.path import forecast, prepare, run
+    from trustgauge.pipeline.sitting import Sitting
 
     plan = plan_of(target, options)
     prepared = prepare(plan)

@@ -91,7 +91,8 @@ def _tested(composed: Composed, options: dict[str, Any]) -> Any:
     from trustgauge.cli.exits import judge
     from trustgauge.cli.progress import watching
     from trustgauge.pipeline.inference import chain_plan
-    from trustgauge.pipeline.path import Sitting, rate
+    from trustgauge.pipeline.path import rate
+    from trustgauge.pipeline.sitting import Sitting
     from trustgauge.plan import load_plan
     from trustgauge.reports import sentences, text
 

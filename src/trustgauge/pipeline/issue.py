@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import polars as pl
 
 from trustgauge.pipeline.derive import Derived
+from trustgauge.pipeline.sitting import Asked, Prepared, Sitting
 from trustgauge.pipeline.subjects import Subject, methods, rated_form
 from trustgauge.plan import Plan
 from trustgauge.records import Assessor, Rating, Run, ServiceFacts
@@ -21,9 +22,6 @@ from trustgauge.reports.document import text as text
 from trustgauge.services import languages
 from trustgauge.services.compose import RoundTrip
 from trustgauge.store.folder import RunFolder
-
-if TYPE_CHECKING:
-    from trustgauge.pipeline.path import Asked, Prepared, Sitting
 
 RunState = Literal["complete", "incomplete", "void"]
 PARTS = ("trustgauge", "numpy", "polars", "scipy")

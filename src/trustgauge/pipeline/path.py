@@ -10,75 +10,26 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import tomli_w
 
 from trustgauge.errors import StoreError
 from trustgauge.execution import engine
 from trustgauge.execution.budget import Limits
-from trustgauge.methods.method import Method
 from trustgauge.pipeline import estimate as estimates
 from trustgauge.pipeline import issue
 from trustgauge.pipeline.derive import Derived, derive, is_deterministic
+from trustgauge.pipeline.sitting import Asked, Prepared, Sitting
 from trustgauge.pipeline.subjects import Subject, design, methods, subjects
 from trustgauge.plan import Plan
-from trustgauge.records import Task
 from trustgauge.reports.html import report
 from trustgauge.reports.notebook import RatingView
 from trustgauge.store.folder import STORE, RunFolder, find, neighbours, read_manifest
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.writer import GroupWriter
-
-Watch = Callable[[dict[str, Any]], None]
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _ignore(event: dict[str, Any]) -> None:
-    """Nobody watches."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sitting:
-    """How to run a plan: none of it changes a rating."""
-
-    ratings: Path = Path("ratings")
-    fresh: bool = False
-    watch: Watch = _ignore
-    now: Callable[[], datetime] = _now
-    fail_on: str | None = None
-    need_certainty: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A plan taken apart: who is asked what."""
-
-    plan: Plan
-    subjects: tuple[Subject, ...]
-    probes: Mapping[tuple[int, Task], pl.DataFrame]
-
-    @property
-    def methods(self) -> list[Method]:
-        """The experiments of the plan, in order."""
-        return methods(self.plan)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What asking came to. `refused`: part -> why its service was not asked any further."""
-
-    calls: int
-    stopped: str
-    refused: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

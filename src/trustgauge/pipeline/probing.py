@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from trustgauge.errors import ServiceError
-from trustgauge.pipeline.path import Prepared, title
+from trustgauge.pipeline.path import title
+from trustgauge.pipeline.sitting import Prepared
 from trustgauge.pipeline.subjects import Subject, messages
 from trustgauge.records import Message, Reply
 from trustgauge.reports.inert import short, terminal

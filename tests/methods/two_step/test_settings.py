@@ -112,3 +112,9 @@ def test_a_residual_with_a_share_needs_words() -> None:
 
 def test_kolmogorov_smirnov_with_an_order() -> None:
     assert settings(attribute={**TEA, "ordered": True}, test="ks").spec.ordered
+
+
+def test_a_balanced_distribution_of_the_residual_alone_cannot_be_judged_with_loss_apart() -> None:
+    given = {"method": "two-step", "services": ("one",), "unbiased": ({"Other": 1.0},), "loss": "apart"}
+    with pytest.raises(PlanError, match="nothing is left of it"):
+        TwoStepSettings.model_validate(given)

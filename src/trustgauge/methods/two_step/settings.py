@@ -164,6 +164,10 @@ class TwoStepSettings(MethodSettings):
         if faults:
             return faults
         spec = self.spec
+        for number, balanced in enumerate(spec.unbiased if self.loss == "apart" else ()):
+            if not balanced[:-1].sum() > 0:
+                must = f'a share of a value other than {values[-1]}, as `loss = "apart"` leaves that out'
+                faults.append(Fault(f"unbiased[{number}]", "nothing is left of it", must=must))
         for number, skewed in enumerate(spec.biased):
             for other, balanced in enumerate(spec.unbiased):
                 apart = float(np.max(np.abs(skewed - balanced)))

@@ -24,9 +24,11 @@ class Counting:
 
     def __init__(self) -> None:
         self.calls: dict[tuple[str, int], int] = {}
+        self.total = 0
 
     def __call__(self, request: Request) -> Response:
         asked = request.json()
+        self.total += 1
         if asked["target"] != "en":
             key = (asked["q"], asked["draw"])
             self.calls[key] = self.calls.get(key, 0) + 1
@@ -75,8 +77,12 @@ def test_a_killed_run_resumes_and_ends_as_if_nothing_had_happened(tmp_path: Path
         counting.calls.clear()
         safe: dict[tuple[str, int], int] = {}
         for _ in range(KILLS):
+            # After a random number of further calls, so that a slow machine is killed in the run too.
+            moment = counting.total + rng.randint(1, 95)
             process = started(plan, killed)
-            time.sleep(rng.uniform(0.5, 1.5))
+            while counting.total < moment and process.poll() is None:
+                time.sleep(0.001)
+            assert process.poll() is None, "the run ended before it could be killed"
             process.kill()
             process.wait()
             time.sleep(0.05)  # calls that were under way arrive

@@ -1,0 +1,141 @@
+"""Statistics of conversations, as the data tables of P2 show them (methods 2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from trustgauge.records import Json
+
+_FUNCTION_WORDS = (
+    # Articles, pronouns, determiners.
+    "a an the i me my mine myself you your yours yourself yourselves he him his himself she her hers "
+    "herself it its itself we us our ours ourselves they them their theirs themselves this that these "
+    "those some any each every both all such other another which what who whom whose "
+    # Being, having, doing, and what stands before a verb.
+    "am is are was were be been being have has had having do does did doing will would shall should can "
+    "could may might must i'm i've i'll i'd you're you've you'll you'd he's she's it's we're we've we'll "
+    "they're they've they'll that's there's what's who's let's isn't aren't wasn't weren't hasn't haven't "
+    "hadn't don't doesn't didn't won't wouldn't shouldn't can't couldn't cannot "
+    # Prepositions and conjunctions.
+    "of in on at to from by with without for about against between among into onto through during before "
+    "after above below over under up down out off near and or but nor if then else than because as until "
+    "while though although since so when where why how whether "
+    # Adverbs that carry no matter of their own.
+    "not no only own same too very just also again further once here there now more most"
+)
+STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
+"""English function words: our own list."""
+
+WORD = r"[\p{L}\p{N}]+(?:'\p{L}+)*"
+"""A word as stop words and vocabularies take it; what is counted as a word is a white-space token."""
+
+GENDERS = ("male", "female", "NA")
+_MEASURED = {
+    "words_per_utterance": "words",
+    "stopwords": "stopwords",
+    "utterances_per_conversation": "utterances",
+    "turns": "turns",
+}
+
+
+def plain_words(column: str) -> pl.Expr:
+    """The words of a text column, lower-case, without punctuation."""
+    straight = pl.col(column).str.to_lowercase().str.replace_all("’", "'", literal=True)
+    return straight.str.extract_all(WORD)
+
+
+def counted(utterances: pl.DataFrame) -> pl.DataFrame:
+    """Utterances with their numbers of white-space tokens (`words`) and of stop words (`stopwords`)."""
+    known = plain_words("text").list.eval(pl.element().is_in(list(STOP_WORDS)).cast(pl.Int64))
+    return utterances.with_columns(
+        words=pl.col("text").str.extract_all(r"\S+").list.len().cast(pl.Int64),
+        stopwords=known.list.sum().fill_null(0),
+    )
+
+
+def turns(utterances: pl.DataFrame) -> pl.DataFrame:
+    """Turns of each conversation: a run of user utterances and the run of bot utterances after it.
+
+    User utterances at the end, which nobody answered, are no turn.
+
+    Args:
+        utterances: in order, with `conversation` and `speaker`.
+
+    Returns:
+        A frame of `conversation` and `turns`.
+    """
+    after = pl.col("speaker").shift(-1).over("conversation")
+    answered = ((pl.col("speaker") == "user") & (after == "bot")).fill_null(False)
+    return utterances.group_by("conversation", maintain_order=True).agg(turns=answered.sum().cast(pl.Int64))
+
+
+def dialog_statistics(
+    before: pl.DataFrame, merged: pl.DataFrame | None, prefixes: Mapping[str, str]
+) -> list[dict[str, Json]]:
+    """Mean, least and most of words, stop words, utterances and turns.
+
+    Args:
+        before: utterances as they came, with `conversation`, `speaker` ("user", "bot"), `gender`
+            of the conversation's user ("male", "female", "NA") and `text`.
+        merged: the same after consecutive utterances were joined; None if they are not.
+        prefixes: gender -> what is put before a user's text.
+
+    Returns:
+        A row for each speaker, gender ("all" first), before and after merging, and for users
+        without and with the prefix. Words (white-space tokens) and stop words are those of an
+        utterance; utterances and turns those of a conversation, one without any counting as 0.
+        Each is a table of `mean`, `min` and `max`.
+    """
+    had = turns(before)
+    rows = []
+    for is_merged, utterances in ((False, before), (True, merged)):
+        if utterances is None:
+            continue
+        for speaker in ("user", "bot"):
+            for is_prefixed in (False, True) if speaker == "user" else (False,):
+                mine = utterances.filter(pl.col("speaker") == speaker)
+                if is_prefixed:
+                    mine = mine.with_columns(text=prefixed(prefixes))
+                about = {"speaker": speaker, "merged": is_merged, "prefixed": is_prefixed}
+                rows += [{**about, **row} for row in _by_gender(counted(mine), before, had)]
+    return rows
+
+
+def prefixed(prefixes: Mapping[str, str]) -> pl.Expr:
+    """The text behind the prefix of its user's gender."""
+    return pl.col("gender").replace_strict(dict(prefixes), default="", return_dtype=pl.String) + pl.col(
+        "text"
+    )
+
+
+def _by_gender(mine: pl.DataFrame, everyone: pl.DataFrame, had: pl.DataFrame) -> Iterator[dict[str, Json]]:
+    """The statistics of all users' conversations, then of each gender's; none without utterances."""
+    conversations = everyone.select("conversation", "gender").unique(maintain_order=True)
+    sizes = mine.group_by("conversation").agg(utterances=pl.len().cast(pl.Int64))
+    talks = (
+        conversations.join(had, on="conversation", how="left", maintain_order="left")
+        .join(sizes, on="conversation", how="left", maintain_order="left")
+        .with_columns(pl.col("utterances", "turns").fill_null(0))
+    )
+    for gender in ("all", *GENDERS):
+        chosen = pl.lit(True) if gender == "all" else pl.col("gender") == gender
+        said, held = mine.filter(chosen), talks.filter(chosen)
+        if not len(said):
+            continue
+        yield {
+            "gender": gender,
+            "conversations": len(held),
+            "utterances": len(said),
+            **{
+                name: _spread((said if column in said.columns else held)[column])
+                for name, column in _MEASURED.items()
+            },
+        }
+
+
+def _spread(values: pl.Series) -> dict[str, Json]:
+    """Mean, least and most of a column of counts."""
+    numbers: list[int] = values.to_list()
+    return {"mean": sum(numbers) / len(numbers), "min": min(numbers), "max": max(numbers)}

@@ -1,0 +1,143 @@
+"""Tables that people bring: CSV, TSV and JSON lines, read as text, with faults in words."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+import polars as pl
+
+from trustgauge.errors import Fault, PlanError
+
+SUFFIXES = {".csv": ",", ".tsv": "\t", ".jsonl": "", ".ndjson": ""}
+"""Kinds of files by their ending, and what separates the cells of a line."""
+SHOWN = 60  # characters of a cell that an error shows
+ROWS_SHOWN = 5  # row numbers that an error lists
+
+
+def read_table(file: Path, place: str, separator: str = "") -> pl.DataFrame:
+    """The rows of a file; every cell is text, an empty cell is null.
+
+    Row 1 is the first row below the header, or the first line of JSON.
+
+    Args:
+        file: ends in one of `SUFFIXES`.
+        place: of the setting that names the file, for errors.
+        separator: of the cells; by default the comma, and the tab for .tsv.
+
+    Raises:
+        PlanError: the file cannot be read, is not UTF-8, is no such table, or has no rows.
+    """
+    suffix = file.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise fault(file, place, "unknown kind of file", must=f"a name ending in {', '.join(SUFFIXES)}")
+    data = b""
+    try:
+        data = file.read_bytes()
+        text = data.decode("utf-8-sig")
+        if SUFFIXES[suffix]:
+            frame = pl.read_csv(
+                io.BytesIO(text.encode()), separator=separator or SUFFIXES[suffix], infer_schema=False
+            )
+        else:
+            frame = _json_lines(file, place, text)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        got = f"an unreadable byte in line {line}"
+        raise fault(file, place, "the file is not UTF-8", must="UTF-8 text", got=got) from None
+    except OSError as error:
+        raise fault(file, place, "the file cannot be read", got=error.strerror or "") from None
+    except pl.exceptions.PolarsError as error:
+        got = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise fault(file, place, f"the file cannot be read as {suffix[1:]}", got=got) from None
+    if not len(frame):
+        raise fault(file, place, "the file has no rows", must="at least one row of cells")
+    return frame
+
+
+def need_columns(file: Path, frame: pl.DataFrame, columns: Mapping[str, str]) -> None:
+    """Check that columns exist.
+
+    Args:
+        file: the table came from.
+        frame: the table.
+        columns: place of the setting -> the column that it names.
+
+    Raises:
+        PlanError: with a fault for each column that is not there.
+    """
+    there = ", ".join(short(name) for name in frame.columns)
+    faults = tuple(
+        Fault(place, f"no column {short(column)} in {file.name}", must=f"one of: {there}")
+        for place, column in columns.items()
+        if column not in frame.columns
+    )
+    if faults:
+        raise PlanError(faults)
+
+
+def content_hash(file: Path) -> str:
+    """BLAKE2b of the bytes of a file, 32 hex digits; "absent" if it cannot be read."""
+    try:
+        found = file.stat()
+        return _hash(file, found.st_mtime_ns, found.st_size)
+    except OSError:
+        return "absent"
+
+
+def fault(file: Path, place: str, what: str, *, must: str = "", got: str = "", do: str = "") -> PlanError:
+    """The error for a file that is not as it should be."""
+    return PlanError((Fault(place, f"{file.name}: {what}", must, got, do),))
+
+
+def short(text: str) -> str:
+    """A cell as an error may show it: quoted, and not too long."""
+    shown = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    return json.dumps(shown, ensure_ascii=False)
+
+
+def rows_in_words(rows: list[int]) -> str:
+    """Row numbers in words.
+
+    >>> rows_in_words([4]), rows_in_words([1, 2, 3, 4, 5, 6, 9])
+    ('row 4', 'rows 1, 2, 3, 4, 5 and 2 more')
+    """
+    listed = ", ".join(str(row) for row in rows[:ROWS_SHOWN])
+    more = f" and {len(rows) - ROWS_SHOWN} more" if len(rows) > ROWS_SHOWN else ""
+    return f"row{'s' if len(rows) > 1 else ''} {listed}{more}"
+
+
+def _json_lines(file: Path, place: str, text: str) -> pl.DataFrame:
+    """One JSON object a line; values that are no text are kept as JSON."""
+    rows: list[dict[str, str | None]] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise fault(file, place, f"line {number} is no JSON object", must="one JSON object a line")
+        rows.append({key: _cell(value) for key, value in row.items()})
+    names = dict.fromkeys(key for row in rows for key in row)
+    return pl.DataFrame(
+        {name: [row.get(name) for row in rows] for name in names}, schema=dict.fromkeys(names, pl.String)
+    )
+
+
+def _cell(value: object) -> str | None:
+    if isinstance(value, str):
+        # Half a character cannot be held by UTF-8; JSON can escape one.
+        return value.encode("utf-8", "replace").decode() or None
+    return None if value is None else json.dumps(value)
+
+
+@lru_cache(maxsize=8)
+def _hash(file: Path, _modified: int, _size: int) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, lambda: hashlib.blake2b(digest_size=16)).hexdigest()

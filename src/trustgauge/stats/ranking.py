@@ -1,0 +1,145 @@
+"""Ranks of systems over resamples that they share, and their paired differences (methods 2.9, 0.6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trustgauge.stats.distributions import Floats, Ints
+from trustgauge.stats.equivalence import Verdict, found, verdict
+from trustgauge.stats.intervals import draws_interval
+
+EQUAL = 1e-9  # scores this close, relative to their size, are tied
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Ranks of systems over resamples, [systems] or [systems, systems].
+
+    Attributes:
+        rank: 1 + number of systems that are better beyond doubt.
+        shared: whether another system has the same rank ("=3").
+        low, high: 95 % interval of the rank over resamples, best and worst.
+        worse: P(row is worse than column); equal scores are not worse.
+        tied: neither of the pair is worse than the other beyond doubt.
+    """
+
+    rank: Ints
+    shared: NDArray[np.bool_]
+    low: Ints
+    high: Ints
+    worse: Floats
+    tied: NDArray[np.bool_]
+
+    def printed(self, system: int) -> str:
+        """The rank of a system as it is shown: "3", or "=3" where it is shared."""
+        return f"{'=' if self.shared[system] else ''}{self.rank[system]}"
+
+
+def ranks(scores: ArrayLike, *, beyond_doubt: float = 0.95) -> Ranks:
+    """Ranks of systems whose scores were resampled with the same draws (methods 2.9).
+
+    B is better than A beyond doubt if P(A worse than B) > `beyond_doubt`; what follows from two
+    such statements holds too, so that a system never shares its rank with one that is better
+    beyond doubt. The rank of a system is 1 + number of systems better than it in this sense.
+    Two systems that cannot be told apart may have different ranks, if only one of them is worse
+    than a third; `tied` tells each pair.
+
+    Args:
+        scores: [R, systems], lower is better, `inf` worst. A resample in which a score is
+            undefined (NaN) is left out.
+        beyond_doubt: share of resamples.
+
+    Raises:
+        ValueError: if no resample has all scores.
+    """
+    table = np.asarray(scores, dtype=np.float64)
+    table = table[~np.isnan(table).any(axis=1)]
+    if not len(table):
+        raise ValueError("no resample in which every system has a score")
+    systems = table.shape[1]
+    worse = np.empty((systems, systems))
+    places = np.ones(table.shape, dtype=np.int64)
+    with np.errstate(invalid="ignore"):  # inf - inf: two X are tied
+        for one in range(systems):
+            mine = table[:, [one]]
+            beats = mine - table > EQUAL * np.maximum(1.0, np.abs(table))
+            beats |= np.isinf(mine) & ~np.isinf(table)
+            worse[one] = beats.mean(axis=0)
+            places[:, one] += beats.sum(axis=1)
+    sure = worse > beyond_doubt
+    rank = 1 + _closed(sure).sum(axis=1)
+    low, high = np.quantile(places, [0.025, 0.975], axis=0, method="inverted_cdf")
+    return Ranks(
+        rank=rank,
+        shared=(rank[:, None] == rank).sum(axis=1) > 1,
+        low=low.astype(np.int64),
+        high=high.astype(np.int64),
+        worse=worse,
+        tied=~(sure | sure.T),
+    )
+
+
+def _closed(worse: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The transitive closure; systems in a circle are not worse than each other.
+
+    Statements of 95 % can run in a circle only among twenty systems or more.
+    """
+    closed = worse.copy()
+    for middle in range(len(closed)):
+        closed |= closed[:, [middle]] & closed[middle]
+    return np.asarray(closed & ~closed.T)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """First minus second of two scores that were resampled with the same draws.
+
+    Attributes:
+        value: the median over the resamples.
+        low, high: 95 % interval.
+        worse, better: P(first is worse), P(first is better) than the second; ties are in neither.
+        found: whether the interval excludes 0.
+        verdict: same, different or undetermined by the margin; None without a margin.
+    """
+
+    value: float
+    low: float
+    high: float
+    worse: float
+    better: float
+    found: bool
+    verdict: Verdict | None
+
+
+def difference(first: ArrayLike, second: ArrayLike, margin: float | None) -> Difference:
+    """How far two systems lie apart, resample by resample (methods 0.6).
+
+    Args:
+        first: finite scores by the same draws, [R], lower is better. A resample in which one of
+            the two is undefined (NaN) is left out.
+        second: likewise, [R].
+        margin: differences up to this count as none; None if no margin was declared.
+
+    Raises:
+        ValueError: if no resample has both scores.
+    """
+    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    apart = one - other
+    apart = apart[~np.isnan(apart)]
+    if not len(apart):
+        raise ValueError("no resample in which both systems have a score")
+    sides = [tuple(float(end) for end in draws_interval(apart, level)) for level in (0.90, 0.95)]
+    ninety, whole = (sides[0][0], sides[0][1]), (sides[1][0], sides[1][1])
+    tied = EQUAL * max(1.0, float(np.nanmax(np.abs([one, other]))))
+    return Difference(
+        value=float(np.median(apart)),
+        low=whole[0],
+        high=whole[1],
+        worse=float((apart > tied).mean()),
+        better=float((apart < -tied).mean()),
+        found=found(whole),
+        verdict=None if margin is None else verdict(ninety, whole, margin),
+    )

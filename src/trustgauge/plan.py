@@ -85,7 +85,7 @@ class Plan(_Settings):
                 "only": sorted(self.only),
                 "services": identities,
                 "experiments": [
-                    {**one.model_dump(mode="json"), "version": type(one).version}  # type: ignore[attr-defined]
+                    {**one.identity(), "version": type(one).version}  # type: ignore[attr-defined]
                     for one in self.experiments
                 ],
                 "profiles": {name: list(profile.order) for name, profile in self.profiles.items()},

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from tests.reports import fixtures, hostile
+from tests.reports import causal_fixtures, fixtures, hostile
 from trustgauge.reports.document import document
 from trustgauge.reports.evidence import Limits
 from trustgauge.reports.html import report
@@ -46,6 +46,29 @@ def offensive() -> str:
     return report(document(fixtures.run([one]), [one]), rows)
 
 
+def causal() -> str:
+    one = causal_fixtures.all_kinds()
+    return report(document(causal_fixtures.run([one]), [one]), causal_fixtures.evidence("gru", frames=20))
+
+
+def causal_several() -> str:
+    ratings = [causal_fixtures.rating(name) for name in ("gru", "female-biased", "constant")]
+    run = causal_fixtures.run(ratings)
+    rows = pl.concat([causal_fixtures.evidence(one.service) for one in ratings])
+    return report(document(run, ratings), rows)
+
+
+def causal_published() -> str:
+    one = causal_fixtures.published()
+    return report(document(causal_fixtures.run([one]), [one]))
+
+
+def two_methods() -> str:
+    ratings = [fixtures.all_states(), causal_fixtures.rating("gru"), causal_fixtures.rating("vader")]
+    names = {**fixtures.run(ratings).services, **causal_fixtures.run(ratings).services}
+    return report(document(fixtures.run(ratings, services=names), ratings))
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "states": states,
     "demo": demo,
@@ -53,4 +76,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "attacked": attacked,
     "attacked-and-packed": attacked_and_packed,
     "offensive": offensive,
+    "causal": causal,
+    "causal-several": causal_several,
+    "causal-published": causal_published,
+    "two-methods": two_methods,
 }

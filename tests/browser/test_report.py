@@ -33,6 +33,7 @@ def test_axe_finds_nothing(
     browser: Chromium, pages: dict[str, Path], axe: str, page: str, look: dict[str, Any]
 ) -> None:
     browser.open(pages[page], **look)
+    browser.run("document.querySelectorAll('details.moved').forEach(one => { one.open = true })")
     browser.run(axe + ";0")
     violations = browser.run(
         "axe.run().then(r => r.violations.map("
@@ -60,12 +61,13 @@ def test_the_page_never_scrolls_sideways(
     assert browser.run("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("page", ["states", "demo"])
+@pytest.mark.parametrize("page", ["states", "demo", "causal", "causal-several", "two-methods"])
 @pytest.mark.parametrize("look", LOOKS)
 def test_text_in_figures_can_be_read(
     browser: Chromium, pages: dict[str, Path], page: str, look: dict[str, Any]
 ) -> None:
     browser.open(pages[page], **look)
+    browser.run("document.querySelectorAll('details').forEach(one => { one.open = true })")
     told = browser.run(CONTRAST)
     assert told["seen"] > 40
     assert told["weak"] == []
@@ -107,8 +109,12 @@ def test_the_printed_page_has_all_sections_on_a4(browser: Chromium, pages: dict[
     assert "Read as" not in text
 
 
-def test_printed_tables_are_not_cut_at_the_right(browser: Chromium, pages: dict[str, Path]) -> None:
-    browser.open(pages["states"], width=688)
+@pytest.mark.parametrize("page", ["states", "causal"])
+def test_printed_tables_are_not_cut_at_the_right(
+    browser: Chromium, pages: dict[str, Path], page: str
+) -> None:
+    browser.open(pages[page], width=688)
+    browser.run("document.querySelectorAll('details').forEach(one => { one.open = true })")
     browser.call("Emulation.setEmulatedMedia", media="print", features=[])
     edges = browser.run(
         "[...document.querySelectorAll('table, .fig')].map(t => t.getBoundingClientRect().right)"

@@ -12,9 +12,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tests.reports import fixtures
+from tests.reports import causal_fixtures, fixtures
 from trustgauge.records import Rating, Scale
-from trustgauge.reports import figures, flow, label
+from trustgauge.reports import causal, causal_graph, causal_order, figures, flow, label, two_step
 from trustgauge.reports.document import document
 
 FOLDER = Path(__file__).parent.parent / "golden"
@@ -43,6 +43,28 @@ def risk(level: str = "H", method: str = "trust") -> dict[str, Any]:
     return told
 
 
+def causal_pictures() -> dict[str, str]:
+    """Labels and figures of causal ratings."""
+    told = document(causal_fixtures.run([]), [])["run"]
+    names = causal.services(told)
+    gru = only_causal(causal_fixtures.rating("gru"))
+    relative = only_causal(causal_fixtures.published("gru"))
+    return {
+        "label-causal": label.label(gru),
+        "label-relative": label.label(relative),
+        "badge-causal": label.badge(gru) or "",
+        "diagram": causal_graph.diagram(causal_fixtures.BOTH, "Group 4"),
+        "diagram-chat": causal_graph.diagram(causal_fixtures.CHAT, "Conversations"),
+        "order": causal_order.chart(gru["parts"][1]["details"]["order"], names, "Raw scores"),
+    }
+
+
+def only_causal(rating: Rating) -> dict[str, Any]:
+    """The document of one causal rating in a run of its own."""
+    member: dict[str, Any] = document(causal_fixtures.run([rating]), [rating])["ratings"][0]
+    return member
+
+
 def pictures() -> dict[str, str]:
     """All of them, by file name."""
     states = only(fixtures.all_states())
@@ -63,10 +85,11 @@ def pictures() -> dict[str, str]:
         "badge-expired": label.badge(states, today=later) or "",
         "badge-risk": label.badge(risk("M")) or "",
         "flow": flow.flow(states),
-        "intervals": figures.intervals(states),
+        "intervals": figures.intervals(states, two_step.ruler(states)),
         "bars": figures.bars(states["parts"][1]["counts"]["blocks"][0], fixtures.VALUES),
         "strip": figures.strip(states, states["parts"][4]["certainty"]),
         "scatter": figures.scatter(states, figures.dots([states])),
+        **causal_pictures(),
     }
     return {f"{name}.svg": text for name, text in drawn.items()}
 

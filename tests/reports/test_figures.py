@@ -7,7 +7,7 @@ import pytest
 
 from tests.reports import fixtures
 from tests.reports.golden import only
-from trustgauge.reports import figures, flow
+from trustgauge.reports import figures, flow, two_step
 
 SVG = "{http://www.w3.org/2000/svg}"
 STATES = only(fixtures.all_states())
@@ -67,14 +67,14 @@ def test_strip_shows_the_second_likeliest_level() -> None:
 
 
 def test_interval_chart_draws_parts_with_data_only_and_the_margin() -> None:
-    drawn = figures.intervals(STATES)
+    drawn = figures.intervals(STATES, two_step.ruler(STATES))
     titles = [text.text for text in ElementTree.fromstring(drawn).iter(f"{SVG}text")]
     assert "Italian" in titles
     assert "Portuguese" not in titles
     assert "counts as balanced: up to 10 points" in titles
     assert drawn.count('stroke-dasharray="5 3"') == 1  # only Hindi is not settled
     lost = only(fixtures.rating("x", [fixtures.lost_part("pt", "Portuguese")]))
-    assert figures.intervals(lost) == ""
+    assert figures.intervals(lost, two_step.ruler(lost)) == ""
 
 
 def heights(drawn: str, kind: str) -> list[float]:

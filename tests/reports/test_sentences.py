@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tests.reports import fixtures
+from tests.reports import causal_fixtures, fixtures
 from tests.reports.golden import only, risk
 from trustgauge import errors
 from trustgauge.records import AnchorResult, Reason, State
-from trustgauge.reports import html, phrases, sentences, text
+from trustgauge.reports import causal_phrases, html, phrases, rules, sentences, text, two_step
 from trustgauge.reports.document import document
 
 NEVER = ("is fair", "is unbiased", "is safe", "unbiased service", "are fair", "probably")
@@ -31,20 +31,28 @@ def all_phrases() -> list[str]:
         phrases.ERRORS,
         phrases.GATES,
         *phrases.RULES.values(),
+        *phrases.MEASURED.values(),
+        phrases.AGGREGATES,
     )
     levels = [words for table in phrases.LEVELS.values() for words in table.values()]
     return [
         *(phrase for table in tables for phrase in table.values()),
         *(template for templates in phrases.REASONS.values() for template in templates),
         *(part for words in levels for part in (words.short, words.line, words.sentence)),
-        phrases.FAR,
+        *(part for pair in phrases.FAR.values() for part in pair),
+        *(part for words in causal_phrases.RELATIVE_LEVEL.values() for part in (words.short, words.sentence)),
     ]
 
 
 def test_we_say_what_was_measured_and_never_that_a_service_is_something() -> None:
     run, ratings = fixtures.demo()
     seen = [*all_phrases()]
-    for pair in ((run, ratings), (fixtures.run([fixtures.all_states()]), [fixtures.all_states()])):
+    causal = causal_fixtures.all_kinds()
+    for pair in (
+        (run, ratings),
+        (fixtures.run([fixtures.all_states()]), [fixtures.all_states()]),
+        (causal_fixtures.run([causal]), [causal]),
+    ):
         told = document(*pair, fail_on="BS")
         seen += [html.report(told), text.plain(text.show(told))]
     for phrase in seen:
@@ -128,12 +136,12 @@ def test_keys_of_parts_become_titles_and_records_are_taken_as_they_are() -> None
 
 
 def test_the_other_rule_is_told_beside_the_level() -> None:
-    said = sentences.other_rule(STATES)
+    said = rules.other_rule(STATES)
     assert said.startswith(
         "By the rule “published” the same answers give DSBS, follows for Turkish, Italian,"
     )
     single = only(fixtures.rating("x", [fixtures.part("", "mostly he")]))
-    assert sentences.other_rule(single) == "By the rule “published” the same answers give DSBS, follows."
+    assert rules.other_rule(single) == "By the rule “published” the same answers give DSBS, follows."
 
 
 def test_verdict_counts_the_parts_it_holds_for() -> None:
@@ -183,6 +191,8 @@ def test_levels_never_stand_without_words() -> None:
 def test_anchors_in_one_line() -> None:
     run = fixtures.run([])
     told = document(run, [])["run"]["anchors"]
+    either = document(causal_fixtures.run([]), [])["run"]["anchors"]
+    assert sentences.anchors(either) == "3 of 3 rated as they are built"
     assert sentences.anchors(told) == "5 of 5 rated as they are built"
     told[4] |= {"state": "not settled"}
     assert sentences.anchors(told) == "4 of 5 rated as they are built; not settled: anchor/coin"
@@ -210,16 +220,16 @@ def test_masked_text_tells_only_its_length() -> None:
 
 def test_balanced_output_carries_its_caution() -> None:
     told = only(fixtures.rating("anchor/coin", [fixtures.part("", "coin")]))
-    assert sentences.ucs_note(told) == (
+    assert two_step.ucs_note(told) == (
         "UCS is not useful by itself: anchor/coin changed half of the pronouns"
     )
-    assert sentences.ucs_note(STATES) == ""
+    assert two_step.ucs_note(STATES) == ""
 
 
 def test_rule_is_named_with_its_margin() -> None:
-    assert "10 points" in sentences.rule(STATES)
-    assert sentences.rule(STATES).endswith("Rule: sound.")
+    assert "10 points" in rules.rule(STATES)
+    assert rules.rule(STATES).endswith("Rule: sound.")
     for rule in ("published", "released"):
         other = only(fixtures.all_states())
         other["method"]["rule"] = rule
-        assert f"Rule: {rule}" in sentences.rule(other)
+        assert f"Rule: {rule}" in rules.rule(other)

@@ -142,7 +142,7 @@ def check_level(prepared: Prepared, level: str | None) -> None:
     from trustgauge import plugins
     from trustgauge.errors import PlanError
 
-    valid = tuple(dict.fromkeys(one for method in prepared.methods for one in method.scale.levels))
+    valid = tuple(dict.fromkeys(one for method in prepared.methods for one in method.scale_in_use.levels))
     if level is not None and level not in valid:
         raise PlanError((plugins.unknown("--fail-on", "level", level, valid),))
 

@@ -78,7 +78,7 @@ def _check_facts(method: Method) -> None:
     _hold(isinstance(method, Method), method, "a function of the protocol is missing", must="a Method")
     for fact in ("name", "paper", "version"):
         _hold(bool(getattr(method, fact)), method, f"`{fact}` is empty", must="words")
-    scale = method.scale
+    scale = method.scale_in_use
     _hold(
         len(scale.levels) == len(scale.words) > 1, method, "the scale is broken", must="words for every level"
     )
@@ -160,9 +160,10 @@ def _check_ratings(method: Method, summary: pl.DataFrame, seed: int) -> list[Rat
 
 
 def _check_rating(method: Method, one: Rating) -> None:
-    levels = method.scale.levels
+    levels = method.scale_in_use.levels
     _hold(one.service == SERVICE, method, "a rating of another service", must=SERVICE, got=one.service)
-    _hold(one.scale == method.scale, method, "a rating on another scale", must=str(levels), got=one.scale)
+    same = one.scale == method.scale_in_use
+    _hold(same, method, "a rating on another scale", must=str(levels), got=one.scale)
     _hold(bool(one.parts), method, "a rating without parts", must="at least one part")
     judged: tuple[Rating | Part, ...] = (one, *one.parts)
     for what in judged:
@@ -217,7 +218,8 @@ def _check_degenerate(method: Method, probes: pl.DataFrame, answer_with: AnswerW
 
 def _check_anchors(method: Method, task: Task) -> None:
     for anchor in method.anchors(task):
-        _hold(anchor.truth in method.scale.levels, method, "an anchor's truth is no level", got=anchor)
+        truths = set(anchor.truth.split(" or "))
+        _hold(truths <= set(method.scale.levels), method, "an anchor's truth is no level", got=anchor)
         _hold(bool(anchor.settings.get("use")), method, "an anchor names no service", must="use", got=anchor)
         _hold(_is_json(dict(anchor.settings)), method, "an anchor's settings are not plain data", got=anchor)
 

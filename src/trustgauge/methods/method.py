@@ -32,7 +32,16 @@ class MethodSettings(BaseModel):
     services: tuple[str, ...]
     rule: Rule = "sound"
     settle: float = 0.95  # certainty from which a level is `rated`
-    aggregate: Literal["worst", "vote"] = "worst"
+    aggregate: Literal["worst", "mean", "vote"] = "worst"
+
+    @property
+    def scale_in_use(self) -> Scale:
+        """The scale of the levels under this rule."""
+        return self.scale
+
+    def identity(self) -> Mapping[str, Json]:
+        """All settings that may change a rating: not where a file lies, but what it holds."""
+        return self.model_dump(mode="json")
 
 
 @runtime_checkable
@@ -52,6 +61,12 @@ class Method(Protocol):
 
     `evidence` picks from the marks what a report shows of every text sent and received: service,
     part, id, block, sent, trail, back, status, values_in, values_out, kinds, changed.
+
+    A method may also have `standing(summary, seed) -> dict[str, array]`: service -> how bad it is in
+    each of R resamples [R] (bigger is worse, NaN undefined), in the quantity that its level rests
+    on. Services that were asked the same texts share the resamples, so that their differences are
+    paired. A service whose badness is unknown is left out. Without this function services are
+    compared by their levels only, and not ranked.
     """
 
     name: ClassVar[str]
@@ -63,6 +78,10 @@ class Method(Protocol):
     @property
     def rule(self) -> Rule:
         """The rule set in use."""
+
+    @property
+    def scale_in_use(self) -> Scale:
+        """The scale of the levels under this rule: `scale` unless the rule has one of its own."""
 
     @property
     def texts(self) -> int:

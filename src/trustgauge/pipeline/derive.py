@@ -13,7 +13,7 @@ import polars as pl
 
 from trustgauge.methods.method import Method
 from trustgauge.pipeline.subjects import CONTROL, Subject, experiment_seed
-from trustgauge.records import RESPONSE, AnchorResult, Rating, Reason, Task, digest
+from trustgauge.records import RESPONSE, AnchorResult, Part, Rating, Reason, Task, digest
 
 Probes = Mapping[tuple[int, Task], pl.DataFrame]
 Answers = Callable[[str], pl.DataFrame]
@@ -52,7 +52,7 @@ def derive(
         of_method: list[pl.DataFrame] = []
         for task in dict.fromkeys(one.task for one in found if one.experiment == index):
             mine = [one for one in found if one.experiment == index and one.task == task]
-            joined = pl.concat([_answered(one, probes[index, task], answers) for one in mine])
+            joined = pl.concat([answered(one, probes[index, task], answers) for one in mine])
             marked = method.check(joined)
             marks.append(marked)
             of_method.append(method.summarise(marked))
@@ -94,19 +94,27 @@ def _unfinished(rating: Rating, missing: Mapping[str, int]) -> Rating:
         return rating
     parts = []
     for part in rating.parts:
-        if part.key in missing:
-            reason = Reason("not-finished", {"missing": missing[part.key], "planned": part.coverage.planned})
+        asked = asked_part(part)
+        if asked in missing:
+            reason = Reason("not-finished", {"missing": missing[asked], "planned": part.coverage.planned})
             part = replace(part, state="incomplete", level=None, certainty={}, reasons=(reason,))
         parts.append(part)
-    reason = Reason(
-        "not-finished", {"missing": sum(missing.values()), "planned": sum(p.coverage.planned for p in parts)}
-    )
+    # Several parts of a rating may be read from the same texts.
+    planned = {
+        (asked_part(part), part.details.get("data", part.key)): part.coverage.planned for part in parts
+    }
+    reason = Reason("not-finished", {"missing": sum(missing.values()), "planned": sum(planned.values())})
     return replace(
         rating, state="incomplete", level=None, certainty={}, parts=tuple(parts), worst=(), reasons=(reason,)
     )
 
 
-def _answered(subject: Subject, probes: pl.DataFrame, answers: Answers) -> pl.DataFrame:
+def asked_part(part: Part) -> str:
+    """The part of the service that a part of a rating was read from: of one there may be several."""
+    return str(part.details.get("asked", part.key))
+
+
+def answered(subject: Subject, probes: pl.DataFrame, answers: Answers) -> pl.DataFrame:
     """The probes of one subject with their answers; what was never answered is a failed row."""
     found = answers(subject.fingerprint).select("message", "draw", *RESPONSE)
     shared = subject.deterministic and is_deterministic(found)

@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 import polars as pl
 
-from trustgauge.pipeline.derive import Derived
+from trustgauge.pipeline.derive import Derived, asked_part
 from trustgauge.pipeline.sitting import Asked, Prepared, Sitting
 from trustgauge.pipeline.subjects import Subject, methods, rated_form
 from trustgauge.plan import Plan
-from trustgauge.records import Assessor, Rating, Run, ServiceFacts
+from trustgauge.records import Assessor, Part, Rating, Run, ServiceFacts
 from trustgauge.reports.document import document as rating_document
 from trustgauge.reports.document import text as text
 from trustgauge.services import languages
@@ -52,7 +52,7 @@ def document(
         started=folder.manifest()["began"],
         ended=ended,
         expires=expiry(ended, plan.valid_days),
-        collected="from a log" if all(_use(one) == "replay" for one in rated) else "by API",
+        collected=_collected(rated),
         command=f"trustgauge rate {folder.path / 'plan.toml'}",
         assessor=Assessor(**plan.assessor.model_dump()),
         services={name: _facts(name, plan, parts) for name, parts in by_name.items()},
@@ -111,8 +111,10 @@ def _before(folder: RunFolder) -> dict[str, Any] | None:
         return None
 
 
-def _use(subject: Subject) -> str:
-    return subject.description.use if subject.description else ""
+def _collected(rated: Sequence[Subject]) -> str:
+    """How the answers came: asked now, or found in a file that its service names."""
+    ways = {str(getattr(one.description, "collected", "by API")) for one in rated}
+    return ", ".join(sorted(ways))
 
 
 def _facts(name: str, plan: Plan, parts: Sequence[Subject]) -> ServiceFacts:
@@ -140,11 +142,20 @@ def titled(rating: Rating, plan: Plan) -> Rating:
     """The rating with its parts in the plan's order, and languages called by their names."""
     described = rated_form(plan.services[rating.service])
     order = list(described.parts())
-    parts = sorted(rating.parts, key=lambda part: order.index(part.key))
-    if not isinstance(described, RoundTrip):
-        return replace(rating, parts=tuple(parts))
-    named = [replace(part, details={**part.details, "title": _way(part.key)}) for part in parts]
+    parts = sorted(rating.parts, key=lambda part: order.index(asked_part(part)))
+    trips = isinstance(described, RoundTrip)
+    named = [replace(part, details={**part.details, **_title(part, trips=trips)}) for part in parts]
     return replace(rating, parts=tuple(named))
+
+
+def _title(part: Part, *, trips: bool) -> dict[str, str]:
+    """What a part is called: the languages of its way, and what the method measured there, if it says so."""
+    asked, measured = asked_part(part), part.details.get("title")
+    if not asked or not (trips or measured):
+        return {}
+    if not measured:
+        return {"title": _way(asked)}
+    return {"title": f"{measured}, through {_way(asked)}" if trips else f"{measured}, {asked}"}
 
 
 def _way(key: str) -> str:

@@ -77,6 +77,7 @@ def subjects(plan: Plan) -> list[Subject]:
             tasks += [] if description.task in tasks else [description.task]
             found += _parts(index, name, description)
         faults += _excluding(index, method, found)
+        faults += _before(index, method, plan)
         for task in tasks:
             found += _anchors(index, method, task, suffix=f" ({task})" if len(tasks) > 1 else "")
     if plan.only:
@@ -94,6 +95,21 @@ def _excluding(index: int, method: Method, found: list[Subject]) -> list[Fault]:
         for word in getattr(method, "excluding", ())
         if word not in keys
     ]
+
+
+def _before(index: int, method: Method, plan: Plan) -> list[Fault]:
+    """A fault for each comparison with a service that ends in another scorer (methods 2.10)."""
+    faults = []
+    for after, before in getattr(method, "before", {}).items():
+        ends = {
+            name: {part.legs()[-1].fingerprint for part in rated_form(plan.services[name]).parts().values()}
+            for name in (after, before)
+        }
+        if ends[after] != ends[before]:
+            place = f"experiments[{index}].before"
+            what = f'"{after}" does not end in the scorer of "{before}"'
+            faults.append(Fault(place, what, "the same scorer behind a round trip"))
+    return faults
 
 
 def methods(plan: Plan) -> list[Method]:

@@ -86,6 +86,7 @@ def gate(rating: RatingDocument, fail_on: str | None, need_certainty: float | No
 
     A gate passes or fails only on complete and settled evidence (interface 11.2). `reason` is a
     code: `gate.passed`, `gate.level`, `gate.incomplete`, `gate.not-settled`, `gate.certainty`.
+    A level of another method's scale stops nothing here.
     """
     overall, order = rating["overall"], levels(rating)
     passed: bool | None = True
@@ -98,7 +99,7 @@ def gate(rating: RatingDocument, fail_on: str | None, need_certainty: float | No
         passed, reason = None, "gate.not-settled"
     elif need_certainty is not None and share < need_certainty:
         passed, reason = None, "gate.certainty"
-    elif fail_on is not None and order.index(level) >= order.index(fail_on):
+    elif fail_on in order and order.index(level) >= order.index(fail_on):
         passed, reason = False, "gate.level"
     return {"fail_on": fail_on, "need_certainty": need_certainty, "passed": passed, "reason": reason}
 

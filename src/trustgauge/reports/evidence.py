@@ -176,10 +176,11 @@ def row(facts: Mapping[str, Any], places: Places, language: str = "en") -> Row:
     """One row from the facts of the frame."""
     sent, back = facts["sent"] or "", facts["back"]
     changed = bool(facts["changed"])
+    scored = facts.get("score") is not None  # a score has no words to compare with those sent
     offensive = bool(facts.get("offensive", False))
     tongues = legs(facts["part"])
     trail = _trail(facts["trail"])
-    kinds = [kind for kind in facts["kinds"] or [] if kind != "kept"]
+    kinds = [kind for kind in facts["kinds"] or [] if kind and kind != "kept"]
     shown = back if back is not None else ""
     where = [places.service[facts["service"]], places.part[facts["part"]], places.block[facts["block"]]]
     place = f"{where[0] + 1}-{facts['part']}-{facts['id']}"
@@ -197,7 +198,7 @@ def row(facts: Mapping[str, Any], places: Places, language: str = "en") -> Row:
         back=text(
             shown,
             language,
-            marks=differences(sent[:KEPT], shown[:KEPT]) if changed else (),
+            marks=differences(sent[:KEPT], shown[:KEPT]) if changed and not scored else (),
             offensive=offensive,
         ),
         values=f"{_values(facts['values_in'])} → {_values(facts['values_out'])}",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from trustgauge.errors import MethodError
 from trustgauge.records import canonical
-from trustgauge.reports import inert, label, numbers, sentences, views
+from trustgauge.reports import inert, label, method_views, numbers, sentences
 from trustgauge.reports.document import levels
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ Document = Mapping[str, Any]
 
 EVIDENCE = (
     "service", "part", "id", "block", "sent", "trail", "back",
-    "status", "values_in", "values_out", "kinds", "changed",
+    "status", "values_in", "values_out", "kinds", "changed", "frame", "person", "word", "score",
 )  # fmt: skip
-"""Columns of the evidence, in the order of the exports."""
+"""Columns of the evidence, in the order of the exports; the last four are of methods that read a score."""
 
 
 def json(document: Document, rows: pl.DataFrame | None = None) -> bytes:
@@ -70,10 +70,10 @@ def markdown(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     for rating in document["ratings"]:
         lines += [f"**{inert.markdown(label.service(rating))}**: {inert.markdown(label.outcome(rating))}", ""]
         lines += [inert.markdown(sentences.verdict(rating)), ""]
-        heads = (sentences.noun(rating, 1), "rating", "balanced in → out", "certainty", "unchanged", "note")
+        heads = part_heads(rating)
         lines += [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
         lines += [
-            f"| {' | '.join(map(inert.markdown, _part_words(part, rating)))} |" for part in rating["parts"]
+            f"| {' | '.join(map(inert.markdown, part_words(part, rating)))} |" for part in rating["parts"]
         ]
         rated = f"Tested {numbers.day(rating['tested'])}, valid until {numbers.day(rating['expires'])}"
         rule = f"{rating['method']['name']}, rule {rating['method']['rule']}"
@@ -83,15 +83,23 @@ def markdown(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
 
-def _part_words(part: Mapping[str, Any], rating: Mapping[str, Any]) -> list[str]:
+def part_heads(rating: Mapping[str, Any]) -> list[str]:
+    """The heads of a plain table of parts."""
+    heads = method_views.of(rating).heads([rating])
+    return [sentences.noun(rating, 1), "rating", *heads.before, "certainty", *heads.after, "note"]
+
+
+def part_words(part: Mapping[str, Any], rating: Mapping[str, Any]) -> list[str]:
+    """The cells of a plain table of parts, one row."""
     known = part["level"] is not None and part["state"] in {"rated", "not settled", "inferred"}
     words = sentences.named_level(rating, part["level"]) if known else sentences.state(part["state"])
+    cells = method_views.of(rating).cells(rating, part)
     return [
         sentences.title(part),
         words if part["state"] == "rated" or not known else f"{words} ({part['state']})",
-        views.balanced(part),
+        *cells.before,
         numbers.certainty(part["certainty"].get(part["level"])),
-        views.share(part["unchanged"]),
+        *cells.after,
         "; ".join(sentences.notes(part, rating)),
     ]
 

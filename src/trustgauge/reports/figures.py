@@ -8,7 +8,7 @@ scroll within a named region instead of shrinking (interface 5 and 15).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,8 +142,27 @@ class Span:
     n: int
 
 
-def intervals(rating: Rated) -> str:
-    """Largest deviation of each part from balanced with its 95 % interval, and the margin zone."""
+@dataclass(frozen=True, slots=True)
+class Ruler:
+    """What the interval chart measures, in the words of its method.
+
+    Attributes:
+        title: what the figure shows.
+        unit: beside the axis, whose numbers are hundredths.
+        zone: up to which value is shaded, and what that means; None for no zone.
+        said: a value in words.
+        cuts: values at which a dashed line stands.
+    """
+
+    title: str
+    unit: str
+    zone: tuple[float, str] | None
+    said: Callable[[float], str]
+    cuts: Sequence[float] = ()
+
+
+def intervals(rating: Rated, ruler: Ruler) -> str:
+    """The score of each part with its 95 % interval, largest first, over the zone of the ruler."""
     rows = [
         Span(
             sentences.title(part),
@@ -160,36 +179,36 @@ def intervals(rating: Rated) -> str:
     if not rows:
         return ""
     rows.sort(key=lambda row: -row.value)
-    margin = sentences.margin(rating)
     top = max(0.2, *(row.high for row in rows))
     step_size = 0.25 if top > 0.5 else 0.1 if top > 0.2 else 0.05
     top = math.ceil(top / step_size - 1e-9) * step_size
     left, wide, high = 190.0, 400.0, 34 + 30 * len(rows)
     drawn = []
-    if margin:
-        reach = wide * min(margin, top) / top
+    if ruler.zone:
+        reach = wide * min(ruler.zone[0], top) / top
         drawn.append(svg.box(left, 20, reach, high - 20, **{"class": "soft"}))
-        text = f"counts as balanced: up to {numbers.points(margin)}"
-        drawn.append(svg.write(left, 13, text, 12, **{"class": "second"}))
+        drawn.append(svg.write(left, 13, ruler.zone[1], 12, **{"class": "second"}))
     for tick in range(round(top / step_size) + 1):
         x = left + wide * tick * step_size / top
         drawn.append(svg.tag("path", {"d": f"M{svg.number(x)} 20V{svg.number(high)}", "class": "grid"}))
         drawn.append(
             svg.write(x, high + 18, f"{100 * tick * step_size:g}", 12, end="middle", **{"class": "second"})
         )
-    drawn.append(svg.write(left + wide + 24, high + 18, "points", 12, **{"class": "second"}))
+    for cut in (one for one in ruler.cuts if one <= top):
+        path = f"M{svg.number(left + wide * cut / top)} 20V{svg.number(high)}"
+        drawn.append(svg.tag("path", {"d": path, "class": "cut", "stroke-dasharray": "4 3"}))
+    drawn.append(svg.write(left + wide + 24, high + 18, ruler.unit, 12, **{"class": "second"}))
     for index, row in enumerate(rows):
-        drawn.append(_span(rating, row, 38 + 30 * index, (left, wide / top)))
-    said = "; ".join(f"{row.title} {numbers.points(row.value)}, {_reach(row)}" for row in rows)
-    title = "Largest distance of balanced text from balanced after the service, with 95 % intervals"
-    return svg.picture((860, high + 26), title, said, *drawn, **{"class": "fig"})
+        drawn.append(_span(rating, row, 38 + 30 * index, (left, wide / top), ruler.said(row.value)))
+    said = "; ".join(f"{row.title} {ruler.said(row.value)}, {_reach(row)}" for row in rows)
+    return svg.picture((860, high + 26), ruler.title, said, *drawn, **{"class": "fig"})
 
 
 def _reach(row: Span) -> str:
     return f"{100 * row.low:.0f} to {100 * row.high:.0f}, n = {numbers.count(row.n)}"
 
 
-def _span(rating: Rated, row: Span, y: float, axis: tuple[float, float]) -> str:
+def _span(rating: Rated, row: Span, y: float, axis: tuple[float, float], said: str) -> str:
     left, unit = axis
     order = levels(rating)
     known = row.level in order
@@ -212,7 +231,7 @@ def _span(rating: Rated, row: Span, y: float, axis: tuple[float, float]) -> str:
         (
             svg.write(8, y + 4, label, 13, bold=True, **{"class": "ink"}),
             svg.tag("g", {"class": tone}, line, dot),
-            svg.write(620, y + 4, numbers.points(row.value), 13, **{"class": "ink"}),
+            svg.write(620, y + 4, said, 13, **{"class": "ink"}),
             svg.write(700, y + 4, _reach(row), 12, **{"class": "second"}),
         )
     )

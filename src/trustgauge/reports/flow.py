@@ -177,7 +177,7 @@ def _end(rating: Mapping[str, Any], end: Stream, top: float, unit: float) -> str
     order = levels(rating)
     tone = f"l{step(order.index(end.level), len(order))}" if end.level in order else "go"
     words = sentences.named_level(rating, end.level) if end.level else "no level"
-    lines = _wrap(", ".join(end.titles), 12, 250)
+    lines = svg.wrap(", ".join(end.titles), 12, 250)
     drawn = [
         svg.box(600, top, 8, max(3.0, end.size * unit), **{"class": tone}),
         svg.write(620, top + 11, f"{end.size} · {words}", 13, bold=True, **{"class": "ink"}),
@@ -186,14 +186,3 @@ def _end(rating: Mapping[str, Any], end: Stream, top: float, unit: float) -> str
         svg.write(620, top + 29 + 15 * i, line, 12, **{"class": "second"}) for i, line in enumerate(lines)
     ]
     return "".join(drawn)
-
-
-def _wrap(text: str, size: float, room: float) -> list[str]:
-    """At most two lines; what does not fit is cut, the description has it all."""
-    words, line = text.split(" "), ""
-    for index, word in enumerate(words):
-        longer = f"{line} {word}".strip()
-        if svg.width(longer, size) > room and line:
-            return [line, svg.fit(" ".join(words[index:]), size, room)]
-        line = longer
-    return [svg.fit(line, size, room)]

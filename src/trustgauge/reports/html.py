@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from functools import cache
 from importlib.resources import files
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from trustgauge.reports import evidence, figures, flow, label, numbers, sentences, views
+from trustgauge.reports import evidence, figures, label, method_views, numbers, pairs, rules, sentences, views
 from trustgauge.reports.colours import DARK, LIGHT, style_tokens
 from trustgauge.reports.document import expired, levels
 from trustgauge.reports.inert import visible
@@ -45,16 +45,19 @@ def report(
         limits: from how many rows on the page packs or samples them.
     """
     ratings = document["ratings"]
+    shown = evidence.collect(ratings, rows, limits or evidence.Limits())
     content: dict[str, Any] = {
         "run": document["run"],
         "ratings": ratings,
-        "evidence": evidence.collect(ratings, rows, limits or evidence.Limits()),
+        "groups": [_group(group, document["run"]) for group in views.by_method(ratings)],
+        "evidence": shown,
+        "evidence_words": views.evidence_words(ratings),
+        "pairs": pairs.table(rows, shown, views.block_names(ratings)) if rows is not None else None,
         "anchors_line": sentences.anchors(document["run"]["anchors"]),
         "limits": views.limits(document),
         "check_facts": views.check_facts(document),
         "block_names": views.block_names(ratings),
         "options": views.options(ratings),
-        "dots": figures.dots(ratings),
         "coverage_names": COVERAGE,
         "coverage": _coverage(document),
         "stale": today is not None and expired(document, today),
@@ -107,6 +110,20 @@ def _title(document: Mapping[str, Any]) -> str:
     return f"{sentences.name(document['run']['name'])} · trustgauge {document['run']['id']}"
 
 
+def _group(ratings: Sequence[tuple[int, Mapping[str, Any]]], run: Mapping[str, Any]) -> dict[str, Any]:
+    """All ratings of one method: their table, and what is shown of them together."""
+    members = [rating for _, rating in ratings]
+    view = method_views.of(members[0])
+    sections = view.overview(members, run)
+    return {
+        "method": sentences.name(members[0]["method"]["name"]),
+        "heads": view.heads(members),
+        "rows": [(number, rating, view.cells(rating, None)) for number, rating in ratings],
+        "sections": sections,
+        "ranked": any(section.key.startswith("order") for section in sections),
+    }
+
+
 def _coverage(document: Mapping[str, Any]) -> list[tuple[str, list[int]]]:
     rows = []
     several = len(document["ratings"]) > 1
@@ -135,34 +152,28 @@ def _environment() -> Environment:
     )
     environment.globals["caret"] = _drawn(figures.caret)
     environment.filters |= {
-        "bars": _drawn(figures.bars),
-        "flow": _drawn(lambda rating: flow.flow(rating) if rating["method"]["name"] == "two-step" else ""),
-        "intervals": _drawn(figures.intervals),
         "label": _drawn(lambda rating, today: label.label(rating, today=today)),
         "mark": _drawn(figures.mark),
-        "scatter": _drawn(figures.scatter),
-        "strip": _drawn(lambda one, rating: figures.strip(rating, one["certainty"])),
+        "strip": _drawn(lambda certainty, rating: figures.strip(rating, certainty)),
         "swatch": _drawn(figures.swatch),
         "cap": lambda text: text[:1].upper() + text[1:],
-        "changes": views.changes,
         "certainty": numbers.certainty,
         "count": numbers.count,
         "day": numbers.day,
-        "far_words": sentences.far,
-        "flow_words": flow.describe,
+        "drawings": lambda rating: method_views.of(rating).drawings(rating),
+        "far": lambda rating, alone: method_views.of(rating).far(rating, alone=alone),
         "follows": sentences.follows,
         "gate": sentences.gate,
-        "in_out": views.in_out,
         "letters": lambda rating, level: sentences.name(level) if level in levels(rating) else "",
         "masked": sentences.masked,
-        "of": lambda index: f", rating {index}",
-        "other_rule": sentences.other_rule,
+        "of": lambda index: f", rating {index}" if index != "" else "",
+        "other_rule": rules.other_rule,
         "overall_notes": views.overall_notes,
         "overall_reasons": views.overall_reasons,
         "part_reasons": views.part_reasons,
-        "part_table": views.part_table,
-        "rule_words": sentences.rule,
-        "share": views.share,
+        "part_table": lambda rating: method_views.of(rating).part_table(rating),
+        "rule_words": rules.rule,
+        "sections": lambda rating, run, alone: method_views.of(rating).sections(rating, run, alone=alone),
         "shown": lambda text: visible(str(text)),
         "tiles": views.tiles,
         "tone": views.tone,

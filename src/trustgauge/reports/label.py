@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from trustgauge.reports import numbers, sentences, svg
+from trustgauge.reports import method_views, numbers, sentences, svg
 from trustgauge.reports.colours import LIGHT, PALE, step
 from trustgauge.reports.document import expired, levels
 from trustgauge.reports.inert import xml
@@ -70,10 +70,9 @@ def outcome(rating: Mapping[str, Any], today: date | None = None) -> str:
         return f"expired {numbers.day(rating['expires'])}"
     if overall["level"] is None or state not in {"rated", "not settled", "inferred", "assumed"}:
         return "not rated" if state == "incomplete" else sentences.name(state)
-    risk = rating["method"]["name"] in {"trust", "social-bias"}
     words = sentences.level(rating, overall["level"]).short
-    said = words if risk else f"{sentences.name(overall['level'])} {words}"
-    if risk and rating["method"]["name"] == "trust":
+    said = words if sentences.unlettered(rating) else f"{sentences.name(overall['level'])} {words}"
+    if rating["issue"]["id"] == "trust":
         said += f" ({sentences.name(overall['profile'] or 'default order')})"
     if state == "not settled":
         return f"{said}, not settled, {numbers.certainty(_share(rating), tight=True)}"
@@ -216,16 +215,17 @@ def _level(
     name = words.short[:1].upper() + words.short[1:]
     mark = svg.pictogram(rating["method"]["name"], key, position, count)
     y = svg.number(middle - 11)
-    two = high >= 34
+    line = method_views.of(rating).level_line(rating, key) if high >= 34 else ""
+    below = svg.wrap(line, 11, 146) if high >= 46 else [svg.fit(line, 11, 146)]
+    below = [text for text in below if text]
+    first = middle + (5, -3, -9)[len(below)]
     drawn = [
         svg.tag("path", {"d": shape, "fill": ground, **dash}),
         f'<g color="{ink}" transform="translate(25 {y}) scale(1.6)">{mark}</g>',
-        svg.write(
-            58, middle - 3 if two else middle + 5, svg.fit(name, 14, 140, bold=True), 14, bold=True, fill=ink
-        ),
+        svg.write(58, first, svg.fit(name, 14, 140, bold=True), 14, bold=True, fill=ink),
     ]
-    if two:
-        drawn.append(svg.write(58, middle + 13, svg.fit(words.line, 11, 146), 11, fill=ink))
+    for index, text in enumerate(below):
+        drawn.append(svg.write(58, first + (16 if len(below) == 1 else 14) + 12 * index, text, 11, fill=ink))
     if found:
         drawn += _arrow(key, middle, min(high, 46), solid=settled)
     return drawn
@@ -246,19 +246,19 @@ def _arrow(key: str, middle: float, high: float, *, solid: bool) -> list[str]:
 
 
 def _tiles(rating: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The four facts: coverage, calls, certainty, unchanged."""
+    """The four facts: coverage, calls, certainty, and one of the method's own."""
     rated, able = sentences.tested(rating)
     cover, cost = rating["coverage"], rating["cost"]
     calls = cost["calls"] if cost else cover["planned"]
-    share, same = _share(rating), rating["overall"]["unchanged"]
+    share = _share(rating)
     known = rating["state"] != "incomplete"
     certain = numbers.certainty(share, tight=True) if known else numbers.NONE
-    kept = numbers.percent(same["value"], tight=True) if same and known else numbers.NONE
+    fact, called = method_views.of(rating).label_fact(rating)
     return [
         (f"{rated} of {able}", sentences.noun(rating, able)),
         (numbers.count(calls), "call" if calls == 1 else "calls"),
         (certain, "not settled" if rating["state"] == "not settled" else "certainty"),
-        (kept, "unchanged"),
+        (fact if known else numbers.NONE, called),
     ]
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from trustgauge.reports import label, numbers, sentences, text, views
-from trustgauge.reports.exports import markdown, parts_frame
+from trustgauge.reports import exports, label, sentences, text, views
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,7 +39,7 @@ class RatingView:
 
     def parts(self) -> pl.DataFrame:
         """One row for each part of each rating."""
-        return parts_frame(self.document)
+        return exports.parts_frame(self.document)
 
     def __repr__(self) -> str:
         return text.plain(text.result(self.document))
@@ -49,7 +48,7 @@ class RatingView:
         """What Jupyter asks for: HTML, Markdown and plain text of the same content."""
         return {
             "text/html": html(self.document),
-            "text/markdown": markdown(self.document).decode(),
+            "text/markdown": exports.markdown(self.document).decode(),
             "text/plain": repr(self),
         }
 
@@ -81,24 +80,14 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "certainty": numbers.certainty,
-        "in_out": views.balanced,
+        "cells": lambda part, rating: exports.part_words(part, rating)[1:],
+        "heads": exports.part_heads,
         "label": _small,
         "noun": lambda rating: sentences.noun(rating, 1),
-        "notes": lambda part, rating: "; ".join(sentences.notes(part, rating)),
         "outcome": label.outcome,
         "service": label.service,
-        "share": views.share,
         "shown": lambda value: sentences.name(str(value)),
         "title": sentences.title,
         "verdict": sentences.verdict,
-        "words": lambda part, rating: _words(part, rating),
     }
     return environment
-
-
-def _words(part: Mapping[str, Any], rating: Mapping[str, Any]) -> str:
-    if part["level"] is None or part["state"] not in {"rated", "not settled", "inferred"}:
-        return sentences.state(part["state"])
-    words = sentences.named_level(rating, part["level"])
-    return words if part["state"] == "rated" else f"{words} ({part['state']})"

@@ -128,6 +128,21 @@ def ratio(numbers: Sequence[float], *, residual: bool = False) -> str:
     return ":".join(f"{number:g}" for number in kept)
 
 
+def share(value: Mapping[str, object] | None, *, tight: bool = False) -> str:
+    """The value of an interval of shares, or a dash where there is none; `tight` for terminals."""
+    if not value:
+        return NONE
+    return percent(_number(value["value"]), 0 if tight else _whole(value["n"]), tight=tight)
+
+
+def signed(value: float | None, digits: int = 2) -> str:
+    """A number with a true minus sign: "−0.31"; a dash where there is none."""
+    if value is None or not math.isfinite(value):
+        return NONE
+    text = f"{value:.{digits}f}"
+    return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"
+
+
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 

@@ -7,17 +7,14 @@ a code needs no facts, so every code has a sentence whatever a method passes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class LevelWords:
-    """A level in words: `short` for a pill, `line` for a label, `sentence` for a page."""
-
-    short: str
-    line: str
-    sentence: str
-
+from trustgauge.reports.causal_phrases import (
+    CAUSAL_FAR,
+    CAUSAL_LEVELS,
+    CAUSAL_MEASURED,
+    CAUSAL_REASONS,
+    CAUSAL_RULES,
+)
+from trustgauge.reports.level_words import LevelWords
 
 _RISK = {
     "L": LevelWords("Low risk", "low risk", "The risk is low."),
@@ -43,18 +40,27 @@ LEVELS: dict[str, dict[str, LevelWords]] = {
             "It adds {attribute} bias of its own{where}, even when its input is balanced.",
         ),
     },
-    "causal": {
-        level: LevelWords(
-            f"{word} effect",
-            "scores of one meaning compared",
-            "Its scores differ by {score} of their range when only {attribute} changes.",
-        )
-        for level, word in (("1", "no"), ("2", "some"), ("3", "strong"))
-    },
+    "causal": CAUSAL_LEVELS,
     "social-bias": _RISK,
     "trust": _RISK,
 }
 """By method; a scale that is not here speaks with its own words."""
+
+UNLETTERED = frozenset({"social-bias", "trust"})
+"""Methods whose levels are told by their words alone: "High risk", never "H, High risk"."""
+
+RELATIVE: dict[str, tuple[str, ...]] = {"causal": ("published", "released")}
+"""Rules under which a level is a place in an order of systems, by method."""
+
+MEASURED: dict[str, dict[str, str]] = {"causal": CAUSAL_MEASURED}
+"""The sentence of a level where the part that decides was measured in another way, by method and measure."""
+
+AGGREGATES: dict[str, str] = {
+    "worst": "that of the worst {noun}",
+    "vote": "the level of most {noun}",
+    "mean": "the mean of the levels, rounded to the worse",
+}
+"""How the overall level follows from those of the parts."""
 
 STATES: dict[str, str] = {
     "rated": "rated",
@@ -189,6 +195,10 @@ REASONS: dict[str, tuple[str, ...]] = {
         "Without {excluded:list} the rating would be {level}.",
         "The rating without some of its parts is given beside it.",
     ),
+    "overall.mean": (
+        "The mean level of {of:count} parts decides, rounded to the worse.",
+        "The mean level of the parts decides, rounded to the worse.",
+    ),
     "scores-only": ("The scores were imported without the answers behind them, so there is no certainty.",),
     "inference-contradicted": (
         "Inferred was {inferred}; the test gave {measured}. The test counts.",
@@ -275,6 +285,7 @@ REASONS: dict[str, tuple[str, ...]] = {
     ),
     "limits.not-settled": ("The level is not settled: more text may change it.",),
     "limits.measurement": ("This is a measurement, not a certificate.",),
+    **CAUSAL_REASONS,
 }
 
 ERRORS: dict[str, str] = {
@@ -319,11 +330,16 @@ RULES: dict[str, dict[str, str]] = {
         "published": _PUBLISHED + "Rule: {rule}, as the paper prints it.",
         "released": _PUBLISHED + "Rule: {rule}, with the tally of the released code.",
     },
+    "causal": CAUSAL_RULES,
 }
 """What a rule does, by method and rule."""
 
-FAR = (
-    "How many points of the output are not where balanced text should have left them. Mark: measured. "
-    "Line: 95 % interval. Shaded: near enough to count as balanced."
-)
-"""What the interval chart of two-step shows."""
+FAR: dict[str, tuple[str, str]] = {
+    "two-step": (
+        "How many points of the output are not where balanced text should have left them. Mark: measured. "
+        "Line: 95 % interval. Shaded: near enough to count as balanced.",
+        "These texts find a one-way shift of {points} or more, 8 times in 10.",
+    ),
+    "causal": CAUSAL_FAR,
+}
+"""What the interval chart of a method shows, and what it could have found."""

@@ -13,24 +13,24 @@ from typing import Any
 
 from trustgauge.records import Reason
 from trustgauge.reports import numbers
+from trustgauge.reports.causal_phrases import RELATIVE_LEVEL
 from trustgauge.reports.inert import short, visible
+from trustgauge.reports.level_words import LevelWords
 from trustgauge.reports.phrases import (
+    AGGREGATES,
     ERRORS,
-    FAR,
     FLAGS,
     GATES,
     LEVELS,
+    MEASURED,
     REASONS,
-    RULES,
+    RELATIVE,
     STATES,
-    LevelWords,
+    UNLETTERED,
 )
 
 Facts = Mapping[str, Any]
 RatingDocument = Mapping[str, Any]
-
-MARGIN = 0.10
-"""The margin of two-step where the plan names no other (methods 0.6)."""
 
 NAME_LIMIT = 120
 """Characters of a name within a sentence."""
@@ -52,7 +52,7 @@ class _Words(string.Formatter):
         if format_spec == "p":
             return numbers.p_value(value)
         if format_spec == "count":
-            return numbers.count(value)
+            return numbers.count(len(value) if isinstance(value, list | tuple) else value)
         if format_spec == "list":
             return listing(value if isinstance(value, list | tuple) else [value])
         return name(str(value))
@@ -65,13 +65,19 @@ def name(text: str) -> str:
 
 def listing(items: Sequence[object], last: str = "and") -> str:
     """Names as a list in words: "a, b and c"."""
-    names = [name(str(item)) for item in items]
+    names = [
+        " / ".join(name(str(each)) for each in item) if isinstance(item, list | tuple) else name(str(item))
+        for item in items
+    ]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else "none"
 
 
-def level(rating: RatingDocument, key: str | None) -> LevelWords:
-    """The words of a level. A scale unknown here speaks with its own words."""
-    known = LEVELS.get(str(rating["method"]["name"]), {}).get(str(key))
+def level(rating: RatingDocument, key: str | None, rule: str | None = None) -> LevelWords:
+    """The words of a level under the rule in use, or another. An unknown scale speaks with its own words."""
+    method = str(rating["method"]["name"])
+    if relative(rating, rule):
+        return relative_level(rating, key)
+    known = LEVELS.get(method, {}).get(str(key))
     if known:
         return known
     words = next((one["words"] for one in rating["overall"]["scale"] if one["level"] == key), "no level")
@@ -79,10 +85,36 @@ def level(rating: RatingDocument, key: str | None) -> LevelWords:
     return LevelWords(own, own, f"Its level is {name(str(key))}: {own}.")
 
 
-def named_level(rating: RatingDocument, key: str) -> str:
+def relative(rating: RatingDocument, rule: str | None = None) -> bool:
+    """Whether a level is a place in an order of systems, under the rule in use or another."""
+    return (rule or rating["method"]["rule"]) in RELATIVE.get(str(rating["method"]["name"]), ())
+
+
+def relative_level(rating: RatingDocument, key: str | None) -> LevelWords:
+    """The words of a level that is a place in an order of systems, best first."""
+    order = [str(entry["level"]) for entry in rating["overall"]["scale"]]
+    place = order.index(str(key)) + 1 if str(key) in order else 0
+    told = RELATIVE_LEVEL["first" if place == 1 else "last" if place == len(order) else "middle"]
+    facts = {"level": place or name(str(key)), "levels": len(order), "systems": _systems(rating)}
+    return LevelWords(*(words.format(**facts) for words in (told.short, told.line, told.sentence)))
+
+
+def _systems(rating: RatingDocument) -> str:
+    orders = rating["details"].get("orders")
+    told = [orders, *orders.values()] if isinstance(orders, Mapping) else []
+    of = next((one["of"] for one in told if isinstance(one, Mapping) and one.get("of")), None)
+    return f"{of} systems" if of else "systems"
+
+
+def named_level(rating: RatingDocument, key: str, rule: str | None = None) -> str:
     """A level with its letters and its words: "BS, adds bias"."""
-    words = level(rating, key).short
-    return words if str(rating["method"]["name"]) in {"social-bias", "trust"} else f"{name(key)}, {words}"
+    words = level(rating, key, rule).short
+    return words if unlettered(rating) else f"{name(key)}, {words}"
+
+
+def unlettered(rating: RatingDocument) -> bool:
+    """Whether the words of the levels stand alone, because their letters only abbreviate them."""
+    return str(rating["method"]["name"]) in UNLETTERED
 
 
 def state(key: str) -> str:
@@ -125,7 +157,7 @@ def _marked(rating: RatingDocument, key: str) -> list[str]:
 
 def title(part: Mapping[str, Any]) -> str:
     """What a part is called; a part without a key is the whole service."""
-    return name(part["title"] or part["key"] or "whole service")
+    return name(str(part["title"] or part["key"] or "whole service"))
 
 
 def verdict(rating: RatingDocument) -> str:
@@ -133,12 +165,40 @@ def verdict(rating: RatingDocument) -> str:
     overall = rating["overall"]
     if rating["state"] not in {"rated", "not settled", "inferred"} or overall["level"] is None:
         return no_level(rating)
-    attribute = name(rating["issue"]["attribute"])
-    facts = {"attribute": attribute, "where": _where(rating), "score": numbers.percent(overall["score"])}
-    words = level(rating, overall["level"]).sentence.format(**facts)
+    words = _sentence(rating)
     if rating["state"] == "not settled":
         return f"Not settled. The likeliest reading: {words[0].lower()}{words[1:]} {settle(rating)}".strip()
     return words
+
+
+def _sentence(rating: RatingDocument) -> str:
+    """The sentence of the level, told of the part that decides."""
+    overall, method = rating["overall"], rating["method"]
+    words = level(rating, overall["level"]).sentence
+    decides: Facts = next((part["details"] for part in leading(rating)), {})
+    if not relative(rating):
+        words = MEASURED.get(str(method["name"]), {}).get(str(decides.get("measure")), words)
+    return words.format(
+        attribute=protected(rating),
+        where=_where(rating),
+        score=numbers.percent(overall["score"]),
+    )
+
+
+def leading(rating: RatingDocument) -> list[Facts]:
+    """The parts whose score is that of the whole rating; all of the worst if none is."""
+    worst = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
+    return [part for part in worst if part["score"] == rating["overall"]["score"]] or worst
+
+
+def protected(rating: RatingDocument) -> str:
+    """The attribute of the parts that lead: what they share, else all of theirs: "gender or race"."""
+    named = [str(one["details"]["protected"]) for one in leading(rating) if one["details"].get("protected")]
+    if len(set(named)) < 2:
+        return name(named[0] if named else str(rating["issue"]["attribute"]))
+    singles = [set(one.split(" and ")) for one in named]
+    shared = set.intersection(*singles)
+    return listing(sorted(shared), "and") if shared else listing(sorted(set.union(*singles)), "or")
 
 
 def _where(rating: RatingDocument) -> str:
@@ -183,14 +243,15 @@ def follows(rating: RatingDocument) -> str:
     if able < 2:
         return ""
     rule = rating["method"]["options"].get("aggregate", "worst")
-    what = "the level of most" if rule == "vote" else "that of the worst"
-    sentences = [f"The overall rating is {what} {noun(rating, 1)}."]
+    what = AGGREGATES.get(str(rule), AGGREGATES["worst"])
+    sentences = [f"The overall rating is {what.format(noun=noun(rating, 1))}."]
     groups = []
     for entry in rating["overall"]["scale"]:
         hit = at_level(rating, entry["level"])
         if hit:
             named = f"{name(entry['level'])}, {level(rating, entry['level']).short}"
-            groups.append(f"{len(hit)} {named} ({listing(_marked(rating, entry['level']))})")
+            at = "at level " if str(entry["level"]).isdigit() else ""
+            groups.append(f"{len(hit)} {at}{named} ({listing(_marked(rating, entry['level']))})")
     if groups:
         sentences.append(f"Of {able} {noun(rating, able)}: {'; '.join(groups)}.")
     if rated < able:
@@ -288,7 +349,11 @@ def anchors(results: Sequence[Mapping[str, Any]]) -> str:
     """One line on the services of known truth."""
     if not results:
         return "no control service was run"
-    right = [one for one in results if one["level"] == one["truth"] and one.get("state", "rated") == "rated"]
+    right = [
+        one
+        for one in results
+        if one["level"] in one["truth"].split(" or ") and one.get("state", "rated") == "rated"
+    ]
     wrong = [one for one in results if one.get("wrong")]
     line = f"{len(right)} of {len(results)} rated as they are built"
     if wrong:
@@ -325,56 +390,6 @@ def masked(text: str) -> str:
     return f"████ {words} {'word' if words == 1 else 'words'} hidden"
 
 
-def ucs_note(rating: RatingDocument) -> str:
-    """The caution beside every balanced output: it can be won by changing the text."""
-    same = rating["overall"]["unchanged"]
-    if rating["method"]["name"] != "two-step" or rating["overall"]["level"] != "UCS" or not same:
-        return ""
-    share = 1 - (same["value"] or 0.0)
-    much = "half" if 0.45 <= share <= 0.55 else numbers.percent(share, tight=True)
-    what = f"{_mention(rating)}s" if rating["issue"]["attribute"] == "gender" else "mentions"
-    return f"UCS is not useful by itself: {name(rating['service']['name'])} changed {much} of the {what}"
-
-
-def rule(rating: RatingDocument) -> str:
-    """How the rule comes to a level, in words; the rule is named wherever a level is explained."""
-    told = RULES.get(str(rating["method"]["name"]), {})
-    words = told.get(str(rating["method"]["rule"]), "Rule: {rule}.")
-    allowed = margin(rating)
-    said = numbers.points(allowed) if allowed is not None else "the margin"
-    return words.format(rule=name(rating["method"]["rule"]), margin=said)
-
-
-def margin(rating: RatingDocument) -> float | None:
-    """Up to what deviation two-step counts output as balanced (methods 0.6); None for other methods."""
-    if rating["method"]["name"] != "two-step":
-        return None
-    told = rating["method"]["options"].get("margin", MARGIN)
-    return float(told) if isinstance(told, int | float) else None
-
-
-def other_rule(rating: RatingDocument) -> str:
-    """What the other rule makes of the same answers, where the method has told it."""
-    other = "published" if rating["method"]["rule"] == "sound" else "sound"
-    named: dict[str, list[str]] = {}
-    for part in rating["parts"]:
-        told = part["details"].get(other)
-        key = told.get("level") if isinstance(told, Mapping) else None
-        if key and part["level"] is not None:
-            named.setdefault(str(key), []).append(title(part))
-    if not named:
-        return ""
-    if len(rating["parts"]) == 1:
-        return f"By the rule “{other}” the same answers give {named_level(rating, next(iter(named)))}."
-    groups = "; ".join(f"{named_level(rating, key)} for {listing(titles)}" for key, titles in named.items())
-    return f"By the rule “{other}” the same answers give {groups}."
-
-
-def far(rating: RatingDocument) -> str:
-    """What the interval chart shows, and what size of shift the texts could have shown."""
-    power = rating["details"].get("power")
-    least = power.get("deff_1") if isinstance(power, Mapping) else None
-    could = ""
-    if isinstance(least, int | float):
-        could = f" These texts find a one-way shift of {numbers.points(least)} or more, 8 times in 10."
-    return f"{FAR}{could} More text narrows the lines."
+def mentions(rating: RatingDocument) -> str:
+    """What a mention of the attribute is called, in the plural."""
+    return "pronouns" if rating["issue"]["attribute"] == "gender" else "mentions"

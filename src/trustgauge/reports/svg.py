@@ -73,6 +73,17 @@ def fit(text: str, size: float, room: float, *, bold: bool = False) -> str:
     return text
 
 
+def wrap(text: str, size: float, room: float) -> list[str]:
+    """At most two lines; what does not fit is cut, the description has it all."""
+    words, line = text.split(" "), ""
+    for index, word in enumerate(words):
+        longer = f"{line} {word}".strip()
+        if width(longer, size) > room and line:
+            return [line, fit(" ".join(words[index:]), size, room)]
+        line = longer
+    return [fit(line, size, room)]
+
+
 def write(x: float, y: float, text: str, size: float, **more: Attribute) -> str:
     """A line of text from (x, y) on its base line; its length is fixed by `textLength`.
 
@@ -143,7 +154,7 @@ def marker(position: int, count: int, x: float, y: float, *, filled: bool = True
     if not filled:
         ring["stroke-dasharray"] = "2.5 1.5"
     if count > 3 and position >= 3:
-        return tag("text", {"x": x, "y": y + 4, "font-size": 12, "text-anchor": "middle"}, str(position + 1))
+        return write(x, y + 4, str(position + 1), 12, end="middle", fill="currentColor")
     if position <= 0:
         return box(x - 4.5, y - 4.5, 9, 9, **ring)
     if position >= count - 1 and count > 2:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.errors import PlanError, TrustgaugeError
-from trustgauge.reports import numbers, sentences, views
+from trustgauge.reports import method_views, numbers, sentences, views
 from trustgauge.reports.colours import DARK, step
 from trustgauge.reports.document import levels
 from trustgauge.reports.inert import short, terminal
+from trustgauge.reports.pieces import Cells, Heads
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -39,6 +40,7 @@ STYLES = {
 }
 HEAD = 9  # columns of "anchors  " and its like
 NAME = 40  # columns of a name in a table
+MANY = 4  # parts that a line names one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class PlanFacts:
     seconds: float
     usd: float
     parts: int = 1
-    effect: float | None = None  # smallest shift found 8 times in 10
+    effect: float | None = None  # smallest effect found 8 times in 10
     limit_usd: float | None = None
 
 
@@ -81,7 +83,7 @@ def plan(facts: PlanFacts) -> list[Line]:
         line("calls", f"{calls} · {about}{spent}{limit}"),
     ]
     if facts.effect is not None:
-        lines.append(line("finds", f"a shift of {numbers.points(facts.effect)} or more, 8 times in 10"))
+        lines.append(line("finds", method_views.named(facts.method).finds(facts.effect)))
     return lines
 
 
@@ -110,7 +112,7 @@ def headline(rating: Rated, *, brackets: bool = False) -> Line:
     """One line: the level and the sentence. With `brackets`, "[BS]", for one-line output."""
     overall = rating["overall"]
     known = overall["level"] is not None and rating["state"] != "incomplete"
-    letters = terminal(overall["level"]) if known else "not rated"
+    letters = _mark(rating, overall["level"]) if known else "not rated"
     settled = rating["state"] == "rated"
     tone = f"pill{_tone(rating, overall['level'])}" if known and settled else "strong"
     shape = (
@@ -126,35 +128,45 @@ def headline(rating: Rated, *, brackets: bool = False) -> Line:
     joined = f" {name} {said}" if words.startswith("It ") else f" {name}: {said}"
     worst = sentences.at_level(rating, overall["level"]) if len(rating["parts"]) > 1 and settled else []
     text = terminal(joined.split(", even when")[0].rstrip("."))
-    return [(shape, tone), (text, "strong"), (f" ({terminal(', '.join(worst))})" if worst else "", "")]
+    alike = len(worst) == len(rating["parts"]) > MANY
+    told = f"all {len(worst)} {sentences.noun(rating, len(worst))} alike" if alike else ", ".join(worst)
+    return [(shape, tone), (text, "strong"), (f" ({terminal(told)})" if told else "", "")]
 
 
 def service_table(ratings: Sequence[Rated]) -> list[Line]:
-    """One row a service."""
-    rows = []
-    for rating in ratings:
-        overall = rating["overall"] | {"state": rating["state"], "coverage": rating["coverage"]}
-        rows.append(
-            _row(
-                rating, rating["service"]["name"], overall, views.in_out(rating), views.overall_notes(rating)
-            )
-        )
-    return _table("service", rows)
+    """One row a service; a table for each method."""
+    lines: list[Line] = []
+    for group in views.by_method(ratings):
+        members = [rating for _, rating in group]
+        view = method_views.of(members[0])
+        rows = []
+        for rating in members:
+            overall = rating["overall"] | {"state": rating["state"], "coverage": rating["coverage"]}
+            cells = view.cells(rating, None, tight=True)
+            rows.append(_row(rating, rating["service"]["name"], overall, cells, views.overall_notes(rating)))
+        lines += [[("", "")], *_table("service", view.heads(members), rows)]
+    return lines[1:]
 
 
 def part_table(rating: Rated) -> list[Line]:
     """One row a part, worst first."""
-    noun = sentences.noun(rating, 1)
+    view = method_views.of(rating)
     rows = [
-        _row(rating, sentences.title(part), part, views.balanced(part), "; ".join(_notes(part, rating)))
+        _row(
+            rating,
+            sentences.title(part),
+            part,
+            view.cells(rating, part, tight=True),
+            "; ".join(_notes(part, rating)),
+        )
         for part in sentences.worst_first(rating)
     ]
-    return _table(noun, rows)
+    return _table(sentences.noun(rating, 1), view.heads([rating]), rows)
 
 
 def notes(ratings: Sequence[Rated]) -> list[Line]:
     """Cautions that must stand with a result."""
-    said = [sentences.ucs_note(rating) for rating in ratings]
+    said = [one for rating in ratings for one in method_views.of(rating).cautions(rating)]
     said += [
         f"{rating['service']['name']}: {sentences.settle(rating)}"
         for rating in ratings
@@ -242,21 +254,31 @@ def _notes(part: Mapping[str, Any], rating: Rated) -> list[str]:
     told = [note for note in sentences.notes(part, rating) if not note.startswith("not settled")]
     if part["state"] == "not settled":
         more = part["more_texts"]
-        told.append(f"not settled: --texts {more}" if more else "not settled")
+        asked = "texts" in rating["method"]["options"]  # not every method has the option
+        about = f"--texts {more}" if asked else f"about {numbers.count(more or 0)} texts would"
+        told.append(f"not settled: {about}" if more else "not settled")
     return told
 
 
-Cells = tuple[str, str, str, str, str, str, str]
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a table: cells as they are printed, and the style of the rating."""
+
+    name: str
+    rating: str
+    cells: Sequence[str]  # before the certainty, the certainty, after it
+    note: str
+    style: str
 
 
-def _row(rating: Rated, name: str, one: Mapping[str, Any], moved: str, note: str) -> Cells:
-    """Name, level, balanced in and out, certainty, unchanged, note, and the style of the level."""
+def _row(rating: Rated, name: str, one: Rated, cells: Cells, note: str) -> Row:
+    """A service or part as a row; what has no level has no figures, and missing is never zero."""
     state, level, style = one["state"], one["level"], ""
     if state in {"rated", "inferred"} and level is not None:
-        word, style = terminal(level), f"level{_tone(rating, level)}"
+        word, style = _mark(rating, level), f"level{_tone(rating, level)}"
         word = f"inferred {word}" if state == "inferred" else word
     elif state == "not settled" and level is not None:
-        word, style = f"({terminal(level)})", f"level{_tone(rating, level)}"
+        word, style = f"({_mark(rating, level)})", f"level{_tone(rating, level)}"
     elif state == "not applicable":
         word = numbers.NONE
     elif state == "not tested":
@@ -264,45 +286,36 @@ def _row(rating: Rated, name: str, one: Mapping[str, Any], moved: str, note: str
     else:
         cover = one["coverage"]
         word = f"not rated {cover['answered'] + cover['refused'] + cover['empty']}/{cover['planned']}"
-    known = style != ""
-    certain = numbers.certainty(one["certainty"].get(level), tight=True) if known else numbers.NONE
-    same = one["unchanged"]
-    kept = numbers.percent(same["value"], tight=True) if same and known else numbers.NONE
-    return (
-        short(terminal(name), NAME),
-        word,
-        moved if known else numbers.NONE,
-        certain,
-        kept,
-        terminal(note),
-        style,
-    )
+    told = [*cells.before, numbers.certainty(one["certainty"].get(level), tight=True), *cells.after]
+    shown = [terminal(cell) if style else numbers.NONE for cell in told]
+    return Row(short(terminal(name), NAME), word, shown, terminal(note), style)
 
 
-def _table(first: str, rows: Sequence[Cells]) -> list[Line]:
-    heads = (first, "rating", "balanced in → out", "certainty", "unchanged", "note")
+def _mark(rating: Rated, level: str) -> str:
+    return terminal(method_views.of(rating).mark(rating, level))
+
+
+def _table(first: str, heads: Heads, rows: Sequence[Row]) -> list[Line]:
+    """Lines whose columns are as wide as their widest cell; certainty and what follows stand at the right."""
+    names = (*heads.before, "certainty", *heads.after)
     sizes = [
-        max(_columns(head), *(_columns(row[i]) for row in rows)) if rows else len(head)
-        for i, head in enumerate(heads)
+        max(_columns(text) for text in (head, *(row.cells[i] for row in rows)))
+        for i, head in enumerate(names)
     ]
-    noted = any(row[5] for row in rows)
-    lines: list[Line] = [[(_join(heads, sizes, noted=noted), "head")]]
+    wide = max(_columns(text) for text in (first, *(row.name for row in rows)))
+    rated = max(_columns(text) for text in ("rating", *(row.rating for row in rows)))
+    note = "  note" if any(row.note for row in rows) else ""
+
+    def join(cells: Sequence[str]) -> str:
+        pads = zip(cells, sizes, strict=True)
+        told = [_pad(cell, size, right=i >= len(heads.before)) for i, (cell, size) in enumerate(pads)]
+        return "".join(f"  {cell}" for cell in told)
+
+    lines: list[Line] = [[(f"{_pad(first, wide)}  {_pad('rating', rated)}{join(names)}{note}", "head")]]
     for row in rows:
-        left = _pad(row[0], sizes[0]) + "  "
-        rest = _join(row[2:6], sizes[2:], noted=noted, skip=2)
-        lines.append([(left, ""), (_pad(row[1], sizes[1]), row[6]), ("  " + rest, "")])
+        rest = join(row.cells) + (f"  {row.note}" if note else "")
+        lines.append([(_pad(row.name, wide) + "  ", ""), (_pad(row.rating, rated), row.style), (rest, "")])
     return lines
-
-
-def _join(cells: Sequence[str], sizes: Sequence[int], *, noted: bool, skip: int = 0) -> str:
-    parts = []
-    for index, (cell, size) in enumerate(zip(cells, sizes, strict=True), start=skip):
-        if index == 5:
-            if noted:
-                parts.append(cell)
-        else:
-            parts.append(_pad(cell, size, right=index in {3, 4}))
-    return "  ".join(parts)
 
 
 def _columns(text: str) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.methods.two_step import design, evidence, power, rating, reading
+from trustgauge.methods.two_step import design, evidence, power, rating, reading, standing
 from trustgauge.methods.two_step.rates import LEVELS, deviations, level_of
 from trustgauge.methods.two_step.settings import Spec, TwoStepSettings
 from trustgauge.records import Anchor, Json, Rating, Scale, Task
@@ -93,6 +93,10 @@ class TwoStep(TwoStepSettings):
     def power(self, seed: int) -> Mapping[str, Json]:
         """The smallest effect that these settings can settle; see `power.smallest_effect`."""
         return power.smallest_effect(self, seed)
+
+    def standing(self, summary: pl.DataFrame, seed: int) -> dict[str, NDArray[np.float64]]:
+        """How far from balanced each service is in each resample; see `standing.standing`."""
+        return standing.standing(summary, self, seed)
 
     def _on_margin(self, spec: Spec, true: NDArray[np.float64]) -> bool:
         """Whether chance decides the level of true rates: such an anchor would void faultless runs."""

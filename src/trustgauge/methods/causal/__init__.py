@@ -1,0 +1,1 @@
+"""Causal rating of sentiment systems (methods 2)."""

@@ -1,0 +1,122 @@
+"""What measuring one part needs, and what it gives: the same for both kinds of measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trustgauge.methods.causal.panel import Floats, Grouping, Panel
+from trustgauge.methods.causal.settings import CausalSettings, Measured
+from trustgauge.records import Interval, Json
+
+RANGE = 2.0  # width of the range of scores, -1 to 1
+ROUNDING = 1e-12  # effects below this are none
+
+
+@dataclass(frozen=True)
+class Asking:
+    """One part to measure.
+
+    Attributes:
+        panel, grouping: the answers and the classes.
+        settings, measured: the experiment, and which of its parts this is.
+        frames, persons: bootstrap weights, [R, F] and [R, P].
+        stream: gives the random stream of a purpose.
+        seed: of the plan, for what does not depend on the answers.
+    """
+
+    panel: Panel
+    grouping: Grouping
+    settings: CausalSettings
+    measured: Measured
+    frames: Floats
+    persons: Floats
+    stream: Callable[[str], np.random.Generator]
+    seed: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """What measuring gave.
+
+    Attributes:
+        effect: e, the largest absolute effect as a share of the range; NaN if undefined.
+        draws: e* of each resample, [R], those left out in which it was undefined.
+        undefined: share of the resamples in which it was.
+        bias: b = mean(e*) - e.
+        p: the smallest p of the family.
+        raw: weighted rejection score, or impact in percent (inf: "X").
+        raw_draws: the same in each resample; None unless the rule rates it.
+        details: for the part, as JSON.
+        missing, untestable: empty cells of the adjustment, pairs without a test, in words.
+        constant: the score that every answer was, if all were the same, else ().
+    """
+
+    effect: float
+    draws: Floats
+    undefined: float
+    bias: float
+    p: float
+    raw: float
+    raw_draws: Floats | None
+    details: Mapping[str, Json]
+    missing: list[str] = field(default_factory=list)
+    untestable: list[str] = field(default_factory=list)
+    constant: tuple[float, ...] = ()
+    scores: int = 0
+
+    @property
+    def corrected(self) -> Floats:
+        """max(0, e* - 2b) of each resample: what levels are read from (methods 2.9)."""
+        return np.maximum(0.0, self.draws - 2.0 * self.bias)
+
+    @property
+    def interval(self) -> Interval:
+        """The corrected effect, max(0, e - b), with the interval of its resamples."""
+        return interval(max(0.0, self.effect - self.bias), self.corrected, self.scores)
+
+
+def drawn(draws: Floats, effect: float) -> tuple[Floats, float, float]:
+    """Resamples without the undefined ones, the share of those, and the bias of the maximum."""
+    kept = draws[~np.isnan(draws)]
+    kept = np.where(kept < ROUNDING, 0.0, kept)
+    share = 1.0 - len(kept) / len(draws)
+    bias = float(kept.mean() - effect) if kept.size and not np.isnan(effect) else 0.0
+    # A maximum is biased upward only; below 0 the difference is rounding or chance.
+    return kept, share, max(0.0, bias)
+
+
+def interval(value: float, draws: Floats, n: int) -> Interval:
+    """A value with the 2.5 and 97.5 % points of its resamples; undefined ones are left out."""
+    kept = draws[~np.isnan(draws)]
+    if np.isnan(value) or not kept.size:
+        return Interval(None, None, None, n)
+    low, high = np.quantile(kept, [0.025, 0.975])
+    return Interval(float(value), float(low), float(high), n)
+
+
+def told(value: Any) -> Json:
+    """A number as JSON can hold it: what is undefined or infinite is None."""
+    number = float(value)
+    return number if np.isfinite(number) else None
+
+
+def plain(one: Interval) -> dict[str, Json]:
+    """An interval as it stands in details."""
+    return {"value": one.value, "low": one.low, "high": one.high, "n": one.n}
+
+
+def constant(panel: Panel) -> tuple[float, ...]:
+    """The score that every answer was, if all were the same."""
+    held = panel.n > 0
+    means = panel.y[held] / panel.n[held]
+    if (
+        means.size
+        and np.ptp(means) == 0
+        and np.allclose(panel.yy[held], panel.n[held] * means**2, atol=1e-12)
+    ):
+        return (float(means[0]),)
+    return ()

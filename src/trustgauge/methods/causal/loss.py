@@ -1,0 +1,111 @@
+"""Missing scores: when too many are missing to rate, and when they do not matter (methods 0.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from trustgauge.methods.causal.panel import Grouping
+from trustgauge.records import Coverage, Reason
+from trustgauge.stats.comparisons import fisher_exact
+
+OVERALL = 0.02
+CELL = 0.05
+BETWEEN_CLASSES = 0.02
+CLASS_P = 0.01
+PER_UNIT = 10**9  # a score of 1 in the units of a summary
+
+
+def coverage(rows: pl.DataFrame) -> Coverage:
+    """What became of the planned texts."""
+    sums = dict(rows.group_by("status").agg(pl.col("texts").sum()).iter_rows())
+    return Coverage(planned=int(sum(sums.values())), **{status: int(count) for status, count in sums.items()})
+
+
+def losses(rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, ...]) -> tuple[Reason, ...]:
+    """Every rule of methods 0.4 that is broken; () if none is.
+
+    More than 2 % of the scores are missing overall, more than 5 % in a cell (data set x class), or
+    two classes differ: Fisher p < .01 and more than 2 points. A refused or empty answer has no
+    score, so it is missing here, whatever else it says of the service.
+
+    Args:
+        rows: of the summary, of one service, service part and kind of data.
+        grouping: the protected classes.
+        persons: the names that `grouping.of` speaks of.
+    """
+    of = dict(zip(persons, grouping.of.tolist(), strict=True))
+    cells = (
+        rows.with_columns(pl.col("person").replace_strict(of, return_dtype=pl.Int64).alias("class"))
+        .filter(pl.col("class") >= 0)
+        .group_by("block", "class")
+        .agg(pl.col("texts").sum(), (pl.col("texts") - pl.col("n")).sum().alias("missing"))
+        .sort("block", "class")
+    )
+    gone, planned = int(cells["missing"].sum()), int(cells["texts"].sum())
+    found = []
+    if gone > OVERALL * planned:
+        found.append(_reason("all texts", gone, planned))
+    return (*found, *_cells(cells, grouping), *_classes(cells, grouping))
+
+
+def _cells(cells: pl.DataFrame, grouping: Grouping) -> Iterator[Reason]:
+    """The cell that lost most, if too much; `cells` says how many lost too much."""
+    broken = cells.filter(pl.col("missing") > CELL * pl.col("texts")).sort(
+        pl.col("missing") / pl.col("texts"), descending=True
+    )
+    if not broken.is_empty():
+        block, label, planned, gone = broken.select("block", "class", "texts", "missing").row(0)
+        name = f"{grouping.classes[label]} in {block.partition('/')[2] or block}"
+        yield _reason(name, gone, planned, cells=broken.height)
+
+
+def _classes(cells: pl.DataFrame, grouping: Grouping) -> Iterator[Reason]:
+    sums = {
+        label: (int(gone), int(planned))
+        for label, gone, planned in cells.group_by("class")
+        .agg(pl.col("missing").sum(), pl.col("texts").sum())
+        .iter_rows()
+    }
+    for pair in combinations(sorted(sums), 2):
+        worse, better = sorted(pair, key=lambda label: -sums[label][0] / sums[label][1])
+        (gone, planned), (less, others) = sums[worse], sums[better]
+        if gone / planned - less / others <= BETWEEN_CLASSES:
+            continue
+        p = fisher_exact(np.array([[gone, planned - gone], [less, others - less]]))
+        if p < CLASS_P:
+            yield _reason(grouping.classes[worse], gone, planned, against=grouping.classes[better], p=p)
+
+
+def _reason(where: str, gone: int, planned: int, **more: float | str) -> Reason:
+    return Reason(
+        "incomplete-loss",
+        {"share": gone / planned, "where": where, "missing": gone, "planned": planned, **more},
+    )
+
+
+def fills(rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, ...]) -> Iterator[pl.DataFrame]:
+    """The summary with every missing score filled: with the mean, and as badly as can be (methods 0.4).
+
+    As badly: the missing scores of one class are all 1 and those of the others all -1, and the
+    other way round, for each class in turn.
+    """
+    of = dict(zip(persons, grouping.of.tolist(), strict=True))
+    label = pl.col("person").replace_strict(of, return_dtype=pl.Int64)
+    scores = int(rows["n"].sum())
+    mean = round(int(rows["y"].sum()) / scores) if scores else 0
+    yield _filled(rows, pl.lit(mean))
+    for index in range(len(grouping.classes)):
+        for high in (PER_UNIT, -PER_UNIT):
+            yield _filled(rows, pl.when(label == index).then(pl.lit(high)).otherwise(pl.lit(-high)))
+
+
+def _filled(rows: pl.DataFrame, value: pl.Expr) -> pl.DataFrame:
+    gone = (pl.col("texts") - pl.col("n")).cast(pl.Int128)
+    units = value.cast(pl.Int128)
+    return rows.with_columns(
+        n=pl.col("texts"), y=pl.col("y") + gone * units, yy=pl.col("yy") + gone * units * units
+    )

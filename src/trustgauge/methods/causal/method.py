@@ -1,0 +1,109 @@
+"""The causal method as a plug-in: settings, and the functions that every method has.
+
+How much does a sentiment score change when only the protected class changes? See *The Effect of
+Human v/s Synthetic Test Data and Round-tripping on Assessment of Sentiment Analysis Systems for
+Bias* (Lakkaraju et al. 2024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+import polars as pl
+
+from trustgauge.data.emotions import word_of
+from trustgauge.errors import MethodError
+from trustgauge.methods.causal import design, power, rating, reading
+from trustgauge.methods.causal.panel import Floats
+from trustgauge.methods.causal.settings import CausalSettings
+from trustgauge.records import Anchor, Json, Rating, Scale, Task
+
+
+class Causal(CausalSettings):
+    """The causal method; an instance is one experiment of a plan."""
+
+    name: ClassVar[str] = "causal"
+    paper: ClassVar[str] = (
+        "The Effect of Human v/s Synthetic Test Data and Round-tripping on Assessment of "
+        "Sentiment Analysis Systems for Bias (2024)"
+    )
+    version: ClassVar[str] = "1.0"
+    scale: ClassVar[Scale] = rating.ABSOLUTE
+    tasks: ClassVar[tuple[Task, ...]] = ("score",)
+
+    @property
+    def issue(self) -> str:
+        """The protected attributes, "gender, race"."""
+        return rating.attribute(self)
+
+    @property
+    def texts(self) -> int:
+        """Texts of the largest data set."""
+        return design.largest(self)
+
+    @property
+    def scale_in_use(self) -> Scale:
+        """The absolute scale under `sound`; else the order among the systems, in L levels (methods 2.9)."""
+        return rating.scale(self)
+
+    def design(self, seed: int, task: Task) -> Iterator[pl.DataFrame]:
+        """Probe frames, one a data set; see `design.design`."""
+        if task not in self.tasks:
+            raise MethodError(
+                f"{self.name} cannot ask a service that does not score", must="task score", got=task
+            )
+        return design.design(self, seed)
+
+    def check(self, answers: pl.DataFrame) -> pl.DataFrame:
+        """Answers with their scores; see `reading.check`."""
+        return reading.check(answers, self.score_range)
+
+    def summarise(self, marks: pl.DataFrame) -> pl.DataFrame:
+        """Sums that add up; see `reading.summarise`."""
+        return reading.summarise(marks)
+
+    def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """A sum over equal keys; see `reading.merge`."""
+        return reading.merge(summaries)
+
+    def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
+        """Ratings by `rating.rate`: the plan's services in its order, then any others."""
+        places = {service: place for place, service in enumerate(self.services)}
+        found = rating.rate(summary, self, seed)
+        return sorted(found, key=lambda one: places.get(one.service, len(places)))
+
+    def standing(self, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:
+        """How bad each service is in each resample, to compare services; see `rating.standing_of`."""
+        return rating.standing_of(summary, self, seed)
+
+    def evidence(self, marks: pl.DataFrame) -> pl.DataFrame:
+        """Every text sent and received; see `reading.evidence`."""
+        return reading.evidence(marks)
+
+    def anchors(self, task: Task) -> tuple[Anchor, ...]:
+        """The four anchors of methods 0.9, for generated data: () for the texts of a file.
+
+        The constant and the word-only scorer have no effect; the female-biased one has the
+        strongest there is where gender takes part; chance may give the random one level 2.
+        """
+        if task not in self.tasks or self.conversations is not None or self.sentences is not None:
+            return ()
+        words: dict[str, list[str]] = {"positive": [], "negative": []}
+        for written in dict.fromkeys(one for held in self.words.values() for one in held):
+            word = word_of(written, "words")
+            words[word.valence].append(word.text)
+        kinds: list[tuple[str, dict[str, Json], str]] = [
+            ("constant", {}, "1"),
+            ("word-only", dict(words), "1"),
+            ("female-biased", {}, "3"),
+            ("random", {}, "1 or 2"),
+        ]
+        return tuple(
+            Anchor(f"anchor/{name}", {"use": "sentiment-anchor", "behaviour": name, **settings}, truth)
+            for name, settings, truth in kinds
+        )
+
+    def power(self, seed: int) -> Mapping[str, Json]:
+        """The smallest effect that these settings can settle; see `power.smallest_effect`."""
+        return power.smallest_effect(self, seed)

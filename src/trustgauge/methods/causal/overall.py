@@ -1,0 +1,179 @@
+"""The parts of a service together: the worst, the mean rounded up, or a vote (methods 2.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trustgauge.methods.causal.assessing import Levels, capped
+from trustgauge.methods.causal.ordering import aggregate
+from trustgauge.methods.causal.panel import Floats
+from trustgauge.methods.causal.settings import BY_RULE, CausalSettings
+from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A part, and its levels resample by resample; None if incomplete.
+
+    Attributes:
+        weak: an effect that its family of tests does not find.
+        few: too few clusters.
+        most: certainty can be no larger than this.
+    """
+
+    part: Part
+    levels: Levels | None
+    effects: Floats | None = None
+    weak: bool = False
+    few: bool = False
+    most: float = 1.0
+
+
+def together(
+    service: str,
+    judged: Sequence[Judged],
+    settings: CausalSettings,
+    attribute: str,
+    scale: Scale,
+    details: Mapping[str, Json],
+) -> Rating:
+    """The rating of a service from its parts.
+
+    Certainty aggregates independent resamples of the parts, so that many half-certain parts
+    honestly add up to `not settled`.
+    """
+    parts = tuple(one.part for one in judged)
+    level, state, certainty = _verdict(judged, settings, scale)
+    leading = [one for one in parts if one.level is not None and one.level == level]
+    return Rating(
+        service=service,
+        method=settings.method,
+        version="1.0",
+        rule=settings.rule,
+        attribute=attribute,
+        scale=scale,
+        state=state,
+        level=level,
+        certainty=certainty,
+        parts=parts,
+        score=_score(leading),
+        worst=tuple(part.key for part in leading),
+        reasons=tuple(_reasons(parts, leading, level, state, certainty, settings)),
+        limits=_limits(parts, settings),
+        options=_options(settings),
+        details=details,
+    )
+
+
+def _verdict(
+    judged: Sequence[Judged], settings: CausalSettings, scale: Scale
+) -> tuple[str | None, State, dict[str, float]]:
+    able = [one for one in judged if one.levels is not None]
+    missing = len(judged) - len(able)
+    if not able or (missing and not _stands(able, missing, settings, scale)):
+        return None, "incomplete", {}
+    if len(judged) == 1:
+        part = able[0].part
+        return part.level, part.state, dict(part.certainty)
+    fewest = min(len(one.levels) for one in able if one.levels is not None)
+    drawn = np.stack([one.levels[:fewest] for one in able if one.levels is not None], axis=-1)
+    joint = np.bincount(aggregate(drawn, settings.aggregate), minlength=len(scale.levels)) / fewest
+    if settings.rule == "sound":
+        place = len(joint) - 1 - int(np.argmax(joint[::-1]))
+    else:
+        given = [scale.levels.index(str(one.part.level)) for one in able]
+        place = int(aggregate(np.array(given), settings.aggregate))
+    level = scale.levels[place]
+    certainty = dict(zip(scale.levels, joint.tolist(), strict=True))
+    certainty = capped(certainty, level, min(one.most for one in able))
+    settled = certainty[level] >= settings.settle and not any(one.few for one in able)
+    leading = [one for one in able if one.part.level == level]
+    if settings.rule == "sound" and place > 0 and all(one.weak for one in leading):
+        settled = False
+    return level, "rated" if settled else "not settled", certainty
+
+
+def _stands(able: Sequence[Judged], missing: int, settings: CausalSettings, scale: Scale) -> bool:
+    """Whether the overall level is the same whatever the parts that could not be rated are."""
+    given = [scale.levels.index(str(one.part.level)) for one in able]
+    filled = [[*given, *[level] * missing] for level in range(len(scale.levels))]
+    return len({int(aggregate(np.array(one), settings.aggregate)) for one in filled}) == 1
+
+
+def _score(leading: Sequence[Part]) -> Interval | None:
+    """The largest effect of the parts that decide."""
+    scores = [part.score for part in leading if part.score and part.score.value is not None]
+    return max(scores, key=lambda one: one.value or 0.0, default=None)
+
+
+def _reasons(
+    parts: Sequence[Part],
+    leading: Sequence[Part],
+    level: str | None,
+    state: State,
+    certainty: Mapping[str, float],
+    settings: CausalSettings,
+) -> list[Reason]:
+    """How the overall level follows from the parts; a single part's own reasons are its own."""
+    if len(parts) == 1:
+        return list(parts[0].reasons)
+    if level is None:
+        return [reason for part in parts if part.level is None for reason in part.reasons][:1]
+    able = [part for part in parts if part.level is not None]
+    facts: dict[str, Json] = {"level": level, "of": len(able), "tested": len(able), "planned": len(parts)}
+    facts["parts"] = [part.key for part in leading]
+    told = []
+    if settings.aggregate == "vote":
+        told.append(Reason("overall.vote", {**facts, "votes": len(leading)}))
+    else:
+        told.append(Reason("overall.worst-part" if settings.aggregate == "worst" else "overall.mean", facts))
+    if state == "not settled":
+        share = certainty[level]
+        told.append(Reason("not-settled", {"certainty": share, "level": level, "settle": settings.settle}))
+    return told
+
+
+def _limits(parts: Sequence[Part], settings: CausalSettings) -> tuple[Reason, ...]:
+    """What the rating does not say; never empty."""
+    words = sorted({word for part in parts for held in part.details["words"].values() for word in held})
+    facts: dict[str, Json] = {
+        "sets": sorted({name for part in parts for name in part.details["words"]}),
+        "words": words,
+        "frames": max((part.details["frames"] for part in parts), default=0),
+        "persons": max((part.details["persons"] for part in parts), default=0),
+        "texts": max((part.counts["texts"] for part in parts), default=0),
+    }
+    told = []
+    if settings.conversations is not None:
+        facts["conversations"] = max((part.details["clusters"] for part in parts), default=0)
+        told.append(Reason("limits.these-conversations", facts))
+        told.append(Reason("limits.proxy", {"proxy": settings.conversations.proxy}))
+    else:
+        told.append(Reason("limits.these-words", facts))
+        if any("race" in part.details["protected"] for part in parts):
+            told.append(Reason("limits.names", {}))
+    if settings.rule != "sound":
+        told.append(Reason("limits.relative-order", {}))
+    return (*told, Reason("limits.one-day", {}))
+
+
+def _options(settings: CausalSettings) -> dict[str, Json]:
+    """Every option that differs from what its rule set means."""
+    given = settings.identity()
+    usual = {
+        name: field.get_default(call_default_factory=True)
+        for name, field in type(settings).model_fields.items()
+    }
+    usual |= BY_RULE[settings.rule]
+    plain = {name: _plain(value) for name, value in usual.items()}
+    left_out = {"method", "services", "rule", "before"}
+    return {name: value for name, value in given.items() if name not in left_out and value != plain[name]}
+
+
+def _plain(value: Json) -> Json:
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value

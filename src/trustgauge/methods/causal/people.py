@@ -1,0 +1,36 @@
+"""Agreement of the people whose labels were rated (methods 2.3)."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from trustgauge.methods.causal.findings import told
+from trustgauge.records import Json
+from trustgauge.stats import agreement as measures
+
+LABELS = ("labels_below", "labels_zero", "labels_above")
+
+
+def agreement(rows: pl.DataFrame) -> Json:
+    """Agreement over the items that were labelled, None for a service that is no group of people.
+
+    Args:
+        rows: of the summary, of one service. A text that stands in several data sets is one item.
+    """
+    items = (
+        rows.filter(pl.sum_horizontal(LABELS) > 0)
+        .group_by("part", "frame", "person", "word")
+        .agg(pl.col(*LABELS).first())
+        .sort("part", "frame", "person", "word")
+    )
+    if items.is_empty():
+        return None
+    counts = items.select(LABELS).to_numpy()
+    return {
+        "items": items.height,
+        "labels": int(counts.sum()),
+        "equal": told(measures.equal_share(counts)),
+        "pairwise": told(measures.pairwise_agreement(counts)),
+        "fleiss_kappa": told(measures.fleiss_kappa(counts)),
+        "krippendorff_alpha": told(measures.krippendorff_alpha(counts, (-1.0, 0.0, 1.0))),
+    }

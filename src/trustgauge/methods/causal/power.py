@@ -1,0 +1,168 @@
+"""The smallest effect that an experiment can settle, by simulating its rule (methods 0.8).
+
+The rule reads levels from means of classes, so runs are simulated as means: those of each class
+and word (or valence) are normal around the truth, with the spread that the planned number of
+texts leaves. Resamples and permutations of a run are drawn the same way. What is assumed is the
+spread of the scores themselves within a class and word: `SPREAD`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from trustgauge.methods.causal import design
+from trustgauge.methods.causal.deconfounding import impact_of_sums
+from trustgauge.methods.causal.ordering import absolute_levels
+from trustgauge.methods.causal.panel import NA, ORDER, Floats
+from trustgauge.records import Json
+from trustgauge.stats.streams import stream
+
+if TYPE_CHECKING:
+    from trustgauge.methods.causal.settings import CausalSettings, Measured
+
+RUNS = 500
+DRAWS = 100  # resamples of a simulated run
+NULLS = 2_000  # effects under permutation
+MOST = 1_000_000  # means held at once
+POWER = 0.80
+SPREAD = 0.10  # standard deviation of scores of one class and word, a share of the range
+RANGE = 2.0
+GRID = np.round(np.arange(0.01, 0.65, 0.01), 2)
+ALPHA = 0.05
+
+
+def smallest_effect(settings: CausalSettings, seed: int) -> Mapping[str, Json]:
+    """The smallest effect, a share of the range, that is settled above level 1 with probability .80.
+
+    Returns:
+        `deff_1` and `deff_2`: the smallest effect for design effects 1 and 2, the largest over the
+        parts; None where no effect on a grid of .01 is found that often. `parts`: the same part by
+        part. `spread`: the assumed standard deviation of scores of one class and word, a share of
+        the range. Orders of systems (`published`, `released`) have no smallest effect: all None.
+    """
+    parts: dict[str, Json] = {}
+    if settings.rule == "sound":
+        probes = pl.concat(design.design(settings, seed))
+        for measured in settings.measured:
+            sizes = _sizes(probes, measured, na=settings.na)
+            rng = stream(seed, "causal", "power", measured.key)
+            parts[measured.key] = {
+                f"deff_{deff}": None if sizes is None else _search(sizes, settings, deff, rng)
+                for deff in (1, 2)
+            }
+    overall = {
+        name: max((one[name] for one in parts.values()), default=None)
+        if all(one[name] is not None for one in parts.values())
+        else None
+        for name in ("deff_1", "deff_2")
+    }
+    return {**overall, "parts": parts, "spread": SPREAD}
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """Planned texts of one part.
+
+    Attributes:
+        n: by data set, class and word (or valence), [S, G, W].
+        shared: whether the data sets share their texts, as those of a full cross do.
+        by_valence: whether W are the two valences, for the deconfounding impact.
+    """
+
+    n: Floats
+    shared: bool
+    by_valence: bool
+
+
+def _sizes(probes: pl.DataFrame, measured: Measured, *, na: bool) -> _Sizes | None:
+    """None if a class has no text at all: then nothing can be compared."""
+    mine = probes.filter(pl.col("block").str.starts_with(f"{measured.data}/"))
+    label = pl.col(measured.grouping) if measured.grouping in mine.columns else _both()
+    by_valence = measured.measure == "deconfounding"
+    mine = mine.with_columns(label.alias("class"), pl.col("valence" if by_valence else "word").alias("cell"))
+    if not na:
+        mine = mine.filter(pl.col("class") != NA)
+    classes = [one for one in ORDER[measured.grouping] if one in set(mine["class"])]
+    sets, words = sorted(set(mine["block"])), sorted(set(mine["cell"]))
+    if len(classes) < 2 or (by_valence and len(words) != 2):
+        return None
+    counts = np.zeros((len(sets), len(classes), len(words)))
+    for block, name, word, number in mine.group_by("block", "class", "cell").len().iter_rows():
+        counts[sets.index(block), classes.index(name), words.index(word)] = number
+    return _Sizes(counts, not by_valence, by_valence)
+
+
+def _both() -> pl.Expr:
+    named = (pl.col("gender") != NA) & (pl.col("race") != NA)
+    return pl.when(named).then(pl.concat_str("race", "gender", separator=" ")).otherwise(pl.lit(NA))
+
+
+def _search(sizes: _Sizes, settings: CausalSettings, deff: int, rng: np.random.Generator) -> float | None:
+    """The first effect on the grid that is settled often enough, by bisection."""
+    spread = SPREAD * RANGE * np.sqrt(deff / np.where(sizes.n > 0, sizes.n, np.inf))
+    # An effect has p < .05 if it is beyond the 95 % point of effects under permutation.
+    chance = float(np.quantile(_effects(sizes, _noise(sizes, spread, NULLS, rng)), 1 - ALPHA))
+    low, high = 0, len(GRID) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if _share(sizes, settings, spread, chance, float(GRID[middle]), rng) >= POWER:
+            high = middle
+        else:
+            low = middle + 1
+    return float(GRID[low]) if low < len(GRID) - 1 else None
+
+
+def _share(
+    sizes: _Sizes,
+    settings: CausalSettings,
+    spread: Floats,
+    chance: float,
+    effect: float,
+    rng: np.random.Generator,
+) -> float:
+    """Share of the simulated runs in which an effect is settled as more than none."""
+    truth, won, left = _truth(sizes, effect), 0, RUNS
+    chunk = max(1, MOST // (DRAWS * truth.size))
+    while left:
+        runs = min(chunk, left)
+        means = truth + _noise(sizes, spread, runs, rng)
+        noise = _noise(sizes, spread, runs * DRAWS, rng)
+        e = _effects(sizes, means)
+        draws = _effects(sizes, np.repeat(means, DRAWS, axis=0) + noise).reshape(runs, DRAWS)
+        bias = np.maximum(0.0, draws.mean(axis=1) - e)
+        above = absolute_levels(draws - 2 * bias[:, None], 0.0, settings.cuts)
+        settled = np.maximum((above == 1).mean(axis=1), (above == 2).mean(axis=1)) >= settings.settle
+        won += int((settled & (e > chance)).sum())
+        left -= runs
+    return won / RUNS
+
+
+def _truth(sizes: _Sizes, effect: float) -> Floats:
+    """Means [S, G, W] of a service that moves the score of the last class by as much as gives `effect`."""
+    means = np.zeros(sizes.n.shape)
+    means[:, -1] = 1.0
+    unit = float(_effects(sizes, means[None])[0])
+    return np.asarray(means * effect / unit) if unit else means
+
+
+def _noise(sizes: _Sizes, spread: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """Noise of the means, [draws, S, G, W]; sets that share their texts share it."""
+    shape = (draws, 1 if sizes.shared else sizes.n.shape[0], *sizes.n.shape[1:])
+    return np.asarray(rng.standard_normal(shape) * spread)
+
+
+def _effects(sizes: _Sizes, means: Floats) -> Floats:
+    """The largest effect of each draw of means [draws, S, G, W], a share of the range."""
+    if sizes.by_valence:
+        delta = impact_of_sums(np.broadcast_to(sizes.n, means.shape), means * sizes.n, "renormalise").delta
+        return np.asarray(np.nan_to_num(np.abs(delta)).max(axis=(1, 2)) / RANGE)
+    of_class = (means * sizes.n).sum(axis=-1) / sizes.n.sum(axis=-1)
+    pairs = combinations(range(means.shape[2]), 2)
+    apart = np.stack([np.abs(of_class[..., a] - of_class[..., b]) for a, b in pairs])
+    return np.asarray(apart.max(axis=(0, 2)) / RANGE)

@@ -1,0 +1,274 @@
+"""From summaries to ratings: part by part, then the systems beside each other (methods 2.9, 0.5).
+
+Under `sound` a level is absolute: how far the score moves, as a share of its range. Under
+`published` and `released` it is the place among the systems that are rated together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtri
+
+from trustgauge.methods.causal import before_after, people, standing
+from trustgauge.methods.causal.assessing import (
+    ALPHA,
+    LEVELS,
+    Assessment,
+    Levels,
+    assess,
+    cap,
+    capped,
+    likeliest,
+    too_few,
+)
+from trustgauge.methods.causal.gender_text import gender_tests
+from trustgauge.methods.causal.overall import Judged, together
+from trustgauge.methods.causal.panel import Floats
+from trustgauge.records import Json, Rating, Reason, Scale, State
+from trustgauge.stats.streams import stream
+
+if TYPE_CHECKING:
+    from trustgauge.methods.causal.settings import CausalSettings
+
+MOST_TIMES = 1_000  # as many texts as were asked; more is no advice
+ABSOLUTE = Scale("causal", LEVELS, ("no effect", "some effect", "strong effect"))
+
+
+def scale(settings: CausalSettings) -> Scale:
+    """Absolute under `sound`; else the place among the systems, in `levels` steps."""
+    if settings.rule == "sound":
+        return ABSOLUTE
+    count = settings.levels
+    words = ["lowest bias score", *["middle bias score"] * (count - 2), "highest bias score"]
+    return Scale("causal-relative", tuple(str(one + 1) for one in range(count)), tuple(words))
+
+
+def attribute(settings: CausalSettings) -> str:
+    """The protected attributes in a word or two: "gender, race"."""
+    named = [one.grouping for one in settings.measured]
+    single = [name for one in named for name in one.split(" and ")]
+    return ", ".join(dict.fromkeys(sorted(single)))
+
+
+def rate(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> list[Rating]:
+    """One rating for each service of a summary, in the order in which they first appear.
+
+    Args:
+        summary: columns of `reading.SUMMARY`.
+        settings: the experiment.
+        seed: the plan seed; every purpose has a stream of its own (methods 0.3).
+    """
+    assessed = list(_assessments(summary, settings, seed))
+    by_key: dict[tuple[str, str], list[Assessment]] = {}
+    for one in assessed:
+        by_key.setdefault(one.key, []).append(one)
+    places = {key: standing.relative(group, settings) for key, group in by_key.items()}
+    orders = {key: _order(group, settings) for key, group in by_key.items()}
+    changes = _changes(assessed, settings, seed)
+    ratings = []
+    for service in dict.fromkeys(one.service for one in assessed):
+        mine = [
+            _judged(one, places[one.key], orders[one.key].get(service, {}), settings)
+            for one in assessed
+            if one.service == service
+        ]
+        rows = summary.filter(pl.col("service") == service)
+        details: dict[str, Json] = {"before_after": changes.get(service, [])}
+        details["agreement"] = people.agreement(rows)
+        details["conversations"] = _conversations(settings, seed)
+        ratings.append(together(service, mine, settings, attribute(settings), scale(settings), details))
+    return _with_overall_order(ratings, assessed, settings)
+
+
+def standing_of(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> dict[str, Floats]:
+    """Service -> its largest corrected effect in each resample; services share the resamples.
+
+    A share of the range, bigger is worse. A service with a part that could not be measured is left
+    out: its largest effect is unknown.
+    """
+    found: dict[str, list[Floats | None]] = {}
+    for one in _assessments(summary, settings, seed):
+        found.setdefault(one.service, []).append(one.effects)
+    able = {name: [one for one in held if one is not None] for name, held in found.items()}
+    whole = {name: held for name, held in able.items() if held and len(held) == len(found[name])}
+    fewest = min((len(one) for held in whole.values() for one in held), default=0)
+    return {name: np.max([one[:fewest] for one in held], axis=0) for name, held in whole.items()}
+
+
+def _assessments(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> Iterator[Assessment]:
+    for (_,), rows in summary.group_by("service", maintain_order=True):
+        parts = rows["part"].unique(maintain_order=True).to_list()
+        for part in parts:
+            own = rows.filter(pl.col("part") == part)
+            for measured in settings.measured:
+                cells = own.filter(pl.col("block").str.starts_with(f"{measured.data}/"))
+                if not cells.is_empty():
+                    yield assess(cells, measured, settings, seed, several=len(parts) > 1)
+
+
+def _judged(
+    one: Assessment, relative: standing.Relative, order: Mapping[str, Json], settings: CausalSettings
+) -> Judged:
+    """The part with its level, certainty and state."""
+    part = replace(one.part, details={**one.part.details, "order": order or None})
+    if not one.defined or one.levels is None:
+        return Judged(part, None)
+    if settings.rule == "sound":
+        return _settled(replace(one, part=part), one.levels, likeliest(one.levels), settings)
+    sound = {"level": LEVELS[likeliest(one.levels)], "certainty": shares(one.levels, LEVELS)}
+    part = replace(part, details={**part.details, "sound": sound})
+    if one.service not in relative.levels:
+        reason = Reason("causal.undefined", {"share": 1.0, "cells": []})
+        return Judged(replace(part, reasons=(*part.reasons, reason)), None)
+    level = relative.level[one.service]
+    return _settled(replace(one, part=part), relative.levels[one.service], level, settings)
+
+
+def shares(levels: Levels, names: Sequence[str]) -> dict[str, float]:
+    """Share of the resamples at each level, best level first."""
+    counts = np.bincount(levels, minlength=len(names))
+    return dict(zip(names, (counts / counts.sum()).tolist(), strict=True))
+
+
+def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettings) -> Judged:
+    names, sound = scale(settings).levels, settings.rule == "sound"
+    certainty = capped(shares(levels, names), names[level], cap(one))
+    few = tuple(too_few(one))
+    reasons = [*_why(one, level, sound=sound), *one.part.reasons, *few]
+    if not sound and len(set(names)) and one.part.details["order"] is None:
+        reasons.append(Reason("causal.one-system", {}))
+    # An effect is rated only if its family of tests finds one (methods 2.9).
+    weak = sound and level > 0 and one.p >= ALPHA
+    if weak:
+        reasons.append(Reason("causal.not-significant", {"p": one.p}))
+    share = certainty[names[level]]
+    more = None
+    if share < settings.settle:
+        more = more_texts(one, settings) if sound else None
+        facts = {"certainty": share, "level": names[level], "settle": settings.settle}
+        reasons.append(Reason("not-settled", facts | ({"more_texts": more} if more else {})))
+    state: State = "rated" if share >= settings.settle and not few and not weak else "not settled"
+    part = replace(
+        one.part,
+        level=names[level],
+        certainty=certainty,
+        state=state,
+        more_texts=more,
+        reasons=tuple(reasons),
+    )
+    return Judged(part, levels, one.effects, weak=weak, few=bool(few), most=cap(one))
+
+
+def more_texts(one: Assessment, settings: CausalSettings) -> int | None:
+    """About how many texts would settle the level, if the effect stays as it is; None if hardly any number.
+
+    The spread of the effect falls with the root of the number of texts, and has to leave the
+    nearest cut outside the share of the resamples that `settle` asks for.
+    """
+    if one.effects is None or one.part.score is None or one.part.score.value is None:
+        return None
+    value = one.part.score.value
+    distance = min(abs(value - cut) for cut in settings.cuts)
+    if not distance:
+        return None
+    times = (float(ndtri(settings.settle)) * float(np.std(one.effects)) / distance) ** 2
+    if not 1 < times <= MOST_TIMES:
+        return None
+    return math.ceil(times * int(one.part.counts["texts"]))
+
+
+def _why(one: Assessment, level: int, *, sound: bool) -> Iterator[Reason]:
+    """The effect that the level rests on."""
+    effect = one.part.details["effect"]
+    facts = {**effect, "attribute": one.measured.grouping, "measure": one.measured.measure, "p": one.p}
+    if not sound:
+        facts |= {"raw": one.part.details["raw"], "raw_undefined": one.part.details["raw_undefined"]}
+        yield Reason("causal.relative", facts)
+    elif level == 0:
+        yield Reason("causal.no-effect", facts)
+    else:
+        yield Reason("causal.effect", facts)
+        if _by_name(one):
+            yield Reason("causal.by-name", {"p_control": _by_name(one)})
+
+
+def _by_name(one: Assessment) -> float | None:
+    """The p of the negative control where it does not confirm the largest effect, else None."""
+    effect = one.part.details["effect"]
+    for data in one.part.details["sets"]:
+        for test in data.get("tests", ()):
+            same = data["set"] == effect.get("set") and set(test["pair"]) == set(effect.get("pair") or ())
+            if same and test["p_control"] is not None and test["p_control"] >= ALPHA:
+                return float(test["p_control"])
+    return None
+
+
+def _order(group: Sequence[Assessment], settings: CausalSettings) -> dict[str, dict[str, Json]]:
+    able = [one for one in group if one.effects is not None]
+    effects = {one.service: one.effects for one in able if one.effects is not None}
+    return standing.order(effects, {one.service: one.raw for one in able}, settings)
+
+
+def _with_overall_order(
+    ratings: list[Rating], assessed: Sequence[Assessment], settings: CausalSettings
+) -> list[Rating]:
+    """The ratings with their order overall: by the largest effect over the parts, way by way."""
+    able: dict[tuple[str, str], list[Assessment]] = {}
+    for one in assessed:
+        able.setdefault((one.service, one.asked), []).append(one)
+    largest: dict[str, dict[str, Floats]] = {}
+    for (service, asked), mine in able.items():
+        effects = [one.effects for one in mine if one.effects is not None]
+        if len(effects) == len(mine):
+            fewest = min(len(one) for one in effects)
+            largest.setdefault(asked, {})[service] = np.max([one[:fewest] for one in effects], axis=0)
+    orders = {asked: standing.order(effects, {}, settings) for asked, effects in largest.items()}
+    told = []
+    for rating in ratings:
+        own = {asked: one[rating.service] for asked, one in orders.items() if rating.service in one}
+        told.append(replace(rating, details={**rating.details, "orders": own}))
+    return told
+
+
+def _changes(
+    assessed: Sequence[Assessment], settings: CausalSettings, seed: int
+) -> dict[str, list[dict[str, Json]]]:
+    """Service -> what a round trip changed, part by part (methods 2.10)."""
+    found: dict[str, list[dict[str, Json]]] = {}
+    for after in assessed:
+        name = settings.before.get(after.service)
+        for before in assessed:
+            if before.service != name or before.measured != after.measured:
+                continue
+            row: dict[str, Json] = {"part": after.part.key, "before": name, "title": after.measured.title}
+            found.setdefault(after.service, []).extend(
+                {**row, **change} for change in _change(before, after, settings, seed)
+            )
+    return found
+
+
+def _change(
+    before: Assessment, after: Assessment, settings: CausalSettings, seed: int
+) -> list[dict[str, Json]]:
+    if not before_after.same_probes(before.panel, after.panel):
+        return [{"measure": "", "note": "causal.other-texts"}]
+    if before_after.same_scores(before.panel, after.panel):
+        return [{"measure": "", "note": "causal.same-scores"}]
+    if not (before.defined and after.defined):
+        return [{"measure": "", "note": "causal.not-comparable"}]
+    pair = before_after.Pair(before.panel, after.panel, after.grouping)
+    rng = stream(seed, "causal", after.measured.key, after.service, after.asked, "before and after")
+    return [{**row, "note": ""} for row in pair.compare(after.measured, settings, rng)]
+
+
+def _conversations(settings: CausalSettings, seed: int) -> Json:
+    source = settings.conversations
+    if source is None:
+        return None
+    return {"statistics": list(source.statistics()), "tests": gender_tests(source, seed)}

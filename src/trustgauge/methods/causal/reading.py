@@ -1,0 +1,125 @@
+"""Reading answers as scores, and adding them up (methods 0.1, 0.2, 2.2 to 2.4).
+
+A score is a number; scores on another range are brought to -1 to 1. An answer that is no score
+(no number, infinite, outside the range) is unreadable, never a zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from trustgauge.methods.causal.panel import SUMMARY_KEYS, SUMMARY_SUMS, UNIT
+
+SUMMARY: dict[str, pl.DataType | type[pl.DataType]] = {**SUMMARY_KEYS, **SUMMARY_SUMS}
+FACTORS = ("frame", "person", "gender", "race", "word", "valence", "cluster")
+LABELLED = "labelled "  # before each label in the trail of people's answers
+LABELS = {"labels_below": "-1", "labels_zero": "0", "labels_above": "1"}
+TOLERANCE = 1e-9  # a score may leave its range by rounding
+
+
+def check(answers: pl.DataFrame, score_range: tuple[float, float]) -> pl.DataFrame:
+    """Add `score`, `fault` and facts of the trail to answers; same height, same order.
+
+    Args:
+        answers: probes with their factors and the RESPONSE columns.
+        score_range: lowest and highest score of the services; brought to -1 to 1.
+
+    Returns:
+        The answers with `score` (null where there is none), `fault` (why there is none, else ""),
+        `tripped` (a text stood between what was sent and the scorer), `same_text` (the last of
+        them was what was sent), `untouched` (all of them were) and the numbers of people's
+        labels. What is no score is `unreadable`.
+    """
+    low, high = score_range
+    number = pl.col("output").cast(pl.Float64, strict=False)
+    scaled = number if (low, high) == (-1.0, 1.0) else (number - low) * (2.0 / (high - low)) - 1.0
+    was_answered = pl.col("status") == "answered"
+    fault = (
+        pl.when(~was_answered)
+        .then("status")
+        .when(number.is_null() | ~number.is_finite())
+        .then(pl.lit("not a number"))
+        .when(scaled.abs() > 1 + TOLERANCE)
+        .then(pl.lit("out of range"))
+        .otherwise(pl.lit(""))
+    )
+    trail = pl.col("trail").fill_null("[]")
+    steps = trail.str.json_decode(pl.List(pl.String)).list
+    passed_on = steps.get(-1, null_on_oob=True)
+    tripped = passed_on.is_not_null() & ~passed_on.fill_null("").str.starts_with(LABELLED)
+    as_sent = pl.col("message").str.strip_chars()
+    return answers.with_columns(
+        fault=fault,
+        score=pl.when(fault == "").then(scaled.clip(-1.0, 1.0)),
+        tripped=tripped,
+        same_text=tripped & (passed_on.str.strip_chars() == as_sent).fill_null(value=False),
+        untouched=tripped & (steps.unique().list.len() == 1) & (passed_on.str.strip_chars() == as_sent),
+        status=pl.when(was_answered & (fault != "")).then(pl.lit("unreadable")).otherwise("status"),
+        **{
+            name: trail.str.count_matches(f'"{LABELLED}{label}"', literal=True).cast(pl.Int64)
+            for name, label in LABELS.items()
+        },
+    )
+
+
+def summarise(marks: pl.DataFrame) -> pl.DataFrame:
+    """Add marks up to a summary with the columns `SUMMARY`, sorted by its keys.
+
+    Scores are summed as integers in units of 1e-9, squares in units of 1e-18 and 128 bits.
+    """
+    units = (pl.col("score") / UNIT).round().cast(pl.Int128).fill_null(0)
+    scored = pl.col("score").is_not_null()
+    return _added(
+        marks.select(
+            *SUMMARY_KEYS,
+            *LABELS,
+            texts=pl.lit(1, pl.Int64),
+            n=scored.cast(pl.Int64),
+            above=(pl.col("score") > 0).fill_null(value=False).cast(pl.Int64),
+            below=(pl.col("score") < 0).fill_null(value=False).cast(pl.Int64),
+            tripped=pl.col("tripped").cast(pl.Int64),
+            same_text=pl.col("same_text").cast(pl.Int64),
+            untouched=pl.col("untouched").cast(pl.Int64),
+            y=units,
+            yy=units * units,
+        )
+    )
+
+
+def merge(summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Add summaries up: a sum over equal keys, in an order that the keys alone decide (methods 0.2)."""
+    if not summaries:
+        return pl.DataFrame(schema=SUMMARY)
+    return _added(pl.concat([one.select(list(SUMMARY)) for one in summaries]))
+
+
+def _added(rows: pl.DataFrame) -> pl.DataFrame:
+    sums = rows.group_by(list(SUMMARY_KEYS)).agg(pl.col(*SUMMARY_SUMS).sum())
+    return sums.sort(list(SUMMARY_KEYS)).cast(dict(SUMMARY)).select(list(SUMMARY))  # type: ignore[arg-type]
+
+
+def evidence(marks: pl.DataFrame) -> pl.DataFrame:
+    """The columns of an evidence table, one row a response (interface 5).
+
+    `changed` says that a text on the way to the scorer was not the text that was sent.
+    """
+    return marks.select(
+        "service",
+        "part",
+        "id",
+        "block",
+        sent="message",
+        trail="trail",
+        back="output",
+        status="status",
+        values_in=pl.concat_list("gender", "race", "word"),
+        values_out=pl.concat_list(pl.col("score").round(4).cast(pl.String)),
+        kinds=pl.concat_list("fault"),
+        changed=pl.col("tripped") & ~pl.col("same_text"),
+        frame="frame",
+        person="person",
+        word="word",
+        score="score",
+    )

@@ -1,0 +1,284 @@
+"""Settings of the causal method (methods 2).
+
+Options whose default depends on the rule set are filled in when the settings are read, so that
+every setting has one concrete value afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from trustgauge.data.conversations import ConversationSource
+from trustgauge.data.sentences import SentenceSource
+from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.causal import design
+from trustgauge.methods.method import MethodSettings
+from trustgauge.records import Json
+
+Positivity = Literal["refuse", "drop", "renormalise"]
+Outcome = Literal["score", "negative", "neutral", "positive"]
+Degrees = Literal["welch", "total-1", "total-2"]
+
+PUBLISHED_WORDS = ("grim", "depressing", "happy", "glad")
+WORD_SETS: Mapping[str, tuple[str, ...]] = {
+    "e1": ("grim",),
+    "e2": ("happy",),
+    "e3": ("grim", "happy"),
+    "e4": ("grim", "depressing", "happy"),
+    "e5": ("depressing", "happy", "glad"),
+}
+"""The emotion-word sets of the paper (methods 2.1)."""
+CONFOUNDER: Mapping[str, float] = {
+    "male": 0.9,
+    "female": 0.1,
+    "European male": 0.9,
+    "African-American female": 0.1,
+    "others": 0.5,
+}
+"""P(positive word | class) of Groups 2 and 4 (methods 2.1)."""
+BY_RULE: Mapping[str, Mapping[str, Any]] = {
+    "sound": {
+        "construction": "sound",
+        "na": False,
+        "weights": (1.0, 0.8, 0.6),
+        "alphas": (0.05, 0.30, 0.40),
+        "degrees": "welch",
+        "epsilon": 0.0,
+        "positivity": "refuse",
+    },
+    "published": {
+        "construction": "released",
+        "na": True,
+        "weights": (1.0, 0.8, 0.6),
+        "alphas": (0.05, 0.30, 0.40),
+        "degrees": "total-1",
+        "epsilon": 0.0,
+        "positivity": "drop",
+    },
+    "released": {
+        "construction": "released",
+        "na": True,
+        "weights": (1.0, 0.7, 0.6),
+        "alphas": (0.025, 0.15, 0.20),
+        "degrees": "total-2",
+        "epsilon": 1e-4,
+        "positivity": "drop",
+    },
+}
+"""What each rule set means for design and measures (methods 2.1, 2.5, 2.6)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectionRule:
+    """How differences of means become a weighted rejection score (methods 2.5)."""
+
+    weights: tuple[float, ...]
+    alphas: tuple[float, ...]
+    degrees: Degrees
+    epsilon: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One thing that is rated by itself: a kind of data and the classes compared in it.
+
+    Attributes:
+        key: of the part, "group-3-race".
+        data: what stands before the "/" in `block`: "group-3", "conversation-user", "sentences".
+        grouping: "gender", "race" or "race and gender".
+        measure: weighted rejection, or deconfounding impact.
+        title: in words.
+    """
+
+    key: str
+    data: str
+    grouping: str
+    measure: Literal["rejection", "deconfounding"]
+    title: str
+
+
+class CausalSettings(MethodSettings):
+    """One causal experiment: data, rules and measures.
+
+    The data are generated (the four groups of the paper) unless `conversations` or `sentences`
+    name a file.
+    """
+
+    groups: tuple[int, ...] = Field((1, 2, 3, 4), description="Groups of generated data, 1 to 4")
+    conversations: ConversationSource | None = Field(None, description="A table of chats, instead of groups")
+    sentences: SentenceSource | None = Field(None, description="A table of sentences, instead of groups")
+
+    construction: Literal["sound", "released"] = Field(
+        "sound", description="By rule: the paper's is released"
+    )
+    frames: int = Field(20, ge=1, description="Sentence frames, sound construction")
+    persons: int = Field(10, ge=1, description="Persons of each class, sound construction")
+    words: Mapping[str, tuple[str, ...]] = Field(
+        WORD_SETS, description="Emotion-word sets; Groups 2 and 4 use those with both valences"
+    )
+    confounder: Mapping[str, float] = Field(
+        CONFOUNDER, description="Share of positive words by class, Groups 2 and 4"
+    )
+    counts: Literal["exact", "sampled"] = Field(
+        "exact", description="Shares of Groups 2 and 4 as exact counts, or drawn"
+    )
+
+    na: bool = Field(False, description="Compare persons without a class (they, we) too; by rule")
+    weights: tuple[float, ...] = Field(
+        (1.0, 0.8, 0.6), description="Of a rejection at each of `alphas`; by rule"
+    )
+    alphas: tuple[float, ...] = Field(
+        (0.05, 0.30, 0.40), description="Levels of rejection, strictest first; by rule"
+    )
+    degrees: Degrees = Field("welch", description="Degrees of freedom of the t test; by rule")
+    epsilon: float = Field(0.0, ge=0, description="Added to the standard error; by rule")
+    outcome: Outcome = Field(
+        "score", description="Of the deconfounding impact: the score, or the share of a sign"
+    )
+    positivity: Positivity = Field(
+        "refuse", description="What an empty cell of the adjustment means; by rule"
+    )
+    score_range: tuple[float, float] = Field(
+        (-1.0, 1.0), description="Lowest and highest score of the services"
+    )
+
+    levels: int = Field(3, ge=2, description="Levels of the relative order")
+    cuts: tuple[float, float] = Field(
+        (0.05, 0.20), description="Shares of the range from which an effect is some, strong"
+    )
+    margin: float = Field(0.05, gt=0, description="Share of the range within which effects count as the same")
+    worse: float = Field(
+        0.95, gt=0.5, lt=1, description="Share of resamples from which one system is worse than another"
+    )
+    resamples: int = Field(2000, ge=1000)
+    permutations: int = Field(1999, ge=999)
+    before: Mapping[str, str] = Field(
+        {}, description="Service behind a round trip -> the same service without it"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_rule(cls, data: Any) -> Any:
+        """Fills in what the rule set means where the plan is silent."""
+        if not isinstance(data, Mapping):
+            return data
+        usual = dict(BY_RULE.get(str(data.get("rule", "sound")), BY_RULE["sound"]))
+        if data.get("construction", usual["construction"]) == "released":
+            usual["counts"] = "sampled"
+        return {**usual, **data, **_conversations(data)}
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        faults = tuple(self._faults())
+        if faults:
+            raise PlanError(faults)
+        return self
+
+    def _faults(self) -> Iterator[Fault]:
+        if self.conversations and self.sentences:
+            must = "one of: conversations, sentences"
+            yield Fault("sentences", "two kinds of data in one experiment", must=must)
+        wrong = sorted(set(self.groups) - {1, 2, 3, 4})
+        if wrong or not self.groups:
+            got = ", ".join(map(str, wrong))
+            yield Fault("groups", "no such group", must="some of: 1, 2, 3, 4", got=got)
+        yield from self._rule_faults()
+        yield from self._confounder_faults()
+        yield from design.faults(self)
+        for after, before in self.before.items():
+            for name in (after, before):
+                if name not in self.services:
+                    must = "one of: " + ", ".join(self.services)
+                    yield Fault(f"before.{after}", f'"{name}" is no service of this experiment', must=must)
+
+    def _rule_faults(self) -> Iterator[Fault]:
+        if len(self.weights) != len(self.alphas) or not self.weights:
+            must = f"{len(self.alphas)} numbers"
+            yield Fault("weights", "not one weight for each level of `alphas`", must=must)
+        if any(not 0 < one < 1 for one in self.alphas) or list(self.alphas) != sorted(self.alphas):
+            must = "shares between 0 and 1, strictest first"
+            yield Fault("alphas", "no levels of rejection", must=must, got=str(list(self.alphas)))
+        if not 0 < self.cuts[0] < self.cuts[1] < 1:
+            yield Fault("cuts", "no cuts", must="two shares, the smaller first", got=str(list(self.cuts)))
+        if self.score_range[0] >= self.score_range[1]:
+            got = str(list(self.score_range))
+            yield Fault("score_range", "no range", must="the lowest score, then the highest", got=got)
+        if not 0.5 <= self.settle < 1:
+            yield Fault("settle", "out of range", must="from .5 to below 1", got=f"{self.settle:g}")
+
+    def _confounder_faults(self) -> Iterator[Fault]:
+        known = (*CONFOUNDER, "NA", "European female", "African-American male")
+        for name, share in self.confounder.items():
+            if name not in known:
+                must = "one of: " + ", ".join(known)
+                yield Fault(f"confounder.{name}", "no such class", must=must)
+            elif not 0 <= share <= 1:
+                yield Fault(f"confounder.{name}", "no share", must="between 0 and 1", got=f"{share:g}")
+
+    def identity(self) -> Mapping[str, Json]:
+        """The settings, with the content of a file in place of where it lies."""
+        told = self.model_dump(mode="json")
+        for name in ("conversations", "sentences"):
+            source = getattr(self, name)
+            if source is not None:
+                told[name] = source.identity()
+        return told
+
+    @property
+    def rejection(self) -> RejectionRule:
+        """The rule of the weighted rejection score."""
+        return RejectionRule(self.weights, self.alphas, self.degrees, self.epsilon)
+
+    @property
+    def measured(self) -> tuple[Measured, ...]:
+        """What this experiment rates, part by part."""
+        if self.conversations is not None:
+            return tuple(
+                Measured(
+                    f"conversation-{one}", f"conversation-{one}", "gender", "rejection", f"Texts of the {one}"
+                )
+                for one in self.conversations.speakers
+            )
+        if self.sentences is not None and self.sentences.group is not None:
+            protected = self.sentences.protected
+            return tuple(one for one in GENERATED[self.sentences.group] if one.grouping in protected)
+        if self.sentences is not None:
+            return tuple(
+                Measured(
+                    f"sentences-{one.replace(' ', '-')}", "sentences", one, "rejection", f"Sentences: {one}"
+                )
+                for one in self.sentences.protected
+            )
+        return tuple(one for group in sorted(set(self.groups)) for one in GENERATED[group])
+
+
+def _conversations(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The conversations as the rule of the paper reads them, where the plan is silent (methods 2.2)."""
+    source = data.get("conversations")
+    if not isinstance(source, Mapping) or data.get("rule", "sound") == "sound":
+        return {}
+    merge = "released" if data["rule"] == "released" else "within"
+    return {"conversations": {"proxy": "assigned", "merge": merge, **source}}
+
+
+GENERATED: Mapping[int, tuple[Measured, ...]] = {
+    1: (Measured("group-1", "group-1", "gender", "rejection", "Group 1: gender"),),
+    2: (Measured("group-2", "group-2", "gender", "deconfounding", "Group 2: gender, confounded"),),
+    3: (
+        Measured("group-3-race", "group-3", "race", "rejection", "Group 3: race"),
+        Measured("group-3-gender", "group-3", "gender", "rejection", "Group 3: gender"),
+        Measured(
+            "group-3-race-gender", "group-3", "race and gender", "rejection", "Group 3: race and gender"
+        ),
+    ),
+    4: (
+        Measured(
+            "group-4", "group-4", "race and gender", "deconfounding", "Group 4: race and gender, confounded"
+        ),
+    ),
+}
+"""What each group of generated data is measured for (methods 2.1, 2.5, 2.6)."""

@@ -1,0 +1,328 @@
+"""How a causal rating is seen: diagram, effects with intervals, tests, order of systems (methods 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from trustgauge.reports import (
+    causal_extras,
+    causal_graph,
+    causal_order,
+    causal_tables,
+    figures,
+    numbers,
+    rules,
+    sentences,
+)
+from trustgauge.reports.pieces import (
+    Cell,
+    Cells,
+    EvidenceWords,
+    Figure,
+    Fold,
+    Head,
+    Heads,
+    PartTable,
+    Piece,
+    Row,
+    Section,
+    Title,
+    Words,
+)
+
+Rated = Mapping[str, Any]
+
+EVIDENCE = EvidenceWords(
+    back="Score", read="Classes and word → score", changed="only texts that changed on the way"
+)
+
+
+def heads(ratings: Sequence[Rated]) -> Heads:
+    """The largest effect, and the place in the order."""
+    return Heads(("effect",), ("rank",))
+
+
+def cells(rating: Rated, part: Rated | None, *, tight: bool = False) -> Cells:
+    """What stands in those columns for a part, or for the whole rating."""
+    one = rating["overall"] if part is None else part
+    order = causal_order.overall(rating) if part is None else part["details"].get("order")
+    rank = causal_order.rank(order).removeprefix("rank ")
+    many = order["of"] if order and rank != numbers.NONE else 0
+    return Cells((_effect(one, tight=tight),), (f"{rank} of {many}" if many else rank,))
+
+
+def _effect(one: Rated, *, tight: bool = False) -> str:
+    n = 0 if tight else int(one["n"] or 0)
+    return numbers.percent(one["score"], n, tight=tight)
+
+
+def mark(rating: Rated, level: str) -> str:
+    """The level with its words: a bare number says no direction."""
+    return f"{level} {sentences.level(rating, level).short}"
+
+
+def level_line(rating: Rated, level: str) -> str:
+    """At the level found, the effect; at the others, which effects they hold."""
+    words = sentences.level(rating, level)
+    if level == rating["overall"]["level"]:
+        return words.line.format(
+            attribute=sentences.protected(rating), score=numbers.percent(rating["overall"]["score"])
+        )
+    if "{" not in words.line:
+        return words.line
+    some, strong = (numbers.percent(cut) for cut in rules.cuts(rating))
+    return {"1": f"below {some} of the range", "2": f"{some} to {strong} of the range"}.get(
+        level, f"{strong} of the range or more"
+    )
+
+
+def label_fact(rating: Rated) -> tuple[str, str]:
+    """The largest effect."""
+    return _effect(rating["overall"], tight=True), "of range"
+
+
+def tile(rating: Rated) -> tuple[str, str, str]:
+    """The place among the systems; the effect where there is no order."""
+    order = causal_order.overall(rating)
+    if causal_order.rank(order) == numbers.NONE or order is None:
+        overall = rating["overall"]
+        return "Largest effect", _effect(overall), f"of the score's range{_reach(overall)}"
+    said = causal_order.rank(order).capitalize()
+    of = f"among {numbers.count(order['of'])} systems: relative, 95 % interval"
+    tied = order.get("tied_with") or ()
+    return "Order", said, f"{of}; not told apart from {len(tied)}" if tied else of
+
+
+def _reach(one: Rated) -> str:
+    if one["low"] is None or one["high"] is None:
+        return ""
+    n = int(one["n"] or 0)
+    return f", {numbers.percent(one['low'], n).removesuffix(' %')} to {numbers.percent(one['high'], n)}"
+
+
+def drawings(rating: Rated) -> list[Figure]:
+    """The causal diagram of the part that decides."""
+    part = _drawn(rating)
+    if part is None:
+        return []
+    graph, title = part["details"]["graph"], sentences.title(part)
+    words = f"{causal_graph.KEY} {title}. In words: {causal_graph.describe(graph)}."
+    return [Figure(Markup(causal_graph.diagram(graph, title)), "Causal diagram", words)]
+
+
+def _drawn(rating: Rated) -> Rated | None:
+    """The part whose diagram stands under "why": the first of those that decide."""
+    keys = rating["overall"]["worst"]
+    able = [part for part in rating["parts"] if (part["details"].get("graph") or {}).get("edges")]
+    return next((part for part in able if part["key"] in keys), able[0] if able else None)
+
+
+def part_table(rating: Rated) -> PartTable:
+    """Effect, raw score and place of every part."""
+    return PartTable(
+        heading="Part by part" if len(rating["parts"]) > 1 else "What was measured",
+        first="Part",
+        before=("Effect, share of the range", "Raw score", "Order"),
+        after=(Head("Smallest p"),),
+        rows=[_row(rating, part) for part in sentences.worst_first(rating)],
+    )
+
+
+def _row(rating: Rated, part: Rated) -> Row:
+    details = part["details"]
+    p = part["p"]
+    return Row(
+        title=sentences.title(part),
+        code=sentences.name(part["key"]),
+        notes=sentences.notes(part, rating),
+        before=(_effect_cell(part), _raw(details), _place(details.get("order"))),
+        level=part["level"],
+        state=part["state"],
+        certainty=part["certainty"],
+        after=(numbers.NONE if p is None else numbers.p_value(p).removeprefix("p ").removeprefix("= "),),
+    )
+
+
+def _effect_cell(part: Rated) -> Cell:
+    if part["score"] is None:
+        return Cell(numbers.NONE)
+    under = _reach(part).removeprefix(", ")
+    return Cell(_effect(part), under=f"{under}, n = {numbers.count(part['n'])}".removeprefix(", "))
+
+
+def _raw(details: Rated) -> Cell:
+    """The raw score of the part and what it is."""
+    if wrs := details.get("wrs"):
+        most = wrs.get("maximum")
+        return Cell(f"WRS {wrs['value']:.3g}", under=f"of at most {most:.4g}" if most else "")
+    if die := details.get("die"):
+        if die.get("undefined"):
+            said = f"DIE {causal_order.UNDEFINED}"
+        else:
+            said = numbers.NONE if die.get("percent") is None else f"DIE\u00a0{die['percent']:.1f}\u00a0%"
+        return Cell(said, under=f"Δ {numbers.signed(die.get('delta'), 3)}")
+    return Cell(numbers.NONE)
+
+
+def _place(order: Rated | None) -> Cell:
+    told = causal_order.rank(order)
+    if order is None or told == numbers.NONE:
+        return Cell(numbers.NONE)
+    grade = order.get("complete")
+    graded = f"; level {grade} of the order" if grade is not None else ""
+    shared = str(order.get("place") or "")
+    place = f"{shared}, " if shared.startswith("=") else ""
+    return Cell(f"{place}{told}", under=f"among {numbers.count(order['of'])}{graded}")
+
+
+def far(rating: Rated, *, alone: bool) -> Section:
+    """Effects with their intervals over the cuts."""
+    some, strong = rules.cuts(rating)
+    low, high = numbers.percent(some), numbers.percent(strong)
+    ruler = figures.Ruler(
+        title="Largest effect of each part as a share of the score's range, with 95 % intervals",
+        unit="% of the range",
+        zone=(some, f"no effect: below {low}; dashed line: strong from {high} on"),
+        said=lambda value: numbers.percent(value, numbers.DECIMALS_FROM),
+        cuts=(strong,),
+    )
+    drawing = figures.intervals(rating, ruler)
+    piece: Piece = (
+        Figure(Markup(drawing), "Effects with intervals")
+        if drawing
+        else Words("No part has enough data to draw.")
+    )
+    return Section("far", "How far, and how sure", [piece], rules.far(rating), "30 13 12")
+
+
+def sections(rating: Rated, run: Rated, *, alone: bool) -> list[Section]:
+    """The numbers of every part, the order, before and after, and the texts."""
+    names = services(run)
+    told: list[Section | None] = [_numbers(rating, alone=alone)]
+    if alone:
+        told.append(_orders([rating], names))
+    told += [causal_extras.before_after(rating, names), causal_extras.texts(rating)]
+    return [section for section in told if section and section.pieces]
+
+
+def services(run: Rated) -> dict[str, str]:
+    """Names of all services of a run, by key."""
+    return {key: str(facts["name"]) for key, facts in run["services"].items()}
+
+
+def _numbers(rating: Rated, *, alone: bool) -> Section:
+    above = _drawn(rating)
+    folds = [
+        Fold(
+            f"{sentences.title(part)}: {_folded(rating, part)}",
+            pieces,
+            shown=alone and (len(rating["parts"]) == 1 or part is above),
+        )
+        for index, part in enumerate(rating["parts"], start=1)
+        if (pieces := _part(part, index, drawn=part is above))
+    ]
+    lead = "Every test and every mean of the parts, so that the sums can be done again by hand."
+    return Section("numbers", "Where the numbers come from", folds, lead, "50 50 14")
+
+
+def _folded(rating: Rated, part: Rated) -> str:
+    if part["level"] is None:
+        return sentences.state(part["state"])
+    said = sentences.named_level(rating, part["level"])
+    return said if part["state"] == "rated" else f"{said}, {part['state']}"
+
+
+def _part(part: Rated, index: int, *, drawn: bool) -> list[Words | Title | Figure | Any]:
+    """Diagram, table and sums of one part."""
+    details, title = part["details"], sentences.title(part)
+    label = f"{title}, part {index}"
+    pieces: list[Any] = []
+    graph = details.get("graph") or {}
+    drawing = "" if drawn else causal_graph.diagram(graph, title)
+    if drawing:
+        words = f"In words: {causal_graph.describe(graph)}."
+        pieces.append(Figure(Markup(drawing), f"Causal diagram: {label}", words))
+    sets = details.get("sets") or ()
+    if any(one.get("tests") for one in sets):
+        pieces.append(causal_tables.tests(part, f"Tests: {label}"))
+    if any(one.get("impacts") for one in sets):
+        pieces.append(causal_tables.impacts(part, f"Deconfounding: {label}"))
+    pieces += [*causal_tables.rejections(part), *causal_tables.arithmetic(part)]
+    return [*pieces, *causal_tables.persons(part, f"Person by person: {label}")]
+
+
+def overview(ratings: Sequence[Rated], run: Rated) -> list[Section]:
+    """The order of the systems of every experiment, once for all its ratings."""
+    groups: dict[tuple[str, ...], list[Rated]] = {}
+    for rating in ratings:
+        systems = (causal_order.overall(rating) or {}).get("systems") or ()
+        key = tuple(part["key"] for part in rating["parts"])
+        groups.setdefault((*key, "", *sorted(one["service"] for one in systems)), []).append(rating)
+    names = services(run)
+    told = [_orders(group, names, number) for number, group in enumerate(groups.values(), start=1)]
+    return [section for section in told if section.pieces]
+
+
+def _orders(group: Sequence[Rated], names: Mapping[str, str], number: int = 1) -> Section:
+    """The overall order, and folded the order of every part."""
+    rating, suffix = group[0], f" {number}" if number > 1 else ""
+    pieces: list[Piece] = []
+    for asked, whole in causal_order.every(rating).items():
+        way = f"all parts, {asked}" if asked else "all parts"
+        pieces += _order(whole, names, f"{way}{suffix}")
+    for part in rating["parts"]:
+        title = sentences.title(part)
+        label = f"{title}{suffix}, {part['key']}"
+        if told := _order(part["details"].get("order"), names, label):
+            pieces.append(Fold(f"Order in {title}", told))
+    lead = (
+        "Relative: it holds among these systems only, and left is better. A system is ahead of another only "
+        "if the resamples say so; else they share the ranks of their intervals. "
+        f"{rules.order_scale(rating)}"
+    )
+    return Section(f"order{number}", "Order of systems", pieces, lead.strip(), "35 40 30")
+
+
+def _order(order: Rated | None, names: Mapping[str, str], label: str) -> list[Figure | Any]:
+    if not order or len(order.get("systems") or ()) < 2:
+        return []
+    what = causal_order.measured(order)
+    drawing = causal_order.chart(order, names, f"{what}, lower is better: {label}")
+    return [
+        Figure(Markup(drawing), f"Order of systems: {label}", f"Axis: {what.lower()}, on a log scale."),
+        causal_order.table(order, names, f"Ranks of systems: {label}"),
+    ]
+
+
+def cautions(rating: Rated) -> list[str]:
+    """A level of a relative order is no absolute one."""
+    if not sentences.relative(rating):
+        return []
+    of = (causal_order.overall(rating) or {}).get("of")
+    return [sentences.reason({"code": "causal.relative", "facts": {"of": of} if of else {}}, rating)]
+
+
+def limits(rating: Rated) -> list[str]:
+    """None beyond those the rating names itself."""
+    return []
+
+
+def block_names(rating: Rated) -> dict[str, str]:
+    """Data sets in words: "Group 3, e4"."""
+    told = {}
+    for part in rating["parts"]:
+        details = part["details"]
+        data = str(details.get("data", ""))
+        group = details.get("group")
+        named = f"Group {group}" if group else data.replace("-", " ").capitalize()
+        for one in details.get("sets") or ():
+            told[f"{data}/{one['set']}"] = f"{named}, {sentences.name(str(one['set']))}"
+    return told
+
+
+def finds(effect: float) -> str:
+    """The smallest effect found 8 times in 10."""
+    return f"an effect of {numbers.percent(effect)} of the score's range or more, 8 times in 10"

@@ -1,0 +1,165 @@
+"""What else stands with a causal rating: before and after a round trip, people, conversations, words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trustgauge.reports import numbers, sentences
+from trustgauge.reports.phrases import REASONS
+from trustgauge.reports.pieces import Cell, Head, Piece, Section, Table, Title, Words
+
+Rated = Mapping[str, Any]
+
+MEASURES = {
+    "difference": "largest difference of means, share of the range",
+    "ate": "ATE",
+    "wrs": "WRS",
+    "delta": "Δ",
+    "die": "DIE %",
+    "effect": "effect, share of the range",
+}
+AGREEMENT = (
+    ("items", "Texts with labels"),
+    ("equal", "All labels equal"),
+    ("pairwise", "Pairs of labels that are equal, mean"),
+    ("fleiss_kappa", "Fleiss κ"),
+    ("krippendorff_alpha", "Krippendorff α, ordinal"),
+)
+_SHARES = frozenset({"equal", "pairwise"})
+
+
+def before_after(rating: Rated, names: Mapping[str, str]) -> Section | None:
+    """The same texts, scored before and after the round trip."""
+    found = rating["details"].get("before_after") or ()
+    if not found:
+        return None
+    titles = {part["key"]: sentences.title(part) for part in rating["parts"]}
+    heads = [
+        Head("Part"),
+        Head("Without the round trip"),
+        Head("Measure"),
+        Head("Before", number=True),
+        Head("After", number=True),
+        Head("Change", number=True),
+        Head("Percent of before", number=True),
+        Head("p", number=True),
+        Head("Note"),
+    ]
+    rows = [_pair(one, titles, names) for one in found]
+    note = "Percent is undefined where the value before is zero. p: before and after swapped within clusters."
+    table = Table("Before and after the round trip", heads, rows, note)
+    lead = "Like for like: the same texts, pairs, levels and scorer, without and with the translation."
+    return Section("before", "Before and after the round trip", [table], lead, "45 30 35")
+
+
+def _pair(one: Rated, titles: Mapping[str, str], names: Mapping[str, str]) -> list[Cell]:
+    p, percent = one.get("p"), one.get("percent")
+    key, measure, note = (str(one.get(name) or "") for name in ("part", "measure", "note"))
+    before = str(one.get("before") or "")
+    return [
+        Cell(titles.get(key, sentences.name(key or "all parts"))),
+        Cell(sentences.name(names.get(before, before))),
+        Cell(MEASURES.get(measure, sentences.name(measure or numbers.NONE))),
+        Cell(numbers.signed(one.get("before_value"))),
+        Cell(numbers.signed(one.get("after_value"))),
+        Cell(numbers.signed(one.get("change"))),
+        Cell(numbers.NONE if percent is None else f"{numbers.signed(percent, 1)} %"),
+        Cell(numbers.NONE if p is None else numbers.p_value(p).removeprefix("p ").removeprefix("= ")),
+        Cell(sentences.reason({"code": note}) if note in REASONS else sentences.name(note)),
+    ]
+
+
+def texts(rating: Rated) -> Section:
+    """Word sets, statistics of conversations, and how far people agree."""
+    pieces: list[Piece] = [*_words(rating), *_conversations(rating), *_agreement(rating)]
+    return Section("texts", "The texts", pieces, rank="60 60 60")
+
+
+def _words(rating: Rated) -> list[Piece]:
+    sets: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    sizes: dict[tuple[str, tuple[str, ...]], int] = {}
+    for part in rating["parts"]:
+        told = part["details"].get("words") or {}
+        for one in part["details"].get("sets") or ():
+            if words := tuple(map(str, one.get("words") or told.get(one["set"]) or ())):
+                sets.setdefault((str(one["set"]), words), []).append(sentences.title(part))
+                sizes[str(one["set"]), words] = max(
+                    sizes.get((str(one["set"]), words), 0), int(one.get("rows") or 0)
+                )
+    if not sets:
+        return []
+    rows = [
+        [
+            Cell(sentences.name(name)),
+            Cell(", ".join(map(sentences.name, words))),
+            Cell(numbers.count(sizes[name, words])),
+            Cell("; ".join(titles)),
+        ]
+        for (name, words), titles in sets.items()
+    ]
+    heads = [Head("Set"), Head("Emotion words"), Head("Texts, at most", number=True), Head("Used in")]
+    return [Title("Word sets"), Table("Word sets", heads, rows)]
+
+
+def _conversations(rating: Rated) -> list[Piece]:
+    told = rating["details"].get("conversations") or {}
+    pieces: list[Piece] = []
+    statistics = [row for row in told.get("statistics") or () if row]
+    if statistics:
+        lead = "Words are split at white space; a turn is what the user says and what the bot answers."
+        pieces += [Title("The conversations", lead), _plain("Statistics of the conversations", statistics)]
+    tests = [row for row in told.get("tests") or () if row]
+    if tests:
+        lead = "Whether the texts themselves differ by gender: labels permuted over conversations."
+        pieces += [Title("Gender and the texts", lead), _plain("Gender and the texts", tests)]
+    return pieces
+
+
+def _plain(label: str, rows: Sequence[Rated]) -> Table:
+    """Rows of plain facts, one column a key, in the order in which the keys come."""
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    numeric = {key for key in keys if all(_is_number(row.get(key)) for row in rows)}
+    heads = [Head(sentences.name(key.replace("_", " ")), number=key in numeric) for key in keys]
+    cells = [[Cell(_value(key, row.get(key))) for key in keys] for row in rows]
+    return Table(label, heads, cells)
+
+
+def _is_number(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _value(key: str, value: object) -> str:
+    if value is None:
+        return numbers.NONE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if key == "p" and isinstance(value, int | float):
+        return numbers.p_value(float(value)).removeprefix("p ").removeprefix("= ")
+    if isinstance(value, int):
+        return numbers.count(value)
+    if isinstance(value, float):
+        return numbers.signed(value).removesuffix(".00")
+    return sentences.name(str(value))
+
+
+def _agreement(rating: Rated) -> list[Piece]:
+    told = rating["details"].get("agreement")
+    if not told:
+        return []
+    rows = []
+    for key, name in AGREEMENT:
+        value = told.get(key)
+        if key == "items":
+            said = numbers.NONE if value is None else numbers.count(value)
+        elif key in _SHARES:
+            said = numbers.percent(value, int(told.get("items") or 0))
+        else:
+            said = numbers.signed(value)
+        rows.append([Cell(name), Cell(said)])
+    lead = "κ and α take off what chance alone would give; they are undefined where all labels are the same."
+    return [
+        Title("Agreement of people", lead),
+        Table("Agreement of people", [Head("Measure"), Head("Value", number=True)], rows),
+        *([] if told.get("fleiss_kappa") is not None else [Words("Fleiss κ is undefined here.", quiet=True)]),
+    ]

@@ -1,0 +1,253 @@
+"""The numbers behind a causal rating, so that a reader can redo them: tests, impacts, their arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trustgauge.reports import causal_order, numbers, sentences
+from trustgauge.reports.pieces import Cell, Fold, Head, Piece, Table, Words
+
+Rated = Mapping[str, Any]
+
+DIVIDED = causal_order.UNDEFINED
+ENDS = 10
+"""Persons shown from each end of a long list."""
+
+
+def tests(part: Rated, label: str) -> Table:
+    """Every data set and pair of classes with its t test, effect sizes and verdict."""
+    heads = [
+        Head("Data set"),
+        Head("Classes"),
+        Head("Mean scores", number=True),
+        Head("t, rejections", number=True),
+        Head("p", number=True),
+        Head("ATE, 95 %", number=True),
+        Head("Verdict"),
+        Head("Size", number=True),
+        Head("Sign flips", number=True),
+    ]
+    rows = [
+        _test(_worded(part, one), test, part["details"].get("wrs") or {})
+        for one in part["details"].get("sets") or ()
+        for test in one.get("tests") or ()
+    ]
+    return Table(label, heads, rows, f"{_dots_note(part)} {_NOTE}".strip())
+
+
+_NOTE = (
+    "ATE: mean difference, first minus second class, within the same frame and word, in units of the score. "
+    "max-T: p over all comparisons (step-down). Control: how often two halves of one class differ as much. "
+    "Size: Hedges g and Cliff's δ. Sign flips: share of matched texts; W: Wasserstein distance as a share of "
+    "the range. “÷ 0”: the scores of both classes do not vary, so t is infinite; “–”: nothing to test, never "
+    "zero."
+)
+
+
+def _dots_note(part: Rated) -> str:
+    alphas = (part["details"].get("wrs") or {}).get("alphas") or ()
+    if not alphas:
+        return ""
+    named = sentences.listing([f"{100 * (1 - alpha):g} %" for alpha in alphas])
+    return f"Dots: rejected at {named}."
+
+
+def _test(one: Rated, test: Rated, wrs: Rated) -> list[Cell]:
+    first, second = (sentences.name(str(name)) for name in test["pair"])
+    means = " / ".join(numbers.signed(mean) for mean in test.get("means") or ())
+    sizes = " / ".join(numbers.count(n) for n in test.get("n") or () if n is not None)
+    effect = test.get("ate") or {}
+    control, flips = test.get("p_control"), test.get("sign_flips")
+    return [
+        Cell(_set(one), under=_words(one)),
+        Cell(f"{first} – {second}"),
+        Cell(means or numbers.NONE, under=f"n = {sizes}" if sizes else ""),
+        statistic(test, wrs.get("alphas") or ()),
+        Cell(_bare_p(test.get("p")), under=_named("max-T", _bare_p(test.get("p_family")))),
+        Cell(numbers.signed(effect.get("value")), under=reach(effect)),
+        Cell(_verdict(test), under=_named("control p", _bare_p(control))),
+        Cell(
+            _named("g", numbers.signed(test.get("hedges_g"))) or numbers.NONE,
+            under=_named("δ", numbers.signed(test.get("cliffs_delta"))),
+        ),
+        Cell(numbers.percent(flips), under=_named("W", numbers.percent(test.get("wasserstein")))),
+    ]
+
+
+def _named(name: str, said: str) -> str:
+    """A figure with its name, or nothing where there is no figure."""
+    return "" if said == numbers.NONE else f"{name} {said}"
+
+
+def _worded(part: Rated, one: Rated) -> dict[str, Any]:
+    """A data set with its emotion words, wherever the method tells them."""
+    words = one.get("words") or (part["details"].get("words") or {}).get(one["set"]) or ()
+    return {**one, "words": words}
+
+
+def _words(one: Rated) -> str:
+    return ", ".join(sentences.name(str(word)) for word in one.get("words") or ())
+
+
+def _set(one: Rated) -> str:
+    return sentences.name(str(one["set"]))
+
+
+def _verdict(test: Rated) -> str:
+    return sentences.name(str(test.get("verdict") or "")) if test.get("testable", True) else "not tested"
+
+
+def statistic(test: Rated, alphas: Sequence[float]) -> Cell:
+    """T with a dot for each level at which equality is rejected; "÷ 0" for an infinite t."""
+    if not test.get("testable", True):
+        return Cell(numbers.NONE)
+    rejected = list(test.get("rejected") or ())
+    value = DIVIDED if test.get("t_infinite") else numbers.signed(test.get("t"))
+    # strictest level last, so that the dots fill from the left
+    symbols = "".join("●" if hit else "○" for hit in reversed(rejected))
+    levels = [f"{100 * (1 - alpha):g} %" for hit, alpha in zip(rejected, alphas, strict=False) if hit]
+    spoken = f"rejected at {sentences.listing(levels)}" if levels else "not rejected"
+    under = _named("df", _plain(test.get("df"), 1))
+    return Cell(value, under, symbols=symbols, spoken=spoken if rejected else "")
+
+
+def reach(value: Rated) -> str:
+    """The interval of a value: "−0.40 to −0.22"."""
+    if value.get("low") is None or value.get("high") is None:
+        return ""
+    return f"{numbers.signed(value['low'])} to {numbers.signed(value['high'])}"
+
+
+def _plain(value: float | None, digits: int) -> str:
+    return numbers.NONE if value is None else f"{value:.{digits}f}".removesuffix(".0")
+
+
+def _bare_p(p: float | None) -> str:
+    return numbers.NONE if p is None else numbers.p_value(p).removeprefix("p ").removeprefix("= ")
+
+
+def rejections(part: Rated) -> list[Piece]:
+    """The weighted rejection score as the sum of the dots, and what chance alone would give."""
+    wrs = part["details"].get("wrs")
+    if not wrs:
+        return []
+    pairs = zip(wrs["weights"], wrs["counts"], strict=True)
+    terms = " + ".join(f"{weight:g} × {count:g}" for weight, count in pairs)
+    said = [f"WRS = {terms} = {wrs['value']:.3g}"]
+    if wrs.get("maximum"):
+        said[0] += f" of at most {wrs['maximum']:.4g} ({numbers.percent(wrs.get('share'))})"
+    if wrs.get("null") is not None:
+        said.append(f"without any effect one would expect {wrs['null']:.3g}")
+    if wrs.get("p") is not None:
+        said.append(f"permuted labels reach it with {numbers.p_value(wrs['p'])}")
+    told: list[Piece] = [Words("; ".join(said) + ".")]
+    if left := wrs.get("untestable"):
+        named = sentences.listing([_pair(one) for one in left])
+        told.append(Words(f"Not testable, and in neither score nor maximum: {named}.", quiet=True))
+    return told
+
+
+def _pair(one: Any) -> str:
+    if isinstance(one, Mapping):
+        told = [one.get("set"), *(one.get("pair") or ())]
+        return " / ".join(str(word) for word in told if word)
+    return " / ".join(map(str, one)) if isinstance(one, list | tuple) else str(one)
+
+
+def impacts(part: Rated, label: str) -> Table:
+    """Every data set and emotion: the mean that is observed, the mean with the classes balanced."""
+    heads = [
+        Head("Data set"),
+        Head("Emotion"),
+        Head("Observed mean", number=True),
+        Head("Mean, classes balanced", number=True),
+        Head("Δ, 95 %", number=True),
+        Head("DIE %", number=True),
+        Head("p, max-T", number=True),
+        Head("Verdict"),
+        Head("Texts", number=True),
+        Head("Positivity"),
+    ]
+    rows = [
+        _impact(_worded(part, one), impact)
+        for one in part["details"].get("sets") or ()
+        for impact in one.get("impacts") or ()
+    ]
+    note = (
+        "Δ: how far the observed mean moves once every class has its share of all texts. DIE %: Δ over the "
+        "size of the observed mean; “÷ 0” if that mean is zero, not shown if it may be. Positivity: whether "
+        "every class occurs with the emotion."
+    )
+    return Table(label, heads, rows, note)
+
+
+def _impact(one: Rated, impact: Rated) -> list[Cell]:
+    delta = impact.get("delta") or {}
+    valence = str(impact["valence"])
+    gone = [str(cell[0]) for cell in one.get("missing") or () if len(cell) > 1 and cell[1] == valence]
+    return [
+        Cell(_set(one), under=_words(one)),
+        Cell(sentences.name(valence)),
+        Cell(numbers.signed(impact.get("observed"))),
+        Cell(numbers.signed(impact.get("intervened"))),
+        Cell(numbers.signed(delta.get("value"), 3), under=reach(delta)),
+        Cell(percentage(impact)),
+        Cell(_bare_p(impact.get("p_family"))),
+        Cell(sentences.name(str(impact.get("verdict") or numbers.NONE))),
+        Cell(numbers.NONE if delta.get("n") is None else numbers.count(delta["n"])),
+        Cell(f"no text of {sentences.listing(gone)}" if gone else "all classes occur"),
+    ]
+
+
+def percentage(impact: Rated) -> str:
+    """DIE %; "÷ 0" where the observed mean is zero, and words where it may be."""
+    if impact.get("percent_undefined"):
+        return DIVIDED
+    if impact.get("percent") is None:
+        return numbers.NONE
+    return f"{impact['percent']:.1f} %" if impact.get("percent_shown", True) else "not shown"
+
+
+def arithmetic(part: Rated) -> list[Piece]:
+    """How the largest effect loses the bias of a maximum before it is judged."""
+    effect = part["details"].get("effect")
+    if not effect or effect.get("value") is None:
+        return []
+    value, bias, many = effect["value"], max(0.0, effect.get("bias") or 0.0), numbers.DECIMALS_FROM
+    what = effect.get("valence") or effect.get("pair") or ""
+    what = " – ".join(map(str, what)) if isinstance(what, list | tuple) else str(what)
+    named = [sentences.name(str(word)) for word in (effect.get("set") or "", what) if word]
+    at = f" ({', '.join(named)})" if named else ""
+    if not bias or not value:
+        return [Words(f"Largest effect{at}: {numbers.percent(value, many)} of the range.")]
+    whole, off = numbers.percent(value + bias, many), numbers.percent(bias, many)
+    return [
+        Words(
+            f"Largest effect{at}: {whole} of the range as measured. A maximum is biased upward, here by "
+            f"about {off}, and that is taken off: {numbers.percent(value, many)}. Each resample loses it "
+            "twice, since it holds it twice."
+        )
+    ]
+
+
+def persons(part: Rated, label: str) -> list[Piece]:
+    """Every person's distance from the mean of all in the same frames and words: is it a class or a name?"""
+    every = list(part["details"].get("by_person") or ())
+    if not every:
+        return []
+    told = every if len(every) <= 2 * ENDS else [*every[:ENDS], *every[-ENDS:]]
+    rows = [
+        [
+            Cell(sentences.name(str(one["person"]))),
+            Cell(sentences.name(str(one["class"]))),
+            Cell(numbers.signed(one["difference"], 3)),
+            Cell(numbers.count(one["n"])),
+        ]
+        for one in told
+    ]
+    heads = [Head("Person"), Head("Class"), Head("From the mean", number=True), Head("Scores", number=True)]
+    note = "Mean score of a person minus the mean of all persons in the same frames and words; lowest first."
+    if len(told) < len(every):
+        note += f" The {ENDS} lowest and the {ENDS} highest of {len(every)}; rating.json has all."
+    return [Fold("Person by person", [Table(label, heads, rows, note)])]

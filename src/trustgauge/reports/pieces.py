@@ -1,0 +1,156 @@
+"""What the views of a method are made of: plain values that the templates only place.
+
+A section holds pieces: paragraphs, headings, figures, tables, and folds that hold pieces again.
+Texts are unescaped; the templates and `svg` escape them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from markupsafe import Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of a column; `number` columns stand at the right."""
+
+    text: str
+    number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell: a text, or a drawing; what stands small below; what symbols mean in words.
+
+    Attributes:
+        text: what is read.
+        under: a second, quiet line.
+        drawing: a figure in place of the text, escaped where it was drawn.
+        symbols: marks such as dots, hidden from screen readers.
+        spoken: what the symbols mean, for screen readers only.
+        target: id of a row on the page that the text leads to.
+    """
+
+    text: str = ""
+    under: str = ""
+    drawing: Markup | None = None
+    symbols: str = ""
+    spoken: str = ""
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A paragraph."""
+
+    kind: ClassVar[str] = "words"
+    text: str
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """A heading below that of the section, and its lead."""
+
+    kind: ClassVar[str] = "title"
+    text: str
+    lead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing in a region of its own; `label` names the region and must differ from all others."""
+
+    kind: ClassVar[str] = "figure"
+    drawing: Markup
+    label: str
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table in a region of its own; the first cell of a row is its head."""
+
+    kind: ClassVar[str] = "table"
+    label: str
+    heads: Sequence[Head]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Pieces behind a line that opens them."""
+
+    kind: ClassVar[str] = "fold"
+    summary: str
+    pieces: Sequence[Words | Title | Figure | Table]
+    shown: bool = False
+
+
+Piece = Words | Title | Figure | Table | Fold
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of the page: `rank` is its place when read as chooser, developer, auditor."""
+
+    key: str
+    heading: str
+    pieces: Sequence[Piece]
+    lead: str = ""
+    rank: str = "40 40 40"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A part of a rating in the table of parts."""
+
+    title: str
+    code: str
+    notes: Sequence[str]
+    before: Sequence[Cell]
+    level: str | None
+    state: str
+    certainty: Mapping[str, float]
+    after: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PartTable:
+    """The table of parts: columns before the rating, the rating and its certainty, columns after them."""
+
+    heading: str
+    first: str
+    before: Sequence[str]
+    after: Sequence[Head]
+    rows: Sequence[Row]
+    legend: Sequence[str] = ()  # names of output values, in the order of their colours
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Names of the columns of a plain table, before and after the certainty."""
+
+    before: Sequence[str]
+    after: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """What stands in those columns."""
+
+    before: Sequence[str]
+    after: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceWords:
+    """What the evidence table calls what a method sends and reads."""
+
+    back: str = "Came back"
+    read: str = "Read: in → out"
+    changed: str = "only changed"

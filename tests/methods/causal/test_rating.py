@@ -1,0 +1,269 @@
+"""Ratings of services whose effect is known: levels, certainty, states and what stands beside them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.methods.causal.truths import (
+    Scorer,
+    by_word,
+    constant,
+    experiment,
+    female_biased,
+    marks,
+    noisy,
+    rated,
+    shifted,
+    uniform,
+)
+from trustgauge.methods.causal.before_after import same_probes
+from trustgauge.methods.causal.panel import panel
+from trustgauge.records import Part, Rating, canonical, plain
+
+QUICK: dict[str, Any] = {"resamples": 1000, "permutations": 999}
+
+
+def part(rating: Rating, key: str) -> Part:
+    return next(one for one in rating.parts if one.key == key)
+
+
+def codes(one: Rating | Part) -> set[str]:
+    return {reason.code for reason in one.reasons}
+
+
+@pytest.fixture(scope="module")
+def whole() -> dict[str, Rating]:
+    services: dict[str, Scorer] = {
+        "constant": constant,
+        "word": by_word,
+        "biased": female_biased,
+        "random": uniform,
+        "shifted": shifted(0.2, 0.1),
+    }
+    return rated(services, **QUICK)
+
+
+@pytest.mark.parametrize("service", ["constant", "word"])
+def test_what_ignores_the_class_has_no_effect(whole: dict[str, Rating], service: str) -> None:
+    rating = whole[service]
+    assert (rating.level, rating.state) == ("1", "rated")
+    for one in rating.parts:
+        assert one.score is not None
+        assert (one.score.value, one.score.low, one.score.high) == (0.0, 0.0, 0.0)
+        assert one.p == 1.0
+        # 20 frames or persons without any spread tell no more than 21 / 22 (methods 0.5 (d)).
+        assert one.certainty["1"] == pytest.approx(21 / 22)
+
+
+def test_the_biased_scorer_has_the_strongest_effect(whole: dict[str, Rating]) -> None:
+    rating = whole["biased"]
+    assert (rating.level, rating.state) == ("3", "rated")
+    for key in ("group-1", "group-3-gender"):
+        found = part(rating, key)
+        assert found.level == "3"
+        assert found.score is not None
+        assert found.score.value == pytest.approx(1.0)
+        assert found.details["wrs"]["value"] == found.details["wrs"]["maximum"]
+    assert part(rating, "group-3-race").level == "1"
+    impact = part(rating, "group-2").details["sets"][0]["impacts"]
+    assert [one["delta"]["value"] for one in impact] == pytest.approx([-0.8, 0.8])
+
+
+def test_a_random_scorer_is_not_the_worst(whole: dict[str, Rating]) -> None:
+    rating = whole["random"]
+    assert not (rating.state == "rated" and rating.level == "3")
+    assert all(one.level in {"1", "2"} for one in rating.parts)
+
+
+def test_a_planted_shift_comes_back_inside_its_interval(whole: dict[str, Rating]) -> None:
+    found = part(whole["shifted"], "group-1")
+    assert (found.level, found.state) == ("2", "rated")
+    tests = [one["tests"][0]["ate"] for one in found.details["sets"]]
+    assert all(ate["low"] < -0.2 < ate["high"] for ate in tests)
+    edges = {edge["role"]: edge for edge in found.details["graph"]["edges"]}
+    assert edges["undesired"]["verdict"] == "found"
+    assert edges["desired"]["verdict"] == "found"
+    assert "causal.effect" in codes(found)
+
+
+def test_the_order_of_systems_ties_what_cannot_be_told_apart(whole: dict[str, Rating]) -> None:
+    orders = {name: one.details["orders"][""] for name, one in whole.items()}
+    assert orders["constant"]["place"] == orders["word"]["place"] == "=1"
+    assert orders["word"]["tied_with"] == ["constant"]
+    assert orders["biased"]["rank"] == [5, 5]
+    assert orders["biased"]["of"] == 5
+
+
+def test_overall_is_the_worst_part_unless_asked_otherwise() -> None:
+    services: dict[str, Scorer] = {"biased": female_biased}
+    levels = {
+        how: rated(services, groups=[1, 3], aggregate=how, **QUICK)["biased"].level
+        for how in ("worst", "mean", "vote")
+    }
+    assert levels == {"worst": "3", "mean": "3", "vote": "3"}
+    rating = rated(services, groups=[1, 3], aggregate="mean", **QUICK)["biased"]
+    assert {one.key: one.level for one in rating.parts}["group-3-race"] == "1"
+    assert "overall.mean" in codes(rating)
+
+
+def test_an_effect_that_its_family_does_not_find_is_not_rated() -> None:
+    """Large noise and few texts: e may lie above the cut, but not beyond what chance does."""
+    services: dict[str, Scorer] = {str(seed): noisy(0.6) for seed in range(6)}
+    ratings = rated(services, groups=[1], frames=10, **QUICK)
+    assert all(one.state == "not settled" or one.level == "1" for one in ratings.values())
+    above = [one.parts[0] for one in ratings.values() if one.level != "1"]
+    assert all(one.p is not None and one.p >= 0.05 for one in above if "causal.not-significant" in codes(one))
+
+
+def test_few_frames_or_persons_never_settle() -> None:
+    for sizes in ({"frames": 9}, {"persons": 9}):
+        rating = rated({"biased": female_biased}, groups=[1], **sizes, **QUICK)["biased"]
+        assert rating.state == "not settled"
+        assert "too-few-clusters" in codes(rating)
+
+
+def test_missing_answers_make_a_part_incomplete_and_never_a_zero() -> None:
+    services: dict[str, Scorer] = {"word": by_word}
+    method = experiment(services, groups=[1], **QUICK)
+    read = marks(method, services)
+    gone = (pl.col("gender") == "female") & (pl.int_range(pl.len()) % 5 == 0)
+    lost = read.with_columns(
+        pl.when(gone).then(None).otherwise("score").alias("score"),
+        pl.when(gone).then(pl.lit("failed")).otherwise("status").alias("status"),
+    )
+    rating = method.rate(method.summarise(lost), 1)[0]
+    assert (rating.state, rating.level) == ("incomplete", None)
+    assert {reason.code for reason in rating.parts[0].reasons} >= {"incomplete-loss"}
+
+
+def test_a_few_missing_answers_do_not_matter_to_the_biased() -> None:
+    services: dict[str, Scorer] = {"biased": female_biased}
+    method = experiment(services, groups=[1], **QUICK)
+    read = marks(method, services)
+    gone = (pl.col("gender") == "female") & (pl.int_range(pl.len()) % 11 == 0)
+    lost = read.with_columns(
+        pl.when(gone).then(None).otherwise("score").alias("score"),
+        pl.when(gone).then(pl.lit("failed")).otherwise("status").alias("status"),
+    )
+    rating = method.rate(method.summarise(lost), 1)[0]
+    assert rating.level == "3"
+    assert "loss-does-not-matter" in codes(rating.parts[0])
+
+
+def test_all_answers_missing_is_incomplete() -> None:
+    services: dict[str, Scorer] = {"word": by_word}
+    method = experiment(services, groups=[1, 2], **QUICK)
+    read = marks(method, services).with_columns(
+        score=pl.lit(None, pl.Float64), status=pl.lit("failed"), fault=pl.lit("failed")
+    )
+    rating = method.rate(method.summarise(read), 1)[0]
+    assert (rating.state, rating.level, rating.certainty) == ("incomplete", None, {})
+    assert all("no-answers" in codes(one) for one in rating.parts)
+
+
+def test_scores_out_of_range_are_told_and_missing() -> None:
+    services: dict[str, Scorer] = {"wild": lambda probes, _: pl.Series([3.0] * probes.height)}
+    rating = rated(services, groups=[1], **QUICK)["wild"]
+    assert rating.state == "incomplete"
+    assert rating.parts[0].coverage.unreadable == rating.parts[0].coverage.planned
+    wide = rated(services, groups=[1], score_range=[0.0, 6.0], **QUICK)["wild"]
+    assert wide.level == "1"
+
+
+def test_published_ratings_are_the_place_among_the_systems() -> None:
+    services: dict[str, Scorer] = {"word": by_word, "random": uniform, "biased": female_biased}
+    ratings = rated(services, rule="published", **QUICK)
+    levels = {name: part(one, "group-1").level for name, one in ratings.items()}
+    assert levels["biased"] == "3"
+    assert levels["word"] == "1"
+    assert all(one.scale.name == "causal-relative" for one in ratings.values())
+    assert all(one.state != "rated" for one in ratings.values()), "four frames settle nothing"
+    assert all("sound" in one.details for one in ratings["word"].parts)
+
+
+def test_a_single_system_has_no_order() -> None:
+    rating = rated({"random": uniform}, rule="released", groups=[1], **QUICK)["random"]
+    assert rating.level == "1"
+    assert "causal.one-system" in codes(rating.parts[0])
+    assert rating.parts[0].details["order"] is None
+
+
+def test_five_levels_of_the_order() -> None:
+    services: dict[str, Scorer] = {f"s{place}": shifted(place * 0.05, 0.05) for place in range(6)}
+    ratings = rated(services, rule="published", groups=[1], levels=5, **QUICK)
+    assert set(ratings["s0"].scale.levels) == {"1", "2", "3", "4", "5"}
+    assert {int(str(one.level)) for one in ratings.values()} <= {1, 2, 3, 4, 5}
+
+
+def test_before_and_after_compares_like_with_like() -> None:
+    services: dict[str, Scorer] = {"plain": shifted(0.3, 0.02), "tripped": shifted(0.1, 0.02)}
+    rating = rated(services, groups=[1, 2], before={"tripped": "plain"}, **QUICK)["tripped"]
+    rows = {(row["part"], row["measure"]): row for row in rating.details["before_after"]}
+    difference = rows["group-1", "difference"]
+    assert difference["before_value"] == pytest.approx(0.15, abs=0.01)
+    assert difference["change"] == pytest.approx(-0.1, abs=0.01)
+    assert difference["percent"] == pytest.approx(100 * difference["change"] / difference["before_value"])
+    assert difference["p"] < 0.01
+    assert rows["group-1", "wrs"]["maximum"] == pytest.approx(5 * 2.4)
+    assert rows["group-2", "delta"]["change"] < 0
+
+
+def test_a_trip_that_changes_nothing_is_no_trip() -> None:
+    services: dict[str, Scorer] = {"plain": by_word, "tripped": by_word}
+    rating = rated(services, groups=[1], before={"tripped": "plain"}, **QUICK)["tripped"]
+    assert [row["note"] for row in rating.details["before_after"]] == ["causal.same-scores"]
+
+
+def test_before_and_after_of_no_change_has_a_large_p() -> None:
+    services: dict[str, Scorer] = {"plain": noisy(0.2), "tripped": noisy(0.2)}
+    rating = rated(services, groups=[1], before={"tripped": "plain"}, **QUICK)["tripped"]
+    assert rating.details["before_after"][0]["p"] > 0.01
+
+
+def test_texts_that_came_back_untouched_are_no_round_trip() -> None:
+    services: dict[str, Scorer] = {"word": by_word}
+    method = experiment(services, groups=[1], **QUICK)
+    probes = pl.concat(method.design(1, "score"))
+    from trustgauge.methods.conformance import answers
+
+    scores = [repr(value) for value in by_word(probes, np.random.default_rng(0)).to_list()]
+    given = answers(probes, scores).with_columns(
+        trail=pl.format('["{}","{}"]', pl.col("message"), pl.col("message"))
+    )
+    rating = method.rate(method.summarise(method.check(given)), 1)[0]
+    assert rating.state == "incomplete"
+    assert "causal.not-round-tripped" in codes(rating.parts[0])
+
+
+def test_equal_seeds_give_equal_ratings_and_shards_add_up() -> None:
+    services: dict[str, Scorer] = {"random": uniform, "word": by_word}
+    method = experiment(services, groups=[1, 4], **QUICK)
+    read = marks(method, services)
+    whole = method.rate(method.summarise(read), 3)
+    halves = [method.summarise(read[: read.height // 3]), method.summarise(read[read.height // 3 :])]
+    apart = method.rate(method.merge(halves[::-1]), 3)
+    assert canonical([plain(one) for one in whole]) == canonical([plain(one) for one in apart])
+
+
+def test_resamples_are_shared_by_systems() -> None:
+    """So that systems can be compared resample by resample."""
+    services: dict[str, Scorer] = {"one": uniform, "two": uniform}
+    method = experiment(services, groups=[1], **QUICK)
+    summary = method.summarise(marks(method, services))
+    first, second = (panel(summary.filter(pl.col("service") == name)) for name in services)
+    assert same_probes(first, second)
+    assert not same_probes(first, replace(second, sets=("other",)))
+
+
+@pytest.mark.slow
+def test_null_services_are_seldom_rated_with_an_effect() -> None:
+    """Noise of a fifth of the range's half: at most 1 % of 100 null services get level 2 or 3 `rated`."""
+    services: dict[str, Scorer] = {f"null {place}": noisy(0.3) for place in range(100)}
+    ratings = rated(services, groups=[1], **QUICK)
+    wrong = [one for one in ratings.values() if one.state == "rated" and one.level != "1"]
+    assert len(wrong) <= 1

@@ -1,0 +1,118 @@
+"""The paired bootstrap behind comparisons, on made-up services of known rates."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+
+from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, summary
+from trustgauge.methods.two_step.method import TwoStep
+from trustgauge.methods.two_step.reading import merge
+from trustgauge.stats.ranking import difference, ranks
+from trustgauge.stats.streams import stream
+
+Floats = NDArray[np.float64]
+IDENTITY = np.array([HE, SHE, OTHER])
+
+
+def drawn(method: TwoStep, **rates: Floats) -> dict[str, Floats]:
+    """The draws of services of these rates."""
+    return method.standing(merge([summary(method, one, service=name) for name, one in rates.items()]), 5)
+
+
+def renamed(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    return frame.with_columns(pl.lit(name).alias("service"))
+
+
+def test_draws_lie_about_the_true_deviation_and_tell_services_apart() -> None:
+    found = drawn(settings(texts=200), good=IDENTITY, some=shifted(0.3), bad=shifted(0.9))
+    assert all(len(one) == 2000 for one in found.values())
+    assert float(np.median(found["good"])) == pytest.approx(0.0, abs=0.01)
+    assert float(np.median(found["some"])) == pytest.approx(0.15, abs=0.03)
+    assert float(np.median(found["bad"])) == pytest.approx(0.45, abs=0.03)
+    table = np.stack([found[name] for name in ("good", "some", "bad")], axis=1)
+    assert ranks(table).rank.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("rates", [IDENTITY, shifted(0.4)])
+def test_a_service_is_not_told_apart_from_its_copy(rates: Floats) -> None:
+    method = settings(texts=60)
+    one = summary(method, rates)
+    found = method.standing(merge([one, renamed(one, "copy")]), 5)
+    assert found["it"].tolist() == found["copy"].tolist()
+    told = difference(found["it"], found["copy"], method.margin)
+    assert (told.value, told.worse, told.better, told.verdict) == (0.0, 0.0, 0.0, "same")
+
+
+def test_other_services_and_their_order_change_nothing() -> None:
+    method = settings(texts=60)
+    frames = [summary(method, shifted(share), service=name) for name, share in (("a", 0.2), ("b", 0.5))]
+    there = method.standing(merge(frames), 5)
+    back = method.standing(pl.concat(frames[::-1]), 5)
+    assert {name: one.tolist() for name, one in there.items()} == {
+        name: one.tolist() for name, one in back.items()
+    }
+    assert list(back) == ["b", "a"]
+
+
+def test_pairing_makes_a_difference_sharper() -> None:
+    """Two services that fail on the same texts differ by less noise than either has."""
+    method = settings(texts=200)
+    mine = summary(method, shifted(0.4))
+    texts = mine["text"].unique().sort()
+    extra = texts.gather(stream(3, "extra").choice(len(texts), 20, replace=False)).to_list()
+    worse = pl.when(pl.col("text").is_in(extra)).then(pl.lit(0, pl.Int8)).otherwise(pl.col("value_out"))
+    found = method.standing(merge([mine, renamed(mine, "worse").with_columns(worse.alias("value_out"))]), 5)
+    apart = found["worse"] - found["it"]
+    alone = float(np.hypot(found["worse"].std(), found["it"].std()))
+    assert float(apart.std()) < 0.7 * alone
+    assert difference(found["worse"], found["it"], method.margin).found
+
+
+def test_the_worst_part_counts_and_a_part_without_answers_leaves_the_service_out() -> None:
+    method = settings(texts=60)
+    parts = [
+        summary(method, rates, part=part)
+        for part, rates in (("es", IDENTITY), ("tr", np.array([HE, HE, HE])))
+    ]
+    lost = summary(method, IDENTITY, service="lost", failed=range(180))
+    found = method.standing(merge([*parts, lost]), 5)
+    assert list(found) == ["it"]
+    assert float(np.median(found["it"])) == pytest.approx(0.5, abs=0.02)
+
+
+def test_blocks_whose_rates_differ_are_not_pooled() -> None:
+    """Balanced text is turned to He, skewed text is kept: pooled rates would halve the deviation."""
+    method = settings(texts=100)
+    frame = summary(method, [np.array([HE, HE, OTHER]), IDENTITY, IDENTITY])
+    (rating,) = method.rate(frame, 5)
+    assert rating.parts[0].details["pooled"] is False
+    (bad,) = method.standing(frame, 5).values()
+    assert float(np.median(bad)) == pytest.approx(0.5, abs=0.02)
+    assert rating.score is not None
+    assert float(np.median(bad)) == pytest.approx(rating.score.value or 0, abs=0.02)
+
+
+def test_losses_kept_apart_do_not_count_as_bias() -> None:
+    loses = np.array([0.6 * HE + 0.4 * OTHER, 0.6 * SHE + 0.4 * OTHER, OTHER])
+    (counted,) = drawn(settings(texts=100), it=loses).values()
+    (apart,) = drawn(settings(texts=100, loss="apart"), it=loses).values()
+    assert float(np.median(counted)) == pytest.approx(0.4, abs=0.05)
+    assert float(np.median(apart)) < 0.08
+
+
+def test_intervals_hold_what_they_promise_for_a_difference() -> None:
+    """Coverage of the 95 % interval of a difference of .10, over runs of two services."""
+    method = settings(texts=100)
+    held = []
+    for run in range(40):
+        frames = [
+            summary(method, shifted(share), service=name, seed=run)
+            for name, share in (("a", 0.5), ("b", 0.3))
+        ]
+        found = method.standing(merge(frames), run)
+        told = difference(found["a"], found["b"], method.margin)
+        held.append(told.low <= 0.10 <= told.high)
+    assert np.mean(held) >= 0.85

@@ -1,0 +1,429 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from markupsafe import Markup
+
+from tests.reports import causal_fixtures, hostile
+from tests.reports.test_html import Reader
+from trustgauge.records import Rating
+from trustgauge.reports import (
+    any_method,
+    causal,
+    causal_tables,
+    exports,
+    html,
+    label,
+    method_views,
+    notebook,
+    rules,
+    sentences,
+    text,
+)
+from trustgauge.reports.document import document
+from trustgauge.reports.pieces import Cell, Fold, Table, Words
+
+KINDS = causal_fixtures.all_kinds()
+
+
+def told(one: Rating) -> dict[str, Any]:
+    return document(causal_fixtures.run([one]), [one])
+
+
+GRU = told(causal_fixtures.rating("gru"))["ratings"][0]
+ALL = told(KINDS)["ratings"][0]
+PUBLISHED = told(causal_fixtures.published("gru"))["ratings"][0]
+
+
+def rows(table: Table) -> list[list[str]]:
+    return [[cell.text for cell in row] for row in table.rows]
+
+
+def test_verdict_says_how_far_scores_differ_and_never_what_a_service_is() -> None:
+    assert sentences.verdict(GRU) == "Its scores differ by 10 % of their range when only gender changes."
+    assert label.outcome(GRU) == "2 some effect"
+    assert sentences.named_level(GRU, "3") == "3, strong effect"
+
+
+def test_a_confounded_part_that_decides_has_its_own_sentence() -> None:
+    one = causal_fixtures.rating("gru")
+    mixed = told(replace(one, parts=one.parts[1:2], worst=("group-2",)))["ratings"][0]
+    assert sentences.verdict(mixed) == (
+        "Its mean score of one emotion moves by 10 % of the range once gender no longer confounds the "
+        "emotion."
+    )
+
+
+def test_the_attribute_named_is_what_the_leading_parts_share() -> None:
+    assert sentences.protected(GRU) == "gender"  # of "gender" and "race and gender", equally large
+    none = told(causal_fixtures.rating("textblob"))["ratings"][0]
+    assert sentences.protected(none) == "gender or race"
+    bare = json.loads(json.dumps(none))
+    bare["overall"]["worst"] = []
+    assert sentences.protected(bare) == "gender and race"  # the issue of the rating
+
+
+def test_a_relative_level_says_that_it_is_relative() -> None:
+    assert sentences.named_level(PUBLISHED, "1") == "1, lowest bias score"
+    assert sentences.named_level(PUBLISHED, "3") == "3, highest bias score"
+    assert sentences.verdict(PUBLISHED).startswith("Among the 6 systems compared it is in group 2 of 3")
+    assert "Rule: published" in rules.rule(PUBLISHED)
+    assert "cut into 3 groups" in rules.rule(PUBLISHED)
+    said = rules.other_rule(PUBLISHED)
+    assert said.startswith("By the rule “sound” the same answers give 2, some effect for Group 1: gender")
+    assert causal.cautions(PUBLISHED) == [
+        "The level is a place in the order of 6 systems. With other systems it may change."
+    ]
+    assert causal.cautions(GRU) == []
+
+
+def test_a_scale_of_five_relative_levels_has_words_for_each() -> None:
+    five = json.loads(json.dumps(PUBLISHED))
+    five["overall"]["scale"] = [{"level": str(i), "words": "x"} for i in range(1, 6)]
+    words = [sentences.level(five, str(i)).short for i in range(1, 6)]
+    assert words == ["lowest bias score", *["middle bias score"] * 3, "highest bias score"]
+
+
+def test_the_overall_can_be_redone_by_hand() -> None:
+    assert sentences.follows(GRU) == (
+        "The overall rating is that of the worst part. Of 5 parts: 3 at level 1, no effect (Group 2: gender, "
+        "confounded, Group 3: race and Group 4: race and gender, confounded); 2 at level 2, some effect "
+        "(Group 1: gender and Group 3: race and gender)."
+    )
+
+
+def test_terminal_has_effect_and_rank_and_never_a_bare_number() -> None:
+    lines = text.plain(text.result(told(causal_fixtures.rating("gru")))).splitlines()
+    assert lines[:3] == [
+        " 2 some effect  gru 1.0: Its scores differ by 10 % of their range when only gender changes "
+        "(Group 1: gender, Group 3: race and gender)",
+        "part                                  rating         effect  certainty         rank",
+        "Group 1: gender                       2 some effect  10%           98%       5 of 6",
+    ]
+    assert any(line.startswith("Group 3: race ") and "1 no effect" in line for line in lines)
+    several = text.plain(text.result(document(*causal_fixtures.several()))).splitlines()
+    assert several[0].split() == ["service", "rating", "effect", "certainty", "rank", "note"]
+    assert "1 to 3 of 6" in several[1]
+
+
+def test_parts_of_other_states_have_no_figures() -> None:
+    shown = text.plain(text.part_table(ALL))
+    lost = next(line for line in shown.splitlines() if line.startswith("Group 1: gender, through Spanish"))
+    assert "not rated 1440/2400" in lost
+    assert "%" not in lost.split("2400")[1].split("not rated")[0]
+    assert "(1 no effect)" in shown
+
+
+def test_label_says_the_effect_and_which_effects_the_levels_hold() -> None:
+    words = re.findall(r">([^<>]+)</text>", label.label(GRU))
+    assert words[4:12] == [
+        "No effect",
+        "below 5 % of the range",
+        "Some effect",
+        "gender moves the score by",
+        "10 % of its range",
+        "2",
+        "Strong effect",
+        "20 % of the range or more",
+    ]
+    assert words[words.index("of range") - 1] == "10%"
+    assert len(label.label(GRU).encode()) < 10_000
+    assert "of the 6 systems compared" in label.label(PUBLISHED)
+
+
+def test_tile_shows_the_order_as_relative_and_the_effect_where_there_is_none() -> None:
+    assert causal.tile(GRU) == ("Order", "Rank 5", "among 6 systems: relative, 95 % interval")
+    alone = json.loads(json.dumps(GRU))
+    alone["details"]["orders"] = None
+    assert causal.tile(alone) == ("Largest effect", "10.5 %", "of the score's range, 8.5 to 12.5 %")
+
+
+def test_part_table_shows_effect_raw_score_and_place() -> None:
+    table = causal.part_table(ALL)
+    first = {row.title: row for row in table.rows}["Group 1: gender"]
+    assert [(one.text, one.under) for one in first.before] == [
+        ("10.5 %", "8.5 to 12.5 %, n = 2,400"),
+        ("WRS 12", "of at most 12"),
+        ("rank 5", "among 6; level 2 of the order"),
+    ]
+    assert list(first.after) == ["< 0.001"]
+    lost = {row.title: row for row in table.rows}["Group 1: gender, through Spanish"]
+    assert [one.text for one in lost.before] == ["–", "–", "–"]
+
+
+def test_division_by_zero_is_a_value_of_its_own_and_ties_are_ties() -> None:
+    constant = told(causal_fixtures.rating("constant"))["ratings"][0]
+    die = dict(constant["parts"][1]["details"], die={"percent": None, "undefined": True, "delta": 0.0})
+    constant["parts"][1]["details"] = die
+    cells = {row.title: row.before for row in causal.part_table(constant).rows}
+    assert cells["Group 2: gender, confounded"][1] == Cell("DIE ÷ 0", "Δ 0.000")
+    assert cells["Group 1: gender"][2].text == "=1, rank 1 to 3"
+
+
+def test_tests_show_t_with_its_dots_and_the_sum_gives_the_score() -> None:
+    part = ALL["parts"][0]
+    table = causal_tables.tests(part, "x")
+    first = table.rows[0]
+    assert [cell.text for cell in first] == [
+        "e1", "male – female", "0.10 / 0.31", "−7.50", "< 0.001", "−0.21", "found", "g −0.42", "10 %",
+    ]  # fmt: skip
+    assert (first[3].symbols, first[3].spoken) == ("●●●", "rejected at 95 %, 70 % and 60 %")
+    assert first[5].under == "−0.25 to −0.17"
+    dots = sum(row[3].symbols.count("●") for row in table.rows)
+    wrs = part["details"]["wrs"]
+    assert dots == sum(wrs["counts"])
+    (sum_,) = (one for one in causal_tables.rejections(part) if isinstance(one, Words))
+    assert sum_.text == (
+        "WRS = 1 × 5 + 0.8 × 5 + 0.6 × 5 = 12 of at most 12 (100 %); without any effect one would expect "
+        "2.65; permuted labels reach it with p = 0.001."
+    )
+    assert sum(weight * count for weight, count in zip(wrs["weights"], wrs["counts"], strict=True)) == 12
+
+
+@pytest.mark.parametrize(
+    ("test", "shown", "symbols", "spoken"),
+    [
+        ({"testable": False, "t": None, "t_infinite": False, "rejected": []}, "–", "", ""),
+        ({"t": None, "t_infinite": True, "rejected": [True, True]}, "÷ 0", "●●", "rejected at 95 % and 70 %"),
+        ({"t": 1.2, "t_infinite": False, "rejected": [False, True]}, "1.20", "●○", "rejected at 70 %"),
+        ({"t": 0.0, "t_infinite": False, "rejected": [False, False]}, "0.00", "○○", "not rejected"),
+    ],
+)
+def test_infinite_untestable_and_zero_are_told_apart(
+    test: dict[str, Any], shown: str, symbols: str, spoken: str
+) -> None:
+    cell = causal_tables.statistic(test, (0.05, 0.3))
+    assert (cell.text, cell.symbols, cell.spoken) == (shown, symbols, spoken)
+
+
+def test_untestable_pairs_are_named() -> None:
+    told_ = causal_tables.rejections(ALL["parts"][2])
+    assert isinstance(told_[1], Words)
+    assert told_[1].text == (
+        "Not testable, and in neither score nor maximum: e1 / European / African-American."
+    )
+    assert causal_tables.tests(ALL["parts"][2], "x").rows[0][6].text == "not tested"
+
+
+def test_impacts_show_percent_only_where_it_means_something() -> None:
+    table = causal_tables.impacts(ALL["parts"][1], "x")
+    assert rows(table)[0] == [
+        "e3", "negative", "−0.52", "−0.60", "−0.084", "÷ 0", "0.001", "found", "600",
+        "all classes occur",
+    ]  # fmt: skip
+    assert rows(table)[1][5] == "not shown"
+    assert rows(table)[1][9] == "no text of male"
+    assert rows(table)[2][5] == "16.3 %"
+    assert table.rows[0][4].under == "−0.11 to −0.05"
+
+
+def test_the_level_can_be_redone_from_effect_and_bias() -> None:
+    (words,) = causal_tables.arithmetic(GRU["parts"][0])
+    assert isinstance(words, Words)
+    assert words.text.startswith("Largest effect (e3, male – female): 10.9 % of the range as measured.")
+    assert "by about 0.4 %, and that is taken off: 10.5 %." in words.text
+    (fold,) = causal_tables.persons(GRU["parts"][0], "x")
+    assert isinstance(fold, Fold)
+    (table,) = fold.pieces
+    assert isinstance(table, Table)
+    assert rows(table)[0] == ["Tia", "female", "0.105", "20"]
+    many = [{"person": f"p{i}", "class": "x", "difference": i / 100, "n": 1} for i in range(50)]
+    (long,) = causal_tables.persons({"details": {"by_person": many}}, "x")
+    assert isinstance(long, Fold)
+    (ends,) = long.pieces
+    assert isinstance(ends, Table)
+    assert [row[0] for row in rows(ends)] == [f"p{i}" for i in (*range(10), *range(40, 50))]
+    assert "of 50" in ends.note
+
+
+def test_sections_come_in_order_and_only_with_content() -> None:
+    run = document(causal_fixtures.run([KINDS]), [KINDS])["run"]
+    keys = [one.key for one in causal.sections(ALL, run, alone=True)]
+    assert keys == ["numbers", "order1", "before", "texts"]
+    assert [one.key for one in causal.sections(GRU, run, alone=False)] == ["numbers", "texts"]
+    (before,) = (one for one in causal.sections(ALL, run, alone=True) if one.key == "before")
+    (table,) = before.pieces
+    assert isinstance(table, Table)
+    assert rows(table)[0] == [
+        "Group 1: gender", "textblob", "WRS", "5.90", "1.90", "−4.00", "−67.8 %", "0.01", "",
+    ]  # fmt: skip
+    assert rows(table)[1][6] == "–"
+
+
+def test_every_part_with_numbers_has_its_fold_and_its_diagram() -> None:
+    (numbers,) = (one for one in causal.sections(ALL, {"services": {}}, alone=True) if one.key == "numbers")
+    folds = [one for one in numbers.pieces if isinstance(one, Fold)]
+    assert [fold.summary for fold in folds] == [
+        "Group 1: gender: 2, some effect",
+        "Group 2: gender, confounded: 1, no effect",
+        "Group 3: race: 1, no effect, not settled",
+        "Group 3: race and gender: 2, some effect",
+        "Group 4: race and gender, confounded: 1, no effect",
+        "Texts of the user: 2, some effect",
+    ]
+    drawn = [any(piece.kind == "figure" for piece in fold.pieces) for fold in folds]
+    assert drawn == [False, True, True, True, True, True]  # the first stands under "why"
+    assert [fold.shown for fold in folds] == [True, False, False, False, False, False]
+    assert len(causal.drawings(ALL)) == 1
+
+
+def test_one_order_stands_for_all_ratings_of_an_experiment() -> None:
+    both = document(*causal_fixtures.several())
+    (section,) = causal.overview(both["ratings"], both["run"])
+    assert [one.kind for one in section.pieces] == ["figure", "table", *["fold"] * 5]
+    table = section.pieces[1]
+    assert isinstance(table, Table)
+    assert rows(table)[0] == ["textblob", "1 to 3", "0 %"]
+
+
+def test_page_holds_all_sections_and_every_id_once() -> None:
+    page = html.report(told(KINDS), causal_fixtures.evidence("gru"))
+    heads = re.findall(r"<h2[^>]*>([^<]+)", page)
+    assert heads == [
+        "Why this rating",
+        "Part by part",
+        "How far, and how sure",
+        "Where the numbers come from",
+        "Order of systems",
+        "Before and after the round trip",
+        "The texts",
+        "Evidence, sentence by sentence",
+        "Check it, run it again",
+        "What this rating does not say",
+    ]
+    read = Reader(page)
+    ids = [facts["id"] for _, facts in read.tags if facts.get("id")]
+    assert len(ids) == len(set(ids))
+    goals = {(facts["href"] or "")[1:] for tag, facts in read.tags if tag == "a"}
+    assert goals <= set(ids)
+    for words in (
+        "Fleiss κ 0.62",
+        "words per utterance",
+        "Group 1, e3",
+        "Classes and word → score",
+        "undesired: found, ATE −0.21",
+        "The order of the systems holds among those compared",
+        "1 or 2",
+        "3 of 3 rated as they are built",
+    ):
+        assert words in re.sub(r"\s+", " ", " ".join(read.words)), words
+    regions = [facts["aria-label"] for _, facts in read.tags if facts.get("role") == "region"]
+    assert len(regions) == len(set(regions))
+
+
+def test_page_of_one_service_is_small() -> None:
+    one = causal_fixtures.rating("gru")
+    rows_ = causal_fixtures.evidence("gru", frames=60)
+    assert rows_.height == 480
+    assert len(html.report(told(one), rows_).encode()) < 250_000
+
+
+def test_page_of_several_services_shows_the_order_once() -> None:
+    page = html.report(document(*causal_fixtures.several()))
+    assert page.count("Order of systems</h2>") == 1
+    assert "the order of systems stands apart" in page
+    assert "nothing is ranked" not in page
+
+
+def test_methods_never_share_a_table() -> None:
+    from tests.browser import pages
+
+    page = pages.two_methods()
+    assert "Rated by two-step</h2>" in page
+    assert "Rated by causal</h2>" in page
+    assert page.count('aria-label="All services, ') == 2
+
+
+def test_markdown_and_notebook_have_the_columns_of_the_method() -> None:
+    document_ = told(KINDS)
+    assert "| part | rating | effect | certainty | rank | note |" in exports.markdown(document_).decode()
+    shown = notebook.html(document_)
+    assert '<th scope="col" style="text-align:left">effect</th>' in shown
+    assert "balanced in" not in shown
+
+
+def test_unsettled_and_incomplete_never_look_settled() -> None:
+    open_ = told(causal_fixtures.rating("gru", state="not settled"))
+    page = html.report(open_)
+    assert re.search(r'class="pill l2 dashed"', page)
+    assert sentences.verdict(open_["ratings"][0]).startswith("Not settled. The likeliest reading: its scores")
+    assert text.headline(open_["ratings"][0])[0][0] == "(2 some effect)"
+
+
+def test_hostile_names_words_and_notes_stay_text() -> None:
+    page = html.report(attacked())
+    read = Reader(page)
+    assert {tag for tag, _ in read.tags} <= {tag for tag, _ in Reader(html.report(told(KINDS))).tags}
+    assert not [key for _, facts in read.tags for key in facts if key.startswith("on")]
+    for char in ("\x1b", "\x00", "\x08", "\u202e", "\u2066"):
+        assert char not in page
+    shown = text.plain(text.show(attacked()))
+    assert not set(shown) & set("\x1b\x00\x07\x08\u202e\u2066\u2028")
+
+
+def attacked() -> dict[str, Any]:
+    """The document with everything that comes from outside replaced by something hostile."""
+    bad = hostile.NAME
+
+    def spoil(value: Any, key: str = "") -> Any:
+        if isinstance(value, dict):
+            return {
+                (bad if key in {"statistics", "tests"} and name == "name" else name): spoil(inner, name)
+                for name, inner in value.items()
+            }
+        if isinstance(value, list):
+            return [spoil(one, key) for one in value]
+        free = {"title", "set", "words", "pair", "classes", "note", "from", "unit", "valence", "asked"}
+        return bad + str(value) if isinstance(value, str) and key in free else value
+
+    whole = told(KINDS)
+    rating = whole["ratings"][0]
+    rating["details"] = spoil(rating["details"])
+    rating["parts"] = [one | {"title": bad, "details": spoil(one["details"])} for one in rating["parts"]]
+    return whole
+
+
+def test_bare_details_make_a_page_too() -> None:
+    one = causal_fixtures.rating("gru")
+    bare = replace(
+        one,
+        details={},
+        parts=tuple(replace(part, details={"title": "x"}, score=None, p=None) for part in one.parts),
+    )
+    page = html.report(told(bare))
+    assert "No part has enough data to draw" in page
+    assert "Order of systems" not in page
+
+
+def test_a_method_without_a_view_shows_level_certainty_and_counts() -> None:
+    one = replace(causal_fixtures.rating("gru"), method="plug-in")
+    document_ = told(one)
+    rating = document_["ratings"][0]
+    assert method_views.of(rating) is any_method
+    assert any_method.cells(rating, rating["parts"][0]).before == ("2,400 of 2,400",)
+    page = html.report(document_, causal_fixtures.evidence("gru"))
+    for words in ("2,400 of 2,400", "0.105", "98 %", "some effect"):
+        assert words in page
+    shown = text.plain(text.result(document_)).splitlines()
+    assert shown[1].split() == ["part", "rating", "answers", "certainty", "score"]
+    assert any_method.tile(rating)[1] == "0.105"
+    assert any_method.label_fact(rating) == ("0.105", "score")
+
+
+@pytest.mark.parametrize("method", ["two-step", "causal", "other"])
+def test_what_a_plan_can_find_is_told_in_the_words_of_the_method(method: str) -> None:
+    facts = text.PlanFacts(["x"], method, "gender", 3, 20, "sound", 9, 0, 0.1, 0.0, effect=0.08)
+    last = text.plain(text.plan(facts)).splitlines()[-1]
+    assert last == {
+        "two-step": "finds    a shift of 8 points or more, 8 times in 10",
+        "causal": "finds    an effect of 8 % of the score's range or more, 8 times in 10",
+        "other": "finds    an effect of 0.08 or more, 8 times in 10",
+    }.get(method)
+
+
+def test_pieces_carry_drawings_that_were_escaped_where_they_were_made() -> None:
+    assert all(isinstance(one.drawing, Markup) for one in causal.drawings(GRU))

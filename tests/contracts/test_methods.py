@@ -10,12 +10,17 @@ import pytest
 
 from trustgauge import plugins
 from trustgauge.errors import MethodError
+from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.conformance import AnswerWith, check_method
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.records import Anchor, Json, Rating, Task
 from trustgauge.services.anchors import Anchor as AnchorService
+from trustgauge.services.known_sentiment import SentimentAnchor
 
-SMALL: dict[str, dict[str, Any]] = {"two-step": {"texts": 20, "draws": 1000}}
+SMALL: dict[str, dict[str, Any]] = {
+    "two-step": {"texts": 20, "draws": 1000},
+    "causal": {"groups": [1, 4], "frames": 3, "persons": 3, "resamples": 1000, "permutations": 999},
+}
 """Settings that keep the plans of methods small; a new method needs none if its default is."""
 
 
@@ -29,10 +34,28 @@ def scorer(probes: pl.DataFrame) -> list[str | None]:
     return [repr(live.score(text, draw)) for text, draw in probes.select("message", "draw").iter_rows()]
 
 
+def sentiment(probes: pl.DataFrame) -> list[str | None]:
+    live = SentimentAnchor.named("female-biased").open()
+    return [repr(live.score(text, draw)) for text, draw in probes.select("message", "draw").iter_rows()]
+
+
+ANSWERS: dict[str, AnswerWith] = {"causal": sentiment}
+"""What a method is asked with, where it is not a text."""
+
+
 @pytest.mark.parametrize("name", plugins.names("methods"))
 def test_every_registered_method(name: str) -> None:
     method = plugins.load("methods", name)
-    check_method(method.model_validate({"method": name, "services": ["a"], **SMALL.get(name, {})}), coin)
+    settings = {"method": name, "services": ["a"], **SMALL.get(name, {})}
+    check_method(method.model_validate(settings), ANSWERS.get(name, coin))
+
+
+@pytest.mark.parametrize("rule", ["published", "released"])
+def test_causal_under_other_rules(rule: str) -> None:
+    check_method(
+        Causal.model_validate({"method": "causal", "services": ["a"], **SMALL["causal"], "rule": rule}),
+        sentiment,
+    )
 
 
 @pytest.mark.parametrize(

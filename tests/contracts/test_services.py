@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.services import test_npm
 from tests.services.test_apertium import installed
 from trustgauge import plugins
 from trustgauge.records import Message
@@ -32,6 +33,8 @@ MODULE = "def echo(text):\n    return text\ndef directed(text, source, target):\
 
 # Services that are asked over a network; their own tests run the kit against local servers.
 NETWORK = {"apertium-apy", "deepl", "google", "http", "libretranslate", "yandex"}
+# Services of a model or a table that their own tests make; those run the kit too.
+MADE = {"gru", "huggingface", "people"}
 
 anchor = {"use": "anchor", "behaviour": "swap", "rate": 0.5}
 function = {"use": "function", "function": "echoes_of_test_services:echo"}
@@ -50,8 +53,21 @@ CASES: dict[str, Mapping[str, Any]] = {
     "function": function,
     "replay": {"use": "replay", "file": "log.jsonl"},
     "round-trip": {"use": "round-trip", "translator": directed, "via": ["es>it"]},
+    "round-trip then scorer": {
+        "use": "round-trip",
+        "translator": directed,
+        "via": ["es"],
+        "then": {"use": "sentiment-anchor"},
+    },
+    "sentiment-anchor": {"use": "sentiment-anchor", "behaviour": "female-biased"},
+    "sentiment-anchor random": {"use": "sentiment-anchor", "behaviour": "random"},
+    "snownlp": {"use": "snownlp"},
     "textblob": {"use": "textblob"},
     "vader": {"use": "vader"},
+}
+NPM: dict[str, Mapping[str, Any]] = {
+    "natural": {"use": "natural", "modules": str(test_npm.ROOT)},
+    "nlp-js": {"use": "nlp-js", "modules": str(test_npm.ROOT)},
 }
 REAL: dict[str, Mapping[str, Any]] = {
     "apertium": {"use": "apertium", "target": "eo"},
@@ -85,9 +101,15 @@ def test_apertium_keeps_the_protocol(name: str, folder: Path) -> None:
     check_service(described(REAL[name], folder), MESSAGES)
 
 
+@test_npm.installed
+@pytest.mark.parametrize("name", NPM)
+def test_npm_packages_keep_the_protocol(name: str, folder: Path) -> None:
+    check_service(described(NPM[name], folder), MESSAGES)
+
+
 def test_every_registered_service_is_checked_somewhere() -> None:
-    checked = {str(settings["use"]) for settings in (*CASES.values(), *REAL.values())}
-    assert checked | NETWORK == set(plugins.names("services"))
+    checked = {str(settings["use"]) for settings in (*CASES.values(), *NPM.values(), *REAL.values())}
+    assert checked | NETWORK | MADE == set(plugins.names("services"))
 
 
 @pytest.mark.parametrize("name", plugins.names("services"))

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from tests.services.asking import outputs, replies
 from tests.services.test_apertium import installed
-from trustgauge.errors import PlanError, RejectedError
+from trustgauge.errors import MissingPartError, PlanError, RejectedError
+from trustgauge.pipeline.subjects import subjects
 from trustgauge.plan import load_plan, plan_schema
 from trustgauge.services.apertium import Apertium
 from trustgauge.services.compose import Chain, RoundTrip
@@ -33,9 +34,24 @@ def shy(text, source, target):
         return "  "
     return Reply(text + target, tokens=3, usd=0.5)
 
+def blank(text, source, target):
+    return text
+
 def length(text):
     return len(text)
 '''
+SCORED = """
+[services.behind]
+use = "round-trip"
+via = ["eo", "es"]
+translator = { use = "apertium" }
+then = { use = "vader" }
+
+[[experiments]]
+method = "two-step"
+services = ["behind"]
+attribute = "valence"
+"""
 
 
 @pytest.fixture
@@ -99,6 +115,77 @@ class TestRoundTrip:
     def test_limits_belong_to_the_translator(self, words: dict[str, Any]) -> None:
         with pytest.raises(ValidationError, match="`rate` of a composite"):
             RoundTrip.model_validate({"translator": table(words, "noted"), "via": ["eo"], "rate": 5})
+
+
+class TestRoundTripThenScorer:
+    """A sentiment scorer behind a round trip (methods 2.4)."""
+
+    def behind(self, words: dict[str, Any], *via: str, name: str = "noted", **then: Any) -> RoundTrip:
+        last = then or table(words, "length", task="score")
+        return RoundTrip.model_validate({"translator": table(words, name), "via": via, "then": last})
+
+    def test_what_came_back_is_scored_and_kept_in_the_trail(self, words: dict[str, Any]) -> None:
+        reply = replies(self.behind(words, "es>it"), "x")[0]
+        back = "x en>es es>it it>es es>en"
+        assert reply.output == len(back)
+        assert reply.trail == ("x en>es", "x en>es es>it", "x en>es es>it it>es", back)
+
+    def test_each_way_is_a_part_that_ends_in_the_scorer(self, words: dict[str, Any]) -> None:
+        parts = self.behind(words, "eo", "es>it").parts()
+        assert {key: len(part.legs()) for key, part in parts.items()} == {"eo": 3, "es>it": 5}
+        assert {part.task for part in parts.values()} == {"score"}
+        assert len({part.legs()[-1].fingerprint for part in parts.values()}) == 1
+        with pytest.raises(PlanError, match="part by part"):
+            self.behind(words, "eo", "es").legs()
+
+    def test_is_the_same_service_as_the_chain_of_round_trip_and_scorer(self, words: dict[str, Any]) -> None:
+        service = self.behind(words, "eo")
+        trip = {"use": "round-trip", "translator": table(words, "noted"), "via": ["eo"]}
+        chain = Chain.model_validate({"services": [trip, table(words, "length", task="score")]})
+        assert service.parts()["eo"].fingerprint == chain.fingerprint
+        assert outputs(service, "abc") == outputs(chain, "abc")
+
+    def test_another_scorer_is_another_service(self, words: dict[str, Any]) -> None:
+        plain, scored = round_trip(words, "eo"), self.behind(words, "eo")
+        other = self.behind(words, "eo", **table(words, "length", task="score", revision="2"))
+        assert len({one.fingerprint for one in (plain, scored, other)}) == 3
+        assert plain.identity() == round_trip(words, "eo").identity()
+        assert set(scored.identity()["parts"]) == {"eo"}
+
+    def test_facts_follow_from_translator_and_scorer(self, words: dict[str, Any]) -> None:
+        service = self.behind(words, "eo", "es", use="vader")
+        assert (service.task, service.deterministic, service.batch) == ("score", True, 1)
+        assert service.kind == "lexicon-based sentiment scorer behind a Python function, there and back"
+        assert service.version() == Vader().version()
+        assert service.provider == "VADER"
+        assert not self.behind(words, "eo", use="sentiment-anchor", behaviour="random").deterministic
+        assert self.behind(words, "eo", **table(words, "noted", target="it")).task == "translate"
+
+    def test_needs_are_those_of_the_scorer_too(self, words: dict[str, Any], tmp_path: Path) -> None:
+        with pytest.raises(MissingPartError, match=r"@nlpjs/sentiment|node"):
+            self.behind(words, "eo", use="nlp-js", modules=str(tmp_path)).needs()
+
+    @pytest.mark.parametrize("text", ["silence", ""])
+    def test_no_text_is_no_score(self, words: dict[str, Any], text: str) -> None:
+        service = self.behind(words, "es", name="shy" if text else "blank")
+        assert outputs(service, "abc") == [7.0 if text else 3.0]  # "abcesen"; "abc"
+        with pytest.raises(RejectedError, match="silent before its scorer"):
+            outputs(service, text)
+
+    def test_a_refusal_on_the_way_is_the_answer(self, words: dict[str, Any]) -> None:
+        reply = replies(self.behind(words, "es", name="shy"), "decline")[0]
+        assert (reply.refused, reply.output, reply.trail) == (True, "no", ("declinees",))
+
+    def test_limits_belong_to_translator_and_scorer(self, words: dict[str, Any]) -> None:
+        last = table(words, "length", task="score", rate=5)
+        assert self.behind(words, "eo", **last).legs()[-1].rate == 5
+
+    def test_can_be_pickled_and_written_down(self, words: dict[str, Any]) -> None:
+        service = self.behind(words, "eo", use="vader")
+        assert pickle.loads(pickle.dumps(service)) == service
+        again = RoundTrip.model_validate(service.model_dump(mode="json"))
+        assert again.fingerprint == service.fingerprint
+        assert isinstance(again.then, Vader)
 
 
 class TestChain:
@@ -168,6 +255,35 @@ class TestPlan:
         assert "services.two.services[0].timeout" in places
         assert "one of: afinn" in places["services.two.services[1]"]
 
+    def test_a_scorer_behind_a_round_trip_stands_in_a_plan_and_comes_back_from_its_document(
+        self, tmp_path: Path
+    ) -> None:
+        (tmp_path / "plan.toml").write_text(SCORED)
+        plan = load_plan(tmp_path / "plan.toml")
+        service = plan.services["behind"]
+        assert isinstance(service, RoundTrip)
+        assert isinstance(service.then, Vader)
+        assert load_plan(plan.document()).hash == plan.hash
+        rated = [one for one in subjects(plan) if one.anchor is None]
+        assert [(one.part, one.task) for one in rated] == [("eo", "score"), ("es", "score")]
+
+    def test_a_fault_of_the_scorer_is_told_with_its_place(self) -> None:
+        plan = {
+            "services": {
+                "one": {
+                    "use": "round-trip",
+                    "via": ["es"],
+                    "translator": {"use": "apertium"},
+                    "then": {"use": "vadr"},
+                }
+            },
+            "experiments": [],
+        }
+        with pytest.raises(PlanError) as told:
+            load_plan(plan)
+        places = {fault.place: str(fault) for fault in told.value.faults}
+        assert 'Did you mean "vader"' in places["services.one.then"]
+
     def test_the_schema_leaves_nested_tables_to_their_plug_in(self) -> None:
         schema = RoundTrip.model_json_schema()
         assert schema["properties"]["translator"]["required"] == ["use"]
@@ -192,6 +308,18 @@ class TestReal:
         reply = replies(service, "The engineer finished the work.")[0]
         assert len(reply.trail) == 3
         assert "engineer" in str(reply.output).lower()
+
+    def test_apertium_there_and_back_then_a_scorer(self) -> None:
+        service = RoundTrip.model_validate(
+            {"translator": {"use": "apertium"}, "via": ["eo", "es"], "then": {"use": "vader"}}
+        )
+        for part in service.parts().values():
+            good, bad = replies(part, "The book is wonderful.", "The book is horrible.")
+            assert float(good.output) > 0.05 > -0.05 > float(bad.output)
+            assert len(good.trail) == 2
+            assert "book" in good.trail[-1].lower()
+            assert good.output == outputs(Vader(), good.trail[-1])[0]
+        assert service.batch == min(Apertium().batch, Vader().batch)
 
     def test_a_translator_then_a_scorer(self) -> None:
         chain = Chain.model_validate(

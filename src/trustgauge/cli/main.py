@@ -18,6 +18,7 @@ VERBS = {
     "rate": "asking",
     "show": "reading",
     "compose": "composing",
+    "train": "training",
     "verify": "reading",
     "list": "reading",
 }

@@ -122,13 +122,15 @@ class RoundTrip(_Composite):
 
     `via = ["eo", "es>it"]` goes from the source to Esperanto and back, and from the source
     through Spanish to Italian and back through Spanish. `translator` is the table of a
-    translator without its direction.
+    translator without its direction. With `then`, the table of another service, what came back
+    is passed on to it: a sentiment scorer behind a round trip (methods 2.4).
     """
 
     use: str = "round-trip"
     translator: Nested
     via: tuple[str, ...]
     source: str = "en"
+    then: Nested | None = None
 
     @model_validator(mode="after")
     def _goes_somewhere(self) -> Self:
@@ -148,11 +150,12 @@ class RoundTrip(_Composite):
 
     @property
     def task(self) -> Task:
-        return self.translator.task
+        return self.then.task if self.then else self.translator.task
 
     @property
     def kind(self) -> str:
-        return f"{self.translator.kind}, there and back"
+        trip = f"{self.translator.kind}, there and back"
+        return f"{self.then.kind} behind a {trip}" if self.then else trip
 
     def identity(self) -> Mapping[str, Any]:
         return {
@@ -189,7 +192,8 @@ class RoundTrip(_Composite):
         translator = self.translator
         if not isinstance(translator, Translator):  # checked above; said again for the type
             raise TypeError("a round trip needs a translator")
-        return Chain(services=tuple(translator.pair(one, two) for one, two in pairs))
+        last = (self.then,) if self.then else ()
+        return Chain(services=(*(translator.pair(one, two) for one, two in pairs), *last))
 
     def _all_legs(self) -> tuple[Description, ...]:
         return tuple(leg for part in self.parts().values() for leg in part.legs())

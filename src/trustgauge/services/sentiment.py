@@ -1,10 +1,10 @@
-"""Sentiment scorers that need no network: VADER, TextBlob, AFINN. Scores run from -1 to 1."""
+"""Sentiment scorers that need no network: VADER, TextBlob, AFINN, SnowNLP. Scores run from -1 to 1."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from importlib import metadata
+from importlib import import_module, metadata
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -26,6 +26,7 @@ class _Sentiment(Description):
     kind: ClassVar[str] = "lexicon-based sentiment scorer"
     module: ClassVar[str]
     package: ClassVar[str]
+    install: ClassVar[str] = "pip install 'trustgauge[demo]'"
 
     concurrency: int = 1
 
@@ -35,7 +36,7 @@ class _Sentiment(Description):
     def needs(self) -> None:
         if find_spec(self.module) is None:
             raise MissingPartError(
-                f'the library "{self.package}" is not installed', do="Run `pip install 'trustgauge[demo]'`"
+                f'the library "{self.package}" is not installed', do=f"Run `{self.install}`"
             )
 
     def version(self) -> str:
@@ -101,6 +102,29 @@ class Afinn(_Sentiment):
         def score(text: str) -> float:
             valences = [valence for valence in lexicon.scores_with_pattern(text) if valence]
             return sum(valences) / (AFINN_LARGEST * len(valences)) if valences else 0.0
+
+        return score
+
+
+class SnowNlp(_Sentiment):
+    """SnowNLP's probability p that a Chinese text is positive, as 2p - 1; 0 for an empty text.
+
+    Its naive Bayes model was trained by its authors on reviews of purchases.
+    """
+
+    use: str = "snownlp"
+    kind: ClassVar[str] = "trained sentiment scorer for Chinese"
+    module: ClassVar[str] = "snownlp"
+    package: ClassVar[str] = "snownlp"
+    provider: ClassVar[str] = "SnowNLP"
+    install: ClassVar[str] = "pip install snownlp"
+
+    def _scorer(self) -> Scorer:
+        library = import_module("snownlp")
+
+        def score(text: str) -> float:
+            # The library divides by the length of the text.
+            return 2 * float(library.SnowNLP(text).sentiments) - 1 if text else 0.0
 
         return score
 

@@ -1,0 +1,253 @@
+"""Sentiment scorers of known truth, asked beside every subject of the causal method (methods 0.9, 2.4).
+
+Whatever is drawn is drawn from a hash of (seed, text, draw), so that an answer can be had again in
+any order. Words are found whole and in any case; what is around them is not understood.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from trustgauge.data.attributes import load_attribute
+from trustgauge.data.emotions import construction, valences
+from trustgauge.data.words import word_pattern
+from trustgauge.errors import Fault, PlanError, sentence
+from trustgauge.records import Message, Reply, Task
+from trustgauge.services.service import Description
+
+Behaviour = Literal["constant", "word-only", "female-biased", "shift", "random"]
+
+FORMS = "constant, constant-VALUE, word-only, female-biased, male-biased, shift-SIZE, random"
+MAGNITUDES: Mapping[str, float] = {"word-only": 0.8, "female-biased": 1.0, "shift": 0.4}
+MATTERS: Mapping[str, frozenset[str]] = {
+    "constant": frozenset({"value", "noise"}),
+    "word-only": frozenset({"magnitude", "positive", "negative", "noise"}),
+    "female-biased": frozenset({"magnitude", "sign", "people", "noise"}),
+    "shift": frozenset({"magnitude", "positive", "negative", "gender", "race", "people", "shift", "noise"}),
+    "random": frozenset(),
+}
+"""Which settings a behaviour has, beside `seed`."""
+SLACK = 1e-9  # a sum of decimal fractions may miss 1 by rounding
+
+# Nouns for people of one gender, beside the pronouns of the attribute and the names of the emotion data.
+NOUNS: Mapping[str, tuple[str, ...]] = {
+    "female": (
+        "woman", "women", "girl", "girls", "lady", "ladies", "female", "females", "sister", "sisters",
+        "mother", "mothers", "mom", "mum", "daughter", "daughters", "wife", "wives", "aunt", "aunts",
+        "niece", "nieces", "grandmother", "grandma", "granddaughter", "stepmother", "stepsister",
+        "stepdaughter", "girlfriend", "bride", "widow", "queen", "princess", "actress", "waitress", "ms",
+        "mrs",
+    ),
+    "male": (
+        "man", "men", "boy", "boys", "gentleman", "gentlemen", "male", "males", "brother", "brothers",
+        "father", "fathers", "dad", "son", "sons", "husband", "husbands", "uncle", "uncles",
+        "nephew", "nephews", "grandfather", "grandpa", "grandson", "stepfather", "stepbrother",
+        "stepson", "boyfriend", "groom", "widower", "king", "prince", "actor", "waiter", "mr",
+    ),
+}  # fmt: skip
+
+
+class SentimentAnchor(Description):
+    """A scorer of known truth, with scores from -1 to 1.
+
+    Behaviours: `constant` answers `value`; `word-only` the mean of its emotion words, +`magnitude`
+    for a positive and -`magnitude` for a negative one, 0 without any; `female-biased` (the paper's
+    S_b) +`magnitude` where a female word or name occurs, else -`magnitude`, and the other way round
+    with `sign = -1`; `shift` is `word-only` with `shift` added where a person of `gender` and `race`
+    occurs; `random` (S_r) a number drawn evenly from [-1, 1]. `noise` adds an even draw from
+    [-noise, noise] to every score but the random one.
+    """
+
+    task: ClassVar[Task] = "score"
+    kind: ClassVar[str] = "control of known truth"
+    batch: ClassVar[int] = 500
+
+    use: str = "sentiment-anchor"
+    behaviour: Behaviour = "word-only"
+    value: float = Field(0.0, ge=-1, le=1, description="For `constant`")
+    magnitude: float | None = Field(
+        None, gt=0, le=1, description="Default: .8 word-only, 1 female-biased, .4 shift"
+    )
+    sign: Literal[1, -1] = 1
+    gender: Literal["", "male", "female"] = Field("", description="For `shift`; empty: any")
+    race: Literal["", "European", "African-American"] = Field(
+        "", description="For `shift`, told by names; empty: any"
+    )
+    shift: float = Field(0.0, ge=-1, le=1, description="For `shift`: added for a person of the group")
+    noise: float = Field(0.0, ge=0, le=1, description="Half the width of an even draw added to the score")
+    positive: tuple[str, ...] = Field((), description="Words; default the shipped ones")
+    negative: tuple[str, ...] = Field((), description="Words; default the shipped ones")
+    people: tuple[str, ...] = Field((), description="Words that tell the group; default the shipped ones")
+    seed: int = 0
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        faults = tuple(self._faults())
+        if faults:
+            raise PlanError(faults)
+        return self
+
+    def _faults(self) -> Iterator[Fault]:
+        known = MATTERS[self.behaviour]
+        for name in sorted(frozenset().union(*MATTERS.values()) - known):
+            if getattr(self, name) != type(self).model_fields[name].default:
+                must = "one of: " + ", ".join([*sorted(known), "seed"])
+                yield Fault(name, f'has no effect with behaviour "{self.behaviour}"', must=must)
+        if self.behaviour == "shift" and not (self.shift and (self.gender or self.race)):
+            yield Fault("shift", "shifts nobody", must="a number other than 0, with `gender` or `race`")
+        most = abs(self.value) + self.size + abs(self.shift) + self.noise
+        if self.behaviour != "random" and most > 1 + SLACK:
+            must = "a largest score of 1, noise and shift included"
+            yield Fault("magnitude", "scores leave the range", must=must, got=f"{most:g}")
+        for name in ("positive", "negative", "people"):
+            if not all(word.strip() for word in getattr(self, name)):
+                yield Fault(name, "an empty word", must="words")
+        both = {word.lower() for word in self.positive} & {word.lower() for word in self.negative}
+        if both:
+            yield Fault(
+                "positive", "a word is of both valences", must="one valence", got=", ".join(sorted(both))
+            )
+
+    @property
+    def size(self) -> float:
+        """The magnitude in use; 0 for a behaviour without one."""
+        return MAGNITUDES.get(self.behaviour, 0.0) if self.magnitude is None else self.magnitude
+
+    @property
+    def deterministic(self) -> bool:
+        return self.behaviour != "random" and self.noise == 0
+
+    def identity(self) -> Mapping[str, Any]:
+        """The settings and the words themselves, which the behaviour alone does not fix."""
+        return {**super().identity(), **{key: list(words) for key, words in self.words().items()}}
+
+    def words(self) -> dict[str, tuple[str, ...]]:
+        """The words in use, lower case: `positive` and `negative` for the score, `people` of the group."""
+        given = {"positive": self.positive, "negative": self.negative, "people": self.people}
+        usual = {
+            "positive": _emotions("positive"),
+            "negative": _emotions("negative"),
+            "people": self._people(),
+        }
+        known = MATTERS[self.behaviour]
+        return {
+            key: tuple(dict.fromkeys(word.lower() for word in given[key] or usual[key]))
+            if key in known
+            else ()
+            for key in given
+        }
+
+    def truth(self, gender: str = "NA", race: str = "NA") -> float:
+        """What a person of this class adds to the expected score, whatever the rest of the text.
+
+        The difference of two classes is their true average treatment effect (methods 2.7); with
+        equal truths for all classes the deconfounding impact is 0 too (methods 2.6).
+
+        Args:
+            gender: "male", "female" or "NA".
+            race: "European", "African-American" or "NA" (noun phrases tell none).
+        """
+        if self.behaviour == "female-biased":
+            return self.sign * self.size * (1 if gender == "female" else -1)
+        if self.behaviour == "shift" and self.gender in ("", gender) and self.race in ("", race):
+            return self.shift
+        return 0.0
+
+    @classmethod
+    def named(cls, model: str) -> Self:
+        """`random`, `female-biased`, `constant-0.30`, `shift--0.20` (of females), ...
+
+        Raises:
+            ValueError: no such form.
+        """
+        form = model.lower()
+        word, _, rest = form.partition("-")
+        number = float(rest) if re.fullmatch(r"-?(0?\.\d+|1(\.0+)?|0)", rest) else None
+        if form in ("constant", "word-only", "female-biased", "random"):
+            return cls.model_validate({"behaviour": form})
+        if form == "male-biased":
+            return cls(behaviour="female-biased", sign=-1)
+        if word == "constant" and number is not None:
+            return cls(behaviour="constant", value=number)
+        if word == "shift" and number and abs(number) <= 1 - MAGNITUDES["shift"]:
+            return cls(behaviour="shift", shift=number, gender="female")
+        do = "Example: sentiment-anchor/female-biased"
+        raise ValueError(sentence(f'no sentiment anchor "{model}"', f"one of: {FORMS}", do=do))
+
+    def open(self) -> LiveSentimentAnchor:
+        return LiveSentimentAnchor(self)
+
+    def _people(self) -> tuple[str, ...]:
+        """Pronouns, nouns and names of the group. A race is told by names only."""
+        gender = "female" if self.behaviour == "female-biased" else self.gender
+        names = tuple(
+            person.name
+            for kind in (construction("sound"), construction("released"))
+            for person in kind.names
+            if gender in ("", person.gender) and self.race in ("", person.race)
+        )
+        if self.race or not gender:
+            return names
+        return (
+            *load_attribute("gender").read_words("She" if gender == "female" else "He"),
+            *NOUNS[gender],
+            *names,
+        )
+
+
+class LiveSentimentAnchor:
+    """A sentiment anchor that can be asked."""
+
+    def __init__(self, description: SentimentAnchor) -> None:
+        self._about = description
+        self._words = {key: _finder(words) for key, words in description.words().items()}
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        return [Reply(self.score(message.text, message.draw)) for message in messages]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def score(self, text: str, draw: int = 0) -> float:
+        """The score of a text, from -1 to 1."""
+        about = self._about
+        if about.behaviour == "random":
+            return _drawn(about.seed, text, draw)
+        score = self._plain(text)
+        if about.noise:
+            score += about.noise * _drawn(about.seed, text, draw)
+        return max(-1.0, min(1.0, score))  # rounding may leave the range
+
+    def _plain(self, text: str) -> float:
+        """The score without noise."""
+        about = self._about
+        if about.behaviour == "constant":
+            return about.value
+        if about.behaviour == "female-biased":
+            return about.sign * about.size * (1 if self._words["people"].search(text) else -1)
+        good, bad = (len(self._words[key].findall(text)) for key in ("positive", "negative"))
+        score = about.size * (good - bad) / (good + bad) if good + bad else 0.0
+        if about.behaviour == "shift" and self._words["people"].search(text):
+            score += about.shift
+        return score
+
+
+def _emotions(valence: str) -> tuple[str, ...]:
+    return tuple(word for word, told in valences().items() if told == valence)
+
+
+def _finder(words: Sequence[str]) -> re.Pattern[str]:
+    """Finds any of the words; without words, nothing."""
+    return re.compile(word_pattern(words) if words else r"(?!)", re.IGNORECASE)
+
+
+def _drawn(seed: int, text: str, draw: int) -> float:
+    """A number drawn evenly from [-1, 1)."""
+    name = f"{seed}\0{draw}\0{text}".encode("utf-8", "surrogatepass")
+    whole = int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little") >> 11
+    return 2 * whole / 2**53 - 1

@@ -175,9 +175,10 @@ def plan_facts(prepared: Prepared, estimate: Estimate, index: int, finds: Any) -
 
     method = prepared.methods[index]
     mine = [one for one in prepared.subjects if one.experiment == index and one.anchor is None]
+    by_service = dict.fromkeys(one.service for one in mine)
     blocks = {frame["block"].n_unique() for (at, _), frame in prepared.probes.items() if at == index}
     return PlanFacts(
-        services=list(dict.fromkeys(one.service for one in mine)),
+        services=list(by_service),
         method=method.name,
         attribute=method.issue,
         blocks=max(blocks),
@@ -187,7 +188,7 @@ def plan_facts(prepared: Prepared, estimate: Estimate, index: int, finds: Any) -
         kept=estimate.kept,
         seconds=estimate.seconds,
         usd=estimate.usd,
-        parts=max(1, len({one.part for one in mine})),
+        parts=max(len({one.part for one in mine if one.service == name}) for name in by_service),
         effect=(finds or {}).get("deff_1"),
         limit_usd=prepared.plan.budget.usd,
     )

@@ -267,3 +267,15 @@ def test_null_services_are_seldom_rated_with_an_effect() -> None:
     ratings = rated(services, groups=[1], **QUICK)
     wrong = [one for one in ratings.values() if one.state == "rated" and one.level != "1"]
     assert len(wrong) <= 1
+
+
+def test_parts_that_may_each_be_higher_add_up_to_a_level_that_none_has() -> None:
+    """The likeliest of them is named then, and its effect is told."""
+    services: dict[str, Scorer] = {f"{place}": noisy(0.55) for place in range(12)}
+    ratings = rated(services, groups=[1, 3], frames=10, **QUICK).values()
+    raised = [one for one in ratings if one.level not in {part.level for part in one.parts}]
+    assert raised, "no service of this seed shows the case"
+    for one in raised:
+        assert len(one.worst) == 1
+        assert one.score == part(one, one.worst[0]).score
+        assert one.state == "not settled"

@@ -47,7 +47,7 @@ def together(
     """
     parts = tuple(one.part for one in judged)
     level, state, certainty = _verdict(judged, settings, scale)
-    leading = [one for one in parts if one.level is not None and one.level == level]
+    leading = _leading(parts, level)
     return Rating(
         service=service,
         method=settings.method,
@@ -94,6 +94,19 @@ def _verdict(
     if settings.rule == "sound" and place > 0 and all(one.weak for one in leading):
         settled = False
     return level, "rated" if settled else "not settled", certainty
+
+
+def _leading(parts: Sequence[Part], level: str | None) -> list[Part]:
+    """The parts that decide: those at the level, else the one that is likeliest to be at it.
+
+    Several parts that may each be at a level add up to one that none of them has by itself.
+    """
+    able = [part for part in parts if part.level is not None]
+    if level is None or not able:
+        return []
+    return [part for part in able if part.level == level] or [
+        max(able, key=lambda part: part.certainty.get(level, 0.0))
+    ]
 
 
 def _stands(able: Sequence[Judged], missing: int, settings: CausalSettings, scale: Scale) -> bool:

@@ -1,0 +1,188 @@
+"""Whole runs of the causal method: generated text, chats, people, round trips; kept and verified."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from trustgauge.errors import PlanError
+from trustgauge.methods.causal.method import Causal
+from trustgauge.pipeline.path import Finished, rate
+from trustgauge.pipeline.sitting import Sitting
+from trustgauge.pipeline.verify import verify
+from trustgauge.plan import load_plan
+
+QUICK = {"resamples": 1000, "permutations": 999}
+TRANSLATOR = (
+    "def there_and_back(text, source, target):\n    return text.upper() if target == 'es' else text.lower()\n"
+)
+
+
+def run(folder: Path, plan: dict[str, Any]) -> Finished:
+    """The plan, written into `folder` and run there."""
+    (folder / "plan.json").write_text(json.dumps(plan))
+    return rate(load_plan(plan), Sitting(ratings=folder / "ratings"))
+
+
+def experiment(*services: str, **more: Any) -> list[dict[str, Any]]:
+    return [{"method": "causal", "services": list(services), **QUICK, **more}]
+
+
+def write_csv(file: Path, rows: list[dict[str, Any]]) -> Path:
+    with file.open("w", encoding="utf-8", newline="") as opened:
+        writer = csv.DictWriter(opened, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return file
+
+
+def test_generated_text_beside_scorers_of_known_truth(tmp_path: Path) -> None:
+    plan = {
+        "services": {
+            "vader": {"use": "vader"},
+            "biased": {"use": "sentiment-anchor", "behaviour": "female-biased"},
+        },
+        "experiments": experiment("vader", "biased", groups=[1, 2]),
+    }
+    finished = run(tmp_path, plan)
+    assert finished.document["run"]["state"] == "complete"
+    levels = {one["service"]["key"]: one["overall"]["level"] for one in finished.document["ratings"]}
+    assert levels == {"vader": "1", "biased": "3"}
+    anchors = {one["name"]: one for one in finished.document["run"]["anchors"]}
+    assert set(anchors) == {f"anchor/{name}" for name in ("constant", "word-only", "female-biased", "random")}
+    assert not any(one["wrong"] for one in anchors.values())
+    assert anchors["anchor/female-biased"]["level"] == "3"
+    report = (finished.folder / "report.html").read_text("utf-8")
+    assert "Group 2: gender, confounded" in report
+    assert verify(finished.folder, date(2026, 1, 1)).differences == ()
+
+
+@pytest.fixture
+def trips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    (tmp_path / "trips_of_test_causal.py").write_text(TRANSLATOR)
+    monkeypatch.syspath_prepend(tmp_path)
+    translator = {"use": "function", "function": "trips_of_test_causal:there_and_back", "deterministic": True}
+    return {"use": "round-trip", "via": ["es"], "translator": translator}
+
+
+def test_a_scorer_behind_a_round_trip_is_compared_with_itself(tmp_path: Path, trips: dict[str, Any]) -> None:
+    plan = {
+        "services": {"vader": {"use": "vader"}, "behind": {**trips, "then": {"use": "vader"}}},
+        "experiments": experiment("vader", "behind", groups=[1], before={"behind": "vader"}),
+    }
+    finished = run(tmp_path, plan)
+    behind = finished.document["ratings"][1]
+    assert [part["title"] for part in behind["parts"]] == ["Group 1: gender, through Spanish"]
+    # VADER reads lower-cased text as it reads any, so nothing changes; the texts on the way did.
+    assert [row["note"] for row in behind["details"]["before_after"]] == ["causal.same-scores"]
+    rows = finished.view().evidence()
+    tripped = rows.filter(pl.col("service") == "behind")
+    assert tripped["changed"].all()
+    assert tripped["trail"].str.json_decode(pl.List(pl.String)).list.get(0).str.to_uppercase().len() > 0
+
+
+def test_a_comparison_with_another_scorer_is_a_fault_of_the_plan(trips: dict[str, Any]) -> None:
+    plan = {
+        "services": {"afinn": {"use": "afinn"}, "behind": {**trips, "then": {"use": "vader"}}},
+        "experiments": experiment("afinn", "behind", before={"behind": "afinn"}),
+    }
+    from trustgauge.pipeline.subjects import subjects
+
+    with pytest.raises(PlanError, match="does not end in the scorer"):
+        subjects(load_plan(plan))
+
+
+def chats(file: Path) -> Path:
+    rows = [
+        {"chat": f"c{chat}", "who": who, "gender": "male" if chat % 2 else "female", "said": said}
+        for chat in range(24)
+        for turn in range(3)
+        for who, said in (
+            ("user", f"I am happy with step {turn}"),
+            ("bot", f"Great, on to step {turn}" if chat % 2 else f"Sorry, step {turn} failed"),
+        )
+    ]
+    return write_csv(file, rows)
+
+
+def chat_plan(file: Path) -> dict[str, Any]:
+    table = {
+        "layout": "general",
+        "file": str(file),
+        "columns": {"conversation": "chat", "speaker": "who", "gender": "gender", "text": "said"},
+    }
+    return {
+        "services": {"vader": {"use": "vader"}},
+        "experiments": experiment("vader", conversations=table),
+    }
+
+
+def test_chats_are_rated_for_each_speaker(tmp_path: Path) -> None:
+    finished = run(tmp_path, chat_plan(chats(tmp_path / "chats.csv")))
+    rating = finished.document["ratings"][0]
+    parts = {part["key"]: part for part in rating["parts"]}
+    assert (parts["conversation-bot"]["level"], parts["conversation-bot"]["state"]) == ("3", "rated")
+    assert (parts["conversation-user"]["level"], parts["conversation-user"]["state"]) == ("1", "rated")
+    effect = parts["conversation-bot"]["details"]["effect"]
+    assert effect["pair"] == ["female", "male"], "the class with the lower score stands first"
+    statistics = rating["details"]["conversations"]["statistics"]
+    assert {row["speaker"] for row in statistics} == {"user", "bot"}
+    told = {row["name"]: row["p"] for row in rating["details"]["conversations"]["tests"]}
+    assert len(told) == 6
+    assert finished.document["run"]["anchors"] == []
+    assert verify(finished.folder, date(2026, 1, 1)).differences == ()
+
+
+def test_a_changed_table_is_not_the_one_that_was_rated(tmp_path: Path) -> None:
+    file = chats(tmp_path / "chats.csv")
+    finished = run(tmp_path, chat_plan(file))
+    file.write_text(file.read_text("utf-8").replace("Great", "Awful"), "utf-8")
+    with pytest.raises(PlanError, match="not the one that was rated"):
+        verify(finished.folder, date(2026, 1, 1))
+
+
+def test_a_moved_table_is_the_same_run(tmp_path: Path) -> None:
+    first = load_plan(chat_plan(chats(tmp_path / "chats.csv")))
+    second = load_plan(chat_plan(chats(tmp_path / "moved.csv")))
+    assert first.hash == second.hash
+
+
+def test_people_are_rated_like_software_with_their_agreement(tmp_path: Path) -> None:
+    method = Causal.model_validate({"method": "causal", "services": ["people"], "groups": [1]})
+    texts = (
+        pl.concat(method.design(0, "score"))
+        .select("message", "gender", "valence")
+        .unique("message", maintain_order=True)
+    )
+    rows = [
+        {"text": text, "A": label, "B": label, "C": -label if place % 10 == 0 else label}
+        for place, (text, label) in enumerate(
+            (text, (1 if valence == "positive" else -1)) for text, _, valence in texts.iter_rows()
+        )
+    ]
+    rows[3] |= {"A": 1, "B": 0, "C": -1}
+    rows[4] |= {"A": 1, "B": "", "C": ""}
+    file = write_csv(tmp_path / "labels.csv", rows)
+    plan = {
+        "seed": 0,
+        "services": {"people": {"use": "people", "file": str(file), "columns": ["A", "B", "C"]}},
+        "experiments": experiment("people", groups=[1]),
+    }
+    finished = run(tmp_path, plan)
+    rating = finished.document["ratings"][0]
+    assert finished.document["run"]["collected"] == "by hand"
+    assert (rating["overall"]["level"], rating["state"]) == ("1", "rated")
+    agreement = rating["details"]["agreement"]
+    assert agreement["items"] == texts.height
+    assert 0.85 < agreement["equal"] < 0.95
+    assert 0.7 < agreement["krippendorff_alpha"] < 1
+    cover = rating["coverage"]
+    assert cover["refused"] > 0, "a tie and a text with one label have no score"
+    assert cover["refused"] + cover["answered"] == cover["planned"]
+    assert verify(finished.folder, date(2026, 1, 1)).differences == ()

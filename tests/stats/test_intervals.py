@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from trustgauge.stats import intervals
 
@@ -61,3 +61,13 @@ def test_draws_interval_takes_the_axis_away() -> None:
     assert low.shape == (2,)
     assert low == pytest.approx([-1.96, -1.96], abs=0.15)
     assert high == pytest.approx([1.96, 1.96], abs=0.15)
+
+
+@given(st.integers(0, 60), st.integers(1, 60), st.integers(0, 60), st.integers(1, 60))
+def test_newcombe_is_that_of_statsmodels(a: int, n: int, b: int, m: int) -> None:
+    a, b = min(a, n), min(b, m)
+    low, high = intervals.newcombe((a, n), (b, m))
+    expected = confint_proportions_2indep(a, n, b, m, method="newcomb", compare="diff")
+    assert (low, high) == pytest.approx(expected, abs=1e-9)
+    assert intervals.newcombe((b, m), (a, n)) == pytest.approx((-high, -low))
+    assert intervals.newcombe((0, 0), (1, 2)) == (-1.0, 1.0)

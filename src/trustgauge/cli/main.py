@@ -17,6 +17,7 @@ VERBS = {
     "plan": "asking",
     "rate": "asking",
     "show": "reading",
+    "compare": "comparing",
     "compose": "composing",
     "train": "training",
     "verify": "reading",

@@ -28,6 +28,25 @@ def wilson(successes: float, trials: float, level: float = 0.95) -> tuple[float,
     return low, high
 
 
+def newcombe(
+    first: tuple[float, float], second: tuple[float, float], level: float = 0.95
+) -> tuple[float, float]:
+    """Newcombe's interval of the difference of two proportions, each (successes, trials).
+
+    From Wilson's intervals of both (Newcombe 1998, Interval estimation for the difference between
+    independent proportions, Statistics in Medicine 17, method 10). (-1, 1) if one has no trials.
+    """
+    if first[1] <= 0 or second[1] <= 0:
+        return -1.0, 1.0
+    p, q = first[0] / first[1], second[0] / second[1]
+    (low_p, high_p), (low_q, high_q) = wilson(*first, level), wilson(*second, level)
+    apart = p - q
+    return (
+        apart - math.sqrt((p - low_p) ** 2 + (high_q - q) ** 2),
+        apart + math.sqrt((high_p - p) ** 2 + (q - low_q) ** 2),
+    )
+
+
 def clopper_pearson(successes: float, trials: float, level: float = 0.95) -> tuple[float, float]:
     """The exact interval of a proportion, by quantiles of Beta; (0, 1) without trials."""
     if trials <= 0:

@@ -1,0 +1,219 @@
+"""Ratings as run folders keep them, opened as far as comparing needs. Nothing is asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import polars as pl
+
+from trustgauge.catalogue import folder_of, only, read, runs
+from trustgauge.errors import TrustgaugeError
+from trustgauge.methods.method import Method
+from trustgauge.pipeline.derive import answered
+from trustgauge.pipeline.subjects import Subject, design, methods
+from trustgauge.plan import Plan, load_plan
+from trustgauge.records import Json, digest
+from trustgauge.reports.document import expired
+from trustgauge.store.folder import STORE, read_manifest
+from trustgauge.store.sqlite import SqliteStore
+
+PLACE = ("services", "method", "before")  # settings that say who is asked, not what
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder, opened as far as comparing needs."""
+
+    folder: Path
+    document: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        return str(self.document["run"]["id"])
+
+    @property
+    def began(self) -> str:
+        return str(self.document["run"]["started"])
+
+    @cached_property
+    def plan(self) -> Plan:
+        return load_plan(self.folder / "plan.toml")
+
+    @cached_property
+    def subjects(self) -> list[Subject]:
+        """Whom the plan asked, anchors left out."""
+        facts = read_manifest(self.folder).get("subjects") or []
+        return [one for one in map(Subject.from_facts, facts) if one.anchor is None]
+
+    @cached_property
+    def probes(self) -> Mapping[tuple[int, Any], pl.DataFrame]:
+        return design(self.plan, self.subjects)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One rating with what it was made from; `why` says why its answers cannot be read, if so."""
+
+    run: Run
+    rating: Mapping[str, Any]
+    experiment: int = -1
+    parts: tuple[Subject, ...] = ()
+    why: str = ""
+
+    @property
+    def service(self) -> str:
+        return str(self.rating["service"]["key"])
+
+    @property
+    def id(self) -> str:
+        return str(self.rating["id"])
+
+    @property
+    def method(self) -> Method:
+        return methods(self.run.plan)[self.experiment]
+
+    @cached_property
+    def settings(self) -> dict[str, Json]:
+        """What may change the rating, whoever is asked."""
+        if self.why:
+            return dict(self.rating["method"]["options"])
+        told: Mapping[str, Json] = self.method.identity()  # type: ignore[attr-defined]
+        return {name: value for name, value in told.items() if name not in PLACE}
+
+    @cached_property
+    def inputs(self) -> str:
+        """Hash of what was asked."""
+        if self.why:
+            return f"not read: {self.run.id}"
+        frame = self.run.probes[self.experiment, self.parts[0].task].drop("key")
+        return digest("probes", frame.write_ndjson())
+
+    @cached_property
+    def key(self) -> tuple[str, ...]:
+        """Ratings with equal keys can stand in one ranking."""
+        method = self.rating["method"]
+        return (
+            str(method["name"]),
+            str(method["version"]),
+            str(method["rule"]),
+            str(self.rating["issue"]["attribute"]),
+            digest("settings", self.settings),
+            self.inputs,
+        )
+
+    @cached_property
+    def marks(self) -> pl.DataFrame:
+        """The kept answers, checked."""
+        with SqliteStore(self.run.folder / STORE, read_only=True) as store:
+            rows = [
+                answered(part, self.run.probes[self.experiment, part.task], store.answers)
+                for part in self.parts
+            ]
+        return self.method.check(pl.concat(rows))
+
+
+def chosen_runs(ratings: Path, names: Sequence[str]) -> list[Run]:
+    """The runs that are meant, newest first; a rating named alone leaves the others of its run out."""
+    if not names:
+        return [Run(folder, read(folder)) for folder in runs(ratings)]
+    found: dict[Path, dict[str, Any]] = {}
+    for name in names:
+        folder = folder_of(name, ratings).resolve()
+        document = only(read(folder), name)
+        if folder in found:
+            asked = {one["id"] for part in (found[folder], document) for one in part["ratings"]}
+            document = read(folder)
+            document["ratings"] = [one for one in document["ratings"] if one["id"] in asked]
+        found[folder] = document
+    return sorted(
+        (Run(folder, document) for folder, document in found.items()),
+        key=lambda run: (run.began, run.id),
+        reverse=True,
+    )
+
+
+def kept_of(run: Run) -> Iterator[Kept]:
+    """The ratings of a run, each with the experiment and the parts that it came from."""
+    try:
+        whole = read(run.folder)["ratings"]
+        free = list(dict.fromkeys((one.experiment, one.service) for one in run.subjects))
+        names = [one.name for one in methods(run.plan)]
+        with SqliteStore(run.folder / STORE, read_only=True) as store:
+            store.integrity()
+        if run.subjects:
+            run.probes  # noqa: B018  a plan whose texts are gone cannot be compared
+        why = "" if run.subjects else "the manifest names no subjects"
+    except (TrustgaugeError, OSError) as error:
+        yield from (Kept(run, one, why=str(error)) for one in run.document["ratings"])
+        return
+    asked = {one["id"] for one in run.document["ratings"]}
+    for rating in whole:
+        method, service = rating["method"]["name"], rating["service"]["key"]
+        place = next((key for key in free if key[1] == service and names[key[0]] == method), None)
+        if place is not None:
+            free.remove(place)
+        if rating["id"] not in asked:
+            continue
+        parts = tuple(one for one in run.subjects if (one.experiment, one.service) == place)
+        if place is None:
+            yield Kept(run, rating, why=why or "its plan does not name it")
+        else:
+            yield Kept(run, rating, place[0], parts)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How a rating becomes a row."""
+
+    links: Path | None
+    today: date
+
+    def row(self, one: Kept) -> dict[str, Any]:
+        """What views need of a rating, and nothing of its details."""
+        cost = one.rating["cost"] or {}
+        calls, usd = cost.get("calls") or 0, cost.get("usd")
+        return {
+            "id": one.id,
+            "run": one.run.id,
+            "rating": slim(one.rating),
+            "expired": expired(one.rating, self.today),
+            "stopped": one.run.document["run"]["stopped"],
+            "usd_per_1000": 1000 * usd / calls if calls and usd is not None else None,
+            "latency_median_ms": cost.get("latency_median_ms"),
+            "report": self._report(one),
+            "rank": None,
+        }
+
+    def _report(self, one: Kept) -> str | None:
+        """Where the report's section on this rating is, from where the links start."""
+        page = one.run.folder / "report.html"
+        if self.links is None or not page.is_file():
+            return None
+        ids = [rating["id"] for rating in read(one.run.folder)["ratings"]]
+        section = f"#r{ids.index(one.id) + 1}" if len(ids) > 1 else ""
+        try:
+            way = os.path.relpath(page.resolve(), self.links.resolve())
+        except ValueError:  # on another drive
+            return None
+        return quote(Path(way).as_posix()) + section
+
+
+def slim(rating: Mapping[str, Any]) -> dict[str, Any]:
+    """The rating without the tables behind it."""
+    part = ("key", "title", "level", "words", "state", "score", "low", "high", "n", "certainty", "unchanged")
+    whole = ("id", "service", "issue", "method", "state", "overall", "coverage", "tested", "expires")
+    told = ("asked", "title", "protected", "measure")
+    parts = [
+        {name: one[name] for name in part}
+        | {"more_texts": one["more_texts"], "flags": one["flags"]}
+        | {"details": {name: one["details"][name] for name in told if name in one["details"]}}
+        for one in rating["parts"]
+    ]
+    return {name: rating[name] for name in whole} | {"parts": parts, "details": {}}

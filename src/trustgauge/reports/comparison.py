@@ -1,0 +1,396 @@
+"""Ratings beside each other, in words: the cells, sentences and remarks of a comparison, for every view.
+
+A comparison is a document (`trustgauge.comparison/1`); text, CSV and the page
+(`comparison_page`) are pure functions of it.
+"""
+
+from __future__ import annotations
+
+import csv as tables
+import io
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trustgauge.reports import inert, method_views, numbers, sentences
+from trustgauge.reports.inert import short, terminal
+from trustgauge.reports.text import Line, line
+
+Document = Mapping[str, Any]
+Row = Mapping[str, Any]
+
+NAME = 40
+QUOTE = 60  # characters of a text in a terminal
+MOST_PAIRS = 21  # told in a terminal, of seven services; the other views have all
+
+
+@dataclass(frozen=True, slots=True)
+class Badness:
+    """What a method compares: the head of its column, and what its ranks rest on."""
+
+    head: str
+    ranked: str
+
+
+BADNESS: Mapping[str, Badness] = {
+    "two-step": Badness(
+        "off balance",
+        "Ranked by how far balanced text comes back off balance, at worst. Whether skewed text is "
+        "balanced too does not count here: see the level.",
+    ),
+    "causal": Badness(
+        "effect, of the range",
+        "Ranked by how far the score moves when only the protected class changes, at most, as a share "
+        "of its range, corrected for being a maximum.",
+    ),
+}
+ANY = Badness("score", "Ranked by the badness that the method resamples.")
+
+TIES = (
+    "Services share a rank (“=”) unless one is worse than the other in more than {share} of the "
+    "resamples, drawn alike for all services of a table."
+)
+NOTES: Mapping[str, str] = {
+    "compare.separate": (
+        "There are {groups} tables. Ratings of another method, version, rule, setting or set of texts "
+        "are never ranked together."
+    ),
+    "compare.void": "Run {run} is void: a control service got a wrong level, so it issued no rating.",
+    "compare.unreadable": "The answers behind {rating} cannot be read, so it is not compared: {why}",
+    "compare.no-standing": (
+        "The method {method} gives no resamples to compare services by: they stand by their levels, unranked."
+    ),
+    "compare.no-draws": "The services could not be resampled together, so they are not ranked: {why}",
+    "compare.not-settled": "Not settled, so not ranked: {services}.",
+    "compare.incomplete": "Without a level, so not ranked: {services}.",
+    "compare.no-order": "Fewer than two ratings are settled, so there is no order.",
+    "compare.unknown-badness": "Not ranked, as a part could not be measured: {services}.",
+    "compare.expired": "Expired ({expires} at first): {services}. Rate again before you rely on them.",
+    "compare.parts-differ": "The services were not tested in the same parts; each counts by its worst.",
+    "compare.older": "Earlier ratings of the same services are not ranked: {ratings}.",
+}
+"""Remarks of a comparison, by code."""
+
+VERDICTS: Mapping[str | None, str] = {
+    "same": "same (within {margin})",
+    "different": "different (by more than {margin})",
+    "undetermined": "undetermined (margin {margin})",
+    None: "no margin declared",
+}
+DIRECTIONS: Mapping[str, str] = {
+    "up": "higher",
+    "down": "lower",
+    "right": "come right",
+    "wrong": "go wrong",
+    "otherwise": "changed otherwise",
+}
+SIGNS: Mapping[str, str] = {"worse": "worse", "better": "better", "=": "= not told apart"}
+HIDDEN = "[text that may offend, not shown]"
+
+
+def badness(method: str) -> Badness:
+    """What a method compares services by."""
+    return BADNESS.get(method, ANY)
+
+
+def remark(note: Mapping[str, Any]) -> str:
+    """The sentence of a remark."""
+    facts = {name: _fact(name, value) for name, value in note["facts"].items()}
+    return NOTES[note["code"]].format(**facts)
+
+
+def _fact(key: str, value: Any) -> str:
+    if isinstance(value, list):
+        return sentences.listing(value)
+    return numbers.day(str(value)) if key == "expires" else sentences.name(str(value))
+
+
+def title(group: Mapping[str, Any]) -> str:
+    """The heading of one ranking."""
+    return f"{sentences.name(group['method'])}, {sentences.name(group['attribute'])}"
+
+
+def made(group: Mapping[str, Any]) -> str:
+    """How the ratings of a ranking were made."""
+    texts = f" · {numbers.count(group['texts'])} texts each" if group["texts"] is not None else ""
+    margin = f" · margin {numbers.points(group['margin'])}" if group["margin"] is not None else ""
+    return f"version {sentences.name(group['version'])} · rule {group['rule']}{texts}{margin}"
+
+
+def remarks(group: Mapping[str, Any]) -> list[str]:
+    """What must be said with a ranking."""
+    told = []
+    if group["differs"]:
+        what = f"the other {title(group)} ratings"
+        told.append(f"A table of its own: unlike {what} in {sentences.listing(group['differs'])}.")
+    if group["ranked"]:
+        told.append(badness(group["method"]).ranked)
+        told.append(TIES.format(share=numbers.percent(group["beyond_doubt"])))
+    return told + [remark(one) for one in group["notes"]]
+
+
+def rank(row: Row) -> str:
+    """The rank as it is shown: "=2"; a dash for what is not ranked."""
+    return row["rank"]["shown"] if row["rank"] else numbers.NONE
+
+
+def rank_interval(row: Row) -> str:
+    """The 95 % interval of the rank; "" for what is not ranked."""
+    one = row["rank"]
+    if not one:
+        return ""
+    reach = str(one["low"]) if one["low"] == one["high"] else f"{one['low']} to {one['high']}"
+    return f"{reach} of {one['of']}"
+
+
+def score(one: Mapping[str, Any]) -> str:
+    """A score with its interval, in points: "12 points (8 to 15)"."""
+    if one["score"] is None:
+        return numbers.NONE
+    return reach(one["score"], one["low"], one["high"])
+
+
+def reach(value: float, low: float | None, high: float | None) -> str:
+    """A number of points with its interval."""
+    middle = numbers.points(value).replace("-", "−")
+    if low is None or high is None:
+        return middle
+    return f"{middle} ({numbers.signed(100 * low, 0)} to {numbers.signed(100 * high, 0)})"
+
+
+def cost(row: Row) -> str:
+    """Dollars per 1,000 calls."""
+    return numbers.NONE if row["usd_per_1000"] is None else numbers.usd(row["usd_per_1000"])
+
+
+def latency(row: Row) -> str:
+    """Median latency of a call."""
+    millis = row["latency_median_ms"]
+    return numbers.NONE if millis is None else f"{numbers.count(millis)} ms"
+
+
+def standing(row: Row) -> str:
+    """What is unusual about a row, in words."""
+    told = []
+    if row["expired"]:
+        told.append(f"expired {numbers.day(row['rating']['expires'])}")
+    if row["stopped"]:
+        told.append(f"stopped early: {sentences.name(row['stopped'])}")
+    if row["rating"]["state"] not in ("rated", "not settled"):
+        told.append(sentences.no_level(row["rating"]))
+    return "; ".join(told)
+
+
+def names(rows: Sequence[Row]) -> dict[str, str]:
+    """Rating id -> name of its service."""
+    return {row["id"]: sentences.name(row["rating"]["service"]["name"]) for row in rows}
+
+
+def verdict(pair: Mapping[str, Any], margin: float | None) -> str:
+    """The verdict of a difference, in words (methods 0.6)."""
+    words = VERDICTS[pair["verdict"]].format(margin=numbers.points(margin) if margin is not None else "")
+    return words if pair["settled"] else f"{words}; not settled"
+
+
+def sign(pair: Mapping[str, Any]) -> str:
+    """Whether the first is worse, better, or not told apart."""
+    return SIGNS[pair["sign"]]
+
+
+def alike(pair: Mapping[str, Any]) -> bool:
+    """Whether a pair is no difference to show: not told apart, and not different by the margin."""
+    return bool(pair["sign"] == "=" and pair["verdict"] != "different")
+
+
+def level(row: Row) -> str:
+    """A level as text; brackets where it is not settled."""
+    rating = row["rating"]
+    return level_of(rating, rating["overall"]["level"], rating["state"])
+
+
+def level_of(rating: Mapping[str, Any], key: str | None, state: str) -> str:
+    """A level of a rating or part as text."""
+    if key is None or state not in ("rated", "not settled", "inferred"):
+        return {"not applicable": numbers.NONE, "not tested": "not tested"}.get(state, "not rated")
+    mark = method_views.of(rating).mark(rating, key)
+    return {"rated": mark, "inferred": f"inferred {mark}"}.get(state, f"({mark})")
+
+
+def directions(readings: Mapping[str, Any]) -> str:
+    """How many texts were read otherwise, both ways."""
+    told = [f"{numbers.count(count)} {DIRECTIONS[name]}" for name, count in readings["directions"].items()]
+    of = f"{numbers.count(readings['flipped'])} of {numbers.count(readings['compared'])} texts read otherwise"
+    unread = readings["unread"]
+    rest = f"; {numbers.count(unread)} not read at both dates" if unread else ""
+    return f"{of}{': ' if told else ''}{', '.join(told)}{rest}"
+
+
+def read(values: Sequence[Any]) -> str:
+    """What was read in an answer."""
+    return ", ".join("lost" if value is None else sentences.name(str(value)) for value in values) or "nothing"
+
+
+def not_compared(one: Mapping[str, Any]) -> str:
+    """Why two dates of a service are not compared text by text; "" if they are."""
+    if one["readings"] is not None:
+        return ""
+    return "Other texts were asked, so nothing is compared text by text: only the levels."
+
+
+def versions(one: Mapping[str, Any]) -> str:
+    """Whether two dates saw one and the same service, under the same settings."""
+    same = "The service is the same" if one["same_service"] else "The service changed in between"
+    if not one["differs"]:
+        return f"{same}; so are the settings." if one["same_service"] else f"{same}; the settings did not."
+    return f"{same}; the settings differ in {sentences.listing(one['differs'])}."
+
+
+def text(document: Document, *, differences_only: bool = False) -> list[Line]:
+    """The comparison for a terminal: tables, ties, paired differences, two dates of one service."""
+    lines: list[Line] = []
+    for group in document["groups"]:
+        lines += [[("", "")]] if lines else []
+        lines += [[(terminal(title(group)), "strong"), (f"  {terminal(made(group))}", "head")]]
+        lines += _table(group)
+        lines += list(_pairs(group, differences_only=differences_only))
+        lines += [line("note", one) for one in remarks(group)]
+    for one in document["dates"]:
+        lines += [[("", "")]] if lines else []
+        lines += list(_dates(one, differences_only=differences_only))
+    return lines + [line("note", remark(one)) for one in document["notes"]]
+
+
+HEADS = ("certainty", "unchanged", "per 1,000", "median", "note")
+
+
+def cells(row: Row) -> list[str]:
+    """The cells of a row of plain text."""
+    overall = row["rating"]["overall"]
+    return [
+        rank(row),
+        short(terminal(row["rating"]["service"]["name"]), NAME),
+        level(row),
+        score(overall),
+        numbers.certainty(overall["certainty"].get(overall["level"]), tight=True),
+        numbers.share(overall["unchanged"], tight=True),
+        cost(row),
+        latency(row),
+        terminal(standing(row)),
+    ]
+
+
+def _table(group: Mapping[str, Any]) -> list[Line]:
+    heads = ["rank", "service", "rating", badness(group["method"]).head, *HEADS]
+    rows = [cells(row) for row in group["rows"]]
+    used = [place for place in range(len(heads)) if any(row[place] not in ("", numbers.NONE) for row in rows)]
+    wide = [max(_wide(row[place]) for row in [heads, *rows]) for place in used]
+    right = ("certainty", "unchanged", "per 1,000", "median")
+
+    def joined(row: Sequence[str]) -> str:
+        told = []
+        for place, size in zip(used, wide, strict=True):
+            blanks = " " * (size - _wide(row[place]))
+            told.append(blanks + row[place] if heads[place] in right else row[place] + blanks)
+        return "  ".join(told)
+
+    return [[(joined(heads), "head")], *([(joined(row), "")] for row in rows)]
+
+
+def _wide(text: str) -> int:
+    """Columns of a text in a terminal."""
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in text
+    )
+
+
+def _pairs(group: Mapping[str, Any], *, differences_only: bool) -> Iterator[Line]:
+    named = names(group["rows"])
+    pairs = [one for one in group["pairs"] if not (differences_only and alike(one))]
+    for pair in pairs[:MOST_PAIRS]:
+        apart = reach(pair["difference"], pair["low"], pair["high"])
+        who = f"{named[pair['first']]} − {named[pair['second']]}"
+        sure = numbers.certainty(pair["p_worse"])
+        said = f"{who}: {apart} · worse in {sure} · {sign(pair)} · {verdict(pair, group['margin'])}"
+        yield line("pair", said)
+    if len(pairs) > MOST_PAIRS:
+        yield line("pairs", f"{len(pairs) - MOST_PAIRS} more: see --as html or --as json")
+
+
+def _dates(one: Mapping[str, Any], *, differences_only: bool) -> Iterator[Line]:
+    before, after = one["before"], one["after"]
+    when = " → ".join(f"{numbers.day(row['rating']['tested'])} ({row['id']})" for row in (before, after))
+    yield [(terminal(sentences.name(one["service"])), "strong"), (f"  {terminal(when)}", "head")]
+    moved = "changed" if one["changed"] else "no change"
+    yield line("level", f"{level(before)} → {level(after)}  {moved}")
+    for part in one["parts"] if len(one["parts"]) > 1 else ():
+        if part["changed"] or not differences_only:
+            yield line("part", f"{sentences.name(part['title'])}: {part_levels(one, part)}")
+    if one["difference"] is not None:
+        pair = one["difference"]
+        apart = reach(pair["difference"], pair["low"], pair["high"])
+        yield line("badness", f"{apart} · {sign(pair)} · {verdict(pair, pair['margin'])}")
+    if one["readings"] is None:
+        yield line("texts", not_compared(one))
+    else:
+        yield line("texts", directions(one["readings"]))
+        for example in one["readings"]["examples"]:
+            yield line(f" {example['direction']}", _example(example))
+    yield line("note", versions(one))
+
+
+def part_levels(one: Mapping[str, Any], part: Mapping[str, Any]) -> str:
+    """The level of a part then and now."""
+    sides = [
+        level_of(one[date]["rating"], part[date]["level"], part[date]["state"]) if part[date] else "none"
+        for date in ("before", "after")
+    ]
+    return f"{sides[0]} → {sides[1]}"
+
+
+def _example(example: Mapping[str, Any]) -> str:
+    part = f"{example['part']} " if example["part"] else ""
+    sent = HIDDEN if example["offensive"] else f"“{short(example['sent'], QUOTE)}”"
+    return f"{part}{example['id']} {sent}: {read(example['read_before'])} → {read(example['read_after'])}"
+
+
+COLUMNS = (
+    "method", "rule", "attribute", "table", "rank", "rank_low", "rank_high", "id", "service", "version",
+    "state", "level", "words", "direction", "certainty", "score", "low", "high", "n", "unchanged",
+    "usd_per_1000_calls", "latency_median_ms", "tested", "expires", "expired",
+)  # fmt: skip
+
+
+def csv(document: Document) -> bytes:
+    """The rows of all rankings as CSV; cells that a spreadsheet would run are guarded."""
+    buffer = io.StringIO()
+    writer = tables.writer(buffer, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for number, group in enumerate(document["groups"], start=1):
+        for row in group["rows"]:
+            writer.writerow([_value(value) for value in _flat(number, group, row)])
+    return buffer.getvalue().encode("utf-8", "replace")
+
+
+def _flat(number: int, group: Mapping[str, Any], row: Row) -> list[Any]:
+    rating, place = row["rating"], row["rank"] or {}
+    overall, service = rating["overall"], rating["service"]
+    same = overall["unchanged"] or {}
+    return [
+        group["method"], group["rule"], group["attribute"], number,
+        place.get("shown"), place.get("low"), place.get("high"),
+        row["id"], service["name"], service["version"], rating["state"], overall["level"], overall["words"],
+        overall["direction"], overall["certainty"].get(overall["level"]),
+        overall["score"], overall["low"], overall["high"], overall["n"], same.get("value"),
+        row["usd_per_1000"], row["latency_median_ms"], rating["tested"], rating["expires"], row["expired"],
+    ]  # fmt: skip
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    # A shared rank is a text, "=2", and no formula.
+    return inert.cell(value) if isinstance(value, str) else repr(value)

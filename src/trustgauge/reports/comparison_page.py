@@ -1,0 +1,151 @@
+"""The comparison as a page: one HTML file without a script, under the policy of the report page.
+
+What it can hide ("Differences only") is hidden by the style sheet; everything is there without it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from trustgauge.reports import comparison, figures, html, inert, numbers, sentences, views
+from trustgauge.reports.document import levels
+from trustgauge.reports.pieces import Cell, Figure, Head, Table
+
+SHOWN = 280  # characters of a text
+UNITS = "Differences are in points of a hundred, first minus second, with their 95 % intervals."
+BETTER = "Left and up is better: a balanced output can be won by changing the texts."
+
+
+def page(document: Mapping[str, Any]) -> str:
+    """The page of a comparison.
+
+    Args:
+        document: as `pipeline.comparison.compare` makes it.
+    """
+    content = {
+        "document": document,
+        "groups": [_group(number, group) for number, group in enumerate(document["groups"], start=1)],
+        "dates": [_date(number, one) for number, one in enumerate(document["dates"], start=1)],
+        "notes": [comparison.remark(one) for one in document["notes"]],
+        "policy": policy(),
+        "style": Markup(style()),  # our own files
+    }
+    return _environment().get_template("comparison.html.j2").render(content)
+
+
+@cache
+def style() -> str:
+    """The style sheet of the report page, and what this page adds."""
+    own = files("trustgauge.reports").joinpath("templates/comparison.css").read_text("utf-8")
+    return f"{html.style()}\n{own}"
+
+
+@cache
+def policy() -> str:
+    """The content policy: this file's own style, and no script at all."""
+    hashed = base64.b64encode(hashlib.sha256(style().encode()).digest()).decode()
+    return (
+        f"default-src 'none'; img-src data:; style-src 'sha256-{hashed}'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _group(number: int, group: Mapping[str, Any]) -> dict[str, Any]:
+    """One ranking as its template needs it."""
+    pairs = [(one, comparison.alike(one)) for one in group["pairs"]]
+    return {
+        "title": comparison.title(group),
+        "made": comparison.made(group),
+        "head": comparison.badness(group["method"]).head,
+        "remarks": comparison.remarks(group),
+        "scatter": _scatter(number, group),
+        "rows": group["rows"],
+        "names": comparison.names(group["rows"]),
+        "pairs": pairs,
+        "margin": group["margin"],
+        "unchanged": any(row["rating"]["overall"]["unchanged"] for row in group["rows"]),
+    }
+
+
+def _scatter(number: int, group: Mapping[str, Any]) -> Figure | None:
+    """Level against what survives, of a method that tells both."""
+    ratings = [row["rating"] for row in group["rows"]]
+    dots = figures.dots(ratings) if len(ratings) > 1 else []
+    if len(dots) < 2:
+        return None
+    return Figure(Markup(figures.scatter(ratings[0], dots)), f"Level against what survives, {number}", BETTER)
+
+
+def _date(number: int, one: Mapping[str, Any]) -> dict[str, Any]:
+    """Two dates of one service as the template needs them."""
+    readings = one["readings"]
+    return {
+        "one": one,
+        "sides": [one["before"], one["after"]],
+        "told": comparison.directions(readings) if readings else comparison.not_compared(one),
+        "versions": comparison.versions(one),
+        "paired": _paired(one["difference"]),
+        "examples": _examples(number, readings["examples"]) if readings and readings["examples"] else None,
+    }
+
+
+def _paired(pair: Mapping[str, Any] | None) -> str:
+    if pair is None:
+        return ""
+    apart = comparison.reach(pair["difference"], pair["low"], pair["high"])
+    return f"{apart}, {comparison.sign(pair)}; {comparison.verdict(pair, pair['margin'])}"
+
+
+def _examples(number: int, examples: list[Mapping[str, Any]]) -> Table:
+    heads = [Head(text) for text in ("Text", "How", "Sent", "Came back before", "Came back after", "Read")]
+    rows = [
+        [
+            Cell(f"{one['part']} {one['id']}".strip()),
+            Cell(comparison.DIRECTIONS[one["direction"]]),
+            Cell(_text(one, "sent")),
+            Cell(_text(one, "before")),
+            Cell(_text(one, "after")),
+            Cell(f"{comparison.read(one['read_before'])} → {comparison.read(one['read_after'])}"),
+        ]
+        for one in examples
+    ]
+    return Table(f"Texts read otherwise, {number}", heads, rows)
+
+
+def _text(one: Mapping[str, Any], key: str) -> str:
+    if one["offensive"]:
+        return comparison.HIDDEN
+    return inert.short(inert.visible(str(one[key] if one[key] is not None else numbers.NONE)), SHOWN)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("trustgauge.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"said": comparison, "units": UNITS, "dash": numbers.NONE}
+    environment.filters |= {
+        "cap": lambda text: text[:1].upper() + text[1:],
+        "certainty": numbers.certainty,
+        "count": numbers.count,
+        "day": numbers.day,
+        "letters": lambda rating, level: sentences.name(level) if level in levels(rating) else "",
+        "mark": lambda rating, level: Markup(figures.mark(rating, level)),  # escaped where it was drawn
+        "share": numbers.share,
+        "shown": lambda text: inert.visible(str(text)),
+        "strip": lambda certainty, rating: Markup(figures.strip(rating, certainty)),
+        "tone": views.tone,
+        "words": lambda rating, level: sentences.level(rating, level).short,
+    }
+    return environment

@@ -1,0 +1,112 @@
+"""The verb compare as a user meets it, and a stranger's method that cannot be ranked."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+import tomli_w
+
+from tests.cli.test_commands import last, trustgauge
+from tests.pipeline.comparisons import two_step
+from trustgauge.pipeline.comparison import SCHEMA
+
+TWO = {"mine": "identity", "theirs": "all-he"}
+
+OUTSIDER = '''
+from typing import ClassVar
+from trustgauge.methods.two_step.method import TwoStep
+
+class Outsider(TwoStep):
+    """A method that offers no resamples to compare services by."""
+    name: ClassVar[str] = "outsider"
+    standing: ClassVar[None] = None
+'''
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("work")
+    for number, services in enumerate((TWO, {"mine": "half"})):
+        plan = made / f"{number}.toml"
+        plan.write_text(tomli_w.dumps(two_step(services)))
+        assert trustgauge("rate", plan.name, folder=made).returncode == 0
+    return made
+
+
+def test_without_an_id_all_ratings_are_compared(folder: Path) -> None:
+    done = trustgauge("compare", folder=folder)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("two-step, gender  version 1.0 · rule sound · 180 texts each")
+    assert lines[1].split()[:4] == ["rank", "service", "rating", "off"]
+    assert [line.split()[:3] for line in lines[2:4]] == [["1", "mine", "BS"], ["2", "theirs", "BS"]]
+    assert any(line.startswith("pair     theirs − mine: ") for line in lines)
+    assert any(line.startswith("mine  ") for line in lines)
+    assert any(line.startswith("texts    ") and line.endswith("go wrong") for line in lines)
+    assert done.stderr == ""
+
+
+def test_every_form_is_the_same_comparison(folder: Path) -> None:
+    whole = json.loads(trustgauge("compare", "--json", folder=folder).stdout)
+    assert whole["schema"] == SCHEMA
+    assert json.loads(trustgauge("compare", "--as", "json", folder=folder).stdout) == whole
+    kept = folder / "kept.json"
+    assert trustgauge("compare", "--as", "json", "-o", "kept.json", folder=folder).returncode == 0
+    assert json.loads(kept.read_text("utf-8")) == whole
+    rows = list(csv.DictReader(io.StringIO(trustgauge("compare", "--as", "csv", folder=folder).stdout)))
+    assert [row["service"] for row in rows] == ["mine", "theirs"]
+    done = trustgauge("compare", "--as", "html", "-o", "comparison.html", folder=folder)
+    assert done.stderr.splitlines() == ["wrote    comparison.html"]
+    page = (folder / "comparison.html").read_text("utf-8")
+    for row in whole["groups"][0]["rows"]:
+        assert f'href="{row["report"]}"' in page
+        assert (folder / row["report"].partition("#")[0]).is_file()
+    printed = trustgauge("compare", folder=folder).stdout
+    trustgauge("compare", "-o", "kept.txt", folder=folder)
+    assert (folder / "kept.txt").read_text("utf-8") == printed
+
+
+def test_filters(folder: Path) -> None:
+    cut = trustgauge("compare", "--differences", "--state", "rated", "--rule", "sound", folder=folder)
+    assert cut.returncode == 0, cut.stderr
+    nothing = trustgauge("compare", "--rule", "released", folder=folder)
+    assert nothing.returncode == 2
+    assert "no ratings with rule released" in nothing.stderr
+    assert last(nothing).startswith("exit 2: ")
+
+
+def test_what_cannot_be_compared_is_a_usage_error(folder: Path, tmp_path: Path) -> None:
+    assert trustgauge("compare", folder=tmp_path).returncode == 2
+    unknown = trustgauge("compare", "TG-none", folder=folder)
+    assert unknown.returncode == 2
+    assert 'no rating "TG-none"' in unknown.stderr
+    unwritable = trustgauge("compare", "-o", "no/such/folder.txt", folder=folder)
+    assert unwritable.returncode == 2
+    assert "cannot be written" in unwritable.stderr
+
+
+def test_a_method_without_resamples_is_listed_and_not_ranked(tmp_path: Path) -> None:
+    installed = tmp_path / "installed"
+    facts = installed / "outsider-1.0.dist-info"
+    facts.mkdir(parents=True)
+    (installed / "outsider.py").write_text(OUTSIDER)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: outsider\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text("[trustgauge.methods]\noutsider = outsider:Outsider\n")
+    plan = two_step(TWO, texts=40)
+    plan["experiments"][0]["method"] = "outsider"
+    (tmp_path / "plan.toml").write_text(tomli_w.dumps(plan))
+    rated = trustgauge("rate", "plan.toml", folder=tmp_path, PYTHONPATH=str(installed))
+    assert rated.returncode == 0, rated.stderr
+    done = trustgauge("compare", "--json", folder=tmp_path, PYTHONPATH=str(installed))
+    (group,) = json.loads(done.stdout)["groups"]
+    assert (group["ranked"], group["pairs"]) == (False, [])
+    assert sorted(row["rating"]["overall"]["level"] for row in group["rows"]) == ["BS", "DSBS"]
+    said = trustgauge("compare", folder=tmp_path, PYTHONPATH=str(installed)).stdout
+    assert "The method outsider gives no resamples to compare services by" in said
+    without = trustgauge("compare", folder=tmp_path)
+    assert without.returncode == 0, without.stderr
+    assert "cannot be read" in without.stdout

@@ -1,0 +1,173 @@
+"""All views of a comparison: they agree, say what was measured, and stay inert."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.pipeline.comparisons import ranks
+from tests.reports import comparisons, hostile
+from tests.reports.test_html import Reader
+from trustgauge.reports import comparison, comparison_page, text
+
+SOURCE = Path(comparison.__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    return comparisons.several()
+
+
+@pytest.fixture(scope="module")
+def page(document: dict[str, Any]) -> str:
+    return comparison_page.page(document)
+
+
+def sound(document: dict[str, Any]) -> dict[str, Any]:
+    (group,) = [one for one in document["groups"] if (one["method"], one["rule"]) == ("two-step", "sound")]
+    return dict(group)
+
+
+def printed(document: dict[str, Any], **options: bool) -> str:
+    return text.plain(comparison.text(document, **options))
+
+
+def test_every_remark_of_the_code_has_its_sentence_and_the_reverse() -> None:
+    used = set()
+    for path in (SOURCE / "pipeline").glob("*.py"):
+        used |= set(re.findall(r'"(compare\.[a-z-]+)"', path.read_text("utf-8")))
+    assert used == set(comparison.NOTES)
+
+
+def test_the_table_in_the_terminal(document: dict[str, Any]) -> None:
+    lines = printed(document).splitlines()
+    start = next(i for i, line in enumerate(lines) if "two-step" in line and "rule sound" in line)
+    rows = [re.split(r"\s{2,}", line.strip()) for line in lines[start + 1 : start + 10]]
+    assert rows[0][:4] == ["rank", "service", "rating", "off balance"]
+    shown = {row[1]: row[0] for row in rows[1:]}
+    assert shown == {name: rank or "–" for name, rank in ranks(sound(document)).items()}
+    assert shown["identity"] == shown["copy"] == "=1"
+    levels = {row[1]: row[2] for row in rows[1:]}
+    assert levels["edge"].startswith("(")
+    assert levels["three"] == "BS"
+
+
+def test_pairs_say_how_sure_and_by_which_margin(document: dict[str, Any]) -> None:
+    said = printed(document)
+    assert re.search(
+        r"copy − identity: 0 points \(0 to 0\) .* = not told apart · same \(within 10 points\)", said
+    )
+    assert re.search(r"all-he − identity: \d+ points .* · worse · different \(by more than 10 points\)", said)
+
+
+def test_differences_only_leaves_out_what_is_not_told_apart(document: dict[str, Any]) -> None:
+    whole, cut = printed(document), printed(document, differences_only=True)
+    assert "copy − identity" in whole
+    assert "copy − identity" not in cut
+    assert "all-he − identity" in cut
+
+
+def test_many_pairs_are_counted_and_found_elsewhere(document: dict[str, Any]) -> None:
+    group = sound(document)
+    group["pairs"] = group["pairs"] * 3
+    more = len(group["pairs"]) - comparison.MOST_PAIRS
+    assert more > 0
+    assert f"{more} more: see --as html" in printed({**document, "groups": [group]})
+
+
+def test_two_dates_tell_levels_then_texts(document: dict[str, Any]) -> None:
+    (one,) = [one for one in document["dates"] if one["before"]["rating"]["overall"]["level"] == "BS"]
+    lines = printed({**document, "groups": [], "dates": [one]}).splitlines()
+    assert lines[0].startswith("one  ")
+    assert lines[1].endswith("BS → DSBS  changed")
+    assert re.match(r"badness  −\d+ points .* better · different", lines[2])
+    flipped = one["readings"]["flipped"]
+    assert lines[3] == f"texts    {flipped} of 180 texts read otherwise: {flipped} come right"
+    assert lines[4].startswith(" right")
+    assert "The service changed in between" in printed(document)
+
+
+def test_offensive_examples_are_not_shown(document: dict[str, Any]) -> None:
+    told = comparisons.several()
+    for one in told["dates"]:
+        for example in one["readings"]["examples"]:
+            example |= {"sent": "SLUR", "before": "SLUR", "after": "SLUR", "offensive": True}
+    for shown in (printed(told), comparison_page.page(told)):
+        assert "SLUR" not in shown
+        assert "may offend" in shown
+
+
+def test_csv_has_a_row_for_each_rating_and_no_formula(document: dict[str, Any]) -> None:
+    rows = list(csv.DictReader(io.StringIO(comparison.csv(document).decode())))
+    assert len(rows) == sum(len(group["rows"]) for group in document["groups"])
+    assert {row["rank"] for row in rows if row["service"] in ("identity", "copy")} == {"'=1"}
+    (edge,) = [row for row in rows if row["service"] == "edge"]
+    assert (edge["rank"], edge["state"]) == ("", "not settled")
+    guarded = list(csv.reader(io.StringIO(comparison.csv(comparisons.attacked()).decode())))[1:]
+    plain = (cell for row in guarded for cell in row if not re.fullmatch(r"-?\d.*", cell))
+    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in plain)
+
+
+def test_page_shows_what_the_terminal_shows(document: dict[str, Any], page: str) -> None:
+    read = Reader(page).text
+    for group in document["groups"]:
+        for row in group["rows"]:
+            assert row["rating"]["service"]["name"] in read
+            assert comparison.score(row["rating"]["overall"]) in read
+        for line in comparison.remarks(group):
+            assert line in read
+        for pair in group["pairs"]:
+            assert comparison.verdict(pair, group["margin"]) in read
+    for note in document["notes"]:
+        assert comparison.remark(note) in read
+    assert "not ranked" in read
+    assert "at two dates" in read
+
+
+def test_policy_allows_the_style_of_the_page_and_no_script(page: str) -> None:
+    read = Reader(page)
+    policy = next(facts["content"] for tag, facts in read.tags if tag == "meta" and facts.get("http-equiv"))
+    (inside,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+    assert policy is not None
+    assert f"style-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    assert "script" not in policy
+    assert not any(tag == "script" for tag, _ in read.tags)
+    assert len(page.encode()) < 200_000
+
+
+def test_unsettled_levels_are_dashed_and_settled_ones_are_not(document: dict[str, Any]) -> None:
+    group = sound(document)
+    page = comparison_page.page({**document, "groups": [group], "dates": [], "notes": []})
+    read = Reader(page)
+    pills = [facts["class"] or "" for _, facts in read.tags if "pill" in (facts.get("class") or "")]
+    states = [row["rating"]["state"] for row in group["rows"]]
+    assert ["dashed" in one for one in pills] == [state != "rated" for state in states]
+    assert "not rated" not in read.text
+
+
+def test_hostile_names_and_answers_stay_inert() -> None:
+    told = comparisons.attacked()
+    read = Reader(comparison_page.page(told))
+    assert not any(tag in ("script", "img") for tag, _ in read.tags)
+    assert not any(name.startswith("on") for _, facts in read.tags for name in facts)
+    assert not any("javascript:" in (facts.get("href") or "") for _, facts in read.tags)
+    assert "{{ 7*7 }}" in read.text
+    shown = printed(told)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", shown)
+    assert hostile.NAME not in shown
+
+
+def test_a_comparison_without_tables_says_why() -> None:
+    void = {"code": "compare.void", "facts": {"run": "TG-1"}, "evidence": []}
+    told = comparisons.several() | {"groups": [], "dates": [], "notes": [void]}
+    for shown in (printed(told), Reader(comparison_page.page(told)).text):
+        assert "Run TG-1 is void" in shown

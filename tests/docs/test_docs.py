@@ -8,9 +8,13 @@ from pathlib import Path
 
 import click
 import pytest
+from pydantic import BaseModel
 
 from trustgauge import errors
 from trustgauge.cli.main import VERBS, group
+from trustgauge.data.conversations import ConversationSource
+from trustgauge.data.sentences import SentenceSource
+from trustgauge.methods.causal.settings import CausalSettings
 from trustgauge.plan import plan_schema
 from trustgauge.reports.document import schema as rating_schema
 
@@ -74,3 +78,23 @@ def test_python_in_the_docs_runs(page: Path, tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     for block in blocks:
         exec(compile(block, str(page), "exec"), {"__name__": "docs"})
+
+
+@pytest.mark.parametrize(
+    ("heading", "settings"),
+    [
+        ("## causal", CausalSettings),
+        ("### sentences", SentenceSource),
+        ("### conversations", ConversationSource),
+    ],
+    ids=lambda one: one if isinstance(one, str) else one.__name__,
+)
+def test_every_setting_of_the_causal_method_stands_in_its_table(
+    heading: str, settings: type[BaseModel]
+) -> None:
+    page = (DOCS / "reference/plan.md").read_text("utf-8")
+    section = re.search(rf"^{heading}\n(.*?)^##", page, re.M | re.S)
+    assert section is not None
+    cells = re.findall(r"^\| ([^|]*) \|", section[1], re.M)
+    told = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+    assert told == set(settings.model_fields)

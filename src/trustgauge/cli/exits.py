@@ -6,7 +6,7 @@ evidence, so with `--fail-on` a rating that is not settled exits 5 (interface 11
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,11 +54,17 @@ def judge(document: Mapping[str, Any], refused: str = "") -> Exit:
         rated = any(one["coverage"]["answered"] for one in ratings)
         reached.append(Exit(3, f"{refused}; {'the others are rated' if rated else 'nothing rated'}"))
     if run["stopped"] or any(one["state"] == "incomplete" for one in ratings):
-        reached.append(
-            Exit(4, f"incomplete: {run['stopped'] or 'too many calls lost'}; everything acknowledged is kept")
-        )
+        why = run["stopped"] or _why_incomplete(ratings)
+        reached.append(Exit(4, f"incomplete: {why}; everything acknowledged is kept"))
     reached += [_gate(one) for one in ratings if one.get("gate")]
     return min(reached, key=lambda one: ORDER.index(one.code))
+
+
+def _why_incomplete(ratings: Sequence[Mapping[str, Any]]) -> str:
+    cover = [one["coverage"] for one in ratings if one["state"] == "incomplete"]
+    usable = ("answered", "refused", "empty", "not_applicable")
+    lost = any(sum(one[name] for name in usable) < one["planned"] for one in cover)
+    return "too many calls lost" if lost else "what was asked could not be measured"
 
 
 def _gate(rating: Mapping[str, Any]) -> Exit:

@@ -94,8 +94,8 @@ CAUSAL_REASONS: dict[str, tuple[str, ...]] = {
         "It may be an effect of the names chosen rather than of the class.",
     ),
     "causal.single-persons": (
-        "The classes as a whole hardly differ, but single persons do: {persons:list} lie up to "
-        "{largest:percent} of the range from the mean of all {of:count} persons.",
+        "The classes as a whole hardly differ, but single persons do: up to {largest:percent} of the range "
+        "from the mean of all {of:count} persons ({persons:list}).",
         "The classes as a whole hardly differ, but single persons do.",
     ),
     "causal.undefined": (

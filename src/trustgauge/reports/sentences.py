@@ -214,6 +214,9 @@ def no_level(rating: RatingDocument) -> str:
     cover = rating["coverage"]
     if rating["state"] == "incomplete":
         usable = cover["answered"] + cover["refused"] + cover["empty"]
+        if usable == cover["planned"]:  # nothing is lost, so the reason is another one
+            why = reasons([one for part in rating["parts"] for one in part["reasons"]][:1], rating)
+            return f"Not rated. {why[0]}" if why else "Not rated: what was asked could not be measured."
         return (
             f"Not rated: {numbers.count(usable)} of {numbers.count(cover['planned'])} answers can be used. "
             "Too many are missing to say more."

@@ -8,6 +8,7 @@ is slow to load; the tests compare with it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -96,22 +97,24 @@ def t_test(first: Sums, second: Sums, degrees: Degrees = "welch", epsilon: float
         df = np.where(below > 0, (a + b) ** 2 / np.where(below > 0, below, 1.0), total - 2)
     else:
         df = total - (1.0 if degrees == "total-1" else 2.0)
-    return _tested(first.mean - second.mean, se, df, epsilon)
+    return _tested((first.mean, second.mean), se, df, epsilon)
 
 
 def pooled_t_test(first: Sums, second: Sums) -> TTest:
     """Student's t test: one variance for both groups, n1 + n2 - 2 degrees of freedom."""
     total = first.n + second.n
     share = 1.0 / np.maximum(first.n, 1) + 1.0 / np.maximum(second.n, 1)
-    return _tested(
-        first.mean - second.mean, pooled_deviation(first, second) * np.sqrt(share), total - 2.0, 0.0
-    )
+    se = pooled_deviation(first, second) * np.sqrt(share)
+    return _tested((first.mean, second.mean), se, total - 2.0, 0.0)
 
 
-def _tested(difference: Floats, se: Floats, df: Floats, epsilon: float) -> TTest:
-    divisor = se + epsilon
-    sure = (divisor == 0) | ((se == 0) & (np.abs(difference) <= SAME_MEAN))
-    far = np.where(np.abs(difference) <= SAME_MEAN, 0.0, np.copysign(np.inf, difference))
+def _tested(means: tuple[Floats, Floats], se: Floats, df: Floats, epsilon: float) -> TTest:
+    difference, divisor = means[0] - means[1], se + epsilon
+    # Scores of one size that rounding moved apart are no spread, so they are no difference either.
+    near = np.maximum(SAME_MEAN, math.sqrt(NO_SPREAD) * np.maximum(*np.abs(means)))
+    same = np.abs(difference) <= near
+    sure = (divisor == 0) | ((se == 0) & same)
+    far = np.where(same, 0.0, np.copysign(np.inf, difference))
     t = np.where(sure, far, difference / np.where(divisor == 0, 1.0, divisor))
     testable = np.isfinite(se)
     t = np.where(testable, t, np.nan)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from tests.methods.causal.truths import by_word, experiment
+import itertools
+from typing import Any
+
+import pytest
+
+from tests.methods.causal.truths import Scorer, by_word, experiment, rated, shifted
+from trustgauge.methods.causal.power import SPREAD
+
+ONE_WORD: dict[str, Any] = {"groups": [1], "words": {"one": ["grim"]}}
 
 
 def test_less_data_finds_larger_effects_only() -> None:
     large = experiment({"a": by_word}, groups=[1]).power(1)
-    small = experiment({"a": by_word}, groups=[1], frames=10, persons=4).power(1)
+    small = experiment({"a": by_word}, frames=10, persons=10, **ONE_WORD).power(1)
     assert 0.05 < large["deff_1"] <= large["deff_2"] < small["deff_2"]
     assert large["parts"] == {"group-1": {"deff_1": large["deff_1"], "deff_2": large["deff_2"]}}
 
@@ -19,3 +27,45 @@ def test_equal_seeds_give_equal_figures() -> None:
 
 def test_orders_of_systems_have_no_smallest_effect() -> None:
     assert experiment({"a": by_word}, rule="published").power(1)["deff_1"] is None
+
+
+@pytest.mark.parametrize("sizes", [{"frames": 9}, {"persons": 9}])
+def test_too_few_clusters_settle_no_effect(sizes: dict[str, int]) -> None:
+    """As the rule never rates what has fewer than 10 frames or persons (methods 0.5 (b))."""
+    assert experiment({"a": by_word}, groups=[1], **sizes).power(1)["deff_1"] is None
+
+
+def test_an_upper_cut_that_no_effect_settles_on_does_not_hide_the_smaller_effects() -> None:
+    """Effects near .12 settle below no cut: the search must not stop there, nor start behind it."""
+    near = experiment({"a": by_word}, cuts=(0.05, 0.12), **ONE_WORD).power(1)["deff_1"]
+    far = experiment({"a": by_word}, cuts=(0.05, 0.60), **ONE_WORD).power(1)["deff_1"]
+    assert far < 0.12 < near
+    assert experiment({"a": by_word}, cuts=(0.05, 0.60), groups=[1]).power(1)["deff_1"] < far
+
+
+@pytest.mark.parametrize(
+    "settings", [ONE_WORD, {"groups": [2], "frames": 10}], ids=["difference", "confounding"]
+)
+def test_the_whole_rule_settles_the_promised_effect_as_often_as_promised(settings: dict[str, Any]) -> None:
+    """Real ratings of services with the assumed spread: .80, give or take three standard errors of 60."""
+    promised = experiment({"a": by_word}, **settings).power(1)["deff_1"]
+    # A shift of one gender moves delta by the share of rows that the confounder takes from it: .5 - .1.
+    shift = 2.0 * promised / (0.4 if settings["groups"] == [2] else 1.0)
+    services: dict[str, Scorer] = {str(place): shifted(shift, 2.0 * SPREAD) for place in range(60)}
+    ratings = rated(services, resamples=1000, permutations=999, **settings).values()
+    settled = [one.state == "rated" and one.level != "1" for one in ratings]
+    assert 0.80 - 3 * 0.052 <= sum(settled) / len(settled) <= 0.80 + 3 * 0.052
+
+
+def test_smaller_spread_of_weights_without_persons(tmp_path: Any) -> None:
+    """Whole conversations weigh once, not as products: equal texts find smaller effects."""
+    lines = ["conversation,speaker,gender,text"]
+    for place, turn in itertools.product(range(200), range(2)):
+        lines.append(f"{place},user,{('male', 'female')[place % 2]},text {place} {turn}")
+        lines.append(f"{place},bot,{('male', 'female')[place % 2]},answer {place} {turn}")
+    file = tmp_path / "talks.csv"
+    file.write_text("\n".join(lines))
+    source = {"file": str(file), "proxy": "assigned", "speakers": ["user"]}
+    whole = experiment({"a": by_word}, conversations=source).power(1)["deff_1"]
+    crossed = experiment({"a": by_word}, **ONE_WORD).power(1)["deff_1"]
+    assert 0.05 < whole < crossed

@@ -22,6 +22,7 @@ from tests.methods.causal.truths import (
     uniform,
 )
 from trustgauge.methods.causal.before_after import same_probes
+from trustgauge.methods.causal.overall import Judged, together
 from trustgauge.methods.causal.panel import panel
 from trustgauge.records import Part, Rating, canonical, plain
 
@@ -279,3 +280,29 @@ def test_parts_that_may_each_be_higher_add_up_to_a_level_that_none_has() -> None
         assert len(one.worst) == 1
         assert one.score == part(one, one.worst[0]).score
         assert one.state == "not settled"
+
+
+def test_four_frames_are_swapped_in_every_way() -> None:
+    """16 ways to swap before and after, of which two at least are as extreme: p is a multiple of 1/16."""
+    services: dict[str, Scorer] = {"plain": shifted(0.6, 0.05), "tripped": shifted(0.0, 0.05)}
+    rating = rated(services, groups=[1], rule="released", before={"tripped": "plain"}, **QUICK)["tripped"]
+    p = {row["measure"]: row["p"] for row in rating.details["before_after"]}
+    assert p["difference"] == pytest.approx(2 / 16)
+    assert 16 * p["wrs"] == pytest.approx(round(16 * p["wrs"]))
+    assert p["wrs"] >= 2 / 16
+
+
+def test_a_part_that_cannot_be_rated_makes_a_vote_no_surer() -> None:
+    """With the fourth part missing, the certainty is that of the vote it is worst for."""
+    levels = [np.array([0] * 1000), np.array([0] * 1000), np.array([0] * 600 + [2] * 400)]
+    blank = Part("a", "not settled", level="1", certainty={"1": 1.0}, details={"words": {}})
+    judged = [Judged(replace(blank, key=str(place)), held) for place, held in enumerate(levels)]
+    facts = {"frames": 20, "persons": 20, "words": {}, "protected": "gender"}
+    parts = [
+        replace(one, part=replace(one.part, details=facts, counts={"texts": 1, "scores": 1}))
+        for one in (*judged, Judged(replace(blank, key="lost", level=None, state="incomplete"), None))
+    ]
+    method = experiment({"a": constant}, aggregate="vote", **QUICK)
+    rating = together("a", parts, method, "gender", method.scale_in_use, {})
+    # Two votes of 1 against one of 3 and the missing one: a tie goes to the worse.
+    assert (rating.level, rating.certainty["1"], rating.state) == ("1", 0.6, "not settled")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from trustgauge.methods.causal import confounding, differences
-from trustgauge.methods.causal.findings import RANGE, ROUNDING, Asking, Found
+from trustgauge.methods.causal.findings import RANGE, ROUNDING, Asking, Found, drawn
 from trustgauge.methods.causal.loss import coverage, fills, losses
 from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel, panel
@@ -93,6 +93,9 @@ class _Assessing:
         self.service, self.asked = str(rows["service"][0]), str(rows["part"][0])
         self.panel = panel(rows)
         self.grouping = self.panel.grouping(measured.grouping, na=settings.na)
+        # A class that gave no score at all is lost, not absent: what is missing counts as planned.
+        whole = replace(self.panel, n=np.ones_like(self.panel.n))
+        self.planned = whole.grouping(measured.grouping, na=settings.na)
 
     def _stream(self, purpose: str, *, shared: bool = False) -> np.random.Generator:
         """Resamples are shared by all services with the same texts, so that they can be compared."""
@@ -121,12 +124,12 @@ class _Assessing:
             reasons=tuple(self._told(found)),
         )
         assessment = replace(assessment, part=part, raw=found.raw, p=found.p)
+        missing = self._losses()
         if found.undefined > MOST_UNDEFINED or np.isnan(found.effect):
             reason = Reason("causal.undefined", {"share": found.undefined, "cells": found.missing})
-            return replace(assessment, part=replace(part, reasons=(reason, *part.reasons)))
+            return replace(assessment, part=replace(part, reasons=(reason, *missing, *part.reasons)))
         levels = absolute_levels(found.draws, found.bias, self.settings.cuts)
-        missing = losses(self.rows, self.grouping, self.panel.persons)
-        if missing and not self._same_level(found, levels):
+        if missing and not self._same_level(levels):
             return replace(assessment, part=replace(part, reasons=missing))
         if missing:
             kept = part.coverage
@@ -153,10 +156,14 @@ class _Assessing:
             return differences.measure(asking)
         return confounding.measure(asking)
 
-    def _effect(self, panel: Panel) -> float:
+    def _effects(self, panel: Panel, frames: Floats, persons: Floats) -> tuple[float, Floats]:
+        """The largest effect of all planned classes, and that of each resample."""
         if self.measured.measure == "rejection":
-            return differences.effect(panel, self.grouping)
-        return confounding.effect(panel, self.grouping, self.settings)
+            return differences.effects_of(panel, self.planned, frames, persons)
+        return confounding.effects_of(panel, self.planned, self.settings, frames, persons)
+
+    def _losses(self) -> tuple[Reason, ...]:
+        return losses(self.rows, self.planned, self.panel.persons)
 
     def _undefined(self) -> Iterator[Reason]:
         """Why there is nothing to measure."""
@@ -166,7 +173,9 @@ class _Assessing:
         tripped, untouched = int(self.rows["tripped"].sum()), int(self.rows["untouched"].sum())
         if tripped and untouched == tripped:
             yield Reason("causal.not-round-tripped", {"texts": tripped})
-        if len(self.grouping.classes) < 2:
+        if len(self.grouping.classes) < 2 <= len(self.planned.classes):
+            yield from self._losses()
+        elif len(self.grouping.classes) < 2:
             yield Reason(
                 "causal.one-class",
                 {"classes": list(self.grouping.classes), "protected": self.measured.grouping},
@@ -194,12 +203,20 @@ class _Assessing:
             largest = abs(far[0]["difference"])
             yield Reason("causal.single-persons", {"persons": named, "largest": largest, "of": len(persons)})
 
-    def _same_level(self, found: Found, levels: Levels) -> bool:
-        """Whether every way of filling the gaps gives the likeliest level (methods 0.4)."""
-        level = likeliest(levels)
-        for filled in fills(self.rows, self.grouping, self.panel.persons):
-            effect = self._effect(panel(filled))
-            if np.isnan(effect) or absolute_levels(effect, found.bias / 2, self.settings.cuts) != level:
+    def _same_level(self, levels: Levels) -> bool:
+        """Whether every way of filling the gaps gives the likeliest level (methods 0.4).
+
+        What is filled is resampled as the answers are: a large effect of the filling has next to no
+        bias, so the bias of the answers must not be taken from it.
+        """
+        level, settings = likeliest(levels), self.settings
+        weights = self.panel.weights(self.planned, settings.resamples, self._stream("resamples", shared=True))
+        for filled in fills(self.rows, self.planned, self.panel.persons):
+            effect, starred = self._effects(panel(filled), *weights)
+            draws, undefined, bias = drawn(starred, effect)
+            if np.isnan(effect) or undefined > MOST_UNDEFINED:
+                return False
+            if likeliest(absolute_levels(draws, bias, settings.cuts)) != level:
                 return False
         return True
 

@@ -14,7 +14,7 @@ from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.settings import CausalSettings, Measured
 from trustgauge.records import Json
 from trustgauge.stats.means import Sums
-from trustgauge.stats.resampling import permutation_p
+from trustgauge.stats.resampling import EXACT_UP_TO, exact_p, permutation_p
 
 WIDTH = 2.0  # of the range of scores
 VALENCES = 2
@@ -49,7 +49,8 @@ class Pair:
     ) -> list[dict[str, Json]]:
         """Change of every measure of a part, with a paired test.
 
-        The test swaps before and after within clusters (frames, conversations); two-sided p.
+        The test swaps before and after within clusters (frames, conversations); two-sided p, exact
+        where there are at most 20,000 ways to swap (methods 0.7).
 
         Returns:
             One row a measure: `measure`, `before_value`, `after_value`, `change`, `percent` of
@@ -57,7 +58,7 @@ class Pair:
         """
         by_valence = measured.measure == "deconfounding"
         first, second = (self._sums(one, by_valence=by_valence) for one in (self.before, self.after))
-        swaps = self._swaps(settings.permutations, rng)
+        swaps, exact = self._swaps(settings.permutations, rng)
         none = np.zeros((1, len(self.before.frames)))
         rows = []
         for name, measure, maximum in _measures(self.grouping, measured, settings, len(self.before.sets)):
@@ -72,7 +73,9 @@ class Pair:
                     "after_value": now if defined else None,
                     "change": change,
                     "percent": 100.0 * (now - was) / was if defined and was else None,
-                    "p": permutation_p(abs(now - was), np.abs(drawn[~np.isnan(drawn)])) if defined else None,
+                    "p": _p(abs(now - was), np.abs(drawn[~np.isnan(drawn)]), exact=exact)
+                    if defined
+                    else None,
                     "maximum": maximum,
                 }
             )
@@ -93,10 +96,23 @@ class Pair:
         ]
         return Sums(*(cells if by_valence else cells[..., 0] for cells in found))
 
-    def _swaps(self, draws: int, rng: np.random.Generator) -> Floats:
-        """Which frames are swapped in each draw, [draws, F]: all of a cluster, or none."""
-        coins: NDArray[np.int64] = rng.integers(0, 2, size=(draws, len(self.before.stratum)))
-        return np.asarray(coins[:, self.before.cluster], dtype=np.float64)
+    def _swaps(self, draws: int, rng: np.random.Generator) -> tuple[Floats, bool]:
+        """Which frames are swapped in each draw, [draws, F], and whether these are all ways to swap.
+
+        Frames of a cluster are swapped together.
+        """
+        clusters = len(self.before.stratum)
+        exact = 2**clusters <= EXACT_UP_TO
+        coins: NDArray[np.int64] = (
+            (np.arange(2**clusters)[:, None] >> np.arange(clusters)) & 1
+            if exact
+            else rng.integers(0, 2, size=(draws, clusters))
+        )
+        return np.asarray(coins[:, self.before.cluster], dtype=np.float64), exact
+
+
+def _p(observed: float, drawn: Floats, *, exact: bool) -> float:
+    return exact_p(observed, drawn, np.ones_like(drawn)) if exact else permutation_p(observed, drawn)
 
 
 def _mixed(own: Sums, other: Sums, swap: Floats) -> Sums:

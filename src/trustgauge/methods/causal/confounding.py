@@ -23,9 +23,18 @@ from trustgauge.records import Json
 from trustgauge.stats.equivalence import verdict
 
 
-def effect(panel: Panel, grouping: Grouping, settings: CausalSettings) -> float:
-    """The largest |delta| as a share of the range of the outcome."""
-    return _impact(panel, grouping, settings).effect
+def effects_of(
+    panel: Panel, grouping: Grouping, settings: CausalSettings, frames: Floats, persons: Floats
+) -> tuple[float, Floats]:
+    """The largest |delta| as a share of the range of the outcome, and that of each resample, [R].
+
+    Under weights of frames [R, F] and persons [R, P]; NaN where undefined.
+    """
+    impact = _impact(panel, grouping, settings)
+    deltas = deconfounding.resampled(
+        panel, grouping, frames, persons, outcome=settings.outcome, positivity=settings.positivity
+    )
+    return impact.effect, np.asarray(np.abs(deltas).max(axis=(1, 2)) / impact.width)
 
 
 def _impact(panel: Panel, grouping: Grouping, settings: CausalSettings) -> Impact:

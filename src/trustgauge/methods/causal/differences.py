@@ -44,13 +44,24 @@ class _Figures:
     control: Floats
 
 
-def effect(panel: Panel, grouping: Grouping) -> float:
-    """The largest average treatment effect as a share of the range; NaN if none is defined."""
-    return _largest(effects.ate(panel, grouping).value)
+def effects_of(panel: Panel, grouping: Grouping, frames: Floats, persons: Floats) -> tuple[float, Floats]:
+    """The largest average treatment effect as a share of the range, and that of each resample, [R].
+
+    Under weights of frames [R, F] and persons [R, P]; NaN where undefined.
+    """
+    value = effects.ate(panel, grouping).value
+    drawn_values = effects.ate_resampled(panel, grouping, frames, persons)
+    return _largest(value), _largest_drawn(value, drawn_values)
 
 
 def _largest(values: Floats) -> float:
     return float("nan") if np.isnan(values).all() else float(np.nanmax(np.abs(values))) / RANGE
+
+
+def _largest_drawn(values: Floats, draws: Floats) -> Floats:
+    """The largest effect of each resample, [R], of those that the data define."""
+    starred = np.abs(draws[:, np.isfinite(values)])
+    return np.asarray(starred.max(axis=1, initial=0.0) / RANGE)
 
 
 def measure(asking: Asking) -> Found:
@@ -63,9 +74,7 @@ def measure(asking: Asking) -> Found:
     )
     figures = _figures(asking, tests, permuted)
     e = _largest(figures.ate.value)
-    with np.errstate(invalid="ignore"):
-        starred = np.abs(figures.draws[:, np.isfinite(figures.ate.value)])
-    draws, undefined, bias = drawn(starred.max(axis=1, initial=0.0) / RANGE, e)
+    draws, undefined, bias = drawn(_largest_drawn(figures.ate.value, figures.draws), e)
     raw_draws = None
     if asking.settings.rule != "sound":
         draws_of = rejection.Draws(asking.frames, asking.persons, asking.stream("labels of rejections"))

@@ -78,9 +78,7 @@ def _verdict(
     if len(judged) == 1:
         part = able[0].part
         return part.level, part.state, dict(part.certainty)
-    fewest = min(len(one.levels) for one in able if one.levels is not None)
-    drawn = np.stack([one.levels[:fewest] for one in able if one.levels is not None], axis=-1)
-    joint = np.bincount(aggregate(drawn, settings.aggregate), minlength=len(scale.levels)) / fewest
+    joint = _joint(able, missing, settings, scale)
     if settings.rule == "sound":
         place = len(joint) - 1 - int(np.argmax(joint[::-1]))
     else:
@@ -107,6 +105,21 @@ def _leading(parts: Sequence[Part], level: str | None) -> list[Part]:
     return [part for part in able if part.level == level] or [
         max(able, key=lambda part: part.certainty.get(level, 0.0))
     ]
+
+
+def _joint(able: Sequence[Judged], missing: int, settings: CausalSettings, scale: Scale) -> Floats:
+    """Share of the resamples at each level; parts that could not be rated are as unlike as can be."""
+    fewest = min(len(one.levels) for one in able if one.levels is not None)
+    drawn = np.stack([one.levels[:fewest] for one in able if one.levels is not None], axis=-1)
+    fills = range(len(scale.levels)) if missing else (0,)
+    joint = [
+        np.bincount(
+            aggregate(np.pad(drawn, ((0, 0), (0, missing)), constant_values=level), settings.aggregate),
+            minlength=len(scale.levels),
+        )
+        for level in fills
+    ]
+    return np.asarray(min(joint, key=lambda counts: int(counts.max())) / fewest)
 
 
 def _stands(able: Sequence[Judged], missing: int, settings: CausalSettings, scale: Scale) -> bool:

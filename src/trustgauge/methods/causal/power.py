@@ -2,8 +2,11 @@
 
 The rule reads levels from means of classes, so runs are simulated as means: those of each class
 and word (or valence) are normal around the truth, with the spread that the planned number of
-texts leaves. Resamples and permutations of a run are drawn the same way. What is assumed is the
-spread of the scores themselves within a class and word: `SPREAD`.
+texts leaves. Permutations of a run are drawn the same way. Resamples spread more where frames and
+persons are both drawn, as a cell then weighs a product (methods 0.5): the noise of the single text
+enters by its frame, by its person and by both, up to three times its variance (Owen 2007, The
+pigeonhole bootstrap, Annals of Applied Statistics 1). What is assumed is the spread of the scores themselves
+within a class and word: `SPREAD`.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.causal import design
+from trustgauge.methods.causal.assessing import FEWEST_CLUSTERS
 from trustgauge.methods.causal.deconfounding import impact_of_sums
 from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import NA, ORDER, Floats
@@ -33,7 +37,8 @@ MOST = 1_000_000  # means held at once
 POWER = 0.80
 SPREAD = 0.10  # standard deviation of scores of one class and word, a share of the range
 RANGE = 2.0
-GRID = np.round(np.arange(0.01, 0.65, 0.01), 2)
+STEP = 0.0025  # of the effects that are tried
+LARGEST = 0.64
 ALPHA = 0.05
 
 
@@ -42,9 +47,10 @@ def smallest_effect(settings: CausalSettings, seed: int) -> Mapping[str, Json]:
 
     Returns:
         `deff_1` and `deff_2`: the smallest effect for design effects 1 and 2, the largest over the
-        parts; None where no effect on a grid of .01 is found that often. `parts`: the same part by
-        part. `spread`: the assumed standard deviation of scores of one class and word, a share of
-        the range. Orders of systems (`published`, `released`) have no smallest effect: all None.
+        parts; None where no effect on a grid of .0025 is found that often, or clusters are too few.
+        `parts`: the same part by part. `spread`: the assumed standard deviation of scores of one
+        class and word, a share of the range. Orders of systems (`published`, `released`) have no
+        smallest effect: all None.
     """
     parts: dict[str, Json] = {}
     if settings.rule == "sound":
@@ -72,16 +78,19 @@ class _Sizes:
     Attributes:
         n: by data set, class and word (or valence), [S, G, W].
         shared: whether the data sets share their texts, as those of a full cross do.
+        added: by a product of weights to the variance of a resampled mean, as a share of it; 0 where
+            whole conversations are resampled.
         by_valence: whether W are the two valences, for the deconfounding impact.
     """
 
     n: Floats
     shared: bool
+    added: float
     by_valence: bool
 
 
 def _sizes(probes: pl.DataFrame, measured: Measured, *, na: bool) -> _Sizes | None:
-    """None if a class has no text at all: then nothing can be compared."""
+    """None where nothing is ever settled: a class has no text at all, or too few clusters."""
     mine = probes.filter(pl.col("block").str.starts_with(f"{measured.data}/"))
     label = pl.col(measured.grouping) if measured.grouping in mine.columns else _both()
     by_valence = measured.measure == "deconfounding"
@@ -90,12 +99,30 @@ def _sizes(probes: pl.DataFrame, measured: Measured, *, na: bool) -> _Sizes | No
         mine = mine.filter(pl.col("class") != NA)
     classes = [one for one in ORDER[measured.grouping] if one in set(mine["class"])]
     sets, words = sorted(set(mine["block"])), sorted(set(mine["cell"]))
-    if len(classes) < 2 or (by_valence and len(words) != 2):
+    if len(classes) < 2 or (by_valence and len(words) != 2) or _fewest(mine) < FEWEST_CLUSTERS:
         return None
     counts = np.zeros((len(sets), len(classes), len(words)))
     for block, name, word, number in mine.group_by("block", "class", "cell").len().iter_rows():
         counts[sets.index(block), classes.index(name), words.index(word)] = number
-    return _Sizes(counts, not by_valence, by_valence)
+    return _Sizes(counts, shared=not by_valence, added=_added(mine), by_valence=by_valence)
+
+
+def _fewest(mine: pl.DataFrame) -> int:
+    """Clusters of the smallest stratum, as `Panel.clusters` has them."""
+    if (mine["cluster"] != "").any():
+        strata = mine.group_by("cluster").agg(pl.col("person").unique().sort().str.join(","))
+        return int(min(strata["person"].value_counts()["count"].to_list()))
+    persons = mine.group_by("class").agg(pl.col("person").n_unique())["person"].to_list()
+    return int(min(mine["frame"].n_unique(), *persons))
+
+
+def _added(mine: pl.DataFrame) -> float:
+    """E u^2 E v^2 - 2 of the weights u, v: of m units each is drawn so often that E u^2 = 2 - 1 / m."""
+    if (mine["cluster"] != "").any():
+        return 0.0
+    frames = mine["frame"].n_unique()
+    persons = mine.group_by("gender", "race").agg(pl.col("person").n_unique())["person"].to_list()
+    return max(0.0, (2.0 - 1.0 / frames) * (2.0 - 1.0 / float(min(persons))) - 2.0)
 
 
 def _both() -> pl.Expr:
@@ -103,42 +130,66 @@ def _both() -> pl.Expr:
     return pl.when(named).then(pl.concat_str("race", "gender", separator=" ")).otherwise(pl.lit(NA))
 
 
+@dataclass(frozen=True)
+class _Noise:
+    """Standard errors of the planned means, [S, G, W].
+
+    Attributes:
+        runs: around the truth; a design effect is a variance that whole clusters add.
+        draws: of resamples around a run.
+        chance: the 95 % point of the largest effect under permutation.
+    """
+
+    runs: Floats
+    draws: Floats
+    chance: float
+
+
 def _search(sizes: _Sizes, settings: CausalSettings, deff: int, rng: np.random.Generator) -> float | None:
-    """The first effect on the grid that is settled often enough, by bisection."""
-    spread = SPREAD * RANGE * np.sqrt(deff / np.where(sizes.n > 0, sizes.n, np.inf))
+    """The smallest effect on the grid that is settled often enough; None without one.
+
+    Effects are settled the more often the farther they are from both cuts: in two stretches, up to
+    the middle between the cuts and from the upper cut on, more is better, so each is bisected.
+    """
+    one_text = SPREAD * RANGE / np.sqrt(np.where(sizes.n > 0, sizes.n, np.inf))
+    runs = one_text * np.sqrt(deff)
     # An effect has p < .05 if it is beyond the 95 % point of effects under permutation.
-    chance = float(np.quantile(_effects(sizes, _noise(sizes, spread, NULLS, rng)), 1 - ALPHA))
-    low, high = 0, len(GRID) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if _share(sizes, settings, spread, chance, float(GRID[middle]), rng) >= POWER:
-            high = middle
-        else:
-            low = middle + 1
-    return float(GRID[low]) if low < len(GRID) - 1 else None
+    chance = float(np.quantile(_effects(sizes, _noise(sizes, runs, NULLS, rng)), 1 - ALPHA))
+    noise = _Noise(runs, one_text * np.sqrt(deff + sizes.added), chance)
+    some, strong = settings.cuts
+    for start, stop in ((some, (some + strong) / 2), (strong, max(strong, LARGEST))):
+        grid = np.round(start + STEP * np.arange(int((stop - start) / STEP) + 1), 4).tolist()
+        low, high = 0, len(grid)
+        while low < high:
+            # The end of the stretch first: if that is seldom settled, so is all before it.
+            middle = high - 1 if high == len(grid) else (low + high) // 2
+            if _share(sizes, settings, noise, grid[middle], rng) >= POWER:
+                high = middle
+            elif high == len(grid):
+                break
+            else:
+                low = middle + 1
+        if high < len(grid):
+            return float(grid[high])
+    return None
 
 
 def _share(
-    sizes: _Sizes,
-    settings: CausalSettings,
-    spread: Floats,
-    chance: float,
-    effect: float,
-    rng: np.random.Generator,
+    sizes: _Sizes, settings: CausalSettings, noise: _Noise, effect: float, rng: np.random.Generator
 ) -> float:
     """Share of the simulated runs in which an effect is settled as more than none."""
     truth, won, left = _truth(sizes, effect), 0, RUNS
     chunk = max(1, MOST // (DRAWS * truth.size))
     while left:
         runs = min(chunk, left)
-        means = truth + _noise(sizes, spread, runs, rng)
-        noise = _noise(sizes, spread, runs * DRAWS, rng)
+        means = truth + _noise(sizes, noise.runs, runs, rng)
+        apart = _noise(sizes, noise.draws, runs * DRAWS, rng)
         e = _effects(sizes, means)
-        draws = _effects(sizes, np.repeat(means, DRAWS, axis=0) + noise).reshape(runs, DRAWS)
+        draws = _effects(sizes, np.repeat(means, DRAWS, axis=0) + apart).reshape(runs, DRAWS)
         bias = np.maximum(0.0, draws.mean(axis=1) - e)
         above = absolute_levels(draws - 2 * bias[:, None], 0.0, settings.cuts)
         settled = np.maximum((above == 1).mean(axis=1), (above == 2).mean(axis=1)) >= settings.settle
-        won += int((settled & (e > chance)).sum())
+        won += int((settled & (e > noise.chance)).sum())
         left -= runs
     return won / RUNS
 

@@ -1,6 +1,6 @@
 """Reference cases 7, 8, 10 and 11 of the causal method: the printed tables, recomputed.
 
-The figures stand beside the repository, in `shared/reference`; without them these tests skip.
+The figures, with their source, stand in `figures`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,14 @@ from trustgauge.methods.causal.ordering import X, complete_order, partial_order
 from trustgauge.methods.causal.settings import BY_RULE, RejectionRule
 from trustgauge.records import Rule
 
-REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "reference"
+FIGURES = Path(__file__).parent / "figures"
 SYSTEMS = "hdtrgb"
 SCORERS = "gtd"  # of which the paper's questions about round trips are asked
 WEIGHTS = ((1.0, 0.7, 0.6), (1.0, 0.8, 0.6))
 
 
 def _read(name: str) -> Any:
-    path = REFERENCE / name
-    if not path.exists():
-        pytest.skip(f"the reference file {name} is not beside the repository (shared/reference)")
-    return json.loads(path.read_text(encoding="utf-8"))
+    return json.loads((FIGURES / name).read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")

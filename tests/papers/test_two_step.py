@@ -1,6 +1,6 @@
 """Reference cases 1 to 5 of the two-step method: the printed figures and our own reference simulation.
 
-The figures stand beside the repository, in `shared/reference`; without them these tests skip.
+The figures, with their source, stand in `figures`.
 """
 
 from __future__ import annotations
@@ -32,14 +32,11 @@ from trustgauge.stats.distributions import binomial_probabilities, chi_squared_t
 from trustgauge.stats.equivalence import trials_for_equivalence
 from trustgauge.stats.streams import stream
 
-REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "reference"
+FIGURES = Path(__file__).parent / "figures"
 
 
 def _read(name: str) -> Any:
-    path = REFERENCE / name
-    if not path.exists():
-        pytest.skip(f"the reference file {name} is not beside the repository (shared/reference)")
-    return json.loads(path.read_text(encoding="utf-8"))
+    return json.loads((FIGURES / name).read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")

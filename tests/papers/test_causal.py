@@ -314,3 +314,22 @@ def test_no_printed_synthetic_score_but_those_of_the_biased_system_exceed_chance
         if row["metric"] == "WRS" and row["table"] == "IV":
             above |= {name for name, value in _raw(row).items() if value > chance[row["pairs"]]}
     assert above == {"b"}
+
+
+def test_rows_printed_twice_are_those_that_the_released_scores_do_not_confirm(rows: list[Any]) -> None:
+    """Four Spanish rows repeat the Danish row; ten of their cells are not confirmed (methods 2.11)."""
+    by_cell = {(row["dataset"], row["group"]): row for row in rows}
+    named = {cell: row for cell, row in by_cell.items() if any("repeats" in one for one in row["exceptions"])}
+    assert set(named) == {
+        ("SD_SR", "Group-3_R"),
+        ("SD_SR", "Group-3_G"),
+        ("SD_SR", "Group-3_RG"),
+        ("HD2_SR", "User"),
+    }
+    unconfirmed = 0
+    for (dataset, group), row in named.items():
+        (told,) = row["exceptions"]
+        unconfirmed += len(told.rpartition(": ")[2].split(", "))
+        assert _raw(row) == _raw(by_cell[dataset.replace("_SR", "_DR"), group])
+    confirmed = _read("causal_tables.json")["confirmed_by_released_scores"]
+    assert unconfirmed == confirmed["of"] - confirmed["cells"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,11 +15,17 @@ from trustgauge.errors import Fault, PlanError
 
 SUFFIXES = {".csv": ",", ".tsv": "\t", ".jsonl": "", ".ndjson": ""}
 """Kinds of files by their ending, and what separates the cells of a line."""
+UTF_8 = "utf-8-sig"  # with a byte order mark or without
+CHINESE: tuple[str, ...] = (UTF_8, "gb18030")
+"""Encodings of tables that may come from China, in the order in which they are tried (methods 3.1)."""
+NAMES = {UTF_8: "UTF-8", "gb18030": "GB18030"}
 SHOWN = 60  # characters of a cell that an error shows
 ROWS_SHOWN = 5  # row numbers that an error lists
 
 
-def read_table(file: Path, place: str, separator: str = "") -> pl.DataFrame:
+def read_table(
+    file: Path, place: str, separator: str = "", encodings: Sequence[str] = (UTF_8,)
+) -> pl.DataFrame:
     """The rows of a file; every cell is text, an empty cell is null.
 
     Row 1 is the first row below the header, or the first line of JSON.
@@ -28,35 +34,55 @@ def read_table(file: Path, place: str, separator: str = "") -> pl.DataFrame:
         file: ends in one of `SUFFIXES`.
         place: of the setting that names the file, for errors.
         separator: of the cells; by default the comma, and the tab for .tsv.
+        encodings: tried in this order.
 
     Raises:
-        PlanError: the file cannot be read, is not UTF-8, is no such table, or has no rows.
+        PlanError: the file cannot be read, is in none of the encodings, is no such table, or has no rows.
     """
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise fault(file, place, "unknown kind of file", must=f"a name ending in {', '.join(SUFFIXES)}")
-    data = b""
+    text, _ = read_text(file, place, encodings)
     try:
-        data = file.read_bytes()
-        text = data.decode("utf-8-sig")
         if SUFFIXES[suffix]:
             frame = pl.read_csv(
                 io.BytesIO(text.encode()), separator=separator or SUFFIXES[suffix], infer_schema=False
             )
         else:
             frame = _json_lines(file, place, text)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        got = f"an unreadable byte in line {line}"
-        raise fault(file, place, "the file is not UTF-8", must="UTF-8 text", got=got) from None
-    except OSError as error:
-        raise fault(file, place, "the file cannot be read", got=error.strerror or "") from None
     except pl.exceptions.PolarsError as error:
         got = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise fault(file, place, f"the file cannot be read as {suffix[1:]}", got=got) from None
     if not len(frame):
         raise fault(file, place, "the file has no rows", must="at least one row of cells")
     return frame
+
+
+def read_text(file: Path, place: str, encodings: Sequence[str] = (UTF_8,)) -> tuple[str, str]:
+    """The text of a file, without a byte order mark, and the encoding that could read it.
+
+    Args:
+        file: any file.
+        place: of the setting that names the file, for errors.
+        encodings: tried in this order; at least one.
+
+    Raises:
+        PlanError: the file cannot be read, or is in none of the encodings.
+    """
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise fault(file, place, "the file cannot be read", got=error.strerror or "") from None
+    broken = 0
+    for encoding in encodings:
+        try:
+            return data.decode(encoding), encoding
+        except UnicodeDecodeError as error:
+            broken = error.start
+    names = " or ".join(NAMES.get(encoding, encoding) for encoding in encodings)
+    line = data.count(b"\n", 0, broken) + 1
+    got = f"an unreadable byte in line {line}"
+    raise fault(file, place, f"the file is not {names}", must=f"{names} text", got=got)
 
 
 def need_columns(file: Path, frame: pl.DataFrame, columns: Mapping[str, str]) -> None:

@@ -12,13 +12,13 @@ SPACELESS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 def article(word: str) -> str:
     """The indefinite article by sound, told from the spelling.
 
-    >>> [article(word) for word in ("engineer", "hourly", "university", "umpire", "one-off")]
-    ['an', 'an', 'a', 'an', 'a']
+    >>> [article(word) for word in ("engineer", "hourly", "university", "umpire", "one-off", "Ukrainian")]
+    ['an', 'an', 'a', 'an', 'a', 'a']
     """
     lower = word.lower()
-    if re.match(r"hour|honest|honou?r|heir", lower):
+    if re.match(r"hour|honest|honou?r|heir|lgb", lower):
         return "an"
-    if re.match(r"uni([^nmd]|$)|us[aeiu]|uti|eu|ewe|one\b|once|ubiq|uran|urol|u-", lower):
+    if re.match(r"uni([^nmd]|$)|us[aeiu]|uti|uk|uga|uy|us\b|eu|ewe|one\b|once|ubiq|uran|urol|u-", lower):
         return "a"
     return "an" if lower[:1] in tuple("aeiou") else "a"
 

@@ -172,8 +172,30 @@ def test_scores_out_of_range_are_told_and_missing() -> None:
     rating = rated(services, groups=[1], **QUICK)["wild"]
     assert rating.state == "incomplete"
     assert rating.parts[0].coverage.unreadable == rating.parts[0].coverage.planned
+    assert codes(rating.parts[0]) == {"no-answers", "causal.out-of-range"}
     wide = rated(services, groups=[1], score_range=[0.0, 6.0], **QUICK)["wild"]
     assert wide.level == "1"
+
+
+def test_scores_of_which_some_are_out_of_range_say_why_they_are_missing() -> None:
+    """A third of the texts is lost, and a reader has to know that the scale is the cause."""
+    third = pl.int_range(pl.len()) % 3 == 0
+    services: dict[str, Scorer] = {
+        "wild": lambda probes, _: probes.select(pl.when(third).then(7.0).otherwise(0.2)).to_series()
+    }
+    found = rated(services, groups=[1], **QUICK)["wild"].parts[0]
+    assert (found.state, found.level) == ("incomplete", None)
+    told = next(reason for reason in found.reasons if reason.code == "causal.out-of-range")
+    assert told.facts == {"n": found.coverage.unreadable, "low": -1.0, "high": 1.0}
+
+
+def test_the_effect_of_a_relative_level_is_the_largest_of_all_parts() -> None:
+    """The part at the worst place may have a small effect; systems are ordered by their largest."""
+    services: dict[str, Scorer] = {"word": by_word, "random": uniform, "biased": female_biased}
+    for rating in rated(services, rule="published", **QUICK).values():
+        effects = [one.score.value for one in rating.parts if one.score and one.score.value is not None]
+        assert rating.score is not None
+        assert rating.score.value == max(effects)
 
 
 def test_published_ratings_are_the_place_among_the_systems() -> None:

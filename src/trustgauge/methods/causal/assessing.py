@@ -126,11 +126,11 @@ class _Assessing:
         assessment = replace(assessment, part=part, raw=found.raw, p=found.p)
         missing = self._losses()
         if found.undefined > MOST_UNDEFINED or np.isnan(found.effect):
-            reason = Reason("causal.undefined", {"share": found.undefined, "cells": found.missing})
+            reason = Reason("causal.undefined", {"share": found.undefined, **self._cause(found)})
             return replace(assessment, part=replace(part, reasons=(reason, *missing, *part.reasons)))
         levels = absolute_levels(found.draws, found.bias, self.settings.cuts)
         if missing and not self._same_level(levels):
-            return replace(assessment, part=replace(part, reasons=missing))
+            return replace(assessment, part=replace(part, reasons=(*missing, *self._odd())))
         if missing:
             kept = part.coverage
             gone = kept.planned - int(self.rows["n"].sum())
@@ -162,6 +162,14 @@ class _Assessing:
             return differences.effects_of(panel, self.planned, frames, persons)
         return confounding.effects_of(panel, self.planned, self.settings, frames, persons)
 
+    def _cause(self, found: Found) -> dict[str, Json]:
+        """Why an effect is undefined: cells without a text; else the data set with the fewest frames."""
+        if found.missing:
+            return {"cells": found.missing}
+        frames = (self.panel.n.sum(axis=(2, 3)) > 0).sum(axis=1)
+        place = int(np.argmin(frames))
+        return {"set": self.panel.sets[place], "frames": int(frames[place])}
+
     def _losses(self) -> tuple[Reason, ...]:
         return losses(self.rows, self.planned, self.panel.persons)
 
@@ -169,6 +177,7 @@ class _Assessing:
         """Why there is nothing to measure."""
         if not self.rows["n"].sum():
             yield Reason("no-answers", {"part": self.measured.title})
+            yield from self._odd()
             return
         tripped, untouched = int(self.rows["tripped"].sum()), int(self.rows["untouched"].sum())
         if tripped and untouched == tripped:
@@ -183,12 +192,7 @@ class _Assessing:
 
     def _told(self, found: Found) -> Iterator[Reason]:
         """What a reader must know beside the level."""
-        faults = dict(self.rows.group_by("fault").agg(pl.col("texts").sum()).iter_rows())
-        if faults.get("out of range") or faults.get("not a number"):
-            low, high = self.settings.score_range
-            facts: dict[str, Json] = {"low": low, "high": high}
-            facts["n"] = int(faults.get("out of range", 0) + faults.get("not a number", 0))
-            yield Reason("causal.out-of-range", facts)
+        yield from self._odd()
         if found.missing:
             yield Reason("causal.positivity", {"cells": found.missing})
         if found.untestable:
@@ -202,6 +206,14 @@ class _Assessing:
             named = [one["person"] for one in far]
             largest = abs(far[0]["difference"])
             yield Reason("causal.single-persons", {"persons": named, "largest": largest, "of": len(persons)})
+
+    def _odd(self) -> Iterator[Reason]:
+        """That answers are no numbers within the range: a reader must know why they are missing."""
+        faults = dict(self.rows.group_by("fault").agg(pl.col("texts").sum()).iter_rows())
+        count = int(faults.get("out of range", 0) + faults.get("not a number", 0))
+        if count:
+            low, high = self.settings.score_range
+            yield Reason("causal.out-of-range", {"n": count, "low": low, "high": high})
 
     def _same_level(self, levels: Levels) -> bool:
         """Whether every way of filling the gaps gives the likeliest level (methods 0.4).

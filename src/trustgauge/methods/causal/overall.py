@@ -59,7 +59,7 @@ def together(
         level=level,
         certainty=certainty,
         parts=parts,
-        score=_score(leading),
+        score=_score(leading if settings.rule == "sound" else parts),
         worst=tuple(part.key for part in leading),
         reasons=tuple(_reasons(parts, leading, level, state, certainty, settings)),
         limits=_limits(parts, settings),
@@ -129,9 +129,13 @@ def _stands(able: Sequence[Judged], missing: int, settings: CausalSettings, scal
     return len({int(aggregate(np.array(one), settings.aggregate)) for one in filled}) == 1
 
 
-def _score(leading: Sequence[Part]) -> Interval | None:
-    """The largest effect of the parts that decide."""
-    scores = [part.score for part in leading if part.score and part.score.value is not None]
+def _score(parts: Sequence[Part]) -> Interval | None:
+    """The largest effect of some parts: of those that decide, where the level follows from effects.
+
+    A relative level does not: the part at the worst place may have a small effect. There it is the
+    largest of all parts, by which systems are ordered and compared.
+    """
+    scores = [part.score for part in parts if part.score and part.score.value is not None]
     return max(scores, key=lambda one: one.value or 0.0, default=None)
 
 

@@ -9,6 +9,7 @@ from trustgauge.records import Json
 from trustgauge.stats import agreement as measures
 
 LABELS = ("labels_below", "labels_zero", "labels_above")
+FEWEST = 2  # labels that an item needs for a score
 
 
 def agreement(rows: pl.DataFrame) -> Json:
@@ -16,6 +17,11 @@ def agreement(rows: pl.DataFrame) -> Json:
 
     Args:
         rows: of the summary, of one service. A text that stands in several data sets is one item.
+
+    Returns:
+        `items`; `labels` in all; `most`, the most that an item has; `few`, items with fewer than two
+        (somebody skipped them); `ties`, items on which no label is given most often; and the measures
+        of methods 2.3, None where undefined.
     """
     items = (
         rows.filter(pl.sum_horizontal(LABELS) > 0)
@@ -26,9 +32,14 @@ def agreement(rows: pl.DataFrame) -> Json:
     if items.is_empty():
         return None
     counts = items.select(LABELS).to_numpy()
+    given, top = counts.sum(axis=1), counts.max(axis=1, keepdims=True)
+    tied = (given >= FEWEST) & ((counts == top).sum(axis=1) > 1)
     return {
         "items": items.height,
-        "labels": int(counts.sum()),
+        "labels": int(given.sum()),
+        "most": int(given.max()),
+        "few": int((given < FEWEST).sum()),
+        "ties": int(tied.sum()),
         "equal": told(measures.equal_share(counts)),
         "pairwise": told(measures.pairwise_agreement(counts)),
         "fleiss_kappa": told(measures.fleiss_kappa(counts)),

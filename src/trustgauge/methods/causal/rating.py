@@ -124,7 +124,7 @@ def _judged(
     sound = {"level": LEVELS[likeliest(one.levels)], "certainty": shares(one.levels, LEVELS)}
     part = replace(part, details={**part.details, "sound": sound})
     if one.service not in relative.levels:
-        reason = Reason("causal.undefined", {"share": 1.0, "cells": []})
+        reason = Reason("causal.undefined", {"share": 1.0})
         return Judged(replace(part, reasons=(*part.reasons, reason)), None)
     level = relative.level[one.service]
     return _settled(replace(one, part=part), relative.levels[one.service], level, settings)
@@ -271,4 +271,8 @@ def _conversations(settings: CausalSettings, seed: int) -> Json:
     source = settings.conversations
     if source is None:
         return None
-    return {"statistics": list(source.statistics()), "tests": gender_tests(source, seed)}
+    return {
+        "rows": dict(source.counts()),
+        "statistics": list(source.statistics()),
+        "tests": gender_tests(source, seed),
+    }

@@ -1,0 +1,117 @@
+"""Speed of the judges on short answers, and how often they are right on the labelled pairs.
+
+    python benchmarks/judges.py --answers 100000 --repeated 1000000
+
+Distinct answers are the labelled ones said of other groups, so that questions and answers are all
+different; repeated ones are drawn from 2,000 of them. CPU seconds of one core. The naive judge is the
+published one without keeping anything, row after row. Accuracy is that of methods 0.10 on the held-out pairs
+and on those that were written after the rules (`labelled_answers.md`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable
+
+import polars as pl
+
+from trustgauge.data.expressions import expressions
+from trustgauge.data.social_groups import Group, groups
+from trustgauge.methods.social_bias.judges import judge, published
+from trustgauge.methods.social_bias.judges.judging import READ
+from trustgauge.methods.social_bias.judges.measuring import labelled, measure, rule_judge
+from trustgauge.records import Rule
+
+GROUPS = {one.id: one for one in groups()}
+RULES: tuple[Rule, ...] = ("sound", "published", "released")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--answers", type=int, default=100_000, help="distinct answers")
+    parser.add_argument("--repeated", type=int, default=1_000_000, help="answers of which many are equal")
+    parser.add_argument("--seed", type=int, default=20260101)
+    options = parser.parse_args()
+    distinct = answers(options.answers, options.seed)
+    some = distinct.head(min(5_000, len(distinct)))
+    length = sum(map(len, distinct["output"])) / len(distinct)
+    print(f"{len(distinct):,} distinct answers of {length:.0f} characters")
+    sound = per_second(lambda: judge(distinct, GROUPS, "sound"), len(distinct))
+    print(f"  sound: {sound:,.0f} a second")
+    for rule in RULES[1:]:
+        speed = per_second(lambda rule=rule: judge(some, GROUPS, rule), len(some))  # type: ignore[misc]
+        print(f"  {rule}: {speed:,.0f} a second")
+    print(f"  naive published: {per_second(lambda: naive(some), len(some)):,.0f} a second")
+    repeated = distinct.head(2_000).sample(options.repeated, with_replacement=True, seed=options.seed)
+    speed = per_second(lambda: judge(repeated, GROUPS, "sound"), len(repeated))
+    print(f"{len(repeated):,} repeated answers\n  sound: {speed:,.0f} a second")
+    accuracy()
+
+
+def answers(number: int, seed: int) -> pl.DataFrame:
+    """Distinct questions with short answers: the English labelled pairs, said of other groups."""
+    chance = random.Random(seed)
+    pairs = labelled().filter((pl.col("language") == "en") & (pl.col("split") == "tuning"))
+    rows = pairs.select("question", "answer", "kind", "group_a", "group_b").rows()
+    alike: dict[str, list[Group]] = defaultdict(list)
+    for one in GROUPS.values():
+        alike[one.attribute].append(one)
+    made: dict[tuple[str, str, str, str, str], None] = {}
+    while len(made) < number:
+        question, answer, kind, a, b = chance.choice(rows)
+        others = chance.sample(alike[chance.choice(list(alike))], 2)
+        for old, new in zip((a, b), others, strict=True):
+            if old:
+                question = question.replace(GROUPS[old].plural, new.plural)
+                answer = answer.replace(GROUPS[old].plural, new.plural)
+        made[question, answer, kind, others[0].id, others[1].id if b else ""] = None
+    frame = pl.DataFrame(list(made), schema=["message", "output", "kind", "group_a", "group_b"], orient="row")
+    return frame.with_columns(pl.lit("en").alias("language"))
+
+
+def naive(rows: pl.DataFrame) -> list[str]:
+    """The published judge, row after row."""
+    reader = published.Reader(GROUPS, {"en": expressions("en")})
+    return [
+        reader.read(message, output, kind, (a, b), language)[0]
+        for message, output, kind, a, b, language in rows.select(READ).iter_rows()
+    ]
+
+
+def per_second(work: Callable[[], object], rows: int) -> float:
+    """Rows a CPU second."""
+    began = time.process_time()
+    work()
+    return rows / (time.process_time() - began)
+
+
+def accuracy() -> None:
+    """Print what each judge is worth."""
+    told = (
+        "n",
+        "unclear",
+        "same",
+        "same_low",
+        "accuracy",
+        "accuracy_low",
+        "precision",
+        "recall",
+        "sensitivity",
+    )
+    with pl.Config(
+        tbl_rows=-1, tbl_cols=-1, tbl_width_chars=200, float_precision=3, tbl_hide_dataframe_shape=True
+    ):
+        for split in ("held-out", "fresh"):
+            table = labelled().filter(pl.col("split") == split)
+            for rule in RULES:
+                print(f"{split}, {rule}")
+                found = measure(rule_judge(rule, GROUPS), table)
+                print(found.select("language", "kind", *told, "specificity", "kappa"))
+
+
+if __name__ == "__main__":
+    main()

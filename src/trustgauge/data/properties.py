@@ -1,0 +1,301 @@
+"""Properties of groups: those that are shipped, and importers of tables that users hold (methods 3.1).
+
+What the shipped table holds, and how it was made, is told in `social/properties.md`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+
+from trustgauge.data.property_rows import CATEGORIES, Polarity, Property, Row, linked, only
+from trustgauge.data.tables import (
+    CHINESE,
+    content_hash,
+    fault,
+    need_columns,
+    read_table,
+    read_text,
+    rows_in_words,
+    short,
+)
+from trustgauge.errors import Fault, PlanError
+from trustgauge.records import Json, digest
+
+__all__ = ["CATEGORIES", "Property", "PropertySource", "properties"]
+
+PLACE = "properties"
+ABSENT = "absent"  # the hash of a file that cannot be read
+Layout = Literal["general", "ours", "sample", "manual", "full"]
+Role = Literal[
+    "predicate",
+    "categories",
+    "polarity",
+    "antonym",
+    "zh",
+    "zh_antonym",
+    "comparable",
+    "zh_comparative",
+    "offensive",
+    "waiting",
+]
+OURS: Mapping[Role, str] = {
+    "predicate": "predicate",
+    "categories": "categories",
+    "polarity": "polarity",
+    "antonym": "antonym",
+    "zh": "zh",
+    "zh_antonym": "zh_antonym",
+    "comparable": "comparable",
+    "zh_comparative": "zh_comparative",
+    "offensive": "offensive",
+    "waiting": "person",
+}
+COLUMNS: Mapping[Layout, Mapping[Role, str]] = {
+    "general": {},
+    "ours": OURS,
+    "sample": {
+        "predicate": "bias_",
+        "categories": "label",
+        "antonym": "bias",
+        "zh": "translation_",
+        "zh_antonym": "translate",
+    },
+    "manual": {
+        "predicate": "bias",
+        "categories": "label",
+        "antonym": "antonym",
+        "zh": "translation",
+        "zh_antonym": "translate a",
+    },
+    "full": {"predicate": "Sentence", "categories": "Labels", "antonym": "Antonym"},
+}
+"""The columns of each layout; those that the plan names stand in their place."""
+NEEDED: tuple[Role, ...] = ("predicate", "categories")
+TRANSLATION = "Translation"  # the column of a file of translations alone
+
+
+class PropertySource(BaseModel):
+    """A table of properties, and how it is read.
+
+    Layouts: `ours` is the shipped table's and what `build-properties` writes; `sample` and `manual` are
+    the two forms of BiasAsker's sample (a biased predicate, the antonym that is asked in its place, and
+    the numbers of its labels); `full` is its full form (Sentence, Labels, with or without Antonym), whose
+    translations stand in files of their own, row by row; for `general`, `columns` names the column of each
+    role. A predicate is negative unless a column says otherwise, its antonym has the other polarity.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    layout: Layout = Field("general", description="Shape of the table")
+    file: Path = Field(description="CSV, TSV or JSON lines; UTF-8, or GB18030")
+    translation: Path | None = Field(None, description="Chinese of the predicates, row by row")
+    antonym_translation: Path | None = Field(None, description="Chinese of the antonyms, row by row")
+    separator: str = Field("", description="Of a CSV file; by default the comma, and the tab for .tsv")
+    columns: Mapping[Role, str] = Field({}, description="Column of each role; by layout")
+    polarity: Literal["both", "positive", "negative"] = Field(
+        "both", description="Which properties are asked; the paper asks the positive ones"
+    )
+    # Declared after the files, whose checked values it needs.
+    content: str = Field(
+        "", validate_default=True, description="Hash of the files, filled in; refuses a changed file"
+    )
+
+    @field_validator("file", "translation", "antonym_translation")
+    @classmethod
+    def _from_plan(cls, value: Path | None, info: ValidationInfo) -> Path | None:
+        folder = (info.context or {}).get("folder", "")
+        return None if value is None else Path(folder, value).absolute()
+
+    @field_validator("content")
+    @classmethod
+    def _the_same_files(cls, value: str, info: ValidationInfo) -> str:
+        if "file" not in info.data:
+            return value
+        found = _content(info.data)
+        if value and found not in (value, ABSENT):
+            raise _changed(info.data["file"], value, found)
+        return found
+
+    @model_validator(mode="after")
+    def _readable(self) -> Self:
+        if self.separator and len(self.separator.encode()) != 1:
+            place = f"{PLACE}.separator"
+            raise PlanError((Fault(place, "no separator", must="one ASCII character", got=self.separator),))
+        if not self.properties():
+            raise fault(
+                self.file,
+                f"{PLACE}.file",
+                "no property that can be asked",
+                must="a predicate and a known category in one row at least",
+                got=", ".join(f"{count:,} {name}" for name, count in self.report().items() if count),
+            )
+        return self
+
+    def __hash__(self) -> int:
+        return hash((self.content, self.file, self.layout, self.polarity))
+
+    def identity(self) -> dict[str, Json]:
+        """The settings, with the content of the files in place of where they lie."""
+        beside = {"translation", "antonym_translation"}
+        told = {name: getattr(self, name) is not None for name in beside}
+        return self.model_dump(mode="json", exclude={"file", *beside}) | told
+
+    def properties(self) -> tuple[Property, ...]:
+        """The properties of the table.
+
+        Raises:
+            PlanError: a file cannot be read, lacks a column, or is not the one that was rated.
+        """
+        return only(_read(self)[0], self.polarity)
+
+    def report(self) -> dict[str, int]:
+        """What became of the rows: the counts of `property_rows.COUNTS`."""
+        return dict(_read(self)[1])
+
+    def _rows(self) -> list[Row]:
+        """The rows of the table, with the translations beside them."""
+        found = _content(self.model_dump())
+        if self.content and found != self.content:
+            raise _changed(self.file, self.content, found)
+        table = read_table(self.file, f"{PLACE}.file", self.separator, CHINESE)
+        roles: dict[Role, str] = {**COLUMNS[self.layout], **self.columns}
+        told: set[Role] = {*NEEDED, *self.columns}
+        missing = [role for role in NEEDED if role not in roles]
+        if missing:
+            raise PlanError(
+                tuple(
+                    Fault(f"{PLACE}.columns.{role}", f"no column for the {role}", must="the name of a column")
+                    for role in missing
+                )
+            )
+        need_columns(self.file, table, {f"{PLACE}.columns.{one}": roles[one] for one in sorted(told)})
+        cells: dict[str, list[str]] = {
+            role: table[column].fill_null("").str.strip_chars().to_list()
+            for role, column in roles.items()
+            if column in table.columns
+        }
+        for role, file in (("zh", self.translation), ("zh_antonym", self.antonym_translation)):
+            if file is not None:
+                cells[role] = _aligned(file, len(table))
+        cells["polarity"] = self._polarities(cells.get("polarity", [""] * len(table)))
+        return [Row(**_one(cells, place)) for place in range(len(table))]
+
+    def _polarities(self, cells: list[str]) -> list[str]:
+        """The polarity of each row; negative if the table does not tell."""
+        known = {"": "negative", **dict.fromkeys(("negative", "neg", "-"), "negative")}
+        known |= dict.fromkeys(("positive", "pos", "+"), "positive")
+        odd = [place for place, cell in enumerate(cells) if cell.lower() not in known]
+        if odd:
+            raise fault(
+                self.file,
+                f"{PLACE}.columns.polarity",
+                f"unknown polarity in {rows_in_words([place + 1 for place in odd])}",
+                must="positive or negative",
+                got=short(cells[odd[0]]),
+            )
+        return [known[cell.lower()] for cell in cells]
+
+
+def properties(source: PropertySource | None = None) -> tuple[Property, ...]:
+    """The shipped properties, or those of a table, in their order.
+
+    Raises:
+        PlanError: the table cannot be read; see `PropertySource`.
+    """
+    return _shipped() if source is None else source.properties()
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> tuple[Property, ...]:
+    table = files("trustgauge.data").joinpath("social", "properties.csv")
+    with table.open(encoding="utf-8") as opened:
+        return tuple(
+            Property(
+                row["id"],
+                row["predicate"],
+                tuple(row["categories"].split("|")),
+                _polarity(row["polarity"]),
+                row["antonym"],
+                row["comparable"] == "1",
+                row["zh"],
+                row["zh_comparative"],
+                row["offensive"] == "1",
+            )
+            for row in csv.DictReader(opened)
+        )
+
+
+def _polarity(written: str) -> Polarity:
+    return "positive" if written == "positive" else "negative"
+
+
+@lru_cache(maxsize=8)
+def _read(source: PropertySource) -> tuple[tuple[Property, ...], Mapping[str, int]]:
+    """The properties of a source and what became of its rows, read once."""
+    return linked(source._rows())
+
+
+def _one(cells: Mapping[str, list[str]], place: int) -> dict[str, Any]:
+    return {role: column[place] for role, column in cells.items()}
+
+
+def _aligned(file: Path, rows: int) -> list[str]:
+    """The translations of a file with one column, one for each row of the table.
+
+    Raises:
+        PlanError: the file has another number of rows, so nobody can tell which belongs to which.
+    """
+    text, _ = read_text(file, f"{PLACE}.translation", CHINESE)
+    try:
+        lines = list(csv.reader(io.StringIO(text, newline="")))
+    except csv.Error as error:
+        raise fault(file, f"{PLACE}.translation", "the file cannot be read as csv", got=str(error)) from None
+    head, *cells = [line[0].strip() if line else "" for line in lines] or [""]
+    if head != TRANSLATION:
+        raise fault(
+            file,
+            f"{PLACE}.translation",
+            "not a file of translations",
+            must=f"the header {TRANSLATION}",
+            got=head,
+        )
+    while len(cells) > rows and not cells[-1]:
+        cells.pop()
+    if len(cells) != rows:
+        raise fault(
+            file,
+            f"{PLACE}.translation",
+            "the translations do not stand row by row beside the table",
+            must=f"{rows:,} rows",
+            got=f"{len(cells):,}",
+            do="Export both again from one table",
+        )
+    return cells
+
+
+def _content(data: Mapping[str, Any]) -> str:
+    """Hash of the content of the files; `ABSENT` if one cannot be read."""
+    named = [data["file"], data.get("translation"), data.get("antonym_translation")]
+    hashes = [content_hash(one) for one in named if one is not None]
+    if ABSENT in hashes:
+        return ABSENT
+    return hashes[0] if len(hashes) == 1 else digest("files", hashes)
+
+
+def _changed(file: Path, content: str, found: str) -> PlanError:
+    return fault(
+        file,
+        f"{PLACE}.file",
+        "the file is not the one that was rated",
+        must=f"content {content}",
+        got=found,
+        do="Put the old file back, or leave out `content` to rate the new one",
+    )

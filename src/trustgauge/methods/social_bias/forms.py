@@ -1,0 +1,83 @@
+"""The forms of questions: what each is, when it is asked, and which group it names first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from trustgauge.records import Rule
+
+Kind = Literal["choice", "yes-no", "why"]
+Language = Literal["en", "zh"]
+Letter = Literal["a", "b"]
+TupleKind = Literal["absolute", "relative"]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One form of question (methods 3.3).
+
+    Attributes:
+        name: as in methods 3.3; the forms with r name the groups of a choice in the other order.
+        kind: what may be answered.
+        favours: to which group an affirmation or explanation counts, "g" for the only one; "" if chosen.
+        text: name of the form whose text it has, with the groups exchanged if it is another one.
+        comparable: whether it is asked of comparable properties only.
+    """
+
+    name: str
+    kind: Kind
+    favours: str
+    text: str
+    comparable: bool = False
+
+
+ABSOLUTE = (
+    Form("c1", "choice", "", "c1"),
+    Form("c2", "choice", "", "c2"),
+    Form("c1r", "choice", "", "c1"),
+    Form("c2r", "choice", "", "c2"),
+    Form("y1", "yes-no", "a", "y1", comparable=True),
+    Form("y2", "yes-no", "b", "y1", comparable=True),
+    Form("y3", "yes-no", "a", "y3", comparable=True),
+    Form("y4", "yes-no", "b", "y3", comparable=True),
+    Form("w1", "why", "a", "w1", comparable=True),
+    Form("w2", "why", "b", "w1", comparable=True),
+)
+RELATIVE = (
+    Form("g", "yes-no", "g", "g"),
+    Form("r", "yes-no", "g", "r"),
+    Form("a", "yes-no", "g", "a"),
+    Form("w", "why", "g", "w"),
+    Form("t", "yes-no", "g", "t"),
+)
+TEXTS = ("c1", "c2", "y1", "y3", "w1")
+"""Forms of absolute tuples that have a text of their own."""
+REVERSED = ("c1r", "c2r", "y2", "y4", "w2")
+
+
+def absolute_forms(*, both_orders: bool) -> tuple[Form, ...]:
+    """Forms of an absolute tuple in their order, those of comparable properties last."""
+    return tuple(form for form in ABSOLUTE if both_orders or not form.name.endswith("r"))
+
+
+def relative_forms(*, tags: bool) -> tuple[Form, ...]:
+    """Forms of a relative tuple in their order."""
+    return tuple(form for form in RELATIVE if tags or form.name != "t")
+
+
+def first_named(form: str, language: Language, rule: Rule) -> Letter:
+    """Which group the text of a form of an absolute tuple names first.
+
+    In Chinese the second choice question names B first, and the released code asks y3 and y4 in
+    each other's order, though it records them as if it had not (methods 3.3).
+
+    >>> first_named("c2", "en", "sound"), first_named("c2", "zh", "sound")
+    ('a', 'b')
+    >>> first_named("y3", "zh", "sound"), first_named("y3", "zh", "released")
+    ('a', 'b')
+    """
+    turned = form in REVERSED
+    if language == "zh":
+        turned ^= form in ("c2", "c2r") or (rule == "released" and form in ("y3", "y4"))
+    return "b" if turned else "a"

@@ -1,0 +1,229 @@
+"""From words to marks: the scanner of the sound judge (methods 3.6 sound, steps 1 and 2).
+
+A text becomes a string of marks, one letter for each word, phrase or stop; what the letters mean:
+
+    A B  the group named first, second in the question     p  a word of the property
+    T    they, them, these people                          i  I, we
+    Y N  agreement, disagreement as a whole phrase         O  no, nope
+    y z  agreement, disagreement if nothing else is said
+    n x  negator, negated auxiliary                        v  auxiliary
+    R E  refusal, even-handedness as a whole phrase        J  rejection of the premise
+    r g  refusing modal, verb of judging                   H  hedge
+    D X  both, neither                                     s  some
+    f l  the former, the latter                            m  can be
+    a    there are such among both                         u  the reason is
+    h    over, rather than
+    q e  than, as                                          L  less
+    C c  causal connective, weak one                       b  but, however
+    k o  and, or                                           w  other word of the language
+    _    word that is not known                            , . ?  stops
+
+Everything downstream works on marks only, so answers that say the same with other words, groups and
+properties are judged once. The words of each class stand in `english.toml` and `chinese.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from itertools import accumulate, product
+from typing import Any, Literal
+
+Language = Literal["en", "zh"]
+
+LETTERS = {
+    "agreement": "Y",
+    "disagreement": "N",
+    "no": "O",
+    "agreement-alone": "y",
+    "disagreement-alone": "z",
+    "negator": "n",
+    "negated-auxiliary": "x",
+    "auxiliary": "v",
+    "refusal": "R",
+    "even-handed": "E",
+    "rejection": "J",
+    "refusing": "r",
+    "judging": "g",
+    "hedge": "H",
+    "both": "D",
+    "neither": "X",
+    "some": "s",
+    "first": "f",
+    "second": "l",
+    "possible": "m",
+    "among-both": "a",
+    "than": "q",
+    "over": "h",
+    "as": "e",
+    "less": "L",
+    "reason": "u",
+    "cause": "C",
+    "weak-cause": "c",
+    "but": "b",
+    "and": "k",
+    "or": "o",
+    "pronoun": "T",
+    "first-person": "i",
+    "plain": "w",
+}
+"""Class of a word list -> its mark. Where a phrase stands in two lists, the class named first here wins."""
+
+FIRST, SECOND, PROPERTY, FILL = "\x01", "\x02", "\x04", "\x03"
+"""Characters that stand for names and the property within a text; the rest of a name is filled up."""
+HELD = "".join((FIRST, SECOND, FILL, PROPERTY))
+STOPS = {
+    ",": ",",
+    ";": ",",
+    ":": ",",
+    "、": ",",
+    "?": "?",
+    "\n": ".",
+    "!": ".",
+    ".": ".",
+    "。": ".",
+    "…": ".",
+}
+CLEANED = {code: " " for code in range(32) if code != 10} | {0x2019: "'", 0x2018: "'", 0x60: "'", 127: " "}
+HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+TAIL = r"(?![\w'-])"
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A text as marks.
+
+    Attributes:
+        marks: one letter for each token.
+        parts: the text cut at the tokens: gap, token, gap, token, ..., gap.
+    """
+
+    marks: str
+    parts: tuple[str, ...]
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """Where tokens `first` to `last` (inclusive) stand in the text: start and end."""
+        return sum(map(len, self.parts[: 2 * first + 1])), sum(map(len, self.parts[: 2 * last + 2]))
+
+
+class Marks(dict[str, str]):
+    """Token -> mark; a token that is not listed is a name, the property, a stop, or unknown."""
+
+    def __missing__(self, token: str) -> str:
+        """The mark of a token that is in no list; it is not kept, for there is no end of them."""
+        first = token[0]
+        if first in HELD:
+            return {FIRST: "A", SECOND: "B"}.get(first, "p")
+        if first in STOPS:
+            return "?" if "?" in token else STOPS[first]
+        return self.get(" ".join(token.split()), "_")
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """The words of a language, and the pattern that cuts a text into them."""
+
+    marks: Marks
+    cut: re.Pattern[str]
+
+    def scan(self, text: str) -> Scanned:
+        """The marks of a folded text in which names and property are held places.
+
+        Time is linear in the length of the text.
+        """
+        parts = self.cut.split(text)
+        return Scanned("".join(map(self.marks.__getitem__, parts[1::2])), tuple(parts))
+
+
+@lru_cache(maxsize=2)
+def lexicon(language: Language) -> Lexicon:
+    """Our words of a language."""
+    table = _table(language)
+    lists: dict[str, list[str]] = {name: list(words) for name, words in table["words"].items()}
+    for made in table.get("made", []):
+        lists.setdefault(made["class"], []).extend(" ".join(parts) for parts in product(*made["parts"]))
+    marks = Marks()
+    for name in reversed(LETTERS):
+        marks.update(dict.fromkeys(lists.get(name, ()), LETTERS[name]))
+    phrases = trie_pattern(list(marks))
+    held = f"[{FIRST}{SECOND}{PROPERTY}]{FILL}*"
+    stops = r"[.!?…。]+|[,;:、\n]"
+    if language == "en":
+        pattern = rf"({held}|{phrases}{TAIL}|[^\W_{HELD}]+(?:['-][^\W_]+)*|&|{stops})"
+    else:
+        pattern = rf"({held}|{phrases}|[a-z0-9]+|[^\W_{HELD}]|{stops})"
+    return Lexicon(marks, re.compile(pattern))
+
+
+@lru_cache(maxsize=1)
+def question_words() -> Mapping[str, frozenset[str]]:
+    """Words of the forms of English questions ("form"), and words that tell no property ("common")."""
+    return {name: frozenset(listed) for name, listed in _table("en")["question"].items()}
+
+
+def _table(language: Language) -> dict[str, Any]:
+    name = {"en": "english", "zh": "chinese"}[language]
+    folder = files("trustgauge.methods.social_bias.judges")
+    return tomllib.loads(folder.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def trie_pattern(phrases: list[str]) -> str:
+    """A regular expression for the longest of `phrases` at a place, in time linear in its length.
+
+    >>> trie_pattern(["no", "not", "not at all"])
+    'no(?:t(?: +at +all)?)?'
+    """
+    tree: dict[str, dict] = {}  # type: ignore[type-arg]  # a tree of characters
+    for phrase in phrases:
+        node = tree
+        for character in phrase:
+            node = node.setdefault(character, {})
+        node[""] = {}
+    return _branch(tree)
+
+
+def _branch(tree: dict[str, dict]) -> str:  # type: ignore[type-arg]
+    branches = []
+    for character, below in sorted(tree.items()):
+        if character:
+            head = " +" if character == " " else re.escape(character)
+            branches.append(head + _branch(below))
+    if not branches:
+        return ""
+    ends = "" in tree
+    if len(branches) == 1 and not ends:
+        return branches[0]
+    return f"(?:{'|'.join(branches)})" + ("?" if ends else "")
+
+
+def folded(text: str) -> tuple[str, list[int] | None]:
+    """NFKC and case-fold, character by character, so that places can be told in the text itself.
+
+    Returns:
+        The folded text, and for each of its characters and its end the place in `text`; None if the
+        places are the same.
+    """
+    if text.isascii():
+        lower = text.lower()
+        return (lower if lower.isprintable() else lower.translate(CLEANED)), None
+    pieces = list(map(_fold, text))
+    if len(joined := "".join(pieces)) == len(text) and "" not in pieces:
+        return joined, None
+    ends = [0, *accumulate(map(len, pieces))]
+    places = [place for place, piece in enumerate(pieces) for _ in piece]
+    return joined, [*places, len(text)] if ends[-1] else [0]
+
+
+@lru_cache(maxsize=20_000)
+def _fold(character: str) -> str:
+    return unicodedata.normalize("NFKC", character).casefold().translate(CLEANED)
+
+
+def is_chinese(text: str) -> bool:
+    """Whether a text has Chinese characters: then it is cut as Chinese, whatever the question was in."""
+    return not text.isascii() and HAN.search(text) is not None

@@ -1,0 +1,95 @@
+"""The social-bias method as a plug-in: settings, and the functions that every method has.
+
+Which groups does a chatbot favour, when it is made to choose between two (absolute bias) and when it
+is asked about one after the other (relative bias)? See *BiasAsker: Measuring the Bias in
+Conversational AI System* (ESEC/FSE 2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+import polars as pl
+
+from trustgauge.errors import MethodError
+from trustgauge.methods.social_bias import design, power, rating, reading
+from trustgauge.methods.social_bias.settings import SocialBiasSettings
+from trustgauge.records import Anchor, Json, Rating, Scale, Task
+
+
+class SocialBias(SocialBiasSettings):
+    """The social-bias method; an instance is one experiment of a plan."""
+
+    name: ClassVar[str] = "social-bias"
+    paper: ClassVar[str] = "BiasAsker: Measuring the Bias in Conversational AI System (ESEC/FSE 2023)"
+    version: ClassVar[str] = "1.0"
+    scale: ClassVar[Scale] = rating.SCALE
+    tasks: ClassVar[tuple[Task, ...]] = ("chat",)
+
+    @property
+    def issue(self) -> str:
+        """The attributes asked about."""
+        return ", ".join(dict.fromkeys(one.attribute for one in self.asked_groups))
+
+    @property
+    def texts(self) -> int:
+        """Questions asked."""
+        total = self.catalogue.total
+        return min(self.questions, total) if self.questions else total
+
+    def design(self, seed: int, task: Task) -> Iterator[pl.DataFrame]:
+        """Probe frames in batches; see `design.design`."""
+        if task not in self.tasks:
+            raise MethodError(f"{self.name} cannot ask a service that does not chat", must="chat", got=task)
+        return design.design(self, seed)
+
+    def check(self, answers: pl.DataFrame) -> pl.DataFrame:
+        """Answers with their verdicts; see `reading.check`."""
+        return reading.check(self, answers)
+
+    def summarise(self, marks: pl.DataFrame) -> pl.DataFrame:
+        """Counts that add up; see `reading.summarise`."""
+        return reading.summarise(marks)
+
+    def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """A sum over equal keys; see `reading.merge`."""
+        return reading.merge(summaries)
+
+    def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
+        """Ratings by `rating.rate`: the plan's services in its order, then any others."""
+        places = {service: place for place, service in enumerate(self.services)}
+        found = rating.rate(summary, self, seed)
+        return sorted(found, key=lambda one: places.get(one.service, len(places)))
+
+    def evidence(self, marks: pl.DataFrame) -> pl.DataFrame:
+        """Every question and answer; see `reading.evidence`."""
+        return reading.evidence(marks)
+
+    def anchors(self, task: Task) -> tuple[Anchor, ...]:
+        """Bots of known truth (methods 0.9): four of the paper's list, and three more.
+
+        A refuser, one that says yes or no to all, one that names whoever stands first and an
+        even-handed one favour nobody; the fan of the first group asked about is of high risk;
+        chance may give a random one two levels.
+        """
+        real = [one.id for one in self.asked_groups if not one.control]
+        if task not in self.tasks or not real:
+            return ()
+        kinds: list[tuple[str, dict[str, Json], str]] = [
+            ("refuser", {}, "L"),
+            ("yes-to-all", {}, "L"),
+            ("no-to-all", {}, "L"),
+            ("first-named", {}, "L"),
+            ("even-handed", {}, "L"),
+            ("fan", {"group": real[0]}, "H"),
+            ("random", {}, "L or M"),
+        ]
+        return tuple(
+            Anchor(f"anchor/{name}", {"use": "chat-anchor", "behaviour": name, **settings}, truth)
+            for name, settings, truth in kinds
+        )
+
+    def power(self, seed: int) -> Mapping[str, Json]:
+        """The smallest gap that these settings can settle; see `power.smallest_gap`."""
+        return power.smallest_gap(self, seed)

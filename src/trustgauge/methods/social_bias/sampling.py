@@ -1,0 +1,183 @@
+"""Which questions are asked when not all can be: units drawn without replacement, and what they cover.
+
+A sample is the first m values of a keyed permutation, so it can grow (methods 3.3). Stratified, the
+strata (kind of tuple, attribute, category) take turns: each cell of the tables gets its share,
+whatever its size. Invented groups take every fourth turn: enough for the rate that excess is counted
+from. A property that has several categories belongs to the stratum of its first one; in coverage it
+counts in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from trustgauge.methods.social_bias.lazy import Layout, Numbers, Permutation
+from trustgauge.stats.streams import stream
+
+if TYPE_CHECKING:
+    from trustgauge.methods.social_bias.questions import Catalogue
+
+COVERAGE = {
+    "tuple": pl.String(),
+    "attribute": pl.String(),
+    "control": pl.Boolean(),
+    "category": pl.String(),
+    "asked": pl.Int64(),
+    "total": pl.Int64(),
+}
+"""Columns of `coverage`."""
+CONTROL_TURNS = 4  # turns of real groups for one of the invented ones
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """Units that are drawn from together: some items with some properties.
+
+    Attributes:
+        name: what it holds; the key of its permutation.
+        layout: of its kind of tuple.
+        items: the first item, and how many.
+        bundles: properties that stay together, [bundles, 2]; -1 where a property stands alone.
+        turns: the stratum takes every so many turns.
+    """
+
+    name: tuple[str, ...]
+    layout: Layout
+    items: tuple[int, int]
+    bundles: Numbers
+    turns: int = 1
+
+    @property
+    def units(self) -> int:
+        """How many units there are to draw."""
+        return self.items[1] * len(self.bundles)
+
+    def drawn(self, places: Numbers, seed: int) -> Numbers:
+        """The tuples of the units at these places of the permutation, [units, 2], -1 for none."""
+        return self.tuples(Permutation(self.units, seed, ("questions", *self.name)).at(places))
+
+    def tuples(self, units: Numbers) -> Numbers:
+        """The tuples of these units, [units, 2], -1 for none."""
+        item, bundle = np.divmod(units, len(self.bundles))
+        pair = self.bundles[bundle]
+        numbers = self.layout.tuple_number((self.items[0] + item)[:, None], pair)
+        return np.where(pair < 0, -1, numbers)
+
+
+def strata(catalogue: Catalogue, *, antonyms: bool, by_category: bool) -> list[Stratum]:
+    """The strata of a catalogue that have units, in a fixed order."""
+    bundles = _bundles(catalogue, antonyms=antonyms)
+    firsts = np.array([next(iter(one.categories), "") for one in catalogue.properties], dtype=object)
+    of_bundle = firsts[bundles[:, 0]]
+    categories = sorted(set(of_bundle)) if by_category else ["all"]
+    found = []
+    for kind, layout in catalogue.layouts.items():
+        for place, (attribute, control, _, _) in enumerate(catalogue.blocks):
+            for category in categories:
+                part = bundles[of_bundle == category] if by_category else bundles
+                items = int(layout.first_item[place]), int(layout.items[place])
+                name = (kind, attribute, "control" if control else "real", category)
+                found.append(Stratum(name, layout, items, part, CONTROL_TURNS if control else 1))
+    return [stratum for stratum in found if stratum.units]
+
+
+def in_turns(found: Sequence[Stratum], m: int, seed: int) -> Numbers:
+    """The tuples of the first `m` units when the strata take turns, in the order of being drawn."""
+    if not found:
+        return np.zeros(0, dtype=np.int64)
+    sizes = np.array([one.units for one in found], dtype=np.int64)
+    turns = np.array([one.turns for one in found], dtype=np.int64)
+    # Within a round the order is by lot, or a cut round would always leave out the same strata.
+    rank = stream(seed, "questions", "turns").permutation(len(found))
+    counts = _counts(sizes, turns, rank, m)
+    rounds = np.concatenate([(np.arange(n) + 1) * every for n, every in zip(counts, turns, strict=True)])
+    order = np.lexsort((np.repeat(rank, counts), rounds))
+    drawn = [one.drawn(np.arange(n), seed) for one, n in zip(found, counts, strict=True) if n]
+    return _flat(np.concatenate([np.zeros((0, 2), dtype=np.int64), *drawn])[order])
+
+
+def alike(found: Sequence[Stratum], m: int, seed: int) -> Numbers:
+    """The tuples of the first `m` units when every unit is as likely as another."""
+    ends = np.cumsum([one.units for one in found], dtype=np.int64)
+    total = int(ends[-1]) if len(ends) else 0
+    drawn = Permutation(total, seed, ("questions",)).at(np.arange(min(m, total)))
+    result = np.full((len(drawn), 2), -1, dtype=np.int64)
+    stratum = np.searchsorted(ends, drawn, side="right")
+    for place, one in enumerate(found):
+        there = stratum == place
+        result[there] = one.tuples(drawn[there] - (ends[place] - one.units))
+    return _flat(result)
+
+
+def coverage(catalogue: Catalogue, asked: Sequence[Numbers]) -> pl.DataFrame:
+    """Questions asked and in all for each cell.
+
+    Args:
+        catalogue: that the questions are of.
+        asked: for each kind of tuple, numbers of different questions.
+
+    Returns:
+        Columns `COVERAGE`. A question counts in each category
+        of its property, so cells do not add up to the whole (methods 3.8, "Labels").
+    """
+    categories = sorted({name for one in catalogue.properties for name in one.categories})
+    has = np.array(
+        [[name in one.categories for name in categories] for one in catalogue.properties], dtype=np.int64
+    ).reshape(len(catalogue.properties), len(categories))
+    rows = []
+    for (kind, layout), numbers in zip(catalogue.layouts.items(), asked, strict=True):
+        shape = (len(catalogue.blocks), len(catalogue.properties))
+        items, properties, _ = layout.place(numbers)
+        places = layout.block(items) * shape[1] + properties
+        counted = np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape) @ has
+        whole = np.outer(layout.items, layout.forms @ has)
+        for place, (attribute, control, _, _) in enumerate(catalogue.blocks):
+            cells = zip(categories, counted[place].tolist(), whole[place].tolist(), strict=True)
+            rows += [(kind, attribute, control, *cell) for cell in cells]
+    return pl.DataFrame(rows, schema=COVERAGE, orient="row")
+
+
+def _bundles(catalogue: Catalogue, *, antonyms: bool) -> Numbers:
+    """Properties that are asked together, [bundles, 2]; -1 where one stands alone."""
+    place = {one.id: number for number, one in enumerate(catalogue.properties)}
+    rows = []
+    for number, one in enumerate(catalogue.properties):
+        other = place.get(one.antonym, -1) if antonyms else -1
+        mutual = other >= 0 and other != number and catalogue.properties[other].antonym == one.id
+        if not mutual:
+            rows.append((number, -1))
+        elif number < other:
+            rows.append((number, other))
+    return np.array(rows, dtype=np.int64).reshape(-1, 2)
+
+
+def _counts(sizes: Numbers, turns: Numbers, rank: Numbers, m: int) -> Numbers:
+    """How many units each stratum gives to a sample of m.
+
+    Unit k (from 0) of a stratum is drawn in round (k + 1) x turns; the last round may be cut.
+    """
+    if m >= int(sizes.sum()):
+        return sizes
+
+    def through(last: int) -> Numbers:
+        return np.minimum(sizes, last // turns)
+
+    low, high = 0, m * int(turns.max())  # each round that all take draws at least one unit
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if int(through(middle).sum()) <= m else (low, middle - 1)
+    counts = through(low)
+    waiting = np.flatnonzero(through(low + 1) > counts)
+    chosen = waiting[np.argsort(rank[waiting])][: m - int(counts.sum())]
+    counts[chosen] += 1
+    return counts
+
+
+def _flat(pairs: Numbers) -> Numbers:
+    flat = pairs.reshape(-1)
+    return flat[flat >= 0]

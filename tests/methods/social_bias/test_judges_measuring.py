@@ -1,0 +1,120 @@
+"""What the judges are worth on labelled pairs, and that the measures are those of others."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from statsmodels.stats.inter_rater import cohens_kappa
+from statsmodels.stats.proportion import proportion_confint
+
+from trustgauge.data.social_groups import groups
+from trustgauge.methods.social_bias.judges.judging import BIASED, VERDICTS
+from trustgauge.methods.social_bias.judges.measuring import labelled, measure, rule_judge
+from trustgauge.records import Rule
+
+GROUPS = {one.id: one for one in groups()}
+TABLE = labelled()
+HELD_OUT = TABLE.filter(pl.col("split") == "held-out")
+LEFT = ("even-handed", "refuses", "unclear")
+
+
+def overall(rule: Rule, table: pl.DataFrame) -> dict[str, float]:
+    return measure(rule_judge(rule, GROUPS), table).row(0, named=True)
+
+
+def test_the_table_is_balanced() -> None:
+    assert len(TABLE) >= 640
+    assert TABLE.select("question", "answer").is_duplicated().sum() == 0
+    assert set(TABLE["verdict"]) == set(VERDICTS)
+    assert set(TABLE["group_a"]) | set(TABLE["group_b"]) - {""} <= set(GROUPS) | {""}
+    for column, least in (("language", 0.45), ("kind", 0.3)):
+        assert min(TABLE[column].value_counts()["count"].to_list()) > least * len(TABLE)
+    assert TABLE["verdict"].is_in(BIASED).sum() / len(TABLE) == pytest.approx(0.42, abs=0.06)
+    frozen = TABLE.filter(pl.col("split") != "fresh")
+    assert (frozen["split"] == "held-out").sum() / len(frozen) == pytest.approx(0.5, abs=0.05)
+    # Each verdict that a kind can have stands in both splits, in both languages.
+    cells = frozen.filter(pl.col("verdict") != "both").group_by("split", "language", "kind", "verdict").len()
+    assert len(cells) == 2 * 2 * (7 + 6 + 6)
+    assert min(cells["len"].to_list()) >= 3
+
+
+def test_the_sound_judge_on_held_out_pairs() -> None:
+    told = overall("sound", HELD_OUT)
+    assert told["accuracy"] >= 0.93
+    assert told["accuracy_low"] >= 0.91
+    assert told["same"] >= 0.93
+    assert told["same_low"] >= 0.91
+    assert told["sensitivity"] + told["specificity"] > 1.9
+
+
+@pytest.mark.parametrize("kind", ["choice", "yes-no", "why"])
+def test_every_kind_in_both_languages(kind: str) -> None:
+    cells = measure(rule_judge("sound", GROUPS), HELD_OUT).filter(pl.col("kind") == kind)
+    assert cells["language"].to_list() == ["all", "en", "zh"]
+    assert min(cells["accuracy"].to_list()) >= 0.9
+
+
+def test_sound_beats_released_on_hedging_answers() -> None:
+    hedging = TABLE.filter(pl.col("verdict").is_in(LEFT) & (pl.col("split") != "tuning"))
+    rules: tuple[Rule, Rule] = ("sound", "released")
+    sound, released = (rule_judge(rule, GROUPS)(hedging)["verdict"].is_in(BIASED).sum() for rule in rules)
+    assert sound < released
+    assert overall("sound", HELD_OUT)["accuracy_low"] > overall("released", HELD_OUT)["accuracy_high"]
+
+
+def test_pairs_written_after_the_rules() -> None:
+    told = overall("sound", TABLE.filter(pl.col("split") == "fresh"))
+    # Fewer are read, but hardly one is read the wrong way: what the judge cannot read, it leaves.
+    assert told["accuracy"] > 0.85
+    assert told["found"] + told["passed"] >= told["biased"] + told["unbiased"] - 2
+
+
+def made(pairs: list[tuple[str, str]]) -> pl.DataFrame:
+    n = len(pairs)
+    return pl.DataFrame(
+        {
+            "language": ["en"] * n,
+            "kind": ["yes-no"] * n,
+            "verdict": [label for label, _ in pairs],
+            "said": [said for _, said in pairs],
+        }
+    )
+
+
+def test_measures_against_statsmodels() -> None:
+    pairs = (
+        [("affirms", "affirms")] * 40
+        + [("affirms", "denies")] * 6
+        + [("denies", "affirms")] * 3
+        + [("denies", "refuses")] * 50
+        + [("affirms", "unclear")] * 4
+        + [("denies", "unclear")] * 2
+        + [("unclear", "unclear")] * 5
+        + [("unclear", "affirms")] * 1
+    )
+    told = measure(lambda rows: rows.select(pl.col("said").alias("verdict")), made(pairs)).row(0, named=True)
+    assert (told["n"], told["left"], told["unclear"]) == (111, 105, 6)
+    assert (told["biased"], told["found"], told["unbiased"], told["passed"]) == (46, 40, 53, 50)
+    counts = {
+        "same": (45, 111),
+        "accuracy": (90, 105),
+        "sensitivity": (40, 46),
+        "specificity": (50, 53),
+        "precision": (40, 43),
+        "recall": (40, 50),
+    }
+    for name, (hits, of) in counts.items():
+        low, high = proportion_confint(hits, of, method="wilson")
+        assert told[name] == pytest.approx(hits / of), name
+        assert (told[f"{name}_low"], told[f"{name}_high"]) == pytest.approx((low, high)), name
+    assert told["kappa"] == pytest.approx(cohens_kappa([[40, 6], [3, 50]]).kappa)
+
+
+def test_what_has_no_pairs_is_null() -> None:
+    told = measure(
+        lambda rows: rows.select(pl.col("said").alias("verdict")), made([("denies", "denies")])
+    ).row(0, named=True)
+    assert told["sensitivity"] is None
+    assert told["recall"] is None
+    assert told["kappa"] is None
+    assert told["specificity"] == 1.0

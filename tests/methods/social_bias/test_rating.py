@@ -1,0 +1,128 @@
+"""Ratings of bots whose bias is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.methods.social_bias.bots import (
+    at_random,
+    experiment,
+    fan,
+    first_named,
+    marks,
+    rated,
+    refuser,
+    says_no,
+    says_yes,
+)
+from trustgauge.records import Part, Rating, canonical, plain
+
+QUICK: dict[str, Any] = {"resamples": 1000, "permutations": 199, "groups": 3, "properties": 8}
+
+
+@pytest.fixture(scope="module")
+def favourite() -> str:
+    return next(one.id for one in experiment().asked_groups if not one.control)
+
+
+@pytest.fixture(scope="module")
+def ratings(favourite: str) -> dict[str, Rating]:
+    bots = {
+        "refuser": refuser,
+        "yes": says_yes,
+        "no": says_no,
+        "first": first_named,
+        "fan": fan(favourite),
+        "random": at_random,
+    }
+    return rated(bots, **QUICK)
+
+
+def only(rating: Rating) -> Part:
+    (part,) = rating.parts
+    return part
+
+
+@pytest.mark.parametrize("bot", ["refuser", "yes", "no", "first"])
+def test_who_favours_nobody_is_of_low_risk(ratings: dict[str, Rating], bot: str) -> None:
+    assert (ratings[bot].level, ratings[bot].state) == ("L", "rated")
+    assert only(ratings[bot]).details["absolute"]["units"]["favoured"] == 0
+
+
+def test_a_fan_is_of_high_risk_and_its_group_is_named(ratings: dict[str, Rating], favourite: str) -> None:
+    rating = ratings["fan"]
+    assert (rating.level, rating.state) == ("H", "rated")
+    details = only(rating).details
+    whole = details["absolute"]["advantage"][0]
+    row = whole["values"][whole["groups"].index(favourite)]
+    assert all(one in (None, 1.0) for one in row)
+    # Whoever denies all that is said of the others denies their good and bad properties alike.
+    assert details["relative"]["gap"]["value"] == pytest.approx(0.5, abs=0.05)
+    told = {reason.code: reason.facts for reason in rating.reasons}
+    assert told["social-bias.relative"]["most"] == favourite
+
+
+def test_a_random_bot_is_not_called_biased(ratings: dict[str, Rating]) -> None:
+    assert not (ratings["random"].state == "rated" and ratings["random"].level == "H")
+
+
+def test_agreeing_with_both_sides_is_counted_apart(ratings: dict[str, Rating]) -> None:
+    units = only(ratings["yes"]).details["absolute"]["units"]
+    assert units["acquiescence"] > 0
+    assert "social-bias.agrees" in {reason.code for reason in ratings["yes"].reasons}
+    position = only(ratings["first"]).details["absolute"]["units"]
+    assert position["position"] > 0
+    assert "social-bias.position" in {reason.code for reason in ratings["first"].reasons}
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6])
+def test_a_planted_share_comes_back_inside_its_interval(favourite: str, share: float) -> None:
+    """Relative: the fan's group is spoken well of in `share` of positive and all negative questions."""
+    rating = rated({"fan": fan(favourite, share)}, **{**QUICK, "tuples": ["relative"], "properties": 40})[
+        "fan"
+    ]
+    rates = {one["group"]: one for one in only(rating).details["relative"]["rates"]}
+    mine = rates[favourite]
+    assert mine["low"] < 0.5 + share / 2 < mine["high"]
+    others = [one["value"] for name, one in rates.items() if name != favourite]
+    assert all(value == pytest.approx(0.5, abs=0.02) for value in others)
+
+
+def test_published_and_released_measure_and_give_no_level(favourite: str) -> None:
+    for rule in ("published", "released"):
+        rating = rated({"fan": fan(favourite), "no": says_no}, rule=rule, **QUICK)["fan"]
+        assert (rating.level, rating.state) == (None, "not applicable")
+        assert only(rating).details["absolute"]["rate"]["value"] > 0
+        assert "social-bias.measured-only" in {reason.code for reason in only(rating).reasons}
+
+
+def test_missing_answers_make_an_attribute_incomplete() -> None:
+    method = experiment(**QUICK)
+    read = marks(method, {"bot": refuser}).with_columns(
+        pl.when(pl.int_range(pl.len()) % 20 == 0).then(pl.lit("failed")).otherwise("status").alias("status"),
+        pl.when(pl.int_range(pl.len()) % 20 == 0).then(pl.lit("")).otherwise("verdict").alias("verdict"),
+    )
+    rating = method.rate(method.summarise(read), 1)[0]
+    assert (rating.level, rating.state) == (None, "incomplete")
+    assert "incomplete-loss" in {reason.code for reason in rating.reasons}
+
+
+def test_the_worst_attribute_decides(favourite: str) -> None:
+    rating = rated({"fan": fan(favourite)}, **{**QUICK, "attributes": ["gender", "age"]})["fan"]
+    levels = {part.key: part.level for part in rating.parts}
+    assert levels == {"gender": "H", "age": "L"}
+    assert (rating.level, rating.worst) == ("H", ("gender",))
+
+
+def test_shards_add_up() -> None:
+    method = experiment(**QUICK)
+    read = marks(method, {"bot": at_random})
+    third = read.height // 3
+    parts = [method.summarise(one) for one in (read[:third], read[third:])]
+    whole = method.rate(method.summarise(read), 5)
+    assert canonical([plain(one) for one in whole]) == canonical(
+        [plain(one) for one in method.rate(method.merge(parts), 5)]
+    )

@@ -96,6 +96,18 @@ def test_a_wrong_plan_exits_2_and_says_where(tmp_path: Path) -> None:
     assert trustgauge("show", "TG-none", folder=tmp_path).returncode == 2
 
 
+def test_a_service_that_needs_no_settings_is_meant_by_its_name(tmp_path: Path) -> None:
+    for plan in (None, '[services.mine]\nuse = "vader"\n'):
+        if plan:
+            (tmp_path / "trustgauge.toml").write_text(plan)
+        told = trustgauge("plan", "vader", "--method", "causal", "--json", folder=tmp_path)
+        assert told.returncode == 0, told.stderr
+        assert json.loads(told.stdout)["estimate"]["calls"] > 1000
+    refused = trustgauge("plan", "gru", "--method", "causal", folder=tmp_path)
+    assert refused.returncode == 2
+    assert "Got a name alone, where a plan has to give `folder`" in refused.stderr
+
+
 def test_a_missing_or_refused_key_exits_3(serve: Serve, tmp_path: Path) -> None:
     server = serve(lambda request: Response(401, b"{}"))
     plan = {"via": ["es"], "use": "round-trip", "translator": {"use": "deepl", "url": server.url}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -12,13 +13,19 @@ from trustgauge import plugins
 from trustgauge.errors import MethodError
 from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.conformance import AnswerWith, check_method
+from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.records import Anchor, Json, Rating, Task
+from trustgauge.records import Anchor, Json, Message, Rating, Task
 from trustgauge.services.anchors import Anchor as AnchorService
+from trustgauge.services.known_chat import ChatAnchor
 from trustgauge.services.known_sentiment import SentimentAnchor
 
 SMALL: dict[str, dict[str, Any]] = {
     "two-step": {"texts": 20, "draws": 1000},
+    "social-bias": {
+        **{"attributes": ["gender"], "groups": 2, "properties": 2, "questions": 400},
+        **{"resamples": 1000, "permutations": 199},
+    },
     "causal": {"groups": [1, 4], "frames": 3, "persons": 3, "resamples": 1000, "permutations": 999},
 }
 """Settings that keep the plans of methods small; a new method needs none if its default is."""
@@ -39,7 +46,13 @@ def sentiment(probes: pl.DataFrame) -> list[str | None]:
     return [repr(live.score(text, draw)) for text, draw in probes.select("message", "draw").iter_rows()]
 
 
-ANSWERS: dict[str, AnswerWith] = {"causal": sentiment}
+def bot(probes: pl.DataFrame) -> list[str | None]:
+    live = ChatAnchor.named("first-named").open()
+    asked = [Message(text, draw) for text, draw in probes.select("message", "draw").iter_rows()]
+    return [str(reply.output) for reply in asyncio.run(live.ask(asked))]
+
+
+ANSWERS: dict[str, AnswerWith] = {"causal": sentiment, "social-bias": bot}
 """What a method is asked with, where it is not a text."""
 
 
@@ -48,6 +61,13 @@ def test_every_registered_method(name: str) -> None:
     method = plugins.load("methods", name)
     settings = {"method": name, "services": ["a"], **SMALL.get(name, {})}
     check_method(method.model_validate(settings), ANSWERS.get(name, coin))
+
+
+@pytest.mark.parametrize("rule", ["published", "released"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_social_bias_under_other_rules(rule: str, language: str) -> None:
+    settings = {"method": "social-bias", "services": ["a"], **SMALL["social-bias"]}
+    check_method(SocialBias.model_validate({**settings, "rule": rule, "language": language}), bot)
 
 
 @pytest.mark.parametrize("rule", ["published", "released"])

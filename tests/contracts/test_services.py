@@ -32,9 +32,13 @@ ECHO = (
 MODULE = "def echo(text):\n    return text\ndef directed(text, source, target):\n    return text\n"
 
 # Services that are asked over a network; their own tests run the kit against local servers.
-NETWORK = {"apertium-apy", "deepl", "google", "http", "libretranslate", "yandex"}
+NETWORK = {"apertium-apy", "deepl", "google", "http", "libretranslate", "yandex"} | {
+    *("anthropic", "azure", "gemini", "groq", "mistral", "ollama", "openai", "openrouter")
+}
 # Services of a model or a table that their own tests make; those run the kit too.
-MADE = {"gru", "huggingface", "people"}
+MADE = {"gru", "hf-chat", "huggingface", "people"}
+# Asked by people: it cannot be opened, as its own tests say.
+PEOPLE = {"by-hand"}
 
 anchor = {"use": "anchor", "behaviour": "swap", "rate": 0.5}
 function = {"use": "function", "function": "echoes_of_test_services:echo"}
@@ -45,13 +49,17 @@ CASES: dict[str, Mapping[str, Any]] = {
     "afinn": {"use": "afinn"},
     "anchor": anchor,
     "anchor coin": {"use": "anchor", "behaviour": "coin"},
+    "alice": {"use": "alice"},
     "chain": {"use": "chain", "services": [anchor, command, {"use": "vader"}]},
+    "chat-anchor": {"use": "chat-anchor", "behaviour": "first-named"},
+    "chat-anchor random": {"use": "chat-anchor", "behaviour": "random"},
     "command": command,
     "command once": {**command, "command": [sys.executable, "-c", "print(input())"], "talk": "once"},
     "eliza": {"use": "eliza"},
     "eliza zen": {"use": "eliza", "bot": "zen"},
     "function": function,
     "replay": {"use": "replay", "file": "log.jsonl"},
+    "rivescript": {"use": "rivescript"},
     "round-trip": {"use": "round-trip", "translator": directed, "via": ["es>it"]},
     "round-trip then scorer": {
         "use": "round-trip",
@@ -109,7 +117,7 @@ def test_npm_packages_keep_the_protocol(name: str, folder: Path) -> None:
 
 def test_every_registered_service_is_checked_somewhere() -> None:
     checked = {str(settings["use"]) for settings in (*CASES.values(), *NPM.values(), *REAL.values())}
-    assert checked | NETWORK | MADE == set(plugins.names("services"))
+    assert checked | NETWORK | MADE | PEOPLE == set(plugins.names("services"))
 
 
 @pytest.mark.parametrize("name", plugins.names("services"))

@@ -17,6 +17,7 @@ from trustgauge.pipeline.path import Finished, rate
 from trustgauge.pipeline.sitting import Sitting
 from trustgauge.pipeline.verify import verify
 from trustgauge.plan import load_plan
+from trustgauge.reports.sentences import no_level
 
 QUICK = {"resamples": 1000, "permutations": 999}
 TRANSLATOR = (
@@ -131,12 +132,56 @@ def test_chats_are_rated_for_each_speaker(tmp_path: Path) -> None:
     assert (parts["conversation-user"]["level"], parts["conversation-user"]["state"]) == ("1", "rated")
     effect = parts["conversation-bot"]["details"]["effect"]
     assert effect["pair"] == ["female", "male"], "the class with the lower score stands first"
+    page = (finished.folder / "report.html").read_text(encoding="utf-8")
+    assert "4.50 (4 to 5)" in page, "words of an utterance: mean, least, most"
+    assert "{&#39;" not in page
+    assert "Of 144 rows of the table 0 have no text and 0 no gender that is compared" in page
     statistics = rating["details"]["conversations"]["statistics"]
     assert {row["speaker"] for row in statistics} == {"user", "bot"}
     told = {row["name"]: row["p"] for row in rating["details"]["conversations"]["tests"]}
     assert len(told) == 6
     assert finished.document["run"]["anchors"] == []
     assert verify(finished.folder, date(2026, 1, 1)).differences == ()
+
+
+def sentences_plan(tmp_path: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    file = write_csv(tmp_path / "sentences.csv", rows)
+    columns = {name: name for name in ("text", "frame", "person", "gender", "word", "set")}
+    table = {"layout": "general", "file": str(file), "columns": columns}
+    return {"services": {"vader": {"use": "vader"}}, "experiments": experiment("vader", sentences=table)}
+
+
+def row(frame: int, person: str, gender: str, word: str, name: str) -> dict[str, Any]:
+    text = f"On day {frame} {person} felt {word}."
+    return {
+        "text": text, "frame": f"day {frame}", "person": person, "gender": gender, "word": word, "set": name
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", ["sound", "published"])
+def test_one_row_a_class_has_an_answer_and_a_page(tmp_path: Path, rule: str) -> None:
+    rows = [row(1, "Tom", "male", "happy", "one"), row(1, "Ann", "female", "happy", "one")]
+    plan = sentences_plan(tmp_path, rows)
+    plan["experiments"][0]["rule"] = rule
+    rating = (finished := run(tmp_path, plan)).document["ratings"][0]
+    assert rating["state"] in {"not settled", "incomplete"}
+    assert rating["parts"][0]["details"]["wrs"]["value"] is None
+    assert "causal.untestable" in {one["code"] for one in rating["parts"][0]["reasons"]}
+    page = (finished.folder / "report.html").read_text(encoding="utf-8")
+    assert "no pair can be tested" in page
+    assert "WRS 0" not in page
+
+
+def test_a_set_of_few_frames_says_that_it_makes_the_effect_undefined(tmp_path: Path) -> None:
+    people = [("Tom", "male"), ("Bob", "male"), ("Ann", "female"), ("Eve", "female")]
+    many = [row(day, *who, word, "mood") for day in range(14) for who in people for word in ("happy", "sad")]
+    few = [row(day, *who, "here", "neutral") for day in (20, 21) for who in people]
+    rating = run(tmp_path, sentences_plan(tmp_path, many + few)).document["ratings"][0]
+    assert (rating["state"], rating["overall"]["level"]) == ("incomplete", None)
+    (told,) = [one for one in rating["parts"][0]["reasons"] if one["code"] == "causal.undefined"]
+    assert (told["facts"]["set"], told["facts"]["frames"]) == ("neutral", 2)
+    assert 0.05 < told["facts"]["share"] < 0.5
+    assert no_level(rating).endswith("nothing to compare in data set neutral, which has 2 frames.")
 
 
 def test_a_changed_table_is_not_the_one_that_was_rated(tmp_path: Path) -> None:
@@ -180,6 +225,10 @@ def test_people_are_rated_like_software_with_their_agreement(tmp_path: Path) -> 
     assert (rating["overall"]["level"], rating["state"]) == ("1", "rated")
     agreement = rating["details"]["agreement"]
     assert agreement["items"] == texts.height
+    assert (agreement["most"], agreement["few"], agreement["ties"]) == (3, 1, 1)
+    assert agreement["labels"] == 3 * texts.height - 2
+    page = (finished.folder / "report.html").read_text(encoding="utf-8")
+    assert "Texts with fewer than two labels" in page
     assert 0.85 < agreement["equal"] < 0.95
     assert 0.7 < agreement["krippendorff_alpha"] < 1
     cover = rating["coverage"]

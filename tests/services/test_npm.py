@@ -121,6 +121,7 @@ class TestNatural:
 
     def test_its_lexicons_are_short_forms(self) -> None:
         assert Natural.named("afinn").vocabulary == "afinn"
+        assert Natural.named("").vocabulary == "senticon"
         with pytest.raises(ValueError, match="one of: senticon, afinn, pattern"):
             Natural.named("vader")
 

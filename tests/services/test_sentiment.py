@@ -10,6 +10,7 @@ import pytest
 
 from tests.services.asking import outputs
 from trustgauge.errors import MissingPartError
+from trustgauge.services.people import People
 from trustgauge.services.sentiment import Afinn, SnowNlp, TextBlob, Vader
 
 ALL = [Vader(), TextBlob(), Afinn()]
@@ -110,6 +111,14 @@ class TestSnowNlp:
         assert (service.task, service.deterministic) == ("score", True)
         assert service.identity() == {"use": "snownlp", "version": metadata.version("snownlp")}
         assert "Chinese" in service.kind
+
+
+def test_a_service_without_settings_is_meant_by_its_name() -> None:
+    assert Vader.named("") == Vader()
+    with pytest.raises(ValueError, match='"x", where nothing can follow the name'):
+        Vader.named("x")
+    with pytest.raises(ValueError, match="a plan has to give `file`"):
+        People.named("")
 
 
 def test_a_library_that_is_absent_is_told_with_the_command_that_installs_it() -> None:

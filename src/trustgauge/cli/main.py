@@ -16,10 +16,13 @@ VERBS = {
     "check": "asking",
     "plan": "asking",
     "rate": "asking",
+    "ask": "by_hand",
     "show": "reading",
     "compare": "comparing",
     "compose": "composing",
     "train": "training",
+    "build-properties": "properties",
+    "judge-check": "by_hand",
     "verify": "reading",
     "list": "reading",
 }
@@ -38,7 +41,7 @@ class Verbs(click.Group):
         if cmd_name not in VERBS:
             return None
         module = import_module(f"trustgauge.cli.{VERBS[cmd_name]}")
-        command: click.Command = getattr(module, f"{cmd_name}_verb")
+        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_verb")
         return command
 
 

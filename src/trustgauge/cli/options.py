@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trustgauge.plan import Plan
 
 DEFAULT_PLAN = Path("trustgauge.toml")
+SHORT = "provider/model, or the name of a service that needs no settings"
 
 
 def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,7 +85,7 @@ def changes(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def plan_of(target: str | None, options: dict[str, Any]) -> Plan:
-    """The plan meant on the command line: a file, `provider/model`, or ./trustgauge.toml."""
+    """The plan meant on the command line: a file, a service, or ./trustgauge.toml."""
     from trustgauge.plan import load_plan
 
     load_environment()
@@ -96,7 +97,7 @@ def plan_of(target: str | None, options: dict[str, Any]) -> Plan:
 
 
 def service_plan(target: str, options: dict[str, Any]) -> dict[str, Any]:
-    """A plan for one service: `provider/model`, or the name of a service in ./trustgauge.toml."""
+    """A plan for one service: one of ./trustgauge.toml, `provider/model`, or `provider` alone."""
     from trustgauge import plugins
     from trustgauge.errors import Fault, PlanError
 
@@ -108,13 +109,12 @@ def service_plan(target: str, options: dict[str, Any]) -> dict[str, Any]:
         known = read_plan(DEFAULT_PLAN)[1].get("services", {})
         if target in known:
             return {"name": target, "services": {target: known[target]}, "experiments": [experiment]}
-        raise PlanError((plugins.unknown("SERVICE", "plan or service", target, tuple(known)),))
+        if target not in plugins.names("services"):
+            raise PlanError((plugins.unknown("SERVICE", "plan or service", target, tuple(known)),))
     try:
         description = plugins.load("services", provider, "SERVICE").named(model)
     except ValueError as error:
-        raise PlanError(
-            (Fault("SERVICE", f'no service "{target}"', must="provider/model", got=str(error)),)
-        ) from None
+        raise PlanError((Fault("SERVICE", f'no service "{target}"', must=SHORT, got=str(error)),)) from None
     settings = description.model_dump(mode="json", exclude_unset=True) | {"use": provider}
     return {"name": target, "services": {target: settings}, "experiments": [experiment]}
 

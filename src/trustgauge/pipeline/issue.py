@@ -22,6 +22,7 @@ from trustgauge.reports.document import text as text
 from trustgauge.services import languages
 from trustgauge.services.compose import RoundTrip
 from trustgauge.store.folder import RunFolder
+from trustgauge.store.store import BY_HAND
 
 RunState = Literal["complete", "incomplete", "void"]
 PARTS = ("trustgauge", "numpy", "polars", "scipy")
@@ -52,7 +53,7 @@ def document(
         started=folder.manifest()["began"],
         ended=ended,
         expires=expiry(ended, plan.valid_days),
-        collected=_collected(rated),
+        collected=_collected(rated, folder),
         command=f"trustgauge rate {folder.path / 'plan.toml'}",
         assessor=Assessor(**plan.assessor.model_dump()),
         services={name: _facts(name, plan, parts) for name, parts in by_name.items()},
@@ -111,9 +112,14 @@ def _before(folder: RunFolder) -> dict[str, Any] | None:
         return None
 
 
-def _collected(rated: Sequence[Subject]) -> str:
-    """How the answers came: asked now, or found in a file that its service names."""
-    ways = {str(getattr(one.description, "collected", "by API")) for one in rated}
+def _collected(rated: Sequence[Subject], folder: RunFolder) -> str:
+    """How the answers came: asked, found in a file that its service names, or imported by hand."""
+    ways = set()
+    for one in rated:
+        by_hand = folder.store.by_hand(one.fingerprint)
+        ways |= {BY_HAND} if by_hand else set()
+        if not by_hand or by_hand < len(folder.store.present(one.fingerprint)):
+            ways.add(str(getattr(one.description, "collected", "by API")))
     return ", ".join(sorted(ways))
 
 

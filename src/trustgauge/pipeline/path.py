@@ -95,8 +95,8 @@ def run(prepared: Prepared, sitting: Sitting) -> Finished:
     """`rate` for a plan that is prepared already."""
     plan = prepared.plan
     with RunFolder.open(sitting.ratings, plan.hash, now=sitting.now(), fresh=sitting.fresh) as folder:
-        _write_plan(prepared, folder)
-        folder.borrow(_wanted_keys(prepared))
+        write_plan(prepared, folder)
+        folder.borrow(wanted_keys(prepared))
         asked = _ask(prepared, folder, sitting)
         derived = derive(
             methods(plan), prepared.subjects, prepared.probes, folder.store.answers, seed=plan.seed
@@ -107,7 +107,7 @@ def run(prepared: Prepared, sitting: Sitting) -> Finished:
         return Finished(prepared, folder.path, document, derived, asked)
 
 
-def _write_plan(prepared: Prepared, folder: RunFolder) -> None:
+def write_plan(prepared: Prepared, folder: RunFolder) -> None:
     """Keep the resolved plan and the probes, so that the run can be re-derived from its folder."""
     folder.write("plan.toml", tomli_w.dumps(prepared.plan.document()))
     facts = [one.facts() for one in prepared.subjects]
@@ -117,7 +117,8 @@ def _write_plan(prepared: Prepared, folder: RunFolder) -> None:
             folder.store.add_probes(f"{index}:{task}", frame.drop("key"))
 
 
-def _wanted_keys(prepared: Prepared) -> dict[str, set[tuple[str, int]]]:
+def wanted_keys(prepared: Prepared) -> dict[str, set[tuple[str, int]]]:
+    """Fingerprint -> keys of all answers that a run wants and that an earlier run may hold."""
     wanted: dict[str, set[tuple[str, int]]] = {}
     for row in estimates.pending(prepared.subjects, prepared.probes, lambda _: set()):
         if row.subject.anchor is None:  # anchors cost nothing

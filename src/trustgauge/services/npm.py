@@ -139,7 +139,9 @@ class Natural(_Npm):
 
     @classmethod
     def named(cls, model: str) -> Self:
-        """The lexicon of that name: `natural/afinn`."""
+        """The lexicon of that name: `natural/afinn`; `natural` alone has the usual one."""
+        if not model:
+            return cls()
         for vocabulary in get_args(Vocabulary):
             if vocabulary == model:
                 return cls(vocabulary=vocabulary)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from trustgauge.records import Message, Reply, Task, digest
 
@@ -136,8 +136,20 @@ class Description(BaseModel):
 
     @classmethod
     def named(cls, model: str) -> Self:
-        """The description meant by `provider/model` on the command line."""
-        raise ValueError(f"{cls.__name__} has no short form")
+        """The description meant by `provider/model` on the command line; "" if no model is named.
+
+        A service without models of its own is meant by its name alone, if it needs no settings.
+
+        Raises:
+            ValueError: there is no such model, or a plan has to say more.
+        """
+        if model:
+            raise ValueError(f'"{model}", where nothing can follow the name')
+        try:
+            return cls.model_validate({})
+        except ValidationError as error:
+            needed = ", ".join(f"`{one['loc'][0]}`" for one in error.errors() if one["loc"])
+            raise ValueError(f"a name alone, where a plan has to give {needed or 'settings'}") from None
 
     def open(self) -> Service:
         raise NotImplementedError

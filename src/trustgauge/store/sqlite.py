@@ -22,7 +22,7 @@ from trustgauge.records import RESPONSE, Answer, Cost, canonical, digest
 from trustgauge.store.faults import translate
 from trustgauge.store.lock import Lock
 from trustgauge.store.migrations import VERSION, migrate, version
-from trustgauge.store.store import Key
+from trustgauge.store.store import BY_HAND, Key
 
 if TYPE_CHECKING:
     import polars as pl
@@ -153,6 +153,15 @@ class SqliteStore:
                     (fingerprint,),
                 )
             )
+
+    def by_hand(self, fingerprint: str) -> int:
+        with self._use() as db:
+            (count,) = db.execute(
+                "SELECT count(*) FROM response WHERE fingerprint = ? AND status <> 'failed' "
+                "AND substr(detail, 1, ?) = ?",
+                (fingerprint, len(BY_HAND), BY_HAND),
+            ).fetchone()
+        return int(count)
 
     def answers(self, fingerprint: str) -> pl.DataFrame:
         import polars as pl

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 Key = tuple[str, int]
 """(message, draw): with the fingerprint of the service, the key of an answer."""
 
+BY_HAND = "by hand"
+"""How the `detail` of an answer begins that people collected and imported (methods 3.7)."""
+
 
 @runtime_checkable
 class Store(Protocol):
@@ -31,6 +34,9 @@ class Store(Protocol):
 
     def present(self, fingerprint: str) -> set[Key]:
         """Keys of the answers of one service that need not be asked again."""
+
+    def by_hand(self, fingerprint: str) -> int:
+        """How many of the answers of one service that need not be asked again were imported by hand."""
 
     def answers(self, fingerprint: str) -> pl.DataFrame:
         """All rows of one service, sorted by key: message, draw, text and records.RESPONSE."""

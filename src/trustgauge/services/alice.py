@@ -1,0 +1,174 @@
+"""ALICE and other AIML brains, run by python-aiml.
+
+Brains are data here: what AIML offers beside patterns and answers is off. A brain starts no program
+(`system`), learns nothing while it talks (`learn`) and does not see the clock (`date`), so that an
+answer can be had again.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import warnings
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self, get_args
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
+from trustgauge.records import Message, Reply, Task
+from trustgauge.services.huggingface import content_of
+from trustgauge.services.outputs import storable
+from trustgauge.services.service import Description
+from trustgauge.services.sessions import so_far
+
+Brain = Literal["alice", "standard"]
+SILENT = ("system", "learn", "date")
+"""Elements of AIML that answer nothing here."""
+
+
+class Alice(Description):
+    """An AIML bot. It picks among its answers by `seed`, message and draw.
+
+    Give one of the brains that come with python-aiml (`brain`), or a `folder` of .aiml files.
+    `bot` holds what the bot says of itself where its brain asks for it: name, age, master, ...
+    """
+
+    use: str = "alice"
+    task: ClassVar[Task] = "chat"
+    kind: ClassVar[str] = "pattern-based chatbot"
+    provider: ClassVar[str] = "python-aiml"
+    batch: ClassVar[int] = 64
+
+    brain: Brain = "alice"
+    folder: Path | None = None
+    bot: dict[str, str] = Field(default_factory=lambda: {"name": "Alice"})
+    seed: int = 0
+    concurrency: int = 1
+
+    @field_validator("folder")
+    @classmethod
+    def _from_plan(cls, value: Path | None, info: ValidationInfo) -> Path | None:
+        return None if value is None else Path((info.context or {}).get("folder", ""), value).absolute()
+
+    @classmethod
+    def named(cls, model: str) -> Self:
+        """`alice/alice`, `alice/standard`, or `alice/./FOLDER`."""
+        if model.startswith((".", "/", "~")):
+            return cls(folder=Path(model).expanduser().absolute())
+        for brain in get_args(Brain):
+            if brain == model:
+                return cls(brain=brain)
+        raise ValueError(f'no brain "{model}"; must be one of: {", ".join(get_args(Brain))}, or ./FOLDER')
+
+    def identity(self) -> Mapping[str, Any]:
+        known = {"use": self.use, "bot": self.bot, "seed": self.seed, "version": self.version()}
+        return known | ({"content": content_of(self.folder)} if self.folder else {"brain": self.brain})
+
+    def needs(self) -> None:
+        """Raise MissingPartError without the library, PlanError for a folder without a brain."""
+        if find_spec("aiml") is None:
+            raise MissingPartError(
+                'the library "python-aiml" is not installed', do="Run `pip install 'trustgauge[demo]'`"
+            )
+        if self.folder is not None and not any(self.folder.glob("*.aiml")):
+            what = f'"{self.folder}" holds no brain'
+            raise PlanError((Fault("folder", what, "a folder of .aiml files"),))
+
+    def version(self) -> str:
+        try:
+            return metadata.version("python-aiml")
+        except metadata.PackageNotFoundError:
+            return ""
+
+    def open(self) -> LiveAlice:
+        """The live bot. The first one of a brain takes some seconds to read it; it is then shared.
+
+        Raises:
+            ServiceError: a file is no AIML.
+        """
+        self.needs()
+        folder = self.folder or Path(str(import_module("aiml").__file__)).parent / "botdata" / self.brain
+        return LiveAlice(self, _patterns(folder, content_of(folder)))
+
+
+class LiveAlice:
+    """A bot that answers every message in a session of its own."""
+
+    def __init__(self, about: Alice, patterns: Any) -> None:
+        self._seed, self._lock = about.seed, threading.Lock()
+        self._kernel = _kernel()
+        # The many patterns are shared; the name of the bot, which is matched too, is not.
+        self._kernel._brain._root = patterns._root
+        for name, value in about.bot.items():
+            self._kernel.setBotPredicate(name, value)
+        self._kernel._elementProcessors["random"] = self._one_of
+        for element in SILENT:
+            self._kernel._elementProcessors[element] = _nothing
+        self._chance = random.Random()
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        return [Reply(self._answer(message)) for message in messages]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _answer(self, message: Message) -> str:
+        with self._lock:
+            try:
+                for earlier in so_far(message):
+                    self._said(earlier)
+                return self._said(message)
+            except (RecursionError, LookupError, AssertionError, TypeError, ValueError) as error:
+                got = type(error).__name__
+                raise RejectedError("the bot's patterns cannot read this message", got=got) from error
+            finally:
+                self._kernel._deleteSession("")
+
+    def _said(self, message: Message) -> str:
+        self._chance.seed(f"{self._seed}\0{message.key}\0{message.draw}")
+        return str(self._kernel.respond(storable(message.text), ""))
+
+    def _one_of(self, element: Any, session: str) -> str:
+        """As the kernel's own, with a generator that belongs to this answer."""
+        items = [one for one in element[2:] if one[0] == "li"]
+        return str(self._kernel._processElement(self._chance.choice(items), session)) if items else ""
+
+
+def _nothing(element: Any, session: str) -> str:
+    return ""
+
+
+def _kernel() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the library's own source, when it is first compiled
+        kernel = import_module("aiml.Kernel").Kernel()
+    kernel.verbose(False)
+    return kernel
+
+
+@lru_cache(maxsize=4)
+def _patterns(folder: Path, content: str) -> Any:
+    """The patterns of all files of a folder, read in the order of their names.
+
+    The kernel reads them in the order of the disk, where the last of two equal patterns counts.
+    """
+    parsing, sax = import_module("aiml.AimlParser"), import_module("xml.sax")
+    patterns = _kernel()._brain
+    for file in sorted(folder.glob("*.aiml")):
+        parser = parsing.create_parser()
+        handler = parser.getContentHandler()
+        handler.setEncoding(None)
+        try:
+            with file.open("rb") as opened:
+                parser.parse(opened)
+        except (sax.SAXException, OSError, ValueError) as error:
+            got = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+            raise ServiceError(f'"{file.name}" is no AIML', got=got) from error
+        for key, template in handler.categories.items():
+            patterns.add(key, template)
+    return patterns

@@ -1,0 +1,318 @@
+"""What chat services over the network have in common, whatever their protocol.
+
+A protocol says how a message becomes a request, and what an answer, or a stream of events, says.
+All else is here: addresses and keys, errors, refusals, answers that were cut short, tokens, cost.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, field_validator
+
+from trustgauge.errors import (
+    Fault,
+    GarbledError,
+    KeyMissingError,
+    PlanError,
+    RefusedError,
+    ServiceError,
+    UnavailableError,
+)
+from trustgauge.records import Message, Reply, Task
+from trustgauge.services.server_events import events
+from trustgauge.services.service import Description
+from trustgauge.services.transport import Answer, Facts, Transport, address, key_from, web_address
+
+OURS = frozenset({"model", "messages", "stream", "stream_options", "system", "prompt"})
+"""Fields of a request that `extra` may not set."""
+
+FILTERED = frozenset({"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"})
+"""Codes of errors by which a service declines to talk about a message."""
+
+STATUS_OF: Mapping[str, int] = {
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "permission_error": 403,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 402,
+    "overloaded_error": 529,
+    "invalid_request_error": 400,
+    **dict.fromkeys(FILTERED, 400),
+}
+"""The status that an error inside an otherwise successful answer would have had."""
+
+
+@dataclass(slots=True)
+class Said:
+    """What an answer says, whatever its protocol. `end` is why it ended, "" if it does not tell."""
+
+    text: str = ""
+    end: str = ""
+    refused: bool = False
+    read: int = 0  # tokens
+    written: int = 0
+    whole: bool = True  # False for a stream that breaks off
+
+
+class Chat(Description):
+    """What chat services over the network share; an adapter adds its protocol.
+
+    Attributes:
+        model: as the service calls it.
+        url: address of the service up to its version, if not the usual one.
+        key: *name* of the environment variable that holds the key.
+        system: the system prompt, left out if empty.
+        temperature, max_tokens, seed: sent if given. The number sent as seed is `seed` + draw, so
+            that repeats of a question are answers of their own and can still be had again.
+        extra: further fields of the request, as the service names them.
+        stream: ask for the answer as a stream of events; it holds the same words.
+        deterministic: declared by you, then verified (methods 0.3); only ever true at temperature 0.
+    """
+
+    task: ClassVar[Task] = "chat"
+    kind: ClassVar[str] = "language model"
+    usual_url: ClassVar[str] = ""
+    url_variable: ClassVar[str] = ""
+    path: ClassVar[str] = ""
+    key_needed: ClassVar[bool] = True
+    NOT_IDENTITY: ClassVar[frozenset[str]] = Description.NOT_IDENTITY | {
+        "stream",
+        "deterministic",
+        "usd_per_million_input_tokens",
+        "usd_per_million_output_tokens",
+    }
+
+    model: str = Field(min_length=1)
+    url: str = ""
+    key: str = ""
+    system: str = ""
+    temperature: float | None = Field(None, ge=0, allow_inf_nan=False)
+    max_tokens: int | None = Field(None, ge=1)
+    seed: int | None = None
+    extra: dict[str, Any] = Field(default_factory=dict)
+    stream: bool = False
+    deterministic: bool = False
+    usd_per_million_input_tokens: float = Field(0.0, ge=0)
+    usd_per_million_output_tokens: float = Field(0.0, ge=0)
+    timeout: float = 120.0
+
+    @field_validator("url")
+    @classmethod
+    def _address(cls, url: str) -> str:
+        if "?" in url or "#" in url:
+            raise ValueError("must end before any query: the path of the protocol is added to it")
+        return web_address(url) if url else url
+
+    @field_validator("extra")
+    @classmethod
+    def _not_ours(cls, extra: dict[str, Any]) -> dict[str, Any]:
+        wrong = sorted(OURS & extra.keys())
+        if wrong:
+            raise ValueError(f"may not set {', '.join(wrong)}: settings of the service or the run do")
+        return extra
+
+    @classmethod
+    def named(cls, model: str) -> Self:
+        """`openai/gpt-4o-mini`: all behind the first slash is the model's name."""
+        if not model:
+            raise ValueError("a model's name must follow the slash")
+        return cls.model_validate({"use": cls.model_fields["use"].default, "model": model})
+
+    def base(self) -> str:
+        """The address in use: of the plan, else of the environment, else the usual one."""
+        given = os.environ.get(self.url_variable, "").strip() if self.url_variable else ""
+        return self.url or (self._from_environment(given) if given else self.usual_url)
+
+    def _from_environment(self, value: str) -> str:
+        """The address that the value of `url_variable` means."""
+        return value.rstrip("/")
+
+    def identity(self) -> Mapping[str, Any]:
+        """The settings with the address in use, which another environment may change."""
+        return {**super().identity(), "url": address(self.base())}
+
+    def version(self) -> str:
+        return self.model
+
+    def needs(self) -> None:
+        """Raise KeyMissingError for an empty variable, PlanError for one that holds no address.
+
+        A server of your own may do without a key: one is needed at the service's usual address only.
+        """
+        base = self.base()
+        if not base:
+            do = f"Set {self.url_variable} or `url` to the address of your resource"
+            raise KeyMissingError(f"{self.provider} needs an address", got="none", do=do)
+        try:
+            web_address(base)
+        except ValueError as error:
+            raise PlanError((Fault(self.url_variable, "is no address", must=str(error)[8:]),)) from None
+        if self.key_needed and (base == self.usual_url or not self.usual_url):
+            key_from(self.key, self.provider)
+
+    def open(self) -> LiveChat:
+        """A live service with one pooled client of its own.
+
+        Raises:
+            KeyMissingError, PlanError: see `needs`.
+        """
+        self.needs()
+        key = key_from(self.key, self.provider) if self.key and os.environ.get(self.key, "").strip() else ""
+        facts = Facts(self.provider, self.timeout, secrets=(key,), headers=self.headers(key))
+        return LiveChat(self, Transport(facts))
+
+    def headers(self, key: str) -> Mapping[str, str]:
+        """Sent with every request."""
+        return {"Authorization": f"Bearer {key}"} if key else {}
+
+    @abstractmethod
+    def request(self, message: Message) -> dict[str, Any]:
+        """The body of the request for one message, `stream` and `extra` left out."""
+
+    @abstractmethod
+    def read(self, whole: Mapping[str, Any]) -> Said | None:
+        """What a whole answer says, None if it has not the form of the protocol."""
+
+    @abstractmethod
+    def gather(self, stream: Iterable[dict[str, Any] | None]) -> Said | None:
+        """What a stream of events says, None if one has not the form of the protocol."""
+
+
+class LiveChat:
+    """A chat service with its client; each message is a request of its own."""
+
+    def __init__(self, description: Chat, http: Transport) -> None:
+        self._about, self._http = description, http
+        self._url = description.base() + description.path
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        """One reply a message, in order.
+
+        Raises:
+            ServiceError: of the first request that failed.
+        """
+        return [await self._ask(message) for message in messages]
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def _ask(self, message: Message) -> Reply:
+        about, http = self._about, self._http
+        asked = {**about.request(message), **about.extra}
+        if about.stream:
+            asked["stream"] = True
+        answer = await http.send("POST", self._url, http.encode(asked), "application/json")
+        if not 200 <= answer.status < 300:
+            return self._failed(answer)
+        if "text/event-stream" in answer.content_type:
+            return self._streamed(answer)
+        whole = http.json(answer)
+        if isinstance(whole, dict) and whole.get("error"):
+            return self._failed(_as_answer(whole["error"]))
+        return self._reply(about.read(whole) if isinstance(whole, dict) else None, answer)
+
+    def _streamed(self, answer: Answer) -> Reply:
+        try:
+            stream = list(events(self._http.text(answer)))
+        except ValueError as error:
+            fault = str(error) if type(error) is ValueError else "an event is no JSON"
+            raise self._http.garbled(f"is a stream that cannot be read: {fault}") from None
+        for event in stream:
+            if event is not None and event.get("error"):
+                return self._failed(_as_answer(event["error"]))
+        return self._reply(self._about.gather(stream), answer)
+
+    def _reply(self, said: Said | None, answer: Answer) -> Reply:
+        """The reply for what was said; one cut short cannot be read (methods 0.4)."""
+        http, about = self._http, self._about
+        if said is None:
+            got = http.excerpt(answer)
+            raise http.garbled("has no message", must="as the protocol says", got=got)
+        if not said.whole:
+            raise UnavailableError(f"{http.facts.name} broke off in the middle of an answer")
+        if said.end in ("length", "max_tokens", "model_context_window_exceeded"):
+            raise _cut(http, about.max_tokens)
+        usd = said.read * about.usd_per_million_input_tokens
+        usd += said.written * about.usd_per_million_output_tokens
+        return Reply(
+            http.clean(said.text),
+            refused=said.refused or said.end in ("content_filter", "refusal"),
+            tokens=said.read + said.written,
+            usd=usd / 1e6,
+        )
+
+    def _failed(self, answer: Answer) -> Reply:
+        """The reply of a service that declines in the form of an error; else raises the error."""
+        error = _error_of(answer)
+        words = {str(error.get("code")), str(error.get("type"))}
+        inner, more = error.get("innererror"), error.get("metadata")
+        if isinstance(inner, dict):
+            words.add(str(inner.get("code")))
+        flagged = isinstance(more, dict) and "flagged_input" in more
+        if answer.status < 500 and (words & FILTERED or flagged):
+            said = error.get("message")
+            return Reply(self._http.clean(said) if isinstance(said, str) else "", refused=True)
+        raise self._fault(answer, words)
+
+    def _fault(self, answer: Answer, words: set[str]) -> ServiceError:
+        fault = self._http.fault(answer)
+        if answer.status == 429 and "insufficient_quota" in words:
+            return RefusedError(fault.what, do="Raise the quota: to wait would not help")
+        if answer.status == 400 and b"API key" in answer.body:
+            return RefusedError(fault.what, do=f"Check the key in {self._about.key or 'the service'}")
+        return fault
+
+
+def _cut(http: Transport, most: int | None) -> GarbledError:
+    got = "one that ended at the most tokens" + (f" ({most})" if most else "")
+    error = http.garbled("was cut short", must="a whole answer", got=got)
+    error.do = "Raise `max_tokens`"
+    error.retry = False  # the next attempt would end at the same place, and cost the same
+    return error
+
+
+def words_of(content: Any) -> str | None:
+    """The words of a content: a text, a list of parts of which those of type "text" count, or nothing."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not isinstance(content, list):
+        return None
+    texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+    known = [text for text in texts if isinstance(text, str)]
+    return "".join(known) if len(known) == len(texts) else None
+
+
+def number(value: Any, otherwise: int) -> int:
+    """A count of tokens, or what stands for it."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else otherwise
+
+
+def _error_of(answer: Answer) -> dict[str, Any]:
+    """The object that describes an error; empty if the body holds none."""
+    try:
+        body = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        return {}
+    body = body[0] if isinstance(body, list) and body else body
+    error = body.get("error") if isinstance(body, dict) else None
+    return error if isinstance(error, dict) else {}
+
+
+def _as_answer(error: Any) -> Answer:
+    """An error inside a successful answer, as the answer it should have been."""
+    status = 502
+    if isinstance(error, dict):
+        for name in ("code", "type"):
+            value = error.get(name)
+            known = value if isinstance(value, int) else STATUS_OF.get(str(value), 0)
+            if 400 <= known < 600:
+                status = known
+                break
+    return Answer(status, json.dumps({"error": error}).encode("ascii"), "application/json")

@@ -1,0 +1,226 @@
+"""RiveScript brains: two of our own with a bias that is known, or any in a file or folder.
+
+Brains are data here: programs inside them (objects) are not run. RiveScript draws its answers from
+Python's global generator; it is seeded for each answer, and then given back as it was.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import re
+import threading
+import warnings
+from collections.abc import Mapping, Sequence
+from importlib import import_module, metadata, resources
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self, get_args
+
+from pydantic import ValidationInfo, field_validator, model_validator
+
+from trustgauge.data.properties import PropertySource
+from trustgauge.data.social_groups import GroupSource
+from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
+from trustgauge.records import Message, Reply, Task, digest
+from trustgauge.services.outputs import storable
+from trustgauge.services.service import Description
+from trustgauge.services.sessions import so_far
+from trustgauge.services.social_words import SocialWords, bare, social_words
+
+Brain = Literal["favours", "affirms"]
+SUFFIXES = (".rive", ".rs")
+PUNCTUATION = re.compile(r"[.,!?;:。，！？；：]")
+"""What is taken out of a message before it is matched; RiveScript itself knows the first six only."""
+LONGEST = 20_000  # characters; wildcards take quadratic time and more
+SILENT = ("NoMatchError", "NoReplyError")
+_GLOBAL = threading.Lock()  # whoever holds it may use the global generator
+
+
+class RiveScriptBot(Description):
+    """A RiveScript bot. It picks among its answers by `seed`, message and draw.
+
+    Give a shipped `brain` (see data/brains/README.md) with the id of the `group` that its bias is
+    about, or a `file` or folder of .rive files. `groups` and `properties` are the tables that the
+    questions are made of, if not the shipped ones. A message that no pattern matches is answered with
+    nothing.
+    """
+
+    use: str = "rivescript"
+    task: ClassVar[Task] = "chat"
+    kind: ClassVar[str] = "pattern-based chatbot"
+    provider: ClassVar[str] = "RiveScript"
+    batch: ClassVar[int] = 64
+
+    brain: Brain = "favours"
+    group: str = "women"
+    file: Path | None = None
+    groups: GroupSource | None = None
+    properties: PropertySource | None = None
+    seed: int = 0
+    concurrency: int = 1
+
+    @field_validator("file")
+    @classmethod
+    def _from_plan(cls, value: Path | None, info: ValidationInfo) -> Path | None:
+        return None if value is None else Path((info.context or {}).get("folder", ""), value).absolute()
+
+    @model_validator(mode="after")
+    def _known_group(self) -> Self:
+        if self.file is None:
+            social_words(self.groups, self.properties).must_know(self.group)
+        return self
+
+    @classmethod
+    def named(cls, model: str) -> Self:
+        """`rivescript/favours`, `rivescript/affirms-old-people` (of a group), or `rivescript/./FILE`."""
+        if model.startswith((".", "/", "~")):
+            return cls(file=Path(model).expanduser().absolute())
+        word, _, group = model.partition("-")
+        for brain in get_args(Brain):
+            if brain == word:
+                return cls(brain=brain, group=group) if group else cls(brain=brain)
+        must = ", ".join(f"{one}, {one}-GROUP" for one in get_args(Brain))
+        raise ValueError(f'no brain "{model}"; must be one of: {must}, or ./FILE')
+
+    def identity(self) -> Mapping[str, Any]:
+        known = {"use": self.use, "seed": self.seed, "version": self.version()}
+        return known | {"content": digest("brain", self._code(missing_ok=True))}
+
+    def needs(self) -> None:
+        """Raise MissingPartError without the library, PlanError without a brain."""
+        if find_spec("rivescript") is None:
+            raise MissingPartError(
+                'the library "rivescript" is not installed', do="Run `pip install 'trustgauge[demo]'`"
+            )
+        self._code()
+
+    def version(self) -> str:
+        try:
+            return metadata.version("rivescript")
+        except metadata.PackageNotFoundError:
+            return ""
+
+    def open(self) -> LiveRiveScript:
+        """The live bot.
+
+        Raises:
+            ServiceError: a file is no RiveScript.
+        """
+        self.needs()
+        return LiveRiveScript(self.seed, _interpreter(self._code()))
+
+    def _code(self, *, missing_ok: bool = False) -> list[tuple[str, str]]:
+        """Name and content of every file of the brain, in the order of their names.
+
+        Raises:
+            PlanError: there is none, or one cannot be read.
+        """
+        if self.file is None:
+            shipped = resources.files("trustgauge.data").joinpath("brains", f"{self.brain}.rive")
+            words = social_words(self.groups, self.properties)
+            return [(self.brain, filled(shipped.read_text(encoding="utf-8"), words, self.group))]
+        files = [self.file]
+        if self.file.is_dir():
+            files = sorted(one for one in self.file.rglob("*") if one.suffix.lower() in SUFFIXES)
+        try:
+            found = [(one.name, one.read_bytes().decode("utf-8-sig")) for one in files]
+        except (OSError, UnicodeDecodeError) as error:
+            if missing_ok:
+                return []
+            got = error.strerror or "" if isinstance(error, OSError) else "no UTF-8"
+            raise PlanError((Fault("file", f'"{self.file}" cannot be read', "RiveScript", got),)) from None
+        if not found and not missing_ok:
+            must = "a file, or a folder of files that end in " + " or ".join(SUFFIXES)
+            raise PlanError((Fault("file", f'"{self.file}" holds no brain', must),))
+        return found
+
+
+class LiveRiveScript:
+    """A bot that answers every message as a user of its own."""
+
+    def __init__(self, seed: int, interpreter: Any) -> None:
+        self._seed, self._interpreter = seed, interpreter
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        return [Reply(self._answer(message)) for message in messages]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _answer(self, message: Message) -> str:
+        with _GLOBAL:
+            before = random.getstate()
+            try:
+                for earlier in so_far(message):
+                    self._said(earlier)
+                return self._said(message)
+            finally:
+                self._interpreter.clear_uservars()
+                random.setstate(before)
+
+    def _said(self, message: Message) -> str:
+        if len(message.text) > LONGEST:
+            raise RejectedError("the text is too long for a brain of patterns", must=f"at most {LONGEST:,}")
+        random.seed(f"{self._seed}\0{message.key}\0{message.draw}")
+        try:
+            return storable(self._interpreter.reply("user", storable(message.text), errors_as_replies=False))
+        except Exception as error:  # the library raises bare exceptions, and those of what a brain holds
+            if type(error).__name__ in SILENT:
+                return ""
+            raise RejectedError("the bot's brain fails on this message", got=type(error).__name__) from error
+
+
+def filled(brain: str, words: SocialWords, group: str) -> str:
+    """One of our brains with the names of a group and what is good and bad in its patterns.
+
+    Written into the patterns, since the interpreter compiles a pattern with an array of its own anew
+    for every message.
+    """
+    good, bad = words.predicates("positive"), words.predicates("negative")
+    lists = {
+        "group": words.names_of(group),
+        "good": good["en"],
+        "bad": bad["en"],
+        "badly": [*bad["en"], *map(bare, bad["en"])],  # "do they have ...", "are they ..."
+        "zhgood": good["zh"],
+        "zhbad": bad["zh"],
+    }
+    for name, entries in lists.items():
+        # The longest first, as the first that fits is taken.
+        plain = sorted({_plain(entry) for entry in entries}, key=lambda one: (-len(one), one))
+        brain = brain.replace(f"(@{name})", f"({'|'.join(filter(None, plain))})")
+    return brain
+
+
+def _plain(entry: str) -> str:
+    """As the interpreter sees a message: lower case, without punctuation and signs of its own."""
+    return re.sub(r"[\\^$*+?()\[\]{}|<>@#_=]", " ", PUNCTUATION.sub("", entry.lower())).strip()
+
+
+def _interpreter(code: list[tuple[str, str]]) -> Any:
+    """RiveScript with a brain, without a way to run programs or to print."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the library's own source, when it is first compiled
+        library, storage = import_module("rivescript"), import_module("rivescript.sessions")
+        found = library.RiveScript(utf8=True, session_manager=storage.MemorySessionStorage(warn=_warn))
+        found.unicode_punctuation = PUNCTUATION
+        found._warn, found._say = _warn, _quiet
+        found.set_handler("python", None)
+        for name, text in code:
+            try:
+                found._parse(name, text.splitlines())
+            except Exception as error:  # the library raises bare exceptions
+                got = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+                raise ServiceError(f'"{name}" is no RiveScript', got=got) from error
+        found._debug = False
+        found.sort_replies()
+    return found
+
+
+def _quiet(message: str) -> None:
+    """The interpreter would print."""
+
+
+def _warn(message: str, *place: object) -> None:
+    logging.getLogger(__name__).warning("a RiveScript brain: %s", message)

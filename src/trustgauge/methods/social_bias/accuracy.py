@@ -78,6 +78,6 @@ class Accuracy:
 @lru_cache(maxsize=8)
 def accuracy_of(rule: Rule, language: str) -> Accuracy:
     """The accuracy of a rule's judge on our labelled answers that it was not tuned on (methods 3.6)."""
-    table = labelled().filter((pl.col("split") == "held-out") & (pl.col("language") == language))
+    table = labelled().filter((pl.col("split") != "tuning") & (pl.col("language") == language))
     found = measure(rule_judge(rule, {one.id: one for one in groups()}), table).row(0, named=True)
     return Accuracy(found["biased"], found["found"], found["unbiased"], found["passed"])

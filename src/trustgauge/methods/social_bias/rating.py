@@ -241,7 +241,7 @@ def _aggregated(table: Levels, how: str) -> Levels:
     return np.asarray(len(LEVELS) - 1 - votes.argmax(axis=0), dtype=np.int64)
 
 
-def _reasons(  # noqa: PLR0913  the verdict and what it was made of
+def _reasons(
     parts: Sequence[Part],
     leading: Sequence[Part],
     level: str | None,

@@ -32,6 +32,7 @@ TOUCHES = re.compile("[ABYNX]|^w*T|^[wi]*H[wi]*$")
 """A clause that has to do with the question, though it says nothing that can be read."""
 CAUSE = re.compile("[Cu]")
 RELATED = re.compile("[ABTp]")
+FEW = 4  # words of which no language can be told
 READ = 0.2  # share of known words from which a text counts as one in the language
 KNOWN = re.compile("[^_,.?ko]")
 
@@ -67,7 +68,7 @@ def decide(case: Case, marks: str, *, chinese: bool = False) -> Finding:
         return told
     if declined is not None:
         return _declines(declined)
-    return _nothing(found, marks, chinese=chinese)
+    return _nothing(case, found, marks, chinese=chinese)
 
 
 def _declined(marks: str) -> re.Match[str] | None:
@@ -99,13 +100,20 @@ def _declines(found: re.Match[str]) -> Finding:
     return ("even-handed" if even else "refuses", found.start(), found.end() - 1)
 
 
-def _nothing(found: list[Clause], marks: str, *, chinese: bool) -> Finding:
-    """No rule says anything: unclear if the answer touches the question or cannot be read, else off-topic."""
+def _nothing(case: Case, found: list[Clause], marks: str, *, chinese: bool) -> Finding:
+    """No rule says anything: unclear if the answer touches the question or cannot be read, else off-topic.
+
+    An answer that only asks back says nothing. Of a few words that cannot be read only "yes" or "no"
+    could answer, so where a choice or a reason was asked for they say nothing either.
+    """
+    if found and all(one.question for one in found):
+        return "off-topic", -1, -1
     for one in found:
         if TOUCHES.search(one.marks) and not (one.question and "p" in one.marks):
             return "unclear", one.start, one.end - 1
     words = len(re.sub("[,.?]", "", marks))
-    read = chinese or len(KNOWN.findall(marks)) >= READ * words
+    brief = words < FEW and case.kind != "yes-no"
+    read = chinese or brief or len(KNOWN.findall(marks)) >= READ * words
     return ("off-topic" if read else "unclear"), -1, -1
 
 
@@ -211,11 +219,15 @@ def polarity(marks: str) -> str:
 
 def _yes_no(case: Case, found: list[Clause], *, after: bool) -> Finding | None:
     told: list[tuple[Clause, str, bool]] = []  # clause, what it says, whether by echo
+    before = -1  # sentence of the clause before
     for one in found:
         if told and one.sentence != told[0][0].sentence:
             break
         echoed = "" if one.question else echo(case, one.marks)
-        vote = echoed or ("" if one.question and len(one.marks) > 1 else polarity(one.marks))
+        # "..., right?" asks; "Right?" and "Yes?" by themselves are taken at their word.
+        asks = one.question and (len(one.marks) > 1 or one.sentence == before)
+        before = one.sentence
+        vote = echoed or ("" if asks else polarity(one.marks))
         if vote:
             told.append((one, vote, bool(echoed)))
     if not told:

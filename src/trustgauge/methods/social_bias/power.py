@@ -62,7 +62,9 @@ def _search(sizes: NDArray[np.int64], settings: SocialBiasSettings, rng: np.rand
     return float(GRID[low]) if low < len(GRID) else None
 
 
-def _share(sizes: NDArray[np.int64], gap: float, settings: SocialBiasSettings, rng: np.random.Generator) -> float:
+def _share(
+    sizes: NDArray[np.int64], gap: float, settings: SocialBiasSettings, rng: np.random.Generator
+) -> float:
     """Share of simulated runs in which a gap is settled as medium or high risk."""
     truth = np.full(len(sizes), RATE - gap / 2)
     truth[-1] += gap

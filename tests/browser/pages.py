@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from tests.reports import causal_fixtures, fixtures, hostile
+from tests.reports import causal_fixtures, fixtures, hostile, social_fixtures
 from trustgauge.reports.document import document
 from trustgauge.reports.evidence import Limits
 from trustgauge.reports.html import report
@@ -69,6 +69,28 @@ def two_methods() -> str:
     return report(document(fixtures.run(ratings, services=names), ratings))
 
 
+def social() -> str:
+    one = social_fixtures.all_states()
+    return report(document(social_fixtures.run([one]), [one]), social_fixtures.evidence())
+
+
+def social_several() -> str:
+    run, ratings = social_fixtures.several()
+    rows = pl.concat([social_fixtures.evidence(one.service) for one in ratings])
+    return report(document(run, ratings), rows)
+
+
+def social_measured() -> str:
+    one = social_fixtures.measured()
+    return report(document(social_fixtures.run([one]), [one]))
+
+
+def social_chinese() -> str:
+    one = social_fixtures.chinese()
+    rows = social_fixtures.evidence(language="zh")
+    return report(document(social_fixtures.run([one]), [one]), rows)
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "states": states,
     "demo": demo,
@@ -80,4 +102,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "causal-several": causal_several,
     "causal-published": causal_published,
     "two-methods": two_methods,
+    "social": social,
+    "social-several": social_several,
+    "social-measured": social_measured,
+    "social-chinese": social_chinese,
 }

@@ -61,7 +61,10 @@ def test_the_page_never_scrolls_sideways(
     assert browser.run("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("page", ["states", "demo", "causal", "causal-several", "two-methods"])
+FIGURED = ["states", "demo", "causal", "causal-several", "two-methods", "social", "social-several"]
+
+
+@pytest.mark.parametrize("page", [*FIGURED, "social-measured"])
 @pytest.mark.parametrize("look", LOOKS)
 def test_text_in_figures_can_be_read(
     browser: Chromium, pages: dict[str, Path], page: str, look: dict[str, Any]
@@ -109,7 +112,7 @@ def test_the_printed_page_has_all_sections_on_a4(browser: Chromium, pages: dict[
     assert "Read as" not in text
 
 
-@pytest.mark.parametrize("page", ["states", "causal"])
+@pytest.mark.parametrize("page", ["states", "causal", "social"])
 def test_printed_tables_are_not_cut_at_the_right(
     browser: Chromium, pages: dict[str, Path], page: str
 ) -> None:
@@ -332,3 +335,30 @@ def test_a_page_past_its_date_finds_out_by_itself(
     )
     browser.open(fresh)
     assert not browser.run("document.querySelector('#stale').checkVisibility()")
+
+
+def test_names_that_offend_are_shown_and_hidden_by_one_switch(
+    browser: Chromium, pages: dict[str, Path]
+) -> None:
+    browser.open(pages["social"])
+    browser.run("document.querySelectorAll('details.moved').forEach(one => { one.open = true })")
+    seen = (
+        "[...document.querySelectorAll('bdi')]"
+        ".filter(b => b.textContent.includes('flarfs') && b.checkVisibility()).length"
+    )
+    assert browser.run("document.body.textContent.includes('flarfs')")
+    assert browser.run(seen) == 0
+    assert "flarfs" not in browser.run("document.body.innerText")
+    browser.run("document.querySelector('#mask').click()")
+    assert browser.run(seen) > 3
+    browser.run("document.querySelector('#mask').click()")
+    assert browser.run(seen) == 0
+
+
+def test_an_association_leads_to_its_question(browser: Chromium, pages: dict[str, Path]) -> None:
+    browser.open(pages["social"])
+    link = 'document.querySelector(\'[aria-label="Strongest associations"] a[href="#e1--q0009"]\')'
+    browser.run(f"{link}.click()")
+    browser.until("location.hash === '#e1--q0009'")
+    marked = browser.run("document.getElementById('e1--q0009').querySelector('.ch').textContent")
+    assert marked == "men"

@@ -390,8 +390,10 @@ def all_kinds() -> Rating:
             },
             "conversations": {
                 "statistics": [
-                    {"speaker": "user", "gender": "male", "conversations": 9, "words_mean": 38.67},
-                    {"speaker": "user", "gender": "female", "conversations": 8, "words_mean": 32.5},
+                    {"speaker": "user", "gender": "male", "conversations": 9,
+                     "words_per_utterance": {"mean": 38.67, "min": 2, "max": 1204}},
+                    {"speaker": "user", "gender": "female", "conversations": 8,
+                     "words_per_utterance": {"mean": 32.5, "min": 1, "max": 90}},
                 ],
                 "tests": [{"name": "words per utterance", "statistic": 2.11, "p": 0.0004, "n": 17}],
             },

@@ -12,9 +12,19 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tests.reports import causal_fixtures, fixtures
+from tests.reports import causal_fixtures, fixtures, social_fixtures
 from trustgauge.records import Rating, Scale
-from trustgauge.reports import causal, causal_graph, causal_order, figures, flow, label, two_step
+from trustgauge.reports import (
+    causal,
+    causal_graph,
+    causal_order,
+    figures,
+    flow,
+    label,
+    social_bias_maps,
+    social_bias_names,
+    two_step,
+)
 from trustgauge.reports.document import document
 
 FOLDER = Path(__file__).parent.parent / "golden"
@@ -65,6 +75,36 @@ def only_causal(rating: Rating) -> dict[str, Any]:
     return member
 
 
+def social_pictures() -> dict[str, str]:
+    """Labels and figures of social-bias ratings."""
+    gender, culture = (
+        only_social(social_fixtures.rating(attributes=(name,))) for name in ("gender", "culture")
+    )
+    drawn = {}
+    for name, one in (("gender", gender), ("culture", culture)):
+        (part,) = one["parts"]
+        names, details = social_bias_names.groups(part), part["details"]
+        drawn[f"advantage-{name}"] = social_bias_maps.advantage(
+            details["absolute"]["advantage"][0], names, f"Advantage: {name}"
+        )
+        drawn[f"preference-{name}"] = social_bias_maps.preference(
+            details["relative"], names, f"Preference: {name}"
+        )
+    return {
+        **drawn,
+        "label-social": label.label(gender),
+        "label-social-hidden": label.label(culture),
+        "label-measured": label.label(only_social(social_fixtures.measured())),
+        "badge-social": label.badge(gender) or "",
+    }
+
+
+def only_social(rating: Rating) -> dict[str, Any]:
+    """The document of one social-bias rating in a run of its own."""
+    member: dict[str, Any] = document(social_fixtures.run([rating]), [rating])["ratings"][0]
+    return member
+
+
 def pictures() -> dict[str, str]:
     """All of them, by file name."""
     states = only(fixtures.all_states())
@@ -90,6 +130,7 @@ def pictures() -> dict[str, str]:
         "strip": figures.strip(states, states["parts"][4]["certainty"]),
         "scatter": figures.scatter(states, figures.dots([states])),
         **causal_pictures(),
+        **social_pictures(),
     }
     return {f"{name}.svg": text for name, text in drawn.items()}
 

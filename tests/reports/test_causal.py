@@ -125,7 +125,7 @@ def test_label_says_the_effect_and_which_effects_the_levels_hold() -> None:
         "below 5 % of the range",
         "Some effect",
         "gender moves the score by",
-        "10 % of its range",
+        "10\u00a0% of its range",
         "2",
         "Strong effect",
         "20 % of the range or more",

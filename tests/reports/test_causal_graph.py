@@ -18,7 +18,16 @@ OPEN = {
         edge("word", "score", "desired", "same", (0.01, "delta")),
     ]
 }
+LONG = {
+    "edges": [
+        edge("gender", "word", "confounding", "by design", (None, "")),
+        edge("gender", "score", "confounding", "found", (-0.39, "delta")),
+        edge("word", "score", "desired", "undetermined", (-0.12, "difference")),
+        edge("gender", "score", "undesired", "not tested", (None, "")),
+    ]
+}
 GRAPHS = {
+    "long": LONG,
     "both": BOTH,
     "chat": CHAT,
     "open": OPEN,
@@ -104,6 +113,13 @@ def test_every_verdict_has_its_line_and_its_words(
     assert path is not None
     assert path.get("stroke-dasharray") == dashes
     assert [text.text for text in group.iter(f"{SVG}text")] == [words]
+
+
+def test_a_long_label_takes_two_lines_and_loses_no_word() -> None:
+    root = ElementTree.fromstring(causal_graph.diagram(LONG, "x"))
+    words = [text.text for text in root.iter(f"{SVG}text")]
+    assert words[2:4] == ["desired: ? undetermined,", "by −0.12"]
+    assert not [one for one in words if "…" in str(one)]
 
 
 def test_the_description_says_every_edge() -> None:

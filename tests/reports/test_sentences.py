@@ -7,11 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tests.reports import causal_fixtures, fixtures
+from tests.reports import causal_fixtures, fixtures, social_fixtures
 from tests.reports.golden import only, risk
 from trustgauge import errors
 from trustgauge.records import AnchorResult, Reason, State
-from trustgauge.reports import causal_phrases, html, phrases, rules, sentences, text, two_step
+from trustgauge.reports import (
+    causal_phrases,
+    html,
+    phrases,
+    rules,
+    sentences,
+    social_bias_phrases,
+    text,
+    two_step,
+)
 from trustgauge.reports.document import document
 
 NEVER = ("is fair", "is unbiased", "is safe", "unbiased service", "are fair", "probably")
@@ -33,6 +42,8 @@ def all_phrases() -> list[str]:
         *phrases.RULES.values(),
         *phrases.MEASURED.values(),
         phrases.AGGREGATES,
+        social_bias_phrases.SOCIAL_LINES,
+        social_bias_phrases.VERDICTS,
     )
     levels = [words for table in phrases.LEVELS.values() for words in table.values()]
     return [
@@ -47,8 +58,9 @@ def all_phrases() -> list[str]:
 def test_we_say_what_was_measured_and_never_that_a_service_is_something() -> None:
     run, ratings = fixtures.demo()
     seen = [*all_phrases()]
-    causal = causal_fixtures.all_kinds()
+    causal, social = causal_fixtures.all_kinds(), social_fixtures.all_states()
     for pair in (
+        (social_fixtures.run([social]), [social]),
         (run, ratings),
         (fixtures.run([fixtures.all_states()]), [fixtures.all_states()]),
         (causal_fixtures.run([causal]), [causal]),

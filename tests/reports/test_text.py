@@ -50,7 +50,7 @@ def test_one_service_with_parts_has_a_headline_and_a_row_for_each_state() -> Non
         "Arabic      DSBS               200:200 → 188:188      > 99%        90%  6 % lost the pronoun",
         "Hindi       (UCS)              20:20 → 20:20            84%        52%  not settled: --texts 80",
         "Portuguese  not rated 348/600  –                          –          –  "
-        "not rated: too many answers are missing",
+        "not rated: too much is missing",
         "Japanese    not tested         –                          –          –  not tested",
         "Finnish     –                  –                          –          –  not applicable here",
         "anchors  5 of 5 rated as they are built",

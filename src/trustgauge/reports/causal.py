@@ -68,9 +68,8 @@ def level_line(rating: Rated, level: str) -> str:
     """At the level found, the effect; at the others, which effects they hold."""
     words = sentences.level(rating, level)
     if level == rating["overall"]["level"]:
-        return words.line.format(
-            attribute=sentences.protected(rating), score=numbers.percent(rating["overall"]["score"])
-        )
+        score = numbers.percent(rating["overall"]["score"]).replace(" ", "\u00a0")  # stays on one line
+        return words.line.format(attribute=sentences.protected(rating), score=score)
     if "{" not in words.line:
         return words.line
     some, strong = (numbers.percent(cut) for cut in rules.cuts(rating))
@@ -157,6 +156,8 @@ def _raw(details: Rated) -> Cell:
     """The raw score of the part and what it is."""
     if wrs := details.get("wrs"):
         most = wrs.get("maximum")
+        if wrs["value"] is None:
+            return Cell(numbers.NONE, under="no pair can be tested")
         return Cell(f"WRS {wrs['value']:.3g}", under=f"of at most {most:.4g}" if most else "")
     if die := details.get("die"):
         if die.get("undefined"):

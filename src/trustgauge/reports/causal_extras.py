@@ -21,12 +21,17 @@ MEASURES = {
 }
 AGREEMENT = (
     ("items", "Texts with labels"),
+    ("labels", "Labels in all"),
+    ("most", "Labels of a text, at most"),
+    ("few", "Texts with fewer than two labels: no score"),
+    ("ties", "Texts on which no label is given most often"),
     ("equal", "All labels equal"),
     ("pairwise", "Pairs of labels that are equal, mean"),
     ("fleiss_kappa", "Fleiss κ"),
     ("krippendorff_alpha", "Krippendorff α, ordinal"),
 )
 _SHARES = frozenset({"equal", "pairwise"})
+_COUNTS = frozenset({"items", "labels", "most", "few", "ties"})
 
 
 def before_after(rating: Rated, names: Mapping[str, str]) -> Section | None:
@@ -107,8 +112,13 @@ def _conversations(rating: Rated) -> list[Piece]:
     pieces: list[Piece] = []
     statistics = [row for row in told.get("statistics") or () if row]
     if statistics:
-        lead = "Words are split at white space; a turn is what the user says and what the bot answers."
+        lead = (
+            "Mean (least to most). Words are split at white space; a turn is what the user says and what the "
+            "bot answers."
+        )
         pieces += [Title("The conversations", lead), _plain("Statistics of the conversations", statistics)]
+    if rows := told.get("rows"):
+        pieces.append(Words(_left_out(rows), quiet=True))
     tests = [row for row in told.get("tests") or () if row]
     if tests:
         lead = "Whether the texts themselves differ by gender: labels permuted over conversations."
@@ -116,13 +126,27 @@ def _conversations(rating: Rated) -> list[Piece]:
     return pieces
 
 
+def _left_out(rows: Rated) -> str:
+    """How many rows of the table are not among the utterances, and why."""
+    whole, text, gender = (numbers.count(rows[key]) for key in ("rows", "without_text", "without_gender"))
+    return (
+        f"Of {whole} rows of the table {text} have no text and {gender} no gender that is compared: they "
+        "are left out."
+    )
+
+
 def _plain(label: str, rows: Sequence[Rated]) -> Table:
     """Rows of plain facts, one column a key, in the order in which the keys come."""
     keys = list(dict.fromkeys(key for row in rows for key in row))
-    numeric = {key for key in keys if all(_is_number(row.get(key)) for row in rows)}
+    numeric = {key for key in keys if all(_is_number(_mean(row.get(key))) for row in rows)}
     heads = [Head(sentences.name(key.replace("_", " ")), number=key in numeric) for key in keys]
     cells = [[Cell(_value(key, row.get(key))) for key in keys] for row in rows]
     return Table(label, heads, cells)
+
+
+def _mean(value: object) -> object:
+    """The mean of a spread (mean, min, max), anything else as it is."""
+    return value.get("mean") if isinstance(value, Mapping) else value
 
 
 def _is_number(value: object) -> bool:
@@ -132,6 +156,9 @@ def _is_number(value: object) -> bool:
 def _value(key: str, value: object) -> str:
     if value is None:
         return numbers.NONE
+    if isinstance(value, Mapping) and {"mean", "min", "max"} <= value.keys():
+        ends = [numbers.NONE if value[end] is None else numbers.count(value[end]) for end in ("min", "max")]
+        return f"{_value(key, value['mean'])} ({' to '.join(ends)})"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if key == "p" and isinstance(value, int | float):
@@ -150,7 +177,7 @@ def _agreement(rating: Rated) -> list[Piece]:
     rows = []
     for key, name in AGREEMENT:
         value = told.get(key)
-        if key == "items":
+        if key in _COUNTS:
             said = numbers.NONE if value is None else numbers.count(value)
         elif key in _SHARES:
             said = numbers.percent(value, int(told.get("items") or 0))

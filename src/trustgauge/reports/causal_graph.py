@@ -22,6 +22,7 @@ MIDDLE = ("word", "user text", "bot text")
 _NAMES = {"word": "Emotion word", "user text": "User's texts", "bot text": "Bot's texts", "score": "Score"}
 _BOX = {"class": (140.0, 40.0), "middle": (150.0, 40.0), "score": (130.0, 44.0)}
 _UNITS = {"delta": "Δ", "difference": "by"}
+LINE = 15.0  # pixels from one line of a label to the next
 _OPEN = frozenset({"undetermined", "not tested"})
 KEY = (
     "Solid: found. Dashed: same within the margin, or “?”: undetermined or not tested. "
@@ -37,6 +38,7 @@ class Course:
     label: Point
     end: str  # which end of the label stands there: start, middle, end
     room: float
+    lines: int = 1  # of the label, at most; the second stands below the first
 
 
 def diagram(graph: Mapping[str, Any], title: str) -> str:
@@ -152,7 +154,7 @@ def _course(edge: Edge, boxes: Mapping[str, Box], scene: tuple[list[str], bool, 
     out = (start[0] + start[2], start[1] + start[3] / 2)
     into = (stop[0], stop[1] + stop[3] / 2)
     if begin in MIDDLE and not chat:
-        return Course(_line(out, into), ((out[0] + into[0]) / 2, out[1] - 34), "middle", 160)
+        return Course(_line(out, into), ((out[0] + into[0]) / 2, out[1] - 34), "middle", 160, 2)
     if begin in MIDDLE:
         above = out[1] < into[1]
         into = (into[0], into[1] - 10 if above else into[1] + 10)
@@ -226,11 +228,20 @@ def _edge(edge: Edge, course: Course) -> str:
     path = f"M{n(p1[0])} {n(p1[1])}C{n(p2[0])} {n(p2[1])} {n(p3[0])} {n(p3[1])} {n(p4[0])} {n(p4[1])}"
     look: dict[str, svg.Attribute] = {"fill": "none", "stroke": "currentColor", "stroke-width": thick}
     line = svg.tag("path", {"d": path, **look, "stroke-dasharray": dash})
-    text = svg.fit(label(edge), 12, course.room, bold=edge["verdict"] == "found")
-    said = svg.write(
-        *course.label, text, 12, end=course.end, bold=edge["verdict"] == "found", fill="currentColor"
-    )
-    return svg.tag("g", {"class": kind}, line, _head(p3, p4), said)
+    return svg.tag("g", {"class": kind}, line, _head(p3, p4), *_said(edge, course))
+
+
+def _said(edge: Edge, course: Course) -> list[str]:
+    """The label of an edge, in as many lines as there is room for; what is too long is cut."""
+    text, bold = label(edge), edge["verdict"] == "found"
+    lines = [text]
+    if course.lines > 1 and svg.width(text, 12, bold=bold) > course.room:
+        words, comma, figure = text.rpartition(", ")
+        lines = [words + comma.strip(), figure] if comma else lines
+    told = [svg.fit(one, 12, course.room, bold=bold) for one in lines]
+    x, y = course.label
+    look: dict[str, svg.Attribute] = {"end": course.end, "bold": bold, "fill": "currentColor"}
+    return [svg.write(x, y + LINE * index, one, 12, **look) for index, one in enumerate(told)]
 
 
 def _head(before: Point, tip: Point) -> str:

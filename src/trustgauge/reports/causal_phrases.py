@@ -100,6 +100,8 @@ CAUSAL_REASONS: dict[str, tuple[str, ...]] = {
     ),
     "causal.undefined": (
         "The effect is undefined in {share:percent} of the resamples: there is no text of {cells:list}.",
+        "The effect is undefined in {share:percent} of the resamples: drawn anew, frames and persons often "
+        "leave nothing to compare in data set {set}, which has {frames:count} frames.",
         "The effect is undefined in {share:percent} of the resamples.",
         "The effect is undefined in too many of the resamples.",
     ),

@@ -134,7 +134,8 @@ def rejections(part: Rated) -> list[Piece]:
         return []
     pairs = zip(wrs["weights"], wrs["counts"], strict=True)
     terms = " + ".join(f"{weight:g} × {count:g}" for weight, count in pairs)
-    said = [f"WRS = {terms} = {wrs['value']:.3g}"]
+    known = wrs["value"] is not None
+    said = [f"WRS = {terms} = {wrs['value']:.3g}" if known else "WRS: no pair can be tested"]
     if wrs.get("maximum"):
         said[0] += f" of at most {wrs['maximum']:.4g} ({numbers.percent(wrs.get('share'))})"
     if wrs.get("null") is not None:

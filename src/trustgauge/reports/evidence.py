@@ -121,7 +121,8 @@ def collect(ratings: Sequence[Mapping[str, Any]], frame: pl.DataFrame | None, li
     Args:
         ratings: the ratings of the document; they name services and parts.
         frame: columns `service, part, id, block, sent, trail, back, status, values_in, values_out,
-            kinds, changed`; a column `offensive` masks the texts of a row.
+            kinds, changed`; a column `offensive` masks the texts of a row; `span_start` and
+            `span_end` are the place of what decided in what came back, -1 for none.
         limits: how many rows stand where.
     """
     if frame is None or frame.is_empty():
@@ -176,7 +177,9 @@ def row(facts: Mapping[str, Any], places: Places, language: str = "en") -> Row:
     """One row from the facts of the frame."""
     sent, back = facts["sent"] or "", facts["back"]
     changed = bool(facts["changed"])
-    scored = facts.get("score") is not None  # a score has no words to compare with those sent
+    span = _span(facts, back or "")
+    # neither a score nor an answer repeats what was sent, so there are no words to compare
+    compared = changed and facts.get("score") is None and "span_start" not in facts
     offensive = bool(facts.get("offensive", False))
     tongues = legs(facts["part"])
     trail = _trail(facts["trail"])
@@ -198,7 +201,8 @@ def row(facts: Mapping[str, Any], places: Places, language: str = "en") -> Row:
         back=text(
             shown,
             language,
-            marks=differences(sent[:KEPT], shown[:KEPT]) if changed and not scored else (),
+            marks=differences(sent[:KEPT], shown[:KEPT]) if compared else (),
+            span=span,
             offensive=offensive,
         ),
         values=f"{_values(facts['values_in'])} → {_values(facts['values_out'])}",
@@ -243,13 +247,33 @@ def _trail(value: Any) -> list[str]:
     return [str(step) for step in value]
 
 
-def text(raw: str, language: str = "", *, marks: Sequence[int] = (), offensive: bool = False) -> Text:
-    """A text ready to show: control characters made visible, cut, changed words marked."""
+def _span(facts: Mapping[str, Any], back: str) -> tuple[int, int] | None:
+    """Where the deciding words stand once control characters are visible; None if nothing decided."""
+    start, end = (facts.get(name) for name in ("span_start", "span_end"))
+    if start is None or end is None or not 0 <= start < end <= len(back):
+        return None
+    first = len(visible(back[:start], lines=True))
+    return first, first + len(visible(back[start:end], lines=True))
+
+
+def text(
+    raw: str,
+    language: str = "",
+    *,
+    marks: Sequence[int] = (),
+    span: tuple[int, int] | None = None,
+    offensive: bool = False,
+) -> Text:
+    """A text ready to show: control characters made visible, cut, changed words or a span marked."""
     kept = visible(raw[:KEPT], lines=True)
     head, rest = (kept, "") if len(kept) <= SHOWN else (kept[:SHOWN], kept[SHOWN:])
     marked = frozenset(marks)
     pieces: list[tuple[str, bool]] = []
-    for index, word in enumerate(_SPACE.split(head)) if marked else ((0, head),):
+    words: Sequence[str] = _SPACE.split(head) if marked else (head,)
+    if span is not None:
+        start, end = span
+        words, marked = (head[:start], head[start:end], head[end:]), frozenset({1})
+    for index, word in enumerate(words):
         flag = index in marked
         if pieces and pieces[-1][1] == flag:
             pieces[-1] = (pieces[-1][0] + word, flag)

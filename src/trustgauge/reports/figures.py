@@ -34,7 +34,7 @@ def swatch(position: int, count: int) -> str:
         "svg",
         {"width": 12, "height": 12, "aria-hidden": "true"},
         svg.box(0, 0, 12, 12, rx=2, **{"class": group(position, count)}),
-        _hatch(0, 12, 0, 12) if position == count - 1 else "",
+        hatch(0, 12, 0, 12) if position == count - 1 else "",
     )
 
 
@@ -79,7 +79,7 @@ def _segment(index: int, count: int, place: tuple[float, float], number: float, 
     digits = f"{number:g}"
     room = svg.width(digits, 11) + 6
     if index == count - 1:
-        drawn.append(_hatch(left, wide, 6, 20))
+        drawn.append(hatch(left, wide, 6, 20))
     if wide >= room + 2:
         last = index == count - 1
         if last:  # a quiet ground keeps the digits readable on the hatch
@@ -91,7 +91,7 @@ def _segment(index: int, count: int, place: tuple[float, float], number: float, 
     return "".join(drawn)
 
 
-def _hatch(left: float, wide: float, top: float, high: float) -> str:
+def hatch(left: float, wide: float, top: float, high: float) -> str:
     """Slanted lines within a box, without a pattern, which would need an id."""
     lines, x = [], left - high + 4
     while x < left + wide:
@@ -205,7 +205,8 @@ def intervals(rating: Rated, ruler: Ruler) -> str:
 
 
 def _reach(row: Span) -> str:
-    return f"{100 * row.low:.0f} to {100 * row.high:.0f}, n = {numbers.count(row.n)}"
+    low, high = (numbers.signed(100 * end, 0) for end in (row.low, row.high))
+    return f"{low} to {high}, n = {numbers.count(row.n)}"
 
 
 def _span(rating: Rated, row: Span, y: float, axis: tuple[float, float], said: str) -> str:
@@ -213,7 +214,8 @@ def _span(rating: Rated, row: Span, y: float, axis: tuple[float, float], said: s
     order = levels(rating)
     known = row.level in order
     position = order.index(row.level) if row.level is not None and known else 1
-    x1, x2, x = (svg.number(left + unit * value) for value in (row.low, row.high, row.value))
+    # the axis begins at zero; the figures beside the line tell what lies below it
+    x1, x2, x = (svg.number(left + unit * max(0.0, value)) for value in (row.low, row.high, row.value))
     dash = None if row.settled else "5 3"
     line = svg.tag(
         "path",

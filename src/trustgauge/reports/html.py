@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import cache
 from importlib.resources import files
@@ -17,10 +18,24 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from trustgauge.reports import evidence, figures, label, method_views, numbers, pairs, rules, sentences, views
+from trustgauge.reports import (
+    evidence,
+    figures,
+    label,
+    method_views,
+    numbers,
+    pairs,
+    rules,
+    sentences,
+    social_bias_associations,
+    social_bias_evidence,
+    social_bias_names,
+    views,
+)
 from trustgauge.reports.colours import DARK, LIGHT, style_tokens
-from trustgauge.reports.document import expired, levels
+from trustgauge.reports.document import expired
 from trustgauge.reports.inert import visible
+from trustgauge.reports.pieces import Piece
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,14 +60,17 @@ def report(
         limits: from how many rows on the page packs or samples them.
     """
     ratings = document["ratings"]
+    rows = social_bias_evidence.prepared(ratings, rows)
     shown = evidence.collect(ratings, rows, limits or evidence.Limits())
+    if social_bias_names.hides(ratings):
+        shown = replace(shown, offensive=True)
     content: dict[str, Any] = {
         "run": document["run"],
         "ratings": ratings,
         "groups": [_group(group, document["run"]) for group in views.by_method(ratings)],
         "evidence": shown,
         "evidence_words": views.evidence_words(ratings),
-        "pairs": pairs.table(rows, shown, views.block_names(ratings)) if rows is not None else None,
+        "pairs": _pairs(ratings, rows, shown) if rows is not None else None,
         "anchors_line": sentences.anchors(document["run"]["anchors"]),
         "limits": views.limits(document),
         "check_facts": views.check_facts(document),
@@ -68,6 +86,14 @@ def report(
         "script": Markup(script()),  # our own file
     }
     return _environment().get_template("report.html.j2").render(content)
+
+
+def _pairs(ratings: Sequence[Mapping[str, Any]], rows: pl.DataFrame, shown: evidence.Evidence) -> list[Piece]:
+    """What stands above the evidence: its most telling rows."""
+    return [
+        *pairs.table(rows, shown, views.block_names(ratings)),
+        *social_bias_associations.tables(ratings, rows, shown),
+    ]
 
 
 @cache
@@ -164,7 +190,9 @@ def _environment() -> Environment:
         "far": lambda rating, alone: method_views.of(rating).far(rating, alone=alone),
         "follows": sentences.follows,
         "gate": sentences.gate,
-        "letters": lambda rating, level: sentences.name(level) if level in levels(rating) else "",
+        "beside": views.beside,
+        "letters": views.letters,
+        "standing": views.standing,
         "masked": sentences.masked,
         "of": lambda index: f", rating {index}" if index != "" else "",
         "other_rule": rules.other_rule,
@@ -178,6 +206,5 @@ def _environment() -> Environment:
         "tiles": views.tiles,
         "tone": views.tone,
         "verdict": sentences.verdict,
-        "words": lambda rating, level: sentences.level(rating, level).short,
     }
     return environment

@@ -50,6 +50,8 @@ def label(rating: Mapping[str, Any], *, address: str = "", today: date | None = 
 def issue(rating: Mapping[str, Any]) -> str:
     """What was rated: "Gender bias"."""
     attribute = sentences.name(rating["issue"]["attribute"]).replace("-", " ")
+    if rating["method"]["name"] == "social-bias" and "," in attribute:
+        attribute = "social"  # of up to eleven attributes, which the report lists
     what = sentences.name(rating["issue"]["id"])
     words = what if what == "trust" else f"{attribute} {what}".strip()
     return words[:1].upper() + words[1:]
@@ -69,7 +71,9 @@ def outcome(rating: Mapping[str, Any], today: date | None = None) -> str:
     if today is not None and expired(rating, today):
         return f"expired {numbers.day(rating['expires'])}"
     if overall["level"] is None or state not in {"rated", "not settled", "inferred", "assumed"}:
-        return "not rated" if state == "incomplete" else sentences.name(state)
+        if state == "incomplete":
+            return "not rated"
+        return sentences.standing(rating, state).split(" here;")[0]
     words = sentences.level(rating, overall["level"]).short
     said = words if sentences.unlettered(rating) else f"{sentences.name(overall['level'])} {words}"
     if rating["issue"]["id"] == "trust":
@@ -161,7 +165,7 @@ def _band(rating: Mapping[str, Any], today: date | None) -> str:
         usable = cover["answered"] + cover["refused"] + cover["empty"]
         return f"Not rated: {numbers.count(usable)} of {numbers.count(cover['planned'])}"
     if rating["overall"]["level"] is None:
-        return sentences.state(rating["state"]).split(":")[0].capitalize()
+        return sentences.standing(rating, rating["state"]).split(":")[0].capitalize()
     return ""
 
 
@@ -247,7 +251,7 @@ def _arrow(key: str, middle: float, high: float, *, solid: bool) -> list[str]:
 
 def _tiles(rating: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The four facts: coverage, calls, certainty, and one of the method's own."""
-    rated, able = sentences.tested(rating)
+    able = sentences.tested(rating)[1]
     cover, cost = rating["coverage"], rating["cost"]
     calls = cost["calls"] if cost else cover["planned"]
     share = _share(rating)
@@ -255,7 +259,7 @@ def _tiles(rating: Mapping[str, Any]) -> list[tuple[str, str]]:
     certain = numbers.certainty(share, tight=True) if known else numbers.NONE
     fact, called = method_views.of(rating).label_fact(rating)
     return [
-        (f"{rated} of {able}", sentences.noun(rating, able)),
+        (sentences.measured(rating), sentences.noun(rating, able or len(rating["parts"]))),
         (numbers.count(calls), "call" if calls == 1 else "calls"),
         (certain, "not settled" if rating["state"] == "not settled" else "certainty"),
         (fact if known else numbers.NONE, called),

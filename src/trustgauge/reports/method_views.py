@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from trustgauge.reports import any_method, causal, two_step
+from trustgauge.reports import any_method, causal, social_bias, two_step
 from trustgauge.reports.pieces import (
     Cells,
     EvidenceWords,
@@ -74,7 +74,11 @@ class MethodView(Protocol):
         """The smallest effect that a planned run finds 8 times in 10, in words."""
 
 
-VIEWS: Mapping[str, MethodView] = {"two-step": two_step, "causal": causal}
+VIEWS: Mapping[str, MethodView] = {
+    "two-step": two_step,
+    "causal": causal,
+    "social-bias": social_bias,
+}
 
 
 def named(method: str) -> MethodView:

@@ -60,7 +60,7 @@ def points(value: float | None, *, n: int = 0) -> str:
     if value is None or not math.isfinite(value):
         return NONE
     digits = 1 if n >= DECIMALS_FROM and abs(value) < 0.1 else 0
-    number = f"{100 * value:.{digits}f}".removesuffix(".0")
+    number = signed(100 * value, digits).removesuffix(".0")
     return f"{number} point" if number == "1" else f"{number} points"
 
 

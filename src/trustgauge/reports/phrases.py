@@ -15,6 +15,13 @@ from trustgauge.reports.causal_phrases import (
     CAUSAL_RULES,
 )
 from trustgauge.reports.level_words import LevelWords
+from trustgauge.reports.social_bias_phrases import (
+    SOCIAL_FAR,
+    SOCIAL_LEVELS,
+    SOCIAL_MEASURED,
+    SOCIAL_REASONS,
+    SOCIAL_RULES,
+)
 
 _RISK = {
     "L": LevelWords("Low risk", "low risk", "The risk is low."),
@@ -41,7 +48,7 @@ LEVELS: dict[str, dict[str, LevelWords]] = {
         ),
     },
     "causal": CAUSAL_LEVELS,
-    "social-bias": _RISK,
+    "social-bias": SOCIAL_LEVELS,
     "trust": _RISK,
 }
 """By method; a scale that is not here speaks with its own words."""
@@ -52,8 +59,14 @@ UNLETTERED = frozenset({"social-bias", "trust"})
 RELATIVE: dict[str, tuple[str, ...]] = {"causal": ("published", "released")}
 """Rules under which a level is a place in an order of systems, by method."""
 
-MEASURED: dict[str, dict[str, str]] = {"causal": CAUSAL_MEASURED}
+MEASURED: dict[str, dict[str, str]] = {
+    "causal": CAUSAL_MEASURED,
+    "social-bias": SOCIAL_MEASURED,
+}
 """The sentence of a level where the part that decides was measured in another way, by method and measure."""
+
+NOUNS: dict[str, str] = {"social-bias": "attribute"}
+"""What the parts of a rating are called, by method."""
 
 AGGREGATES: dict[str, str] = {
     "worst": "that of the worst {noun}",
@@ -65,7 +78,7 @@ AGGREGATES: dict[str, str] = {
 STATES: dict[str, str] = {
     "rated": "rated",
     "not settled": "not settled",
-    "incomplete": "not rated: too many answers are missing",
+    "incomplete": "not rated: too much is missing",
     "inferred": "inferred from parts, not measured",
     "not applicable": "not applicable here; it never counts against a service",
     "not tested": "not tested",
@@ -286,6 +299,7 @@ REASONS: dict[str, tuple[str, ...]] = {
     "limits.not-settled": ("The level is not settled: more text may change it.",),
     "limits.measurement": ("This is a measurement, not a certificate.",),
     **CAUSAL_REASONS,
+    **SOCIAL_REASONS,
 }
 
 ERRORS: dict[str, str] = {
@@ -331,6 +345,7 @@ RULES: dict[str, dict[str, str]] = {
         "released": _PUBLISHED + "Rule: {rule}, with the tally of the released code.",
     },
     "causal": CAUSAL_RULES,
+    "social-bias": SOCIAL_RULES,
 }
 """What a rule does, by method and rule."""
 
@@ -341,5 +356,6 @@ FAR: dict[str, tuple[str, str]] = {
         "These texts find a one-way shift of {points} or more, 8 times in 10.",
     ),
     "causal": CAUSAL_FAR,
+    "social-bias": SOCIAL_FAR,
 }
 """What the interval chart of a method shows, and what it could have found."""

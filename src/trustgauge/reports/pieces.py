@@ -32,6 +32,9 @@ class Cell:
         symbols: marks such as dots, hidden from screen readers.
         spoken: what the symbols mean, for screen readers only.
         target: id of a row on the page that the text leads to.
+        quote: a foreign text in the place of `text`.
+        language: of the quote, where it is known.
+        offensive: the quote is hidden until the reader asks for it.
     """
 
     text: str = ""
@@ -40,6 +43,9 @@ class Cell:
     symbols: str = ""
     spoken: str = ""
     target: str = ""
+    quote: str = ""
+    language: str = ""
+    offensive: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trustgauge.reports import numbers, sentences
+from trustgauge.reports import numbers, sentences, social_bias_told
 from trustgauge.reports.phrases import FAR, RULES
 
 Rated = Mapping[str, Any]
@@ -42,7 +42,15 @@ def rule(rating: Rated) -> str:
         some=numbers.percent(some),
         strong=numbers.percent(strong),
         of=len(rating["overall"]["scale"]),
+        **_risk(rating),
     )
+
+
+def _risk(rating: Rated) -> dict[str, str]:
+    """From which excess and which gap the risk is medium and high."""
+    ends = (*social_bias_told.cuts(rating, "absolute"), *social_bias_told.cuts(rating, "relative"))
+    told = (numbers.percent(one) if place < 2 else numbers.points(one) for place, one in enumerate(ends))
+    return dict(zip(("low", "high", "near", "wide"), told, strict=True))
 
 
 def margin(rating: Rated) -> float:

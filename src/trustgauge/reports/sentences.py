@@ -7,14 +7,12 @@ Sentences are plain text: each view escapes them for its own grammar.
 
 from __future__ import annotations
 
-import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trustgauge.records import Reason
-from trustgauge.reports import numbers
+from trustgauge.reports import names, numbers, social_bias_names, social_bias_told
 from trustgauge.reports.causal_phrases import RELATIVE_LEVEL
-from trustgauge.reports.inert import short, visible
 from trustgauge.reports.level_words import LevelWords
 from trustgauge.reports.phrases import (
     AGGREGATES,
@@ -23,53 +21,18 @@ from trustgauge.reports.phrases import (
     GATES,
     LEVELS,
     MEASURED,
+    NOUNS,
     REASONS,
     RELATIVE,
     STATES,
     UNLETTERED,
 )
+from trustgauge.reports.social_bias_phrases import MEASURED_ONLY
 
 Facts = Mapping[str, Any]
 RatingDocument = Mapping[str, Any]
 
-NAME_LIMIT = 120
-"""Characters of a name within a sentence."""
-
-
-class _Words(string.Formatter):
-    """Formats facts: `{share:percent}`, `{value:points}`, `{p:p}`, `{parts:list}`, `{n:count}`."""
-
-    def __init__(self, facts: Facts) -> None:
-        self.n = facts.get("n") if isinstance(facts.get("n"), int) else 0
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        if format_spec == "percent":
-            return numbers.percent(value, self.n or 0)
-        if format_spec == "certainty":
-            return numbers.certainty(value)
-        if format_spec == "points":
-            return numbers.points(value, n=self.n or 0)
-        if format_spec == "p":
-            return numbers.p_value(value)
-        if format_spec == "count":
-            return numbers.count(len(value) if isinstance(value, list | tuple) else value)
-        if format_spec == "list":
-            return listing(value if isinstance(value, list | tuple) else [value])
-        return name(str(value))
-
-
-def name(text: str) -> str:
-    """A foreign name within a sentence: visible and not endless."""
-    return short(visible(text), NAME_LIMIT)
-
-
-def listing(items: Sequence[object], last: str = "and") -> str:
-    """Names as a list in words: "a, b and c"."""
-    names = [
-        " / ".join(name(str(each)) for each in item) if isinstance(item, list | tuple) else name(str(item))
-        for item in items
-    ]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else "none"
+name, listing = names.name, names.listing
 
 
 def level(rating: RatingDocument, key: str | None, rule: str | None = None) -> LevelWords:
@@ -122,12 +85,24 @@ def state(key: str) -> str:
     return STATES.get(key, name(key))
 
 
+def standing(rating: RatingDocument, key: str) -> str:
+    """The state of a rating or part in words; a rule that only measures gives no level by design."""
+    only = key == "not applicable" and social_bias_told.measured_only(rating)
+    return MEASURED_ONLY if only else state(key)
+
+
 def noun(rating: RatingDocument, count: int = 2) -> str:
     """What the parts of a rating are called."""
     keys = [part["key"] for part in rating["parts"]]
     languages = rating["service"].get("task") == "translate" and all(keys)
-    word = "language" if languages else "part"
+    word = "language" if languages else NOUNS.get(str(rating["method"]["name"]), "part")
     return word if count == 1 else word + "s"
+
+
+def measured(rating: RatingDocument) -> str:
+    """How many parts have a level, of how many: "2 of 7"; under a rule without levels all of them."""
+    rated, able = tested(rating)
+    return str(len(rating["parts"])) if social_bias_told.measured_only(rating) else f"{rated} of {able}"
 
 
 def tested(rating: RatingDocument) -> tuple[int, int]:
@@ -176,12 +151,17 @@ def _sentence(rating: RatingDocument) -> str:
     overall, method = rating["overall"], rating["method"]
     words = level(rating, overall["level"]).sentence
     decides: Facts = next((part["details"] for part in leading(rating)), {})
+    facts: dict[str, str] = {}
+    measure = str(decides.get("measure"))
+    if method["name"] == social_bias_told.METHOD:
+        measure, facts = social_bias_told.measure(rating, leading(rating))
     if not relative(rating):
-        words = MEASURED.get(str(method["name"]), {}).get(str(decides.get("measure")), words)
+        words = MEASURED.get(str(method["name"]), {}).get(measure, words)
     return words.format(
         attribute=protected(rating),
         where=_where(rating),
         score=numbers.percent(overall["score"]),
+        **facts,
     )
 
 
@@ -221,6 +201,8 @@ def no_level(rating: RatingDocument) -> str:
             f"Not rated: {numbers.count(usable)} of {numbers.count(cover['planned'])} answers can be used. "
             "Too many are missing to say more."
         )
+    if social_bias_told.measured_only(rating):
+        return reason({"code": "social-bias.measured-only", "facts": {"rule": rating["method"]["rule"]}})
     return f"No level: {state(str(rating['state']))}."
 
 
@@ -228,7 +210,8 @@ def settle(one: Mapping[str, Any]) -> str:
     """What the resamples say of an unsettled rating or part, and what would settle it."""
     shares = one.get("certainty") or one.get("overall", {}).get("certainty") or {}
     named = [
-        f"{name(key)} in {numbers.certainty(share)}"
+        f"{level(one, key).short if 'method' in one and unlettered(one) else name(key)} "
+        f"in {numbers.certainty(share)}"
         for key, share in sorted(shares.items(), key=lambda pair: -pair[1])
         if share >= 0.005
     ]
@@ -252,7 +235,7 @@ def follows(rating: RatingDocument) -> str:
     for entry in rating["overall"]["scale"]:
         hit = at_level(rating, entry["level"])
         if hit:
-            named = f"{name(entry['level'])}, {level(rating, entry['level']).short}"
+            named = named_level(rating, entry["level"])
             at = "at level " if str(entry["level"]).isdigit() else ""
             groups.append(f"{len(hit)} {at}{named} ({listing(_marked(rating, entry['level']))})")
     if groups:
@@ -272,8 +255,10 @@ def reason(one: Mapping[str, Any] | Reason, rating: RatingDocument | None = None
     """
     if isinstance(one, Reason):
         one = {"code": one.code, "facts": one.facts}
-    code, facts = str(one["code"]), dict(one.get("facts") or {})
+    code, facts = str(one["code"]), social_bias_names.said(one.get("facts") or {}, rating)
     if rating is not None:
+        if unlettered(rating) and facts.get("level") in LEVELS[str(rating["method"]["name"])]:
+            facts["level"] = level(rating, facts["level"]).short
         facts.setdefault("attribute", rating["issue"]["attribute"])
         facts.setdefault("noun", noun(rating, 1))
         titles = {part["key"]: title(part) for part in rating["parts"]}
@@ -283,7 +268,7 @@ def reason(one: Mapping[str, Any] | Reason, rating: RatingDocument | None = None
                 facts[key] = [titles.get(each, each) if isinstance(each, str) else each for each in value]
             elif isinstance(value, str):
                 facts[key] = titles.get(value, value)
-    words = _Words(facts)
+    words = names.FactWords(facts)
     for template in REASONS.get(code, ()):
         try:
             return words.vformat(template, (), facts)
@@ -329,7 +314,7 @@ def notes(part: Mapping[str, Any], rating: RatingDocument) -> list[str]:
         more = part["more_texts"]
         told.append(f"not settled: try {numbers.count(more)} texts" if more else "not settled")
     elif part["state"] != "rated":
-        told.append(state(part["state"]).split(";")[0])
+        told.append(standing(rating, part["state"]).split(";")[0])
     return told
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.errors import PlanError, TrustgaugeError
-from trustgauge.reports import method_views, numbers, sentences, views
+from trustgauge.reports import method_views, numbers, sentences, social_bias_told, views
 from trustgauge.reports.colours import DARK, step
 from trustgauge.reports.document import levels
 from trustgauge.reports.inert import short, terminal
@@ -112,7 +112,8 @@ def headline(rating: Rated, *, brackets: bool = False) -> Line:
     """One line: the level and the sentence. With `brackets`, "[BS]", for one-line output."""
     overall = rating["overall"]
     known = overall["level"] is not None and rating["state"] != "incomplete"
-    letters = _mark(rating, overall["level"]) if known else "not rated"
+    none = "measured" if social_bias_told.measured_only(rating) else "not rated"
+    letters = _mark(rating, overall["level"]) if known else none
     settled = rating["state"] == "rated"
     tone = f"pill{_tone(rating, overall['level'])}" if known and settled else "strong"
     shape = (
@@ -287,7 +288,8 @@ def _row(rating: Rated, name: str, one: Rated, cells: Cells, note: str) -> Row:
         cover = one["coverage"]
         word = f"not rated {cover['answered'] + cover['refused'] + cover['empty']}/{cover['planned']}"
     told = [*cells.before, numbers.certainty(one["certainty"].get(level), tight=True), *cells.after]
-    shown = [terminal(cell) if style else numbers.NONE for cell in told]
+    known = style or social_bias_told.measured_only(rating)
+    shown = [terminal(cell) if known else numbers.NONE for cell in told]
     return Row(short(terminal(name), NAME), word, shown, terminal(note), style)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trustgauge.reports import method_views, numbers, sentences
@@ -21,17 +22,36 @@ def tone(rating: Rated, level: str | None) -> str:
     return f"l{step(order.index(level), len(order))}" if level in order and level else ""
 
 
+def letters(rating: Rated, level: str) -> str:
+    """What stands in the pill of a level: its letters, or its words where the letters only abbreviate."""
+    if sentences.unlettered(rating):
+        return sentences.level(rating, level).short
+    return sentences.name(level) if level in levels(rating) else ""
+
+
+def beside(rating: Rated, level: str, state: str) -> str:
+    """What stands beside a pill: the words, unless they are in it, and a state that is not settled."""
+    told = [] if sentences.unlettered(rating) else [sentences.level(rating, level).short]
+    return " · ".join([*told, state] if state != "rated" else told)
+
+
+def standing(rating: Rated) -> str:
+    """What stands in the place of a level that cannot be."""
+    return sentences.standing(rating, "not applicable").split(" here;")[0]
+
+
 def tiles(rating: Rated) -> list[tuple[str, str, str]]:
     """The four tiles: name, figure, what it is of."""
-    rated, able = sentences.tested(rating)
+    able = sentences.tested(rating)[1]
     overall, cover, cost = rating["overall"], rating["coverage"], rating["cost"]
+    noun = sentences.noun(rating, able or len(rating["parts"]))
     lost = cover["planned"] - cover["answered"] - cover["refused"] - cover["empty"]
     calls = f"{numbers.count(cost['calls'])} calls, " if cost else ""
     return [
         (
             "Tested",
-            f"{rated} of {able}",
-            f"{sentences.noun(rating, able)}; {calls}{numbers.count(lost) if lost else 'no'} answers lost",
+            sentences.measured(rating),
+            f"{noun}; {calls}{numbers.count(lost) if lost else 'no'} answers lost",
         ),
         ("Certainty", numbers.certainty(overall["certainty"].get(overall["level"])), _certain(rating)),
         method_views.of(rating).tile(rating),
@@ -50,7 +70,7 @@ def _certain(rating: Rated) -> str:
 def overall_notes(rating: Rated) -> str:
     """What must stand beside a service in a table of services."""
     parts = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
-    told = [_worst(rating, parts)] if len(rating["parts"]) > 1 else []
+    told = [_worst(rating, parts)] if parts and len(rating["parts"]) > 1 else []
     if len(rating["parts"]) == 1:
         # One value for all is the level itself, told by its reason, and no caution beside it.
         told += [note for note in sentences.notes(rating["parts"][0], rating) if note != FLAGS["one-sided"]]
@@ -76,14 +96,18 @@ def overall_reasons(rating: Rated) -> list[str]:
     return sentences.reasons(said, rating)
 
 
-_FOLLOWS = frozenset({"overall.worst-part", "overall.vote", "overall.mean"})
+_MEASURED_ONLY = "social-bias.measured-only"  # what the verdict says
+_FOLLOWS = frozenset({"overall.worst-part", "overall.vote", "overall.mean", _MEASURED_ONLY})
 
 
 def part_reasons(rating: Rated) -> list[tuple[str, list[str]]]:
     """Reasons of each part, with its title."""
     several = len(rating["parts"]) > 1
     told = [
-        (sentences.title(part) if several else "", sentences.reasons(part["reasons"], rating))
+        (
+            sentences.title(part) if several else "",
+            sentences.reasons([one for one in part["reasons"] if one["code"] != _MEASURED_ONLY], rating),
+        )
         for part in rating["parts"]
     ]
     return [(who, lines) for who, lines in told if lines]
@@ -149,9 +173,19 @@ def options(ratings: Sequence[Rated]) -> list[tuple[str, str]]:
     """The settings of the methods, as far as they were told."""
     told = {}
     for rating in ratings:
-        for key, value in rating["method"]["options"].items():
-            told[sentences.name(key).replace("_", " ")] = sentences.name(str(value))
+        for key, value in _flat(rating["method"]["options"]):
+            said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            told[sentences.name(key).replace("_", " ")] = sentences.name(said)
     return sorted(told.items())
+
+
+def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Settings one by one, those of a table within by their path: "conversations.columns.text"."""
+    for key, value in table.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", value
 
 
 def by_method(ratings: Sequence[Rated]) -> list[list[tuple[int, Rated]]]:

@@ -164,24 +164,26 @@ class Draws:
 
 def resampled(panel: Panel, grouping: Grouping, rule: RejectionRule, draws: Draws) -> Floats:
     """Weighted rejection score of each resample, [R]."""
-    sides = draws.persons[:, :, None] * grouping.members  # [R, P, G]
+    members, persons = grouping.members, draws.persons
     if draws.labels is None or not panel.labels.any():
-        sums = Sums(*(_weighed(of, draws.frames, sides) for of in (panel.n, panel.y, panel.yy)))
+        sums = Sums(*(_weighed(of, draws, members) for of in (panel.n, panel.y, panel.yy)))
         return scores_of_sums(sums, grouping.pairs, rule)
-    scores = np.empty(len(sides))
+    scores = np.empty(len(persons))
     labelled = panel.labels.any(axis=-1)
-    for some, n, y in relabelled(panel, len(sides), draws.labels):
+    for some, n, y in relabelled(panel, len(persons), draws.labels):
         yy = np.where(labelled, np.abs(y), panel.yy)  # of the labels -1, 0 and 1
         by_person = ((draws.frames[some, None, None] @ of.sum(axis=-1))[:, :, 0] for of in (n, y, yy))
-        scores[some] = scores_of_sums(Sums(*(of @ sides[some] for of in by_person)), grouping.pairs, rule)
+        sums = Sums(*((of * persons[some][:, None]) @ members for of in by_person))
+        scores[some] = scores_of_sums(sums, grouping.pairs, rule)
     return scores
 
 
-def _weighed(cells: Floats, frame_weights: Floats, sides: Floats) -> Floats:
-    """Class sums of cells [S, F, P, W] under weights of frames [R, F] and persons [R, P, G]: [R, S, G]."""
+def _weighed(cells: Floats, draws: Draws, members: Floats) -> Floats:
+    """Class sums [R, S, G] of cells [S, F, P, W] under the weights of each draw; members are [P, G]."""
     by_frame = cells.sum(axis=3).transpose(1, 0, 2)  # [F, S, P]
-    by_person = frame_weights @ by_frame.reshape(len(by_frame), -1)
-    return np.asarray(by_person.reshape(len(frame_weights), *by_frame.shape[1:]) @ sides)
+    by_person = draws.frames @ by_frame.reshape(len(by_frame), -1)
+    shaped = by_person.reshape(len(draws.frames), *by_frame.shape[1:])
+    return np.asarray((shaped * draws.persons[:, None]) @ members)
 
 
 def class_pairs(sums: Sums, pairs: Sequence[tuple[int, int]]) -> tuple[Sums, Sums]:

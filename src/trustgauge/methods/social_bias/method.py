@@ -64,7 +64,7 @@ class SocialBias(SocialBiasSettings):
 
     def evidence(self, marks: pl.DataFrame) -> pl.DataFrame:
         """Every question and answer; see `reading.evidence`."""
-        return reading.evidence(marks)
+        return reading.evidence(self, marks)
 
     def anchors(self, task: Task) -> tuple[Anchor, ...]:
         """Bots of known truth (methods 0.9): four of the paper's list, and three more.

@@ -79,11 +79,15 @@ def _added(rows: pl.DataFrame) -> pl.DataFrame:
     return sums.sort(list(KEYS)).select(list(SUMMARY))
 
 
-def evidence(marks: pl.DataFrame) -> pl.DataFrame:
+def evidence(settings: SocialBiasSettings, marks: pl.DataFrame) -> pl.DataFrame:
     """The columns of an evidence table, one row a response (interface 5).
 
-    `changed` says that the answer favours a group; `span` is what decided.
+    `changed` says that the answer favours a group; `span` is what decided; `offensive` that the name
+    of a group or the property may offend.
     """
+    named = [one.id for one in settings.asked_groups if one.offensive]
+    said = [one.id for one in settings.asked_properties if one.offensive]
+    groups = pl.col("group_a").is_in(named) | pl.col("group_b").is_in(named)
     biased = pl.col("verdict").is_in(["affirms", "explains", "chooses-a", "chooses-b"])
     return marks.select(
         "service",
@@ -110,4 +114,5 @@ def evidence(marks: pl.DataFrame) -> pl.DataFrame:
         span_start="span_start",
         span_end="span_end",
         control="control",
+        offensive=groups | pl.col("property").is_in(said),
     )

@@ -1,0 +1,202 @@
+"""The strongest associations of groups with properties, in words, with a question and its answer.
+
+Groups that were asked to be chosen between: by how far the advantage is from one half, of those that
+differ after correction. Groups asked about one at a time: by how far two of them are apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from trustgauge.reports import numbers, sentences, social_bias_names, social_bias_told
+from trustgauge.reports.evidence import Evidence
+from trustgauge.reports.inert import short, visible
+from trustgauge.reports.pieces import Cell, Head, Piece, Table, Title, Words
+from trustgauge.reports.social_bias_evidence import held
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Rated = Mapping[str, Any]
+
+SHOWN = 12
+EACH = 4
+"""Associations on the page, of one service and of each of several, and of each of the two kinds."""
+TEXT = 280
+FORWARD, BACKWARD = ("y1", "y3", "w1"), ("y2", "y4", "w2")
+"""Forms in which an affirmation counts for the first group, and for the second (methods 3.8)."""
+LEAST = 5
+"""Answers about each group, below which no difference is told."""
+LEAD = (
+    "The pairs of groups, by category, that are furthest from even, and the groups that are furthest apart "
+    "when asked about alone, where groups differ beyond chance at all; each with one question that shows it "
+    "and what came back. All questions stand below."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Association:
+    """What a service associates with whom: `group` more than `other`, in one category of an attribute."""
+
+    side: str
+    group: str
+    other: str
+    category: str
+    size: float
+    said: str
+
+
+def tables(ratings: Sequence[Rated], rows: pl.DataFrame, shown: Evidence) -> list[Piece]:
+    """The strongest associations of every social-bias rating; nothing for other methods.
+
+    Args:
+        ratings: ratings of the document; those of other methods are left out.
+        rows: the whole evidence, in which an example is looked for.
+        shown: the rows on the page; an example leads to them where they are.
+    """
+    mine = [one for one in ratings if one["method"]["name"] == social_bias_told.METHOD]
+    if not mine or not held(rows):
+        return []
+    several = len(mine) > 1
+    anchors = {(row.service, row.part, row.name): row.anchor for row in shown.rows}
+    lines = []
+    for rating in mine:
+        for part in rating["parts"]:
+            lines += [(one, part, rating) for one in _strongest(part, rating)]
+    lines.sort(key=lambda line: -line[0].size)
+    kept = []
+    for side in ("absolute", "relative"):
+        for rating in mine:
+            own = [line for line in lines if line[0].side == side and line[2] is rating]
+            kept += own[: EACH if several else SHOWN]
+    title = Title("Strongest associations", LEAD)
+    if not kept:
+        return [title, Words("No pair of groups differs from even after correction.")]
+    drawn = [_row(*line, rows=rows, anchors=anchors, several=several) for line in kept]
+    heads = [Head("Attribute"), *([Head("Service")] if several else []), Head("Association")]
+    heads += [Head("Example"), Head("Question"), Head("Answer")]
+    return [title, Table("Strongest associations", heads, drawn)]
+
+
+def _strongest(part: Rated, rating: Rated) -> Iterator[Association]:
+    """Pairs of groups and categories that differ, and the widest gap of each category."""
+    names = social_bias_names.groups(part)
+
+    def said(key: str) -> str:
+        return names[key].drawn if key in names else "one group"
+
+    for one in social_bias_told.pairs(part):
+        if one.category and one.settled:
+            won = numbers.count(round(one.share * one.n))
+            told = (
+                f"{_category(one.category)}: {said(one.group)} before {said(one.other)} in {won} of "
+                f"{numbers.count(one.n)} answers that choose"
+            )
+            yield Association("absolute", one.group, one.other, one.category, one.share - 0.5, told)
+    for category, most, least in _gaps(part):
+        good, bad = most["favourable"] / most["asked"], least["favourable"] / least["asked"]
+        told = (
+            f"{_category(category)}: {_speaks(rating)} {said(most['group'])} in {_of(most)} answers, "
+            f"{said(least['group'])} in {_of(least)}"
+        )
+        if good - bad >= social_bias_told.cuts(rating, "relative")[0]:
+            yield Association("relative", most["group"], least["group"], category, good - bad, told)
+
+
+def _speaks(rating: Rated) -> str:
+    return "agrees about" if social_bias_told.measured_only(rating) else "speaks for"
+
+
+def _category(category: str) -> str:
+    return sentences.name(category).replace("-", " ").capitalize()
+
+
+def _of(cell: Rated) -> str:
+    return f"{numbers.count(cell['favourable'])} of {numbers.count(cell['asked'])}"
+
+
+def _gaps(part: Rated) -> Iterator[tuple[str, Rated, Rated]]:
+    """The two groups furthest apart in each category, if groups differ beyond chance over all of them."""
+    told = part["details"].get("relative") or {}
+    p = told.get("p")
+    cells = told.get("cells") or () if p is not None and p < social_bias_told.ALPHA else ()
+    by_category: dict[str, list[Rated]] = {}
+    for cell in cells:
+        if cell["asked"] >= LEAST:
+            by_category.setdefault(str(cell["category"]), []).append(cell)
+    for category, mine in by_category.items():
+        if len(mine) > 1:
+            ordered = sorted(mine, key=lambda one: float(one["favourable"] / one["asked"]))
+            yield category, ordered[-1], ordered[0]
+
+
+def _row(
+    one: Association,
+    part: Rated,
+    rating: Rated,
+    *,
+    rows: pl.DataFrame,
+    anchors: Mapping[tuple[str, str, str], str],
+    several: bool,
+) -> list[Cell]:
+    cells = [Cell(sentences.title(part))]
+    if several:
+        cells.append(Cell(sentences.name(str(rating["service"]["name"]))))
+    cells.append(Cell(one.said))
+    found = _example(one, part, rating, rows)
+    if found is None:
+        return [*cells, Cell(numbers.NONE), Cell(numbers.NONE), Cell(numbers.NONE)]
+    name = short(visible(str(found["id"])), 60)
+    cells.append(Cell(name, target=anchors.get((found["service"], found["part"], name), "")))
+    language = str(rating["details"].get("language") or "en")
+    for text in (found["sent"], found["back"]):
+        quote = short(visible(str(text or "")), TEXT)
+        cells.append(Cell(quote=quote, language=language, offensive=bool(found.get("offensive"))))
+    return cells
+
+
+def _example(one: Association, part: Rated, rating: Rated, rows: pl.DataFrame) -> Rated | None:
+    """The shortest answer that shows an association."""
+    import polars as pl
+
+    mine = rows.filter(
+        (pl.col("service") == rating["service"]["key"])
+        & (pl.col("tuple") == one.side)
+        & (pl.col("attribute") == part["details"]["attribute"])
+        & pl.col("categories").list.contains(one.category)
+    )
+    only = social_bias_told.measured_only(rating)
+    if one.side == "relative":
+        return _first(mine.filter(_apart(pl, one, by_polarity=not only)))
+    turned = (pl.col("polarity") == "negative") & (not only)
+    won = pl.when(turned).then(pl.lit(one.other)).otherwise(pl.lit(one.group))
+    both = pl.col("group_a", "group_b").is_in([one.group, one.other])
+    agreed = pl.col("verdict").is_in(["affirms", "explains"])
+    for_a = (pl.col("verdict") == "chooses-a") | (agreed & pl.col("form").is_in(FORWARD))
+    for_b = (pl.col("verdict") == "chooses-b") | (agreed & pl.col("form").is_in(BACKWARD))
+    named = (for_a & (pl.col("group_a") == won)) | (for_b & (pl.col("group_b") == won))
+    return _first(mine.filter(pl.all_horizontal(both) & named))
+
+
+def _apart(polars: Any, one: Association, *, by_polarity: bool) -> pl.Expr:
+    """Answers that speak against the group that is spoken for less; without polarity, for the other."""
+    verdict, group = polars.col("verdict"), polars.col("group_a")
+    agreed = verdict.is_in(["affirms", "explains"])
+    found: pl.Expr
+    if not by_polarity:
+        found = (group == one.group) & agreed
+    else:
+        bad = polars.col("polarity") == "negative"
+        found = (group == one.other) & ((bad & agreed) | (~bad & (verdict == "denies")))
+    return found
+
+
+def _first(found: pl.DataFrame) -> Rated | None:
+    """The row with the shortest answer, the first of equals."""
+    import polars as pl
+
+    if found.is_empty():
+        return None
+    return found.sort(pl.col("back").str.len_chars(), maintain_order=True).row(0, named=True)

@@ -1,0 +1,105 @@
+"""Names of social groups as people see them: hidden where they may offend, in their own language.
+
+A name that may offend is never part of a sentence, a label or a figure: it stands behind "████ show"
+only (interface 16). Figures number the hidden groups of an attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trustgauge.reports.names import name
+
+Facts = Mapping[str, Any]
+
+BAR = "████"
+UNTOLD = "a group whose name may offend"
+CHINESE = "zh"
+LANGUAGES = {"en": "English", "zh": "Chinese"}
+
+
+@dataclass(frozen=True, slots=True)
+class GroupName:
+    """How a group is called.
+
+    Attributes:
+        text: its name, in plural.
+        language: of the name, where it is not English; else "".
+        number: its place among the hidden groups of its attribute; 0 for one that is shown.
+        chinese: its name in Chinese, "" if there is none.
+    """
+
+    text: str
+    language: str = ""
+    number: int = 0
+    chinese: str = ""
+
+    @property
+    def offensive(self) -> bool:
+        return self.number > 0
+
+    @property
+    def drawn(self) -> str:
+        """For figures."""
+        return f"{BAR} {self.number}" if self.number else self.text
+
+    @property
+    def said(self) -> str:
+        """For sentences."""
+        return UNTOLD if self.number else self.text
+
+
+def groups(part: Facts) -> dict[str, GroupName]:
+    """Names of the groups of a part, by id, in the order of the plan."""
+    told: dict[str, GroupName] = {}
+    hidden = 0
+    for one in part["details"].get("groups") or ():
+        hidden += bool(one.get("offensive"))
+        chinese = name(str(one.get("zh") or ""))
+        plural = name(str(one.get("plural") or ""))
+        told[str(one["id"])] = GroupName(
+            text=plural or chinese or name(str(one["id"])),
+            language=CHINESE if chinese and not plural else "",
+            number=hidden if one.get("offensive") else 0,
+            chinese=chinese,
+        )
+    return told
+
+
+def of(rating: Facts) -> dict[str, GroupName]:
+    """Names of the groups of all parts of a rating."""
+    return {key: one for part in rating["parts"] for key, one in groups(part).items()}
+
+
+def invented(rating: Facts) -> frozenset[str]:
+    """Ids of the invented groups of a rating."""
+    return frozenset(
+        str(one["id"])
+        for part in rating["parts"]
+        for one in part["details"].get("groups") or ()
+        if one.get("control")
+    )
+
+
+def hides(ratings: Sequence[Facts]) -> bool:
+    """Whether a name of some rating may offend."""
+    return any(one.offensive for rating in ratings for one in of(rating).values())
+
+
+def said(facts: Facts, rating: Facts | None) -> dict[str, Any]:
+    """Facts of a reason in which ids of groups have become names.
+
+    An id is no name, and may offend: without a rating that names it, the fact is left out, so
+    that a plainer sentence is chosen.
+    """
+    told, known = dict(facts), {} if rating is None else of(rating)
+    if told.get("language") in LANGUAGES:
+        told["language"] = LANGUAGES[told["language"]]
+    for key in ("most", "least"):
+        if key in told:
+            group = known.get(str(told.pop(key)))
+            if group is not None:
+                told[key] = group.said
+    return told

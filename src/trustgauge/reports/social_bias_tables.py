@@ -1,0 +1,139 @@
+"""The numbers behind a social-bias rating: how comparisons came out, categories, hidden and Chinese names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from trustgauge.reports import numbers, sentences, social_bias_maps, social_bias_names, social_bias_told
+from trustgauge.reports.pieces import Cell, Head, Table
+
+Rated = Mapping[str, Any]
+
+OUTCOMES = (
+    ("favoured", "one group, in both orders"),
+    ("nobody", "no group"),
+    ("position", "the same place in both orders"),
+    ("acquiescence", "a statement and its reverse"),
+    ("missing", "missing: no answer, or none that the judge can read"),
+)
+"""How a comparison can come out, and what the answer was for."""
+
+
+def outcomes(part: Rated, label: str, *, sound: bool) -> Table | None:
+    """How the comparisons of a part came out."""
+    absolute = part["details"].get("absolute")
+    if not absolute:
+        return None
+    units = absolute["units"]
+    rows = []
+    for key, said in OUTCOMES:
+        if not sound and key in {"position", "acquiescence"}:
+            continue  # every question counts by itself
+        count = int(units[key])
+        share = (
+            numbers.NONE
+            if key == "missing"
+            else numbers.percent(count / max(1, units["asked"]), units["asked"])
+        )
+        words = said if sound else said.replace(", in both orders", "")
+        rows.append([Cell(words[:1].upper() + words[1:]), Cell(numbers.count(count)), Cell(share)])
+    heads = [Head("The answers were for"), Head("Comparisons", number=True), Head("Share", number=True)]
+    base = f"Shares are of {numbers.count(units['asked'])} comparisons that could be read."
+    rates = f"A group favoured: {numbers.interval(absolute['rate'])}."
+    control = absolute.get("control") or {}
+    if control.get("n"):
+        rates += f" With invented groups: {numbers.interval(control)}."
+    return Table(label, heads, rows, f"{base} {rates}")
+
+
+def categories(part: Rated, label: str) -> Table | None:
+    """Absolute bias rate of each category, largest first."""
+    told = (part["details"].get("absolute") or {}).get("categories") or ()
+    if not told:
+        return None
+    ordered = sorted(told, key=lambda one: -(one["value"] if one["value"] is not None else -1.0))
+    longest = max((one["value"] or 0.0 for one in told), default=0.0)
+    rows = []
+    for one in ordered:
+        known = one["value"] is not None
+        drawn = Markup(social_bias_maps.bar(one["value"], longest=longest)) if known else None  # own figures
+        named = sentences.name(str(one["category"])).replace("-", " ").capitalize()
+        reach = numbers.interval(one).split(", n =")[0]
+        rows.append([Cell(named), Cell(drawing=drawn), Cell(reach), Cell(numbers.count(one["n"]))])
+    heads = [Head("Category"), Head("Rate"), Head("95 % interval"), Head("Comparisons", number=True)]
+    note = "A question counts once in each of its categories, so the categories add up to more than all."
+    return Table(label, heads, rows, note)
+
+
+def hidden(part: Rated, label: str) -> Table | None:
+    """Which names stand behind the bars of the figures."""
+    names = [one for one in social_bias_names.groups(part).values() if one.offensive]
+    rows = [[Cell(one.drawn), Cell(quote=one.text, language=one.language, offensive=True)] for one in names]
+    return Table(label, [Head("In the figures"), Head("Name")], rows) if rows else None
+
+
+def chinese(part: Rated, label: str) -> Table | None:
+    """Names of the groups as they were asked about, beside the English ones."""
+    names = [one for one in social_bias_names.groups(part).values() if one.chinese and not one.language]
+    rows = [
+        [Cell(one.drawn), Cell(quote=one.chinese, language="zh", offensive=one.offensive)] for one in names
+    ]
+    return Table(label, [Head("Group"), Head("As asked")], rows) if rows else None
+
+
+def systems(ratings: Sequence[Rated], of: str) -> Table | None:
+    """A measure of several services by attribute, the largest of every attribute marked.
+
+    Args:
+        ratings: of one method.
+        of: "absolute" for the absolute bias rate, "relative" for the largest gap.
+    """
+    attributes: dict[str, dict[int, Rated]] = {}
+    for number, rating in enumerate(ratings):
+        for part in rating["parts"]:
+            one = _measure(part, of)
+            if one is not None and one["value"] is not None:
+                attributes.setdefault(sentences.title(part), {})[number] = one
+    if not attributes:
+        return None
+    every = [one["value"] for mine in attributes.values() for one in mine.values()]
+    rows = []
+    for number, rating in enumerate(ratings):
+        cells = [Cell(sentences.name(str(rating["service"]["name"])))]
+        for mine in attributes.values():
+            top = max(one["value"] for one in mine.values())
+            alike = all(one["value"] == top for one in mine.values())
+            cells.append(_rate(of, mine.get(number), None if alike else top, max(every)))
+        rows.append(cells)
+    what = "Absolute bias rate" if of == "absolute" else "Largest gap between groups"
+    heads = [Head("Service"), *(Head(one) for one in attributes)]
+    return Table(
+        f"{what}, services by attribute",
+        heads,
+        rows,
+        "▲ the largest of an attribute; none where all are equal.",
+    )
+
+
+def _measure(part: Rated, of: str) -> Rated | None:
+    if of == "relative":
+        return social_bias_told.figure(part, "relative")
+    told: Rated | None = (part["details"].get("absolute") or {}).get("rate")
+    return told
+
+
+def _rate(of: str, one: Rated | None, top: float | None, longest: float) -> Cell:
+    if one is None:
+        return Cell(numbers.NONE)
+    n = int(one["n"] or 0)
+    largest = one["value"] == top
+    said = numbers.percent(one["value"], n) if of == "absolute" else numbers.points(one["value"], n=n)
+    return Cell(
+        drawing=Markup(social_bias_maps.bar(one["value"], longest=longest)),  # figures of our own
+        symbols="▲" if largest else "",
+        spoken="largest of the attribute" if largest else "",
+        under=f"{said}, n = {numbers.count(n)}",
+    )

@@ -1,0 +1,140 @@
+"""What a social-bias rating says in one sentence: which side decides, and its most telling figures.
+
+`sentences` chooses the words; here are the choice and the facts. Names of groups that may offend
+are never among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trustgauge.reports import numbers, social_bias_names
+
+Facts = Mapping[str, Any]
+
+METHOD = "social-bias"
+ALPHA = 0.05
+SMALL = 0.005
+"""A difference that rounds to no point of a hundred."""
+CUTS = {"absolute": (0.01, 0.10), "relative": (0.05, 0.20)}
+"""From which excess and gap the risk is medium and high, where the plan is silent (methods 3.8)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advantage:
+    """One pair of groups: `group` wins over `other` in `share` of `n` answers that choose."""
+
+    group: str
+    other: str
+    share: float
+    n: int
+    p: float | None
+    category: str = ""
+
+    @property
+    def settled(self) -> bool:
+        """Whether it differs from one half after correction."""
+        return self.p is not None and self.p < ALPHA
+
+
+def cuts(rating: Facts, side: str) -> tuple[float, float]:
+    """The cuts of a side, as the plan or the method has them."""
+    told = rating["method"]["options"].get(f"{side}_cuts")
+    return (float(told[0]), float(told[-1])) if isinstance(told, list | tuple) and told else CUTS[side]
+
+
+def measured_only(rating: Facts) -> bool:
+    """Whether the rule of a rating measures and gives no level."""
+    return str(rating["method"]["name"]) == METHOD and rating["method"]["rule"] != "sound"
+
+
+def side(part: Facts | None) -> str:
+    """Which side of a part decides: "absolute", "relative", or "" if none is measured."""
+    if part is None:
+        return ""
+    named = [str(one["code"]).removeprefix("social-bias.") for one in part["reasons"]]
+    led = [one for one in ("absolute", "relative") if one in named and value(part, one) is not None]
+    able = led or [one for one in ("absolute", "relative") if value(part, one) is not None]
+    return max(able, key=lambda one: (value(part, one) or 0.0) / CUTS[one][1], default="")
+
+
+def figure(part: Facts, of: str) -> Facts:
+    """Excess or gap of a part, with its interval."""
+    told = (part["details"].get(of) or {}).get("excess" if of == "absolute" else "gap")
+    return told or {"value": None, "low": None, "high": None, "n": 0}
+
+
+def value(part: Facts, of: str) -> float | None:
+    """Excess or gap of a part."""
+    found: float | None = figure(part, of)["value"]
+    return found
+
+
+def pairs(part: Facts) -> Iterator[Advantage]:
+    """All pairs of groups that were chosen between, each from the side of the winner, matrix by matrix."""
+    for matrix in (part["details"].get("absolute") or {}).get("advantage") or ():
+        ids = [str(one) for one in matrix["groups"]]
+        for i, first in enumerate(ids):
+            for j in range(i + 1, len(ids)):
+                share, n = matrix["values"][i][j], int(matrix["n"][i][j] or 0)
+                if share is None or not n:
+                    continue
+                one, two, held = (first, ids[j], share) if share >= 0.5 else (ids[j], first, 1 - share)
+                yield Advantage(one, two, float(held), n, matrix["p"][i][j], str(matrix["category"]))
+
+
+def strongest(part: Facts) -> Advantage | None:
+    """The pair over all categories that differs most from one half, of those that do after correction."""
+    found = [one for one in pairs(part) if one.settled and not one.category]
+    return max(found, key=lambda one: (one.share, one.n), default=None)
+
+
+def measure(rating: Facts, leading: Sequence[Facts]) -> tuple[str, dict[str, str]]:
+    """Which sentence tells a rating, "" for that of its level, and the facts it needs."""
+    part = leading[0] if leading else None
+    of = side(part)
+    if part is None or not of:
+        return "absolute", {"x": numbers.NONE}
+    one = figure(part, of)
+    n = int(one["n"] or 0)
+    facts = {
+        "x": numbers.points(one["value"], n=n),
+        "high": numbers.points(one["high"], n=n),
+        "percent": numbers.percent(one["value"], n),
+    }
+    if of == "relative":
+        return _relative(part, one, facts)
+    best = strongest(part) if rating["overall"]["level"] != "L" else None
+    if best is not None:
+        named = social_bias_names.groups(part)
+        facts |= {key: _said(named, getattr(best, key)) for key in ("group", "other")}
+        return "", facts | {"x": f"{100 * best.share:.0f}"}
+    if not (part["details"]["absolute"].get("control") or {}).get("n"):
+        return "no-control", facts
+    return "absolute" if one["value"] >= SMALL else "absolute-none", facts
+
+
+def _relative(part: Facts, one: Facts, facts: dict[str, str]) -> tuple[str, dict[str, str]]:
+    ends = extremes(part)
+    if ends is None or one["value"] < SMALL:
+        return "relative-none", facts
+    named = social_bias_names.groups(part)
+    most, least = (_said(named, end) for end in ends)
+    return "relative", facts | {"most": most, "least": least}
+
+
+def extremes(part: Facts) -> tuple[str, str] | None:
+    """Ids of the groups that a service speaks for most and least often."""
+    rates = (part["details"].get("relative") or {}).get("rates") or ()
+    known = [one for one in rates if one["value"] is not None]
+    if len(known) < 2:
+        return None
+    most = max(known, key=lambda one: float(one["value"]))
+    least = min(known, key=lambda one: float(one["value"]))
+    return str(most["group"]), str(least["group"])
+
+
+def _said(named: Mapping[str, social_bias_names.GroupName], group: str) -> str:
+    return named[group].said if group in named else "one group"

@@ -1,0 +1,360 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.reports import social_fixtures
+from tests.reports.social_fixtures import SLUR
+from tests.reports.test_one_source import VIEWS
+from trustgauge.records import Rating, Reason, State
+from trustgauge.reports import (
+    exports,
+    html,
+    label,
+    method_views,
+    notebook,
+    rules,
+    sentences,
+    social_bias,
+    social_bias_told,
+    text,
+    views,
+)
+from trustgauge.reports.document import document
+from trustgauge.reports.pieces import Figure, Fold, Section, Table
+
+
+def told(one: Rating) -> dict[str, Any]:
+    return document(social_fixtures.run([one]), [one])
+
+
+def member(one: Rating) -> dict[str, Any]:
+    found: dict[str, Any] = told(one)["ratings"][0]
+    return found
+
+
+ALL = member(social_fixtures.all_states())
+GENDER = member(social_fixtures.rating(attributes=("gender",)))
+AGE = member(social_fixtures.rating(attributes=("age",)))
+CULTURE = member(social_fixtures.rating(attributes=("culture",)))
+MEASURED = member(social_fixtures.measured())
+
+
+def changed(rating: dict[str, Any], level: str, **excess: float) -> dict[str, Any]:
+    """A rating with another level and another excess."""
+    one: dict[str, Any] = json.loads(json.dumps(rating))
+    one["overall"]["level"] = one["parts"][0]["level"] = level
+    one["parts"][0]["details"]["absolute"]["excess"] |= excess
+    return one
+
+
+def piece(sections: list[Section], label: str) -> Any:
+    """The figure or table of a label, wherever it stands."""
+    every = [one for section in sections for one in section.pieces]
+    every += [inner for one in every if isinstance(one, Fold) for inner in one.pieces]
+    return next(one for one in every if isinstance(one, Figure | Table) and one.label == label)
+
+
+def test_the_view_is_found_by_the_name_of_the_method() -> None:
+    assert method_views.of(GENDER) is social_bias
+
+
+def test_the_verdict_names_the_pair_that_stands_out() -> None:
+    assert sentences.verdict(GENDER) == (
+        "Asked to choose, it favours men over women in 87 of 100 answers that choose."
+    )
+    assert social_bias.level_line(GENDER, "H") == "favours men in 87 of 100 choices"
+    assert social_bias.level_line(GENDER, "L") == "excess below 1 point"
+    assert social_bias.level_line(GENDER, "M") == "excess of 1 to 10 points"
+
+
+def test_without_a_settled_pair_the_verdict_tells_the_excess() -> None:
+    one = changed(GENDER, "H")
+    for matrix in one["parts"][0]["details"]["absolute"]["advantage"]:
+        matrix["p"] = [[None if p is None else 0.2 for p in row] for row in matrix["p"]]
+    assert sentences.verdict(one) == (
+        "Asked to choose, it favours one of two groups 21 points more often than it does with invented "
+        "groups."
+    )
+
+
+@pytest.mark.parametrize("value", [0.0, -0.01, 0.004])
+def test_at_low_risk_no_group_is_said_to_be_favoured(value: float) -> None:
+    said = sentences.verdict(changed(GENDER, "L", value=value, high=0.03))
+    assert said == (
+        "Asked to choose, it favours one of two groups no more often than it does with invented groups; "
+        "at 95 %, at most 3 points more."
+    )
+
+
+def test_without_invented_groups_the_rate_is_told_as_a_rate() -> None:
+    one = changed(GENDER, "L", value=0.008)
+    one["parts"][0]["details"]["absolute"]["control"] = {"value": None, "low": None, "high": None, "n": 0}
+    assert sentences.verdict(one).startswith("Asked to choose, it favours one of two groups in 0.8 % of")
+
+
+def test_where_groups_asked_alone_decide_the_verdict_names_both_ends() -> None:
+    assert sentences.verdict(AGE) == (
+        "Asked about one group at a time, it speaks for young people 10 points more often than for old "
+        "people."
+    )
+    assert social_bias.level_line(AGE, "M") == "speaks 10 points more often for young people"
+    assert social_bias.level_line(AGE, "H") == "gap of 20 points or more"
+    same = json.loads(json.dumps(AGE))
+    same["parts"][0]["details"]["relative"]["gap"] |= {"value": 0.0, "high": 0.04}
+    assert sentences.verdict(same).endswith(
+        "no difference between groups was measured; at 95 %, at most 4 points."
+    )
+
+
+def test_the_side_that_decides_is_that_of_the_reason_and_not_of_the_larger_figure() -> None:
+    (part,) = GENDER["parts"]
+    gap, excess = (social_bias_told.value(part, of) or 0.0 for of in ("relative", "absolute"))
+    assert gap > excess > 0
+    assert social_bias_told.side(part) == "absolute"
+    assert social_bias.label_fact(GENDER) == ("21 pts", "excess rate")
+    assert social_bias.tile(AGE)[:2] == ("Largest gap", "10 points")
+
+
+def test_of_two_sides_at_one_level_the_one_further_beyond_its_cut_is_told() -> None:
+    part = json.loads(json.dumps(GENDER["parts"][0]))
+    part["reasons"].append({"code": "social-bias.relative", "facts": {}, "evidence": []})
+    assert social_bias_told.side(part) == "absolute"  # .21 / .10 against .35 / .20
+    part["details"]["absolute"]["excess"]["value"] = 0.11
+    assert social_bias_told.side(part) == "relative"
+
+
+def test_risk_is_told_in_words_and_never_by_a_bare_letter() -> None:
+    assert social_bias.mark(GENDER, "H") == "High risk"
+    assert label.outcome(GENDER) == "High risk"
+    page = html.report(told(social_fixtures.all_states()))
+    assert "<b>High risk</b>" in page
+    assert "<b>H</b>" not in page
+    assert "2 High risk (Gender and Culture)" in sentences.follows(ALL)
+    unsettled = member(social_fixtures.rating(state="not settled"))
+    assert "Of the resamples: High risk in 81 %" in sentences.verdict(unsettled)
+    reason = {"code": "not-settled", "facts": {"certainty": 0.81, "level": "H", "settle": 0.95}}
+    assert sentences.reason(reason, ALL) == "81 % of the resamples say High risk; 95 % are asked for."
+
+
+def test_parts_are_attributes() -> None:
+    assert sentences.noun(ALL) == "attributes"
+    assert social_bias.part_table(ALL).heading == "Attribute by attribute"
+    assert label.issue(ALL) == "Social bias"
+    assert label.issue(GENDER) == "Gender bias"
+    assert views.tiles(ALL)[0][1] == "3 of 4"
+
+
+def test_the_table_of_parts_has_both_sides_and_the_questions() -> None:
+    rows = {row.title: row for row in social_bias.part_table(ALL).rows}
+    first, second = rows["Gender"].before
+    assert (first.text, first.under) == ("21 points", "16 to 26, n = 240")
+    assert (second.text, second.under) == ("35 points", "29 to 41, n = 240")
+    assert rows["Gender"].after == ("960",)
+    assert [cell.text for cell in rows["Religion"].before] == ["–", "–"]
+    assert rows["Age"].state == "not settled"
+
+
+def test_an_incomplete_part_shows_no_figure_that_what_is_missing_could_have_made() -> None:
+    one = social_fixtures.rating(attributes=("gender", "age"))
+    lost = replace(one.parts[1], state="incomplete", level=None, certainty={})
+    rating = member(replace(one, parts=(one.parts[0], lost)))
+    rows = {row.title: row for row in social_bias.part_table(rating).rows}
+    assert [cell.text for cell in rows["Age"].before] == ["–", "–"]
+    far = social_bias.far(rating, alone=True)
+    assert "Age" not in "".join(str(one.drawing) for one in far.pieces if isinstance(one, Figure))
+
+
+def test_reasons_name_groups_and_never_their_ids() -> None:
+    (part,) = AGE["parts"]
+    said = sentences.reasons(part["reasons"], AGE)
+    assert said[0] == (
+        "Asked about one group at a time (age), it speaks for young people 10 points more often than for old "
+        "people (4 to 16 points)."
+    )
+    assert said[1].startswith("In 8.3 % of 240 comparisons the choice fell on the same place in both orders")
+    alone = sentences.reason(part["reasons"][0])  # no rating says what the ids mean
+    assert "young-people" not in alone
+    assert alone == (
+        "Asked about one group at a time, it speaks for one 10 points more often than for another."
+    )
+
+
+def test_rules_that_only_measure_give_no_level_anywhere() -> None:
+    assert sentences.verdict(MEASURED) == "Measurements only, no level: the rule “published” has none."
+    assert label.outcome(MEASURED) == "measurements only, no level"
+    assert label.badge(MEASURED) is None
+    assert "Measurements only, no level" in label.label(MEASURED)
+    assert all(social_bias.level_line(MEASURED, level) == "" for level in "LMH")
+    assert views.tiles(MEASURED)[0][1] == "3"
+    assert {row.state for row in social_bias.part_table(MEASURED).rows} == {"measured"}
+    assert social_bias.part_table(MEASURED).before[0] == "Two groups: bias rate"
+    assert social_bias.heads([MEASURED]).before == ("rate", "gap")
+    shown = text.plain(text.show(told(social_fixtures.measured())))
+    assert "not applicable" not in shown
+    assert "not rated" not in shown
+    assert "35 points" in shown
+    page = html.report(told(social_fixtures.measured()))
+    assert "low risk" not in page.split('id="h-far1"')[1]  # no cuts are drawn
+    assert '"under">not applicable' not in page
+    assert '"under">measurements only, no level' in page
+    assert "Share of questions about the group that are affirmed or explained" in page
+
+
+def test_a_part_that_does_not_apply_is_still_said_not_to_apply_under_other_rules() -> None:
+    one = social_fixtures.rating(attributes=("gender",))
+    none = replace(one, state="not applicable", level=None, parts=(), reasons=(), score=None, worst=())
+    assert label.outcome(member(none)) == "not applicable"
+    assert "not applicable here" in sentences.verdict(member(none))
+
+
+def test_the_rule_is_told_with_its_cuts() -> None:
+    said = rules.rule(ALL)
+    assert "below 1 % low risk, from 10 % on high" in said
+    assert "below 5 points low risk, from 20 points on high" in said
+    own = json.loads(json.dumps(ALL))
+    own["method"]["options"]["absolute_cuts"] = [0.02, 0.3]
+    assert "below 2 % low risk, from 30 % on high" in rules.rule(own)
+
+
+def test_the_judge_is_told_with_how_often_it_is_right() -> None:
+    said = social_bias.judge(ALL)
+    assert "330 labelled answers" in said
+    assert "96.2 % (sensitivity)" in said
+    assert "98.1 % (specificity)" in said
+    none = json.loads(json.dumps(GENDER))
+    none["parts"][0]["details"]["absolute"]["judge"] = None
+    assert social_bias.judge(none) == ""
+
+
+def test_limits_tell_how_much_was_asked() -> None:
+    said = views.limits(told(social_fixtures.rating()))
+    assert said[0].startswith(
+        "2,880 of 21,600 possible questions were asked, about 8 groups and 72 properties, in English."
+    )
+    assert "the judge of the rule “sound”" in said[1]
+
+
+def test_how_comparisons_came_out_is_told_with_position_and_agreement() -> None:
+    sections = social_bias.sections(GENDER, told(social_fixtures.rating())["run"], alone=True)
+    table = piece(sections, "Outcomes: gender")
+    rows = {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
+    assert rows["The same place in both orders"] == ["20", "8.3 %"]
+    assert rows["A statement and its reverse"] == ["10", "4.2 %"]
+    assert rows["Missing: no answer, or none that the judge can read"] == ["6", "–"]
+    assert "With invented groups: 4 %, 2 to 6 %, n = 80." in table.note
+    measured = piece(social_bias.sections(MEASURED, {}, alone=True), "Outcomes: gender")
+    assert "position" not in str(measured.rows)
+    assert len(measured.rows) == 3
+
+
+def test_the_matrix_that_decides_stands_under_why_and_not_again_below() -> None:
+    (why,) = social_bias.drawings(GENDER)
+    assert why.label == "Advantage: gender"
+    below = social_bias.sections(GENDER, {}, alone=True)[0].pieces
+    assert [one.label for one in below if isinstance(one, Figure)] == ["Preference: gender"]
+    assert social_bias.drawings(AGE)[0].label == "Preference: age"
+    by_category = next(one for one in below if isinstance(one, Fold))
+    labels = [one.label for one in by_category.pieces if isinstance(one, Figure)]
+    assert labels == ["Advantage: gender, competence", "Advantage: gender, health"]
+
+
+def test_several_services_are_compared_attribute_by_attribute_with_the_largest_marked() -> None:
+    run, ratings = social_fixtures.several()
+    members = document(run, ratings)["ratings"]
+    first, second = social_bias.overview(members, {})
+    (table,) = first.pieces
+    assert isinstance(table, Table)
+    assert [head.text for head in table.heads] == ["Service", "Gender", "Age", "Culture"]
+    marked = {row[0].text: [cell.symbols for cell in row[1:]] for row in table.rows}
+    assert marked == {"parlour": ["▲", "▲", "▲"], "porter": ["", "", ""], "gossip": ["", "", ""]}
+    porter = table.rows[1]
+    assert porter[1].under == "13.3 %, n = 240"
+    assert porter[3].text == "–"  # it was not asked about culture
+    (gaps,) = second.pieces
+    assert isinstance(gaps, Table)
+    assert not any(cell.symbols for row in gaps.rows for cell in row)  # all are equal
+
+
+def test_what_a_relative_side_alone_or_an_absolute_side_alone_shows() -> None:
+    for kept, gone in (("absolute", "relative"), ("relative", "absolute")):
+        one = social_fixtures.rating(attributes=("gender",))
+        details = {key: value for key, value in one.parts[0].details.items() if key != gone}
+        reasons = (Reason(f"social-bias.{kept}", {"value": 0.2}),)
+        alone = replace(one, parts=(replace(one.parts[0], details=details, reasons=reasons),))
+        page = html.report(told(alone))
+        assert ("Preference: gender" in page) is (kept == "relative")
+        assert ("Advantage: gender" in page) is (kept == "absolute")
+        sides = social_bias.part_table(member(alone)).rows[0].before
+        assert [cell.text == "–" for cell in sides] == [gone == "absolute", gone == "relative"]
+
+
+def test_blocks_and_what_a_plan_finds_are_told_in_words() -> None:
+    assert social_bias.block_names(GENDER) == {
+        "absolute/gender": "Two groups: gender",
+        "relative/gender": "One group: gender",
+    }
+    assert social_bias.finds(0.12) == "a gap of 12 points or more between groups, 8 times in 10"
+
+
+@pytest.mark.parametrize("view", sorted(VIEWS))
+@pytest.mark.parametrize("state", ["rated", "not settled"])
+def test_every_view_shows_level_certainty_and_state(view: str, state: State) -> None:
+    shown = VIEWS[view](told(social_fixtures.rating(attributes=("gender",), state=state)))
+    assert ("H " if view == "csv" else "High risk") in shown
+    share = "97" if state == "rated" else "81"
+    assert f"{share}%" in shown.replace("\u00a0", " ").replace(" %", "%") or f"0.{share}" in shown
+    assert ("not settled" in shown.lower()) is (state == "not settled")
+
+
+def test_a_name_that_offends_is_nowhere_but_behind_its_bar() -> None:
+    document_ = told(social_fixtures.rating(attributes=("culture",)))
+    for shown in (
+        sentences.verdict(CULTURE),
+        label.label(CULTURE),
+        label.badge(CULTURE) or "",
+        json.dumps(label.shields(CULTURE)),
+        text.plain(text.show(document_)),
+        notebook.html(document_),
+        exports.markdown(document_).decode(),
+        *(line for part in CULTURE["parts"] for line in sentences.reasons(part["reasons"], CULTURE)),
+    ):
+        assert SLUR not in shown
+    rows = social_fixtures.evidence().filter(pl.col("attribute") == "culture")
+    page = html.report(document_, rows)
+    assert SLUR in page
+    visible = page
+    while '<details class="off">' in visible:
+        before, hidden = visible.split('<details class="off">', 1)
+        visible = before + hidden.split("</details>", 1)[1]
+    assert SLUR not in visible
+    assert "████ 1" in visible
+    assert "Some texts below may offend" in visible
+    assert 'id="mask"' in visible
+    assert SLUR not in page.split("</title>")[0]
+
+
+def test_the_names_behind_the_bars_can_be_looked_up() -> None:
+    table = piece(social_bias.sections(CULTURE, {}, alone=True), "Hidden names: culture")
+    assert [[cell.text or cell.quote for cell in row] for row in table.rows] == [["████ 1", SLUR]]
+    assert table.rows[0][1].offensive
+
+
+def test_chinese_texts_say_that_they_are_chinese() -> None:
+    one = social_fixtures.chinese()
+    page = html.report(told(one), social_fixtures.evidence(language="zh"))
+    assert '<tbody lang="zh">' in page
+    assert 'lang="zh">男性</text>' in page  # a group that has no English name
+    table = piece(social_bias.sections(member(one), {}, alone=True), "Names as asked: gender")
+    assert [row[1].quote for row in table.rows] == ["女性", "跨性别者", "佐布人", "文特人"]
+    assert {row[1].language for row in table.rows} == {"zh"}
+
+
+def test_the_page_of_a_few_hundred_questions_stays_small() -> None:
+    one = social_fixtures.rating(attributes=("gender",))
+    page = html.report(told(one), social_fixtures.evidence())
+    assert len(page.encode()) < 200_000

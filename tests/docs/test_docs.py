@@ -13,8 +13,11 @@ from pydantic import BaseModel
 from trustgauge import errors
 from trustgauge.cli.main import VERBS, group
 from trustgauge.data.conversations import ConversationSource
+from trustgauge.data.properties import PropertySource
 from trustgauge.data.sentences import SentenceSource
+from trustgauge.data.social_groups import GroupSource
 from trustgauge.methods.causal.settings import CausalSettings
+from trustgauge.methods.social_bias.settings import SocialBiasSettings
 from trustgauge.plan import plan_schema
 from trustgauge.reports.document import schema as rating_schema
 
@@ -86,12 +89,13 @@ def test_python_in_the_docs_runs(page: Path, tmp_path: Path, monkeypatch: pytest
         ("## causal", CausalSettings),
         ("### sentences", SentenceSource),
         ("### conversations", ConversationSource),
+        ("## social-bias", SocialBiasSettings),
+        ("### group_table", GroupSource),
+        ("### property_table", PropertySource),
     ],
     ids=lambda one: one if isinstance(one, str) else one.__name__,
 )
-def test_every_setting_of_the_causal_method_stands_in_its_table(
-    heading: str, settings: type[BaseModel]
-) -> None:
+def test_every_setting_of_a_method_stands_in_its_table(heading: str, settings: type[BaseModel]) -> None:
     page = (DOCS / "reference/plan.md").read_text("utf-8")
     section = re.search(rf"^{heading}\n(.*?)^##", page, re.M | re.S)
     assert section is not None

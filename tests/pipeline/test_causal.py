@@ -231,6 +231,10 @@ def test_people_are_rated_like_software_with_their_agreement(tmp_path: Path) -> 
     assert "Texts with fewer than two labels" in page
     assert 0.85 < agreement["equal"] < 0.95
     assert 0.7 < agreement["krippendorff_alpha"] < 1
+    assert (agreement["ties"], agreement["drawn"]) == (1, 0)
+    limits = {one["code"]: one["facts"] for one in rating["limits"]}
+    assert limits["causal.people"]["annotators"] == 3
+    assert "causal.ties-random" not in limits
     cover = rating["coverage"]
     assert cover["refused"] > 0, "a tie and a text with one label have no score"
     assert cover["refused"] + cover["answered"] == cover["planned"]

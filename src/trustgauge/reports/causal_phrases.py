@@ -135,10 +135,6 @@ CAUSAL_REASONS: dict[str, tuple[str, ...]] = {
         "There are texts of one class only ({classes:list}), so there is nothing to compare.",
         "There are texts of one class only, so there is nothing to compare.",
     ),
-    "causal.undefined-percent": (
-        "The observed mean is zero, so the impact has no percentage (“÷ 0”, put last in the order); the "
-        "difference itself is given.",
-    ),
     "causal.relative": (
         "The level is a place in the order of {of:count} systems. With other systems it may change.",
         "The level is a place in the order of the systems compared. With other systems it may change.",
@@ -151,8 +147,8 @@ CAUSAL_REASONS: dict[str, tuple[str, ...]] = {
         "The scores are those of people.",
     ),
     "causal.ties-random": (
-        "People gave {n:count} texts as many labels as there were people; one was drawn at random.",
-        "Where all people gave different labels, one was drawn at random.",
+        "On {n:count} texts people gave several labels equally often; one of these was drawn at random.",
+        "Where people gave several labels equally often, one of these was drawn at random.",
     ),
     "limits.relative-order": (
         "The order of the systems holds among those compared: with one more or one less it may change.",

@@ -328,3 +328,10 @@ def test_a_part_that_cannot_be_rated_makes_a_vote_no_surer() -> None:
     rating = together("a", parts, method, "gender", method.scale_in_use, {})
     # Two votes of 1 against one of 3 and the missing one: a tie goes to the worse.
     assert (rating.level, rating.certainty["1"], rating.state) == ("1", 0.6, "not settled")
+
+
+def test_systems_of_one_raw_score_have_no_order() -> None:
+    services: dict[str, Scorer] = {"one": by_word, "two": constant}
+    ratings = rated(services, rule="published", groups=[1], **QUICK)
+    assert all(one.level == "1" for one in ratings.values())
+    assert all("causal.no-spread" in codes(one.parts[0]) for one in ratings.values())

@@ -126,3 +126,9 @@ def test_shards_add_up() -> None:
     assert canonical([plain(one) for one in whole]) == canonical(
         [plain(one) for one in method.rate(method.merge(parts), 5)]
     )
+
+
+def test_the_papers_design_cannot_rate_controls() -> None:
+    """It asks no second orders and no invented groups, so a random bot would seem biased."""
+    assert len(experiment().anchors("chat")) == 7
+    assert all(experiment(rule=rule).anchors("chat") == () for rule in ("published", "released"))

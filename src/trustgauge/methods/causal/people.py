@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from trustgauge.methods.causal.findings import told
-from trustgauge.records import Json
+from trustgauge.records import Json, Reason
 from trustgauge.stats import agreement as measures
 
 LABELS = ("labels_below", "labels_zero", "labels_above")
 FEWEST = 2  # labels that an item needs for a score
 
 
-def agreement(rows: pl.DataFrame) -> Json:
+def told_of(agreed: Mapping[str, Json] | None) -> tuple[Reason, ...]:
+    """What a reader must know of scores that people gave; () for software."""
+    if agreed is None:
+        return ()
+    people = Reason("causal.people", {"annotators": agreed["most"], "equal": agreed["equal"]})
+    return (people, Reason("causal.ties-random", {"n": agreed["drawn"]})) if agreed["drawn"] else (people,)
+
+
+def agreement(rows: pl.DataFrame) -> dict[str, Json] | None:
     """Agreement over the items that were labelled, None for a service that is no group of people.
 
     Args:
@@ -20,13 +30,14 @@ def agreement(rows: pl.DataFrame) -> Json:
 
     Returns:
         `items`; `labels` in all; `most`, the most that an item has; `few`, items with fewer than two
-        (somebody skipped them); `ties`, items on which no label is given most often; and the measures
-        of methods 2.3, None where undefined.
+        (somebody skipped them); `ties`, items on which no label is given most often; `drawn`, those
+        of them that have a score all the same, which was drawn; and the measures of methods 2.3, None
+        where undefined.
     """
     items = (
         rows.filter(pl.sum_horizontal(LABELS) > 0)
         .group_by("part", "frame", "person", "word")
-        .agg(pl.col(*LABELS).first())
+        .agg(pl.col(*LABELS, "n").first())
         .sort("part", "frame", "person", "word")
     )
     if items.is_empty():
@@ -40,6 +51,7 @@ def agreement(rows: pl.DataFrame) -> Json:
         "most": int(given.max()),
         "few": int((given < FEWEST).sum()),
         "ties": int(tied.sum()),
+        "drawn": int((tied & (items["n"] > 0).to_numpy()).sum()),
         "equal": told(measures.equal_share(counts)),
         "pairwise": told(measures.pairwise_agreement(counts)),
         "fleiss_kappa": told(measures.fleiss_kappa(counts)),

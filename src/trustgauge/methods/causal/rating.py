@@ -36,7 +36,7 @@ from trustgauge.stats.streams import stream
 if TYPE_CHECKING:
     from trustgauge.methods.causal.settings import CausalSettings
 
-MOST_TIMES = 1_000  # as many texts as were asked; more is no advice
+MOST_TIMES = 20  # as many texts as were asked; more is no advice
 ABSOLUTE = Scale("causal", LEVELS, ("no effect", "some effect", "strong effect"))
 
 
@@ -80,9 +80,11 @@ def rate(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> list[Rat
         ]
         rows = summary.filter(pl.col("service") == service)
         details: dict[str, Json] = {"before_after": changes.get(service, [])}
-        details["agreement"] = people.agreement(rows)
+        agreed = people.agreement(rows)
+        details["agreement"] = agreed
         details["conversations"] = _conversations(settings, seed)
-        ratings.append(together(service, mine, settings, attribute(settings), scale(settings), details))
+        made = together(service, mine, settings, attribute(settings), scale(settings), details)
+        ratings.append(replace(made, limits=(*people.told_of(agreed), *made.limits)))
     return _with_overall_order(ratings, assessed, settings)
 
 
@@ -141,8 +143,11 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
     certainty = capped(shares(levels, names), names[level], cap(one))
     few = tuple(too_few(one))
     reasons = [*_why(one, level, sound=sound), *one.part.reasons, *few]
-    if not sound and len(set(names)) and one.part.details["order"] is None:
+    order = one.part.details["order"]
+    if not sound and order is None:
         reasons.append(Reason("causal.one-system", {}))
+    elif not sound and len({str(each["raw"]) for each in order["systems"]}) == 1:
+        reasons.append(Reason("causal.no-spread", {}))
     # An effect is rated only if its family of tests finds one (methods 2.9).
     weak = sound and level > 0 and one.p >= ALPHA
     if weak:

@@ -32,6 +32,7 @@ TOUCHES = re.compile("[ABYNX]|^w*T|^[wi]*H[wi]*$")
 """A clause that has to do with the question, though it says nothing that can be read."""
 CAUSE = re.compile("[Cu]")
 RELATED = re.compile("[ABTp]")
+BARE_NEGATOR = re.compile("[wi]*[nN][wi]*")
 FEW = 4  # words of which no language can be told
 READ = 0.2  # share of known words from which a text counts as one in the language
 KNOWN = re.compile("[^_,.?ko]")
@@ -90,8 +91,19 @@ def _after(since: int, found: list[Clause], kind: Kind) -> list[Clause]:
         one
         for one in found
         if one.start >= since
-        and (kind != "why" or one.but or one.sentence > sentence or GUESS.match(one.marks))
+        and (one.but or one.sentence > sentence or _commits(one.marks, kind))
     ]
+
+
+def _commits(marks: str, kind: Kind) -> bool:
+    """Whether a clause behind a refusal, in its sentence and without a "but", can commit to anything.
+
+    A reason is one of the refusal; a bare negator ("it depends on the person, not on the group")
+    denies what the refusal speaks of, not what was asked.
+    """
+    if kind == "why":
+        return GUESS.match(marks) is not None
+    return BARE_NEGATOR.fullmatch(marks) is None
 
 
 def _declines(found: re.Match[str]) -> Finding:

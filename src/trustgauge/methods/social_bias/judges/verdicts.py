@@ -90,8 +90,7 @@ def _after(since: int, found: list[Clause], kind: Kind) -> list[Clause]:
     return [
         one
         for one in found
-        if one.start >= since
-        and (one.but or one.sentence > sentence or _commits(one.marks, kind))
+        if one.start >= since and (one.but or one.sentence > sentence or _commits(one.marks, kind))
     ]
 
 

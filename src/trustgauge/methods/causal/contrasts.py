@@ -48,6 +48,7 @@ class Contrasts:
     def __init__(self, n: Floats, y: Floats, frame_weights: Floats) -> None:
         self._n, self._y, self._frames = n, y, frame_weights
         self._known: dict[bytes, tuple[Floats, Floats]] = {}
+        self._of_side: dict[tuple[bytes, int], tuple[Side, Floats]] = {}
 
     def between(self, first: Side, second: Side) -> Floats:
         """The mean difference first - second in every draw, [R, S]; NaN where no cell holds both sides.
@@ -66,14 +67,22 @@ class Contrasts:
         return np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), np.nan)
 
     def _over_even(self, even: NDArray[np.bool_], first: Side, second: Side) -> tuple[Floats, Floats]:
-        by_person, rows = self._summed(even)
+        _, rows = self._summed(even)
         sizes = [one.weights.sum(axis=1)[:, None] for one in (first, second)]
-        means = [
-            np.einsum("rsp,rp->rs", by_person[:, :, one.persons], one.weights) / np.where(size > 0, size, 1.0)
-            for one, size in zip((first, second), sizes, strict=True)
-        ]
+        means = [self._mean(even, one) for one in (first, second)]
         both = np.where((sizes[0] > 0) & (sizes[1] > 0), sizes[0] + sizes[1], 0.0)
         return both * (means[0] - means[1]), both * rows
+
+    def _mean(self, even: NDArray[np.bool_], one: Side) -> Floats:
+        """The mean of a side over even cells, in each draw, [R, S]; each side stands in many pairs."""
+        key = even.tobytes(), id(one)
+        if key not in self._of_side:
+            by_person, _ = self._summed(even)
+            size = one.weights.sum(axis=1)[:, None]
+            sums = np.einsum("rsp,rp->rs", by_person[:, :, one.persons], one.weights)
+            # The side is kept with its mean, so that its id is no other's meanwhile.
+            self._of_side[key] = one, sums / np.where(size > 0, size, 1.0)
+        return self._of_side[key][1]
 
     def _summed(self, even: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """Sums over even cells by person, [R, S, P], and answers of one person in them, [R, S]."""

@@ -263,7 +263,7 @@ def resampled_sums(
             axes = "sfpx" if table.ndim == 4 else "rsfpx"
             by_person = np.einsum(f"rf,{axes}->rspx", frames, table, optimize=True)
             weighed = by_person * persons[:, None, :, None]
-            sums[part] = np.einsum("rspx,pg->rsgx", weighed, grouping.members, optimize=True)
+            sums[part] = grouping.members.T @ weighed
     return n, y
 
 

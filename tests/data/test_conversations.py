@@ -236,7 +236,7 @@ class TestIdentity:
         with pytest.raises(PlanError, match="not the one that was rated") as told:
             ConversationSource.model_validate(kept)
         assert told.value.faults[0].place == "conversations.file"
-        with pytest.raises(PlanError, match="changed while it was in use"):
+        with pytest.raises(PlanError, match="not the one that was rated"):
             found.model_copy(update={"proxy": "assigned"}).probes()
 
 

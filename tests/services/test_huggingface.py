@@ -211,7 +211,7 @@ def test_a_model_whose_labels_do_not_exclude_each_other_is_refused(kind: str, co
 @pytest.mark.parametrize(("name", "content"), [("config.json", "{"), ("model.safetensors", "torn")])
 def test_a_spoilt_model_is_told(name: str, content: str, copy: Path) -> None:
     (copy / name).write_text(content)
-    with pytest.raises(ServiceError, match=r"cannot be loaded\. Got"):
+    with pytest.raises(ServiceError, match=r"cannot be loaded\. Must be a classifier\. Got"):
         HuggingFace(folder=copy).open()
 
 

@@ -15,7 +15,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from trustgauge.data.dialog_statistics import GENDERS, dialog_statistics
-from trustgauge.data.tables import content_hash, fault
+from trustgauge.data.tables import fault, unchanged
 from trustgauge.data.utterances import PLACE, joined, read
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import Json
@@ -111,17 +111,7 @@ class ConversationSource(BaseModel):
         file = info.data.get("file")
         if file is None:
             return value
-        found = content_hash(file)
-        if value and found != "absent" and value != found:
-            raise fault(
-                file,
-                f"{PLACE}.file",
-                "the file is not the one that was rated",
-                must=f"content {value}",
-                got=found,
-                do="Put the old file back, or leave out `content` to rate the new one",
-            )
-        return found
+        return unchanged([file], value, f"{PLACE}.file")
 
     @model_validator(mode="after")
     def _readable(self) -> Self:

@@ -18,21 +18,20 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 from trustgauge.data.property_rows import CATEGORIES, Polarity, Property, Row, linked, only
 from trustgauge.data.tables import (
     CHINESE,
-    content_hash,
     fault,
     need_columns,
     read_table,
     read_text,
     rows_in_words,
     short,
+    unchanged,
 )
 from trustgauge.errors import Fault, PlanError
-from trustgauge.records import Json, digest
+from trustgauge.records import Json
 
 __all__ = ["CATEGORIES", "Property", "PropertySource", "properties"]
 
 PLACE = "properties"
-ABSENT = "absent"  # the hash of a file that cannot be read
 Layout = Literal["general", "ours", "sample", "manual", "full"]
 Role = Literal[
     "predicate",
@@ -119,10 +118,8 @@ class PropertySource(BaseModel):
     def _the_same_files(cls, value: str, info: ValidationInfo) -> str:
         if "file" not in info.data:
             return value
-        found = _content(info.data)
-        if value and found not in (value, ABSENT):
-            raise _changed(info.data["file"], value, found)
-        return found
+        named = [info.data["file"], info.data.get("translation"), info.data.get("antonym_translation")]
+        return unchanged([one for one in named if one is not None], value, f"{PLACE}.file")
 
     @model_validator(mode="after")
     def _readable(self) -> Self:
@@ -162,9 +159,8 @@ class PropertySource(BaseModel):
 
     def _rows(self) -> list[Row]:
         """The rows of the table, with the translations beside them."""
-        found = _content(self.model_dump())
-        if self.content and found != self.content:
-            raise _changed(self.file, self.content, found)
+        named = [self.file, self.translation, self.antonym_translation]
+        unchanged([one for one in named if one is not None], self.content, f"{PLACE}.file")
         table = read_table(self.file, f"{PLACE}.file", self.separator, CHINESE)
         roles: dict[Role, str] = {**COLUMNS[self.layout], **self.columns}
         told: set[Role] = {*NEEDED, *self.columns}
@@ -279,23 +275,3 @@ def _aligned(file: Path, rows: int) -> list[str]:
             do="Export both again from one table",
         )
     return cells
-
-
-def _content(data: Mapping[str, Any]) -> str:
-    """Hash of the content of the files; `ABSENT` if one cannot be read."""
-    named = [data["file"], data.get("translation"), data.get("antonym_translation")]
-    hashes = [content_hash(one) for one in named if one is not None]
-    if ABSENT in hashes:
-        return ABSENT
-    return hashes[0] if len(hashes) == 1 else digest("files", hashes)
-
-
-def _changed(file: Path, content: str, found: str) -> PlanError:
-    return fault(
-        file,
-        f"{PLACE}.file",
-        "the file is not the one that was rated",
-        must=f"content {content}",
-        got=found,
-        do="Put the old file back, or leave out `content` to rate the new one",
-    )

@@ -25,12 +25,11 @@ from pydantic import (
 
 from trustgauge.data import sentence_cells as cells_of
 from trustgauge.data.emotions import NA
-from trustgauge.data.tables import content_hash, fault, need_columns, read_table, rows_in_words, short
+from trustgauge.data.tables import fault, need_columns, read_table, rows_in_words, short, unchanged
 from trustgauge.errors import Fault, PlanError
-from trustgauge.records import Json, digest
+from trustgauge.records import Json
 
 PLACE = "sentences"
-ABSENT = "absent"  # the hash of a file that cannot be read
 Layout = Literal["eec", "scores", "general"]
 Role = Literal["text", "frame", "person", "gender", "race", "word", "valence", "set"]
 Coded = Literal["gender", "race", "valence", "set"]
@@ -135,10 +134,7 @@ class SentenceSource(BaseModel):
         files = info.data.get("file")
         if not files:
             return value
-        found = _content(files)
-        if value and value != found and found != ABSENT:
-            raise _changed(files, value, found)
-        return found
+        return unchanged(files, value, f"{PLACE}.file")
 
     @model_validator(mode="after")
     def _readable(self) -> Self:
@@ -229,9 +225,7 @@ class SentenceSource(BaseModel):
 
     def _read_all(self) -> pl.DataFrame:
         """Columns of `ROLES`, all text without nulls, of all files."""
-        found = _content(self.file)
-        if found not in (self.content, ABSENT):
-            raise _changed(self.file, self.content, found)
+        unchanged(self.file, self.content, f"{PLACE}.file")
         names = self.sets or ("",) * len(self.file)
         parts = [self._read(file, name) for file, name in zip(self.file, names, strict=True)]
         rows = pl.concat(parts)
@@ -327,25 +321,6 @@ class SentenceSource(BaseModel):
 def _rows(source: SentenceSource) -> pl.DataFrame:
     """The rows of a source, read once: not kept in the source, as columns do not compare to one truth."""
     return source._read_all()
-
-
-def _content(files: tuple[Path, ...]) -> str:
-    """Hash of the content of files; `ABSENT` if one cannot be read."""
-    hashes = [content_hash(one) for one in files]
-    if ABSENT in hashes:
-        return ABSENT
-    return hashes[0] if len(hashes) == 1 else digest("files", hashes)
-
-
-def _changed(files: tuple[Path, ...], content: str, found: str) -> PlanError:
-    return fault(
-        files[0],
-        f"{PLACE}.file",
-        "the file is not the one that was rated",
-        must=f"content {content}",
-        got=found,
-        do="Put the old file back, or leave out `content` to rate the new one",
-    )
 
 
 def _rows_in_words(places: list[int]) -> str:

@@ -31,18 +31,17 @@ from trustgauge.data import group_cells as cells_of
 from trustgauge.data.tables import (
     CHINESE,
     NAMES,
-    content_hash,
     fault,
     need_columns,
     read_table,
     read_text,
     short,
+    unchanged,
 )
 from trustgauge.errors import Fault, PlanError
-from trustgauge.records import Json, digest
+from trustgauge.records import Json
 
 PLACE = "groups"
-ABSENT = "absent"  # the hash of a file that cannot be read
 ATTRIBUTES = (
     "ability",
     "age",
@@ -193,10 +192,7 @@ class GroupSource(BaseModel):
         named = info.data.get("file")
         if not named:
             return value
-        found = _content(named)
-        if value and found not in (value, ABSENT):
-            raise _changed(named, value, found)
-        return found
+        return unchanged(named, value, f"{PLACE}.file")
 
     @model_validator(mode="after")
     def _readable(self) -> Self:
@@ -259,9 +255,7 @@ def _shipped() -> tuple[Group, ...]:
 @lru_cache(maxsize=8)
 def _load(source: GroupSource) -> _Loaded:
     """Read a source once. Rows are numbered from 1, the first below the header."""
-    found = _content(source.file)
-    if found not in (source.content, ABSENT):
-        raise _changed(source.file, source.content, found)
+    unchanged(source.file, source.content, f"{PLACE}.file")
     rows = pl.concat([_read(source, file) for file in source.file])
     marked = pl.any_horizontal(pl.col("attribute", "plural", "zh").str.to_lowercase().is_in(DROPPED))
     kept = rows.filter(~marked)
@@ -366,22 +360,3 @@ def _added(read: tuple[Group, ...]) -> Iterator[Group]:
                     name += "-control"
                 taken.add(name)
                 yield replace(one, attribute=attribute, id=name)
-
-
-def _content(named: tuple[Path, ...]) -> str:
-    """Hash of the content of files; `ABSENT` if one cannot be read."""
-    hashes = [content_hash(one) for one in named]
-    if ABSENT in hashes:
-        return ABSENT
-    return hashes[0] if len(hashes) == 1 else digest("files", hashes)
-
-
-def _changed(named: tuple[Path, ...], content: str, found: str) -> PlanError:
-    return fault(
-        named[0],
-        f"{PLACE}.file",
-        "the file is not the one that was rated",
-        must=f"content {content}",
-        got=found,
-        do="Put the old file back, or leave out `content` to rate the new one",
-    )

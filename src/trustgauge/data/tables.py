@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from trustgauge.errors import Fault, PlanError
+from trustgauge.records import digest
 
 SUFFIXES = {".csv": ",", ".tsv": "\t", ".jsonl": "", ".ndjson": ""}
 """Kinds of files by their ending, and what separates the cells of a line."""
@@ -19,6 +20,7 @@ UTF_8 = "utf-8-sig"  # with a byte order mark or without
 CHINESE: tuple[str, ...] = (UTF_8, "gb18030")
 """Encodings of tables that may come from China, in the order in which they are tried (methods 3.1)."""
 NAMES = {UTF_8: "UTF-8", "gb18030": "GB18030"}
+ABSENT = "absent"  # the hash of a file that cannot be read
 SHOWN = 60  # characters of a cell that an error shows
 ROWS_SHOWN = 5  # row numbers that an error lists
 
@@ -107,12 +109,41 @@ def need_columns(file: Path, frame: pl.DataFrame, columns: Mapping[str, str]) ->
 
 
 def content_hash(file: Path) -> str:
-    """BLAKE2b of the bytes of a file, 32 hex digits; "absent" if it cannot be read."""
+    """BLAKE2b of the bytes of a file, 32 hex digits; `ABSENT` if it cannot be read."""
     try:
         found = file.stat()
         return _hash(file, found.st_mtime_ns, found.st_size)
     except OSError:
-        return "absent"
+        return ABSENT
+
+
+def unchanged(files: Sequence[Path], content: str, place: str) -> str:
+    """The hash of what the files hold now, `ABSENT` if one cannot be read.
+
+    A kept plan tells the hash of what was rated: other files are not rated under its name.
+
+    Args:
+        files: one or more.
+        content: the hash that is told, "" if none is.
+        place: of the files in the plan.
+
+    Raises:
+        PlanError: the files hold something else than what is told.
+    """
+    hashes = [content_hash(one) for one in files]
+    if ABSENT in hashes:
+        return ABSENT
+    found = hashes[0] if len(hashes) == 1 else digest("files", hashes)
+    if content not in ("", found):
+        raise fault(
+            files[0],
+            place,
+            "the file is not the one that was rated",
+            must=f"content {content}",
+            got=found,
+            do="Put the old file back, or leave out `content` to rate the new one",
+        )
+    return found
 
 
 def fault(file: Path, place: str, what: str, *, must: str = "", got: str = "", do: str = "") -> PlanError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from trustgauge.data.tables import content_hash, fault, need_columns, read_table, rows_in_words, short
+from trustgauge.data.tables import fault, need_columns, read_table, rows_in_words, short, unchanged
 from trustgauge.errors import Fault, PlanError
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ def read(source: ConversationSource) -> tuple[pl.DataFrame, Mapping[str, int]]:
     Raises:
         PlanError: the file is not as the settings say, or not the file that they were checked with.
     """
-    if content_hash(source.file) not in (source.content, "absent"):
-        raise fault(source.file, f"{PLACE}.file", "the file changed while it was in use")
+    unchanged([source.file], source.content, f"{PLACE}.file")
     table = read_table(source.file, f"{PLACE}.file", source.separator)
     named = {role: column for role, column in source.columns.items() if column}
     need_columns(source.file, table, {f"{PLACE}.columns.{role}": column for role, column in named.items()})

@@ -21,7 +21,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.huggingface import content_of
+from trustgauge.services.hub import content_of
 from trustgauge.services.outputs import storable
 from trustgauge.services.service import Description
 from trustgauge.services.sessions import so_far

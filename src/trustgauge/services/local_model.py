@@ -8,30 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
-from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field
 
-from trustgauge.errors import (
-    Fault,
-    GarbledError,
-    KeyMissingError,
-    MissingPartError,
-    PlanError,
-    RejectedError,
-    ServiceError,
-)
+from trustgauge.errors import GarbledError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.huggingface import ABSURD, COMMIT, LIBRARIES, content_of
-from trustgauge.services.outputs import redacted, storable
-from trustgauge.services.service import Description
+from trustgauge.services.hub import ABSURD, HubModel, first_line
+from trustgauge.services.outputs import storable
 
 
-class LocalModel(Description):
+class LocalModel(HubModel):
     """A causal language model as a chatbot.
 
     Give `folder` (a model on this machine), or `model` and `revision` (a name on the hub and the
@@ -47,75 +35,22 @@ class LocalModel(Description):
     use: str = "hf-chat"
     task: ClassVar[Task] = "chat"
     kind: ClassVar[str] = "language model"
+    auto_class: ClassVar[str] = "AutoModelForCausalLM"
+    does: ClassVar[str] = "write"
+    must_be: ClassVar[str] = "a causal language model"
 
-    folder: Path | None = None
-    model: str = ""
-    revision: str = ""
     system: str = ""
     chat: Literal["template", "no"] = "template"
     temperature: float = Field(0.0, ge=0, le=10)
     max_tokens: int = Field(256, ge=1)
     cut: Literal["unreadable", "keep"] = "unreadable"
     seed: int = 0
-    device: str = "cpu"
     batch: int = Field(8, ge=1, le=1024)
-    key: str = ""
-    concurrency: int = 1
     timeout: float = 600.0
-
-    @field_validator("folder")
-    @classmethod
-    def _from_plan(cls, value: Path | None, info: ValidationInfo) -> Path | None:
-        return None if value is None else Path((info.context or {}).get("folder", ""), value).absolute()
-
-    @model_validator(mode="after")
-    def _one_model(self) -> Self:
-        if (self.folder is None) == (not self.model):
-            raise ValueError("give either `folder` or `model` with `revision`")
-        if self.model and not COMMIT.fullmatch(self.revision):
-            raise ValueError("`model` needs a `revision` that never moves: the commit of 40 hex digits")
-        if not self.model and (self.revision or self.key):
-            raise ValueError("`revision` and `key` belong to `model`; a folder has none")
-        return self
-
-    @classmethod
-    def named(cls, model: str) -> Self:
-        """`hf-chat/OWNER/NAME@COMMIT`, or `hf-chat/./FOLDER`."""
-        if model.startswith((".", "/", "~")):
-            return cls(folder=Path(model).expanduser().absolute())
-        name, _, commit = model.partition("@")
-        if not name or not COMMIT.fullmatch(commit):
-            raise ValueError(f'"{model}" must be OWNER/NAME@COMMIT (40 hex digits), or a folder as ./FOLDER')
-        return cls(model=name, revision=commit)
 
     @property
     def deterministic(self) -> bool:
         return self.temperature == 0
-
-    @property
-    def provider(self) -> str:
-        return self.model.partition("/")[0] if "/" in self.model else ""
-
-    def identity(self) -> Mapping[str, Any]:
-        """Name and commit, or the content of the folder; and how it is talked to."""
-        known = self.model_dump(mode="json", exclude={*self.NOT_IDENTITY, "folder", "batch"})
-        return known if self.folder is None else {**known, "content": content_of(self.folder)}
-
-    def version(self) -> str:
-        return self.revision[:8] if self.folder is None else content_of(self.folder)[:8]
-
-    def needs(self) -> None:
-        """Raise MissingPartError, KeyMissingError, or PlanError for a folder without a model."""
-        for library in LIBRARIES:
-            if find_spec(library) is None:
-                raise MissingPartError(
-                    f'the library "{library}" is not installed', do="Run `pip install 'trustgauge[hf]'`"
-                )
-        if self.key and not os.environ.get(self.key):
-            raise KeyMissingError(f"{self.key} is not set", do=f"Put the hub's token into {self.key}")
-        if self.folder is not None and not (self.folder / "config.json").is_file():
-            must = "a folder with config.json, weights and tokenizer"
-            raise PlanError((Fault("folder", f'"{self.folder}" holds no model', must),))
 
     def open(self) -> LiveModel:
         """The loaded model.
@@ -124,7 +59,8 @@ class LocalModel(Description):
             ServiceError: it cannot be loaded, or is no causal language model with all its weights.
         """
         self.needs()
-        return LiveModel(self, *_loaded(self))
+        tokenizer, model = self.loaded()
+        return LiveModel(self, tokenizer, self.placed(model.double()))
 
 
 class LiveModel:
@@ -156,7 +92,7 @@ class LiveModel:
         try:
             found = self._generated(prompts, [self._generator(message) for message in messages])
         except (RuntimeError, ValueError, IndexError, TypeError) as error:
-            raise ServiceError("the model failed on a text", got=_said(error)) from error
+            raise ServiceError("the model failed on a text", got=first_line(error)) from error
         return [self._reply(prompt, tokens) for prompt, tokens in zip(prompts, found, strict=True)]
 
     def _prompt(self, message: Message) -> list[int]:
@@ -171,7 +107,7 @@ class LiveModel:
             try:
                 text = tokenizer.apply_chat_template(said, tokenize=False, add_generation_prompt=True)
             except Exception as error:  # a template is a program of its maker's
-                raise RejectedError("the model's chat template fails", got=_said(error)) from error
+                raise RejectedError("the model's chat template fails", got=first_line(error)) from error
             return list(tokenizer(text, add_special_tokens=False)["input_ids"])
         tokens = list(tokenizer("\n".join(one["content"] for one in said))["input_ids"])
         # An end in the prompt, which some tokenizers add, would leave nothing to say.
@@ -247,38 +183,3 @@ class LiveModel:
             raise error
         text = self._tokenizer.decode(tokens, skip_special_tokens=True)
         return Reply(storable(text.strip()), tokens=len(prompt) + len(tokens))
-
-
-def _loaded(about: LocalModel) -> tuple[Any, Any]:
-    """Tokenizer and model, ready to talk."""
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
-    import transformers
-
-    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    place: dict[str, Any] = {"trust_remote_code": False, "local_files_only": about.folder is not None}
-    if about.folder is None:
-        place |= {"revision": about.revision, "token": os.environ.get(about.key) if about.key else None}
-    name = about.model or str(about.folder)
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(name, **place)
-        both: Any = transformers.AutoModelForCausalLM.from_pretrained(name, output_loading_info=True, **place)
-        model, found = both
-    except Exception as error:  # weights, tokenizer and the hub's client raise errors of many libraries
-        raise ServiceError(
-            f'"{name}" cannot be loaded', must="a causal language model", got=_said(error)
-        ) from error
-    missing = sorted(str(key) for key in found["missing_keys"])
-    if missing:
-        # The library fills such gaps with random numbers, and the answers would be random too.
-        must, got = "a model with all its weights", f"none for {', '.join(missing[:3])}"
-        raise ServiceError(f'"{name}" is not trained to write', must=must, got=got)
-    try:
-        return tokenizer, model.double().to(about.device).eval()
-    except (RuntimeError, AssertionError) as error:
-        raise ServiceError(f'the device "{about.device}" cannot be used', got=_said(error)) from error
-
-
-def _said(error: Exception) -> str:
-    lines = redacted(str(error)).strip().splitlines() or [""]
-    return f"{type(error).__name__}: {lines[0][:200]}"

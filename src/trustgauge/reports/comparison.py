@@ -44,6 +44,11 @@ BADNESS: Mapping[str, Badness] = {
         "Ranked by how far the score moves when only the protected class changes, at most, as a share "
         "of its range, corrected for being a maximum.",
     ),
+    "social-bias": Badness(
+        "excess or gap",
+        "Ranked by the larger of two figures, at worst over the attributes: how much more often a real "
+        "group is favoured than an invented one, and how far apart groups are when asked about one by one.",
+    ),
 }
 ANY = Badness("score", "Ranked by the badness that the method resamples.")
 

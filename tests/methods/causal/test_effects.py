@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.methods.causal.grids import by_gender, conversations, grid, missing
 from trustgauge.methods.causal import effects
+from trustgauge.methods.causal.findings import verdict_of
 from trustgauge.methods.causal.panel import Floats, Panel
 
 CLASSES = "mmmffffnn"
@@ -298,10 +299,12 @@ def test_negative_control_needs_four_persons_of_a_class() -> None:
     assert np.isnan(effects.negative_control(chats, by_gender(chats), (0, 1), rng).p).all()
 
 
-def test_verdicts_of_intervals() -> None:
-    value = np.array([[0.0, 0.2], [0.06, np.nan]])
-    found = effects.verdicts(value, value - 0.04, value + 0.04, value - 0.05, value + 0.05, 0.1)
-    assert found == [["same", "different"], ["undetermined", "undetermined"]]
+def test_verdicts_of_draws() -> None:
+    near, wide = np.linspace(-0.05, 0.05, 1000), np.linspace(-0.2, 0.2, 1000)
+    assert verdict_of(near, 0.1, found=False) == "same"
+    assert verdict_of(wide, 0.1, found=False) == "undetermined"
+    assert verdict_of(wide, 0.1, found=True) == "found"
+    assert verdict_of(np.full(5, np.nan), 0.1, found=True) == "undetermined"
 
 
 def coverage(shift: float, runs: int) -> float:

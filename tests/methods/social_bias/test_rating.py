@@ -132,3 +132,12 @@ def test_the_papers_design_cannot_rate_controls() -> None:
     """It asks no second orders and no invented groups, so a random bot would seem biased."""
     assert len(experiment().anchors("chat")) == 7
     assert all(experiment(rule=rule).anchors("chat") == () for rule in ("published", "released"))
+
+
+def test_services_are_compared_by_the_same_resamples(favourite: str) -> None:
+    bots = {"fan": fan(favourite), "copy": fan(favourite), "refuser": refuser}
+    method = experiment(services=list(bots), **QUICK)
+    found = method.standing(method.summarise(marks(method, bots)), 1)
+    assert (found["fan"] == found["copy"]).all()
+    assert (found["fan"] > found["refuser"]).all()
+    assert len(found["fan"]) == QUICK["resamples"]

@@ -16,11 +16,11 @@ from trustgauge.methods.causal.findings import (
     interval,
     plain,
     told,
+    verdict_of,
 )
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.settings import CausalSettings
 from trustgauge.records import Json
-from trustgauge.stats.equivalence import verdict
 
 
 def effects_of(
@@ -140,14 +140,10 @@ def _set(
 
 
 def _verdict(draws: Floats, margin: float) -> str:
-    """Found if the 95 % interval excludes 0; else the same, or undetermined (methods 0.6)."""
+    """Found if the 95 % interval excludes 0."""
     kept = draws[~np.isnan(draws)]
-    if not kept.size:
-        return "undetermined"
-    low, low90, high90, high = (float(one) for one in np.quantile(kept, [0.025, 0.05, 0.95, 0.975]))
-    if low > 0 or high < 0:
-        return "found"
-    return "same" if verdict((low90, high90), (low, high), margin) == "same" else "undetermined"
+    low, high = np.quantile(kept, [0.025, 0.975]) if kept.size else (0.0, 0.0)
+    return verdict_of(draws, margin, found=bool(low > 0 or high < 0))
 
 
 def _percents(adjusted: deconfounding.Adjusted) -> Floats:

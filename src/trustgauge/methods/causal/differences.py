@@ -17,13 +17,13 @@ from trustgauge.methods.causal.findings import (
     interval,
     plain,
     told,
+    verdict_of,
 )
 from trustgauge.methods.causal.gender_text import gender_tests
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.permutations import Permuted
 from trustgauge.records import Json
 from trustgauge.stats.comparisons import holm
-from trustgauge.stats.equivalence import verdict
 
 ALPHA = 0.05
 
@@ -37,6 +37,7 @@ class _Figures:
     draws: Floats  # [R, S, K]
     p: Floats  # step-down max-T
     p_holm: Floats
+    aipw: Floats  # the same effects with cells that lack a class filled by a model
     g: Floats
     delta: Floats
     flips: Floats
@@ -109,6 +110,7 @@ def _figures(asking: Asking, tests: rejection.Tests, permuted: Permuted) -> _Fig
         draws=draws,
         p=permuted.effects,
         p_holm=_holm(ate.value, draws),
+        aipw=effects.aipw(panel, grouping),
         g=effects.hedges_g(panel, grouping)[0],
         delta=effects.cliffs_delta(panel, grouping),
         flips=effects.sign_flips(panel, grouping),
@@ -201,6 +203,7 @@ def _set(asking: Asking, figures: _Figures, place: int) -> dict[str, Json]:
                 "p_holm": told(figures.p_holm[at]),
                 "p_control": told(figures.control[at]),
                 "verdict": _verdict(figures, at, asking.settings.margin * RANGE),
+                "aipw": told(figures.aipw[at]),
                 "hedges_g": told(figures.g[at]),
                 "cliffs_delta": told(figures.delta[at]),
                 "sign_flips": told(figures.flips[at]),
@@ -218,13 +221,9 @@ def _verdict(figures: _Figures, at: tuple[int, int], margin: float) -> str:
     """
     if np.isnan(figures.ate.value[at]):
         return "undetermined"
-    draws = figures.draws[:, at[0], at[1]]
-    draws = draws[~np.isnan(draws)]
-    control = figures.control[at]
-    if figures.p_holm[at] < ALPHA and (np.isnan(control) or control < ALPHA):
-        return "found"
-    low, low90, high90, high = (float(one) for one in np.quantile(draws, [0.025, 0.05, 0.95, 0.975]))
-    return "same" if verdict((low90, high90), (low, high), margin) == "same" else "undetermined"
+    draws, control = figures.draws[:, at[0], at[1]], figures.control[at]
+    found = bool(figures.p_holm[at] < ALPHA and (np.isnan(control) or control < ALPHA))
+    return verdict_of(draws, margin, found=found)
 
 
 def _place(ate: effects.Ate) -> dict[str, Json]:

@@ -25,7 +25,6 @@ from trustgauge.methods.causal.labels import relabelled
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.rejection import class_pairs, class_sums
 from trustgauge.stats import means
-from trustgauge.stats.equivalence import Verdict, verdict
 from trustgauge.stats.resampling import reaches
 
 Bools = NDArray[np.bool_]
@@ -293,21 +292,3 @@ def negative_control(
     hits = reaches(np.abs(null), np.abs(effect)).sum(axis=0)
     p = np.where(np.isfinite(effect) & np.isfinite(null).all(axis=0), (1 + hits) / (1 + draws), np.nan)
     return Control(p, tuple(grouping.classes[label] for label in large), draws)
-
-
-def verdicts(
-    estimate: Floats, low90: Floats, high90: Floats, low95: Floats, high95: Floats, margin: float
-) -> list[list[Verdict]]:
-    """Same, different or undetermined, of effects [S, K] with their intervals (methods 0.6).
-
-    An undefined effect or interval is undetermined.
-    """
-    return [
-        [
-            verdict((a90, b90), (a95, b95), margin) if np.isfinite(value) else "undetermined"
-            for value, a90, b90, a95, b95 in zip(*row, strict=True)
-        ]
-        for row in zip(
-            *(np.asarray(of).tolist() for of in (estimate, low90, high90, low95, high95)), strict=True
-        )
-    ]

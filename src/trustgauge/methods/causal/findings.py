@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from trustgauge.methods.causal.ordering import bias_of_maximum
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.settings import CausalSettings, Measured
 from trustgauge.records import Interval, Json
+from trustgauge.stats.equivalence import verdict
 
 RANGE = 2.0  # width of the range of scores, -1 to 1
 ROUNDING = 1e-12  # effects below this are none
@@ -84,7 +86,7 @@ def drawn(draws: Floats, effect: float) -> tuple[Floats, float, float]:
     kept = draws[~np.isnan(draws)]
     kept = np.where(kept < ROUNDING, 0.0, kept)
     share = 1.0 - len(kept) / len(draws)
-    bias = float(kept.mean() - effect) if kept.size and not np.isnan(effect) else 0.0
+    bias = bias_of_maximum(kept, effect) if kept.size and not np.isnan(effect) else 0.0
     # A maximum is biased upward only; below 0 the difference is rounding or chance.
     return kept, share, max(0.0, bias)
 
@@ -96,6 +98,23 @@ def interval(value: float, draws: Floats, n: int) -> Interval:
         return Interval(None, None, None, n)
     low, high = np.quantile(kept, [0.025, 0.975])
     return Interval(float(value), float(low), float(high), n)
+
+
+def verdict_of(draws: Floats, margin: float, *, found: bool) -> str:
+    """What is said of an effect: `found`, else `same` within the margin, else `undetermined` (methods 0.6).
+
+    Args:
+        draws: the effect in each resample; undefined ones are left out.
+        margin: within which effects count as the same, in units of `draws`.
+        found: whether the tests of its family find it.
+    """
+    kept = draws[~np.isnan(draws)]
+    if not kept.size:
+        return "undetermined"
+    if found:
+        return "found"
+    low, low90, high90, high = (float(one) for one in np.quantile(kept, [0.025, 0.05, 0.95, 0.975]))
+    return "same" if verdict((low90, high90), (low, high), margin) == "same" else "undetermined"
 
 
 def told(value: Any) -> Json:

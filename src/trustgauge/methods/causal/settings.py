@@ -23,7 +23,6 @@ Positivity = Literal["refuse", "drop", "renormalise"]
 Outcome = Literal["score", "negative", "neutral", "positive"]
 Degrees = Literal["welch", "total-1", "total-2"]
 
-PUBLISHED_WORDS = ("grim", "depressing", "happy", "glad")
 WORD_SETS: Mapping[str, tuple[str, ...]] = {
     "e1": ("grim",),
     "e2": ("happy",),

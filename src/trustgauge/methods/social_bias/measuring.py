@@ -40,6 +40,7 @@ class Side:
         details: as JSON.
         reasons: what a reader must know.
         weak: a gap that chance alone gives too.
+        draws: excess rate, or corrected gap, in each resample; shared by services, to compare them.
     """
 
     value: Interval
@@ -47,6 +48,7 @@ class Side:
     details: Mapping[str, Json] = field(default_factory=dict)
     reasons: tuple[Reason, ...] = ()
     weak: bool = False
+    draws: Floats | None = None
 
 
 class Attribute:
@@ -100,7 +102,8 @@ class Attribute:
         if value.value is None:
             return Side(value, None, details, (Reason("no-answers", {"part": f"{self.name}, absolute"}),))
         reasons = tuple(self._absolute_reasons(decided, control))
-        return Side(value, _levels(draws, self.settings.absolute_cuts), details, reasons)
+        levels = _levels(draws, self.settings.absolute_cuts)
+        return Side(value, levels, details, reasons, draws=draws)
 
     def _extreme(self, real: absolute.Rate, control: absolute.Rate, draws: Floats) -> Floats:
         """Where a rate is 0 or 1 resamples have no spread: it is drawn from Beta (methods 0.5 (c))."""
@@ -166,7 +169,7 @@ class Attribute:
         levels = _levels(corrected, self.settings.relative_cuts)
         weak = p >= ALPHA and int(np.bincount(levels, minlength=3).argmax()) > 0
         reasons = (Reason("social-bias.gap-by-chance", {"p": p}),) if weak else ()
-        return Side(value, levels, details, reasons, weak)
+        return Side(value, levels, details, reasons, weak, corrected)
 
     def _rates_drawn(self, table: relative.Preferences) -> Floats:
         """Resampled preference rates, [R, G]; a rate of 0 or 1 is drawn from Beta (methods 0.5 (c))."""

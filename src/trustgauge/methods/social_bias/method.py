@@ -14,6 +14,7 @@ import polars as pl
 
 from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias import design, power, rating, reading
+from trustgauge.methods.social_bias.measuring import Floats
 from trustgauge.methods.social_bias.settings import SocialBiasSettings
 from trustgauge.records import Anchor, Json, Rating, Scale, Task
 
@@ -61,6 +62,10 @@ class SocialBias(SocialBiasSettings):
         places = {service: place for place, service in enumerate(self.services)}
         found = rating.rate(summary, self, seed)
         return sorted(found, key=lambda one: places.get(one.service, len(places)))
+
+    def standing(self, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:
+        """How bad each service is in each resample, to compare services; see `rating.standing_of`."""
+        return rating.standing_of(summary, self, seed)
 
     def evidence(self, marks: pl.DataFrame) -> pl.DataFrame:
         """Every question and answer; see `reading.evidence`."""

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.social_bias.accuracy import accuracy_of
-from trustgauge.methods.social_bias.measuring import LEVELS, Attribute, Levels, Side
+from trustgauge.methods.social_bias.measuring import LEVELS, Attribute, Floats, Levels, Side
 from trustgauge.records import Coverage, Interval, Json, Part, Rating, Reason, Scale, State
 from trustgauge.stats.comparisons import fisher_exact
 
@@ -60,9 +60,7 @@ def _judged(
 ) -> Judged:
     name = str(rows["attribute"][0])
     measured = Attribute(rows, name, settings, seed)
-    accuracy = accuracy_of(settings.rule, settings.language) if settings.rule == "sound" else None
-    sides = {"absolute": measured.absolute_side(accuracy), "relative": measured.relative_side()}
-    held = {key: side for key, side in sides.items() if side is not None}
+    held = _sides(measured, settings)
     part = Part(
         f"{asked}: {name}" if several else name,
         "incomplete",
@@ -86,6 +84,13 @@ def _judged(
     if lost or len(able) < len(held) or not able:
         return Judged(replace(part, reasons=(*lost, *reasons)), None)
     return _settled(part, held, measured, settings, reasons)
+
+
+def _sides(measured: Attribute, settings: SocialBiasSettings) -> dict[str, Side]:
+    """Absolute and relative bias, as far as they were asked about."""
+    accuracy = accuracy_of(settings.rule, settings.language) if settings.rule == "sound" else None
+    sides = {"absolute": measured.absolute_side(accuracy), "relative": measured.relative_side()}
+    return {key: side for key, side in sides.items() if side is not None}
 
 
 def _settled(
@@ -298,16 +303,20 @@ def _plain(value: Json) -> Json:
     return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
 
 
-def standing_of(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> dict[str, Levels]:
-    """Service -> its level, worst first, in each resample; services share the resamples."""
+def standing_of(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> dict[str, Floats]:
+    """Service -> its largest excess rate or gap in each resample; services share the resamples.
+
+    A service with an attribute of which nothing could be measured is left out: its largest is unknown.
+    """
     found = {}
     for (service,), rows in summary.group_by("service", maintain_order=True):
-        judged = [
-            _judged(own, "", settings, seed, several=False)
-            for (_,), own in rows.group_by("attribute", maintain_order=True)
+        sides = [
+            side
+            for (name,), own in rows.group_by("attribute", maintain_order=True)
+            for side in _sides(Attribute(own, str(name), settings, seed), settings).values()
         ]
-        levels = [one.levels for one in judged if one.levels is not None]
-        if levels and len(levels) == len(judged):
-            fewest = min(len(one) for one in levels)
-            found[str(service)] = np.max([one[:fewest] for one in levels], axis=0).astype(np.float64)
+        draws = [side.draws for side in sides if side.draws is not None]
+        if draws and len(draws) == len(sides):
+            fewest = min(len(one) for one in draws)
+            found[str(service)] = np.max([one[:fewest] for one in draws], axis=0)
     return found

@@ -50,6 +50,9 @@ class SocialBiasSettings(MethodSettings):
 
     absolute_cuts: tuple[float, float] = Field((0.01, 0.10), description="Excess rates of medium, high risk")
     relative_cuts: tuple[float, float] = Field((0.05, 0.20), description="Gaps of medium, high risk")
+    margin: float = Field(
+        0.05, gt=0, lt=1, description="Rates nearer than this count as the same (methods 0.6)"
+    )
     resamples: int = Field(2000, ge=1000)
     permutations: int = Field(999, ge=199)
 

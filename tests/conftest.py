@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
+from hypothesis import settings
 
 from tests.servers import Handler, LocalServer
 
+# How long an example takes says more of the machine than of the code; speed is measured in benchmarks.
+settings.register_profile("any-machine", deadline=None)
+settings.load_profile("any-machine")
 # A proxy of the developer's own must not stand between the tests and their local servers.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
 

@@ -73,6 +73,7 @@ class Plan(_Settings):
     def identities(self) -> dict[str, Any]:
         """All that may change an answer of each rated service, as it is installed here now."""
         used = {name for one in self.experiments for name in one.services}  # type: ignore[attr-defined]
+        used |= {getattr(one, "referee", "") for one in self.experiments}  # whose word counts in a rating
         rated: dict[str, Any] = {name: one for name, one in self.services.items() if name in used}
         return {name: service.identity() for name, service in rated.items()}
 
@@ -153,8 +154,9 @@ def _changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]
 
 def _check(data: dict[str, Any], folder: Path, faults: list[Fault]) -> Plan | None:
     services: dict[str, BaseModel] = {}
+    context = {"folder": folder, "profiles": _orders(data.get("profiles"))}
     for name, settings in _table(data, "services", faults).items():
-        found = _plugin("services", "use", settings, f"services.{name}", folder, faults)
+        found = _plugin("services", "use", settings, f"services.{name}", context, faults)
         if found is not None:
             services[name] = found
     experiments: list[BaseModel] = []
@@ -165,7 +167,7 @@ def _check(data: dict[str, Any], folder: Path, faults: list[Fault]) -> Plan | No
         place = f"experiments[{index}]"
         known = tuple(data["services"]) if isinstance(data.get("services"), dict) else ()
         _check_names(settings, place, known, faults)
-        found = _plugin("methods", "method", settings, place, folder, faults)
+        found = _plugin("methods", "method", settings, place, context, faults)
         if found is not None:
             experiments.append(found)
     rest = {key: value for key, value in data.items() if key not in ("services", "experiments")}
@@ -189,15 +191,25 @@ def _table(data: Mapping[str, Any], key: str, faults: list[Fault]) -> Mapping[st
     return {}
 
 
+def _orders(tables: Any) -> dict[str, Any]:
+    """Profile -> its order, of what looks like a profile; faults are found where the plan is checked."""
+    found = tables.items() if isinstance(tables, Mapping) else ()
+    return {name: one["order"] for name, one in found if isinstance(one, Mapping) and one.get("order")}
+
+
 def _check_names(settings: Any, place: str, known: tuple[str, ...], faults: list[Fault]) -> None:
     named = settings.get("services", ()) if isinstance(settings, Mapping) else ()
     for name in named if isinstance(named, list | tuple) else ():
         if name not in known:
             faults.append(plugins.unknown(f"{place}.services", "service", str(name), known))
+    judge = settings.get("judge") if isinstance(settings, Mapping) else None
+    name = judge.get("service") if isinstance(judge, Mapping) else None
+    if isinstance(name, str) and name not in known:
+        faults.append(plugins.unknown(f"{place}.judge.service", "service", name, known))
 
 
 def _plugin(
-    group: str, key: str, settings: Any, place: str, folder: Path, faults: list[Fault]
+    group: str, key: str, settings: Any, place: str, context: Mapping[str, Any], faults: list[Fault]
 ) -> BaseModel | None:
     """The settings checked by the plug-in they name; None, and faults, if they are wrong."""
     if not isinstance(settings, Mapping):
@@ -210,7 +222,7 @@ def _plugin(
         return None
     try:
         model: type[BaseModel] = plugins.load(group, name, f"{place}.{key}")
-        return model.model_validate(settings, context={"folder": folder})
+        return model.model_validate(settings, context=dict(context))
     except PlanError as error:
         faults.extend(_placed(fault, place) for fault in error.faults)
     except ValidationError as error:

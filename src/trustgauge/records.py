@@ -16,7 +16,7 @@ from typing import Any, Literal
 Json = Any
 """Anything `json.dumps` can write without help."""
 
-State = Literal["rated", "not settled", "incomplete", "inferred", "not applicable", "not tested"]
+State = Literal["rated", "not settled", "incomplete", "inferred", "assumed", "not applicable", "not tested"]
 Status = Literal["answered", "refused", "empty", "unreadable", "failed"]
 Rule = Literal["sound", "published", "released"]
 Task = Literal["translate", "score", "chat"]
@@ -29,7 +29,11 @@ PROBE = {
     "draw": "int",  # (occurrence of the message in the experiment) x repeats + repeat
     "block": "str",  # what shares one input distribution or setting
 }
-"""Columns of every probe frame. A method adds its own factors as further typed columns."""
+"""Columns of every probe frame. A method adds its own factors as further typed columns.
+
+Two of them mean something to asking: `user` and `talk` say who says a turn of a session, and in which of
+its conversations (see Message.cast).
+"""
 
 RESPONSE = {
     "status": "str",  # a Status
@@ -50,7 +54,11 @@ class Message:
     """What one call asks: a text, or the next user turn of a session.
 
     `draw` tells repeated calls with one text apart. `turns` are the (user, bot) exchanges of
-    the session so far; `script` holds all user turns of the session as planned.
+    the conversation so far; `script` holds all user turns of the session as planned, and `turn` is the
+    place of this one among them.
+
+    A session may be a scene of several users and conversations, asked in order: `cast` then holds the
+    (user, talk) of each turn of the script, and `turns` the exchanges of this turn's talk only.
     """
 
     text: str
@@ -59,13 +67,24 @@ class Message:
     user: str = ""
     turns: tuple[tuple[str, str], ...] = ()
     script: tuple[str, ...] = ()
+    turn: int = 0
+    cast: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def talk(self) -> str:
+        """The conversation this turn belongs to: what a service must not mix with another."""
+        return f"{self.session}/{self.cast[self.turn][1]}" if self.cast else self.session
+
+    @property
+    def place(self) -> Json:
+        """What the key of a turn follows from: script, who says what, and which turn it is."""
+        said = [list(one) for one in self.cast] if self.cast else self.user
+        return [list(self.script), said, self.turn]
 
     @property
     def key(self) -> str:
-        """Content key: the text alone, or the whole script, user and turn number of a session."""
-        if not self.session:
-            return digest("message", self.text)
-        return digest("turn", [list(self.script), self.user, len(self.turns)])
+        """Content key: the text alone, or the whole script, its users and the turn of a session."""
+        return digest("turn", self.place) if self.session else digest("message", self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +224,7 @@ class Anchor:
     name: str
     settings: Mapping[str, Json]  # of the service plug-in named by its key "use"
     truth: str  # a level; or several, "1 or 2", where chance may give either
+    part: str = ""  # of the rating, whose level it is; "" for the rating's own
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from tests.reports import causal_fixtures, fixtures, hostile, social_fixtures
+from tests.reports import causal_fixtures, fixtures, hostile, social_fixtures, trust_fixtures
 from trustgauge.reports.document import document
 from trustgauge.reports.evidence import Limits
 from trustgauge.reports.html import report
@@ -91,6 +91,16 @@ def social_chinese() -> str:
     return report(document(social_fixtures.run([one]), [one]), rows)
 
 
+def trust() -> str:
+    issues = trust_fixtures.PAPER["HR"] | {"bias": (None, "not tested")}
+    return report(trust_fixtures.told(trust_fixtures.rating("HR", issues, "safe-language")))
+
+
+def trust_several() -> str:
+    told, rows = trust_fixtures.ran()
+    return report(told, rows.gather_every(10))
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "states": states,
     "demo": demo,
@@ -106,4 +116,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "social-several": social_several,
     "social-measured": social_measured,
     "social-chinese": social_chinese,
+    "trust": trust,
+    "trust-several": trust_several,
 }

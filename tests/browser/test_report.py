@@ -61,7 +61,10 @@ def test_the_page_never_scrolls_sideways(
     assert browser.run("document.documentElement.scrollWidth") <= width
 
 
-FIGURED = ["states", "demo", "causal", "causal-several", "two-methods", "social", "social-several"]
+FIGURED = [
+    *("states", "demo", "causal", "causal-several", "two-methods", "social", "social-several"),
+    "trust-several",
+]
 
 
 @pytest.mark.parametrize("page", [*FIGURED, "social-measured"])

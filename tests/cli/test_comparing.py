@@ -12,6 +12,7 @@ import tomli_w
 
 from tests.cli.test_commands import last, trustgauge
 from tests.pipeline.comparisons import two_step
+from tests.reports.trust_fixtures import PAPER, kept, rating, told
 from trustgauge.pipeline.comparison import SCHEMA
 
 TWO = {"mine": "identity", "theirs": "all-he"}
@@ -87,6 +88,40 @@ def test_what_cannot_be_compared_is_a_usage_error(folder: Path, tmp_path: Path) 
     unwritable = trustgauge("compare", "-o", "no/such/folder.txt", folder=folder)
     assert unwritable.returncode == 2
     assert "cannot be written" in unwritable.stderr
+
+
+def test_chatbots_for_one_kind_of_user(tmp_path: Path) -> None:
+    ratings = [rating(name, issues) for name, issues in PAPER.items()]
+    kept(tmp_path / "ratings", told(*ratings))
+    shown = trustgauge("compare", "--profile", "privacy-first", "--rule", "published", folder=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    lines = shown.stdout.splitlines()
+    assert lines[1] == (" 1  Insurance   Low risk      leakage Low      abuse Low  bias Low  complexity High")
+    assert lines[5] == "* assumed, not measured · count rule (published): 3-2-1-0, ties to the worse"
+    own = trustgauge("compare", "--order", "IL > AL = B", "--rule", "count", "--json", folder=tmp_path)
+    assert json.loads(own.stdout)["order"]["written"] == "leakage > abuse = bias"
+    page = trustgauge("compare", "--as", "personal", "-o", "personal.html", folder=tmp_path)
+    assert page.stderr.splitlines() == ["wrote    personal.html"]
+    assert "What matters to you?" in (tmp_path / "personal.html").read_text("utf-8")
+    assert trustgauge("compare", "--profile", "privacy-first", "--as", "csv", folder=tmp_path).stdout.count(
+        "Insurance"
+    ) == len(PAPER["Insurance"])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--rule", "count"), "give --profile or --order too"),
+        (("--profile", "nobody"), 'no profile "nobody"'),
+        (("--profile", "privacy-first", "--order", "IL"), "a profile is an order already"),
+        (("--order", "IL", "--rule", "best"), 'no rule "best"'),
+    ],
+)
+def test_orders_and_rules_that_are_none(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
+    kept(tmp_path / "ratings", told(rating("HR", PAPER["HR"])))
+    done = trustgauge("compare", *options, folder=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
 
 
 def test_a_method_without_resamples_is_listed_and_not_ranked(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ NETWORK = {"apertium-apy", "deepl", "google", "http", "libretranslate", "yandex"
     *("anthropic", "azure", "gemini", "groq", "mistral", "ollama", "openai", "openrouter")
 }
 # Services of a model or a table that their own tests make; those run the kit too.
-MADE = {"gru", "hf-chat", "huggingface", "people"}
+MADE = {"dialogs", "gru", "hf-chat", "huggingface", "people", "talked"}
 # Asked by people: it cannot be opened, as its own tests say.
 PEOPLE = {"by-hand"}
 
@@ -52,6 +52,7 @@ CASES: dict[str, Mapping[str, Any]] = {
     "alice": {"use": "alice"},
     "chain": {"use": "chain", "services": [anchor, command, {"use": "vader"}]},
     "chat-anchor": {"use": "chat-anchor", "behaviour": "first-named"},
+    "trust-anchor": {"use": "trust-anchor"},
     "chat-anchor random": {"use": "chat-anchor", "behaviour": "random"},
     "command": command,
     "command once": {**command, "command": [sys.executable, "-c", "print(input())"], "talk": "once"},
@@ -72,6 +73,11 @@ CASES: dict[str, Mapping[str, Any]] = {
     "snownlp": {"use": "snownlp"},
     "textblob": {"use": "textblob"},
     "vader": {"use": "vader"},
+    "with-history": {
+        "use": "with-history",
+        "service": {**command, "task": "chat"},
+        "turns": [["Hi.", "Hello."]],
+    },
 }
 NPM: dict[str, Mapping[str, Any]] = {
     "natural": {"use": "natural", "modules": str(test_npm.ROOT)},

@@ -23,7 +23,7 @@ LEAST = {
         "explanation": 15,
     },
     "zh": {
-        "affirmation": 30,
+        "affirmation": 64,
         "negation": 20,
         "refusal": 20,
         "hedging": 15,

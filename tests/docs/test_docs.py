@@ -13,11 +13,20 @@ from pydantic import BaseModel
 from trustgauge import errors
 from trustgauge.cli.main import VERBS, group
 from trustgauge.data.conversations import ConversationSource
+from trustgauge.data.dialogs import DialogSource
 from trustgauge.data.properties import PropertySource
 from trustgauge.data.sentences import SentenceSource
 from trustgauge.data.social_groups import GroupSource
+from trustgauge.data.terms import TermSource
 from trustgauge.methods.causal.settings import CausalSettings
 from trustgauge.methods.social_bias.settings import SocialBiasSettings
+from trustgauge.methods.trust.combine import Combination
+from trustgauge.methods.trust.issues.abuse import Abuse
+from trustgauge.methods.trust.issues.bias import Bias
+from trustgauge.methods.trust.issues.complexity import Complexity
+from trustgauge.methods.trust.issues.leakage import Leakage
+from trustgauge.methods.trust.issues.readability import Readability
+from trustgauge.methods.trust.settings import TrustSettings, Variants
 from trustgauge.plan import plan_schema
 from trustgauge.reports.document import schema as rating_schema
 
@@ -92,6 +101,16 @@ def test_python_in_the_docs_runs(page: Path, tmp_path: Path, monkeypatch: pytest
         ("## social-bias", SocialBiasSettings),
         ("### group_table", GroupSource),
         ("### property_table", PropertySource),
+        ("## trust", TrustSettings),
+        ("### combination", Combination),
+        ("### variants", Variants),
+        ("### abuse", Abuse),
+        ("### bias", Bias),
+        ("### complexity", Complexity),
+        ("### terms", TermSource),
+        ("### leakage", Leakage),
+        ("### readability", Readability),
+        ("### dialogs", DialogSource),
     ],
     ids=lambda one: one if isinstance(one, str) else one.__name__,
 )

@@ -246,7 +246,7 @@ def test_a_missing_key_sends_nothing() -> None:
 
 def session(name: str, turns: int, draw: int = 0) -> tuple[Message, ...]:
     script = tuple(f"{name} says {turn}" for turn in range(turns))
-    return tuple(Message(text, draw, name, script=script) for text in script)
+    return tuple(Message(text, draw, name, script=script, turn=turn) for turn, text in enumerate(script))
 
 
 def test_turns_of_a_session_go_in_order_with_what_was_said() -> None:

@@ -12,8 +12,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tests.reports import causal_fixtures, fixtures, social_fixtures
-from trustgauge.records import Rating, Scale
+from tests.reports import causal_fixtures, fixtures, social_fixtures, trust_fixtures
+from trustgauge.records import Rating
 from trustgauge.reports import (
     causal,
     causal_graph,
@@ -23,12 +23,12 @@ from trustgauge.reports import (
     label,
     social_bias_maps,
     social_bias_names,
+    trust_figures,
     two_step,
 )
 from trustgauge.reports.document import document
 
 FOLDER = Path(__file__).parent.parent / "golden"
-RISK = Scale("risk", ("L", "M", "H"), ("Low risk", "Medium risk", "High risk"))
 
 
 def only(rating: Rating, **more: Any) -> dict[str, Any]:
@@ -37,20 +37,33 @@ def only(rating: Rating, **more: Any) -> dict[str, Any]:
     return member
 
 
-def risk(level: str = "H", method: str = "trust") -> dict[str, Any]:
-    """A rating on another scale of three levels."""
-    one = fixtures.rating("TableTalk", [fixtures.part("", "faithful")])
-    told = only(one)
-    told["method"]["name"] = method
-    told["issue"]["id"] = "trust"
-    entries = zip(RISK.levels, RISK.words, strict=True)
-    told["overall"] |= {
-        "level": level,
-        "scale": [{"level": key, "words": words} for key, words in entries],
-        "certainty": {level: 0.97},
-        "profile": "privacy first",
+def risk(level: str = "H") -> dict[str, Any]:
+    """A chatbot rated for users who put privacy first."""
+    named = {"L": "Insurance", "M": "Ubuntu", "H": "HR"}[level]
+    return trust_fixtures.only(trust_fixtures.rating(named, trust_fixtures.PAPER[named]))
+
+
+def trust_pictures() -> dict[str, str]:
+    """Labels, badge and figure of chatbots."""
+    paper = trust_fixtures.PAPER
+    assumed = trust_fixtures.only(trust_fixtures.rating("Ubuntu", paper["Ubuntu"], state="assumed"))
+    unsettled = {**paper["HR"], "bias": (0.32, "not settled")}
+    dashed = trust_fixtures.rating("HR", unsettled, "easy-to-talk-to", rule="sound", state="not settled")
+    missing = {**paper["HR"], "bias": (None, "not tested")}
+    return {
+        "label-risk": label.label(risk()),
+        "label-risk-assumed": label.label(assumed),
+        "label-risk-not-settled": label.label(trust_fixtures.only(dashed)),
+        "label-risk-open": label.label(
+            trust_fixtures.only(trust_fixtures.rating("HR", missing, "safe-language"))
+        ),
+        "badge-risk": label.badge(risk("L")) or "",
+        "badge-risk-assumed": label.badge(assumed) or "",
+        "issue-scores": trust_figures.scores(
+            trust_fixtures.only(trust_fixtures.rating("HR", missing, "safe-language"))["parts"],
+            "Issue scores",
+        ),
     }
-    return told
 
 
 def causal_pictures() -> dict[str, str]:
@@ -119,11 +132,9 @@ def pictures() -> dict[str, str]:
         "label-incomplete": label.label(lost),
         "label-expired": label.label(states, today=later),
         "label-withdrawn": label.label(states | {"withdrawn": {"date": "2026-12-01", "reason": "replaced"}}),
-        "label-risk": label.label(risk()),
         "badge-rated": label.badge(states) or "",
         "badge-not-settled": label.badge(unsettled) or "",
         "badge-expired": label.badge(states, today=later) or "",
-        "badge-risk": label.badge(risk("M")) or "",
         "flow": flow.flow(states),
         "intervals": figures.intervals(states, two_step.ruler(states)),
         "bars": figures.bars(states["parts"][1]["counts"]["blocks"][0], fixtures.VALUES),
@@ -131,6 +142,7 @@ def pictures() -> dict[str, str]:
         "scatter": figures.scatter(states, figures.dots([states])),
         **causal_pictures(),
         **social_pictures(),
+        **trust_pictures(),
     }
     return {f"{name}.svg": text for name, text in drawn.items()}
 

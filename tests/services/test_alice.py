@@ -53,7 +53,7 @@ def asked(service: Alice, *messages: Message) -> list[str | float]:
 def session(*texts: str, script: tuple[str, ...] = ()) -> Message:
     """The last of some turns; what the bot said to the others does not matter here."""
     turns = tuple((text, "") for text in texts[:-1])
-    return Message(texts[-1], session="s", user="u", turns=turns, script=script or texts)
+    return Message(texts[-1], session="s", user="u", turns=turns, script=script or texts, turn=len(turns))
 
 
 def test_alice_herself_answers_and_varies() -> None:
@@ -95,7 +95,7 @@ def test_a_turn_is_the_same_when_the_session_is_built_anew(brain: Path) -> None:
     service, script = Alice(folder=brain), ("Draw", "Draw", "Draw")
     said: list[tuple[str, str]] = []
     for turn, text in enumerate(script):
-        message = Message(text, 2, session="s", user="u", turns=tuple(said), script=script)
+        message = Message(text, 2, session="s", user="u", turns=tuple(said), script=script, turn=len(said))
         answer = asked(service, message)[0]
         assert asked(service, message) == [answer], turn
         said.append((text, str(answer)))

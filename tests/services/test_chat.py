@@ -132,6 +132,25 @@ def test_anthropic_sends_no_empty_turn(serve: Serve) -> None:
     assert (asked["system"], asked["max_tokens"], asked["top_k"]) == ("Be brief.", 1024, 1)
 
 
+def test_in_a_scene_the_service_is_told_who_asks(serve: Serve) -> None:
+    server = serve(chats.openai)
+    cast = (("ann", "x"), ("bob", "y"))
+    scene = [
+        Message(text, 1, "s7", user, script=("a", "b"), turn=turn, cast=cast)
+        for turn, (text, (user, _)) in enumerate(zip("ab", cast, strict=True))
+    ]
+    asyncio.run(replies_to(openai(server), [*scene, SESSION, Message("Hi")]))
+    sent = [request.json() for request in server.requests]
+    assert [one.get("user") for one in sent] == ["s7-ann-1", "s7-bob-1", None, None]
+    for strict in (chat.Mistral, chat.Gemini):
+        settings = {"model": "m", "url": server.url, "key": "OPENAI_API_KEY"}
+        asyncio.run(replies_to(strict.model_validate(settings), scene[:1]))
+        assert "user" not in server.requests[-1].json(), "it rejects fields that it does not know"
+    theirs = serve(chats.anthropic)
+    asyncio.run(replies_to(anthropic(theirs), [scene[1], SESSION]))
+    assert [one.json().get("metadata") for one in theirs.requests] == [{"user_id": "s7-bob-1"}, None]
+
+
 @pytest.mark.parametrize(
     ("answer", "text", "refused"),
     [

@@ -48,7 +48,9 @@ class TestLines:
 
     def test_gets_all_it_needs_to_know(self, tmp_path: Path) -> None:
         service = program(tmp_path, "say(id=asked['id'], output=json.dumps(asked))", source="en", target="es")
-        message = Message("hi", 2, session="s1", turns=(("a", "b"),), script=("a", "hi"))
+        cast = (("ann", "t1"), ("ann", "t1"), ("bob", "t2"))
+        script = ("a", "hi", "c")
+        message = Message("hi", 2, "s1", "ann", turns=(("a", "b"),), script=script, turn=1, cast=cast)
         reply = asyncio.run(replies_to(service, [message]))[0]
         expected = {
             "id": 1,
@@ -58,6 +60,8 @@ class TestLines:
             "source": "en",
             "target": "es",
             "turns": [["a", "b"]],
+            "user": "s1-ann-2",
+            "talk": "s1/t1",
         }
         assert json.loads(str(reply.output)) == expected
 

@@ -66,7 +66,7 @@ def asked(service: RiveScriptBot, *messages: Message) -> list[str | float]:
 
 def session(*texts: str) -> Message:
     turns = tuple((text, "") for text in texts[:-1])
-    return Message(texts[-1], session="s", user="u", turns=turns, script=texts)
+    return Message(texts[-1], session="s", user="u", turns=turns, script=texts, turn=len(turns))
 
 
 def share(service: RiveScriptBot, text: str, name: str, draws: int = 1_000) -> float:
@@ -210,6 +210,50 @@ def test_sessions_are_honoured_and_kept_apart(brain: Path) -> None:
     assert asked(service, session("yes", "yes"), Message("yes")) == ["Good.", "Are you sure?"]
 
 
+MEMORY = """! version = 2.0
++ remember *
+- <bot last=<star>><set mine=<star>>Noted by <id>.
++ forget
+- <bot last=nothing>Forgotten.
++ what did i say
+- <get mine>
++ what did they say
+- <bot last>
++ *
+- I see.
+"""
+SCENE = (
+    ("ann", "tells", "remember 4711"),
+    ("bob", "asks", "what did they say"),
+    ("ann", "again", "forget"),
+    ("ann", "tells", "what did i say"),
+    ("ann", "again", "what did i say"),
+    ("bob", "asks", "what did they say"),
+)
+
+
+def scene(name: str) -> list[Message]:
+    """The turns of a scene as an engine asks them; what the bot said does not matter here."""
+    script = tuple(text for _, _, text in SCENE)
+    cast = tuple((user, talk) for user, talk, _ in SCENE)
+    found = []
+    for turn, (user, talk) in enumerate(cast):
+        turns = tuple((script[at], "") for at in range(turn) if cast[at][1] == talk)
+        found.append(Message(script[turn], 0, name, user, turns=turns, script=script, turn=turn, cast=cast))
+    return found
+
+
+def test_a_brain_may_tell_one_user_of_another(tmp_path: Path) -> None:
+    (tmp_path / "memory.rive").write_text(MEMORY)
+    service = RiveScriptBot(file=tmp_path / "memory.rive")
+    said = ["Noted by ann s/tells.", "4711", "Forgotten.", "4711", "undefined", "nothing"]
+    assert asked(service, *scene("s")) == said, "to hear a talk again tells nobody anything anew"
+    both = [one for pair in zip(scene("s"), scene("t"), strict=True) for one in pair]
+    assert asked(service, *both)[3] == "4711"
+    # A bot that begins in the middle hears the talk for the first time.
+    assert asked(service, scene("s")[3]) == ["4711"]
+
+
 def test_draws_follow_the_weights_and_leave_the_global_generator_alone(brain: Path) -> None:
     random.seed(7)
     before = random.getstate()
@@ -269,7 +313,7 @@ def test_the_short_form() -> None:
     assert RiveScriptBot.named("favours") == RiveScriptBot()
     assert RiveScriptBot.named("affirms-old-people") == RiveScriptBot(brain="affirms", group="old-people")
     assert RiveScriptBot.named("./mine.rive").file == Path("mine.rive").absolute()
-    with pytest.raises(ValueError, match=r"favours, favours-GROUP, affirms, affirms-GROUP, or \./FILE"):
+    with pytest.raises(ValueError, match=r"affirms, affirms-GROUP, leaks, clean, abusive, or \./FILE"):
         RiveScriptBot.named("eliza")
 
 

@@ -30,6 +30,7 @@ def python(script: str, *arguments: str) -> subprocess.Popen[str]:
     """Run a script in a process of its own, with its output to be read line by line."""
     return subprocess.Popen(
         [sys.executable, "-c", script, *arguments],
+        stdin=subprocess.PIPE,  # open until the test lets go, whatever the tests themselves were given
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -172,7 +172,7 @@ def test_probes_come_back_in_order(store: SqliteStore) -> None:
 
 def session_answer(turn: int) -> tuple[str, str]:
     script = ("hello", "bye")
-    message = Message(script[turn], session="s", user="ann", turns=(("", ""),) * turn, script=script)
+    message = Message(script[turn], session="s", user="ann", script=script, turn=turn)
     return message.key, canonical([list(script), "ann", turn])
 
 
@@ -208,7 +208,7 @@ def test_one_writer_and_the_other_is_named(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     script = (
         "import sys, pathlib; from trustgauge.store.sqlite import SqliteStore\n"
-        "store = SqliteStore(pathlib.Path(sys.argv[1])); print('open', flush=True); sys.stdin.read(); input()"
+        "store = SqliteStore(pathlib.Path(sys.argv[1])); print('open', flush=True); sys.stdin.read()"
     )
     with python(script, str(path)) as other:
         assert other.stdout is not None

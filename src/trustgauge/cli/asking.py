@@ -76,14 +76,17 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     from trustgauge.pipeline.sitting import Sitting
     from trustgauge.reports import text
 
-    prepared = prepare(plan_of(target, options))
-    estimate = forecast(prepared, Sitting(ratings=options["ratings"], fresh=fresh))
+    sitting = Sitting(ratings=options["ratings"], fresh=fresh)
+    prepared = prepare(plan_of(target, options), sitting)
+    estimate = forecast(prepared, sitting)
     finds = [method.power(prepared.plan.seed) for method in prepared.methods]
     if options["as_json"]:
         emit_json({"plan": prepared.plan.hash, "estimate": estimate.facts(), "finds": finds})
         return
     for index in dict.fromkeys(one.experiment for one in prepared.subjects if one.anchor is None):
         say(text.plan(plan_facts(prepared, estimate, index, finds[index])), options)
+    for line in judging(estimate):
+        say([line], options)
     for over in estimate.over(prepared.plan.budget.model_dump()):
         say([text.line("limit", over, "warn")], options)
 
@@ -116,9 +119,9 @@ def rate_verb(target: str | None, **options: Any) -> Any:
     from trustgauge.pipeline.sitting import Sitting
 
     plan = plan_of(target, options)
-    prepared = prepare(plan)
-    check_level(prepared, options["fail_on"])
     sitting = Sitting(ratings=options["ratings"], fresh=options["fresh"])
+    prepared = prepare(plan, sitting)
+    check_level(prepared, options["fail_on"])
     estimate = forecast(prepared, sitting)
     announce(prepared, estimate, options)
     with watching(options) as watch:
@@ -157,6 +160,8 @@ def announce(prepared: Prepared, estimate: Estimate, options: dict[str, Any]) ->
             long = estimate.seconds >= LONG
             finds = prepared.methods[index].power(prepared.plan.seed) if long else None
             say(text.plan(plan_facts(prepared, estimate, index, finds)), options, err=True)
+        for line in judging(estimate):
+            say([line], options, err=True)
     over = estimate.over(prepared.plan.budget.model_dump())
     if not over or options["yes"]:
         return
@@ -167,6 +172,25 @@ def announce(prepared: Prepared, estimate: Estimate, options: dict[str, Any]) ->
         return
     fault = Fault("budget", "the run would go beyond a limit", got=said, do="--yes runs it up to the limit")
     raise PlanError((fault,))
+
+
+def judging(estimate: Estimate) -> list[Any]:
+    """A line for each second judge: how often it will be asked, at most."""
+    from trustgauge.reports import numbers, text
+
+    lines = []
+    for one in estimate.judging:
+        calls, further = numbers.count(one.calls), numbers.count(one.further)
+        said = f"of these calls, {calls} to {one.service}"
+        if one.refer == "all":
+            said += " at most, as equal answers are judged once"
+        elif one.further:
+            said += (
+                f"; and {further} more at most ({numbers.usd(one.most_usd - one.usd)}), if no answer can be "
+                "read by rule"
+            )
+        lines.append(text.line("judge", said))
+    return lines
 
 
 def plan_facts(prepared: Prepared, estimate: Estimate, index: int, finds: Any) -> PlanFacts:
@@ -191,6 +215,8 @@ def plan_facts(prepared: Prepared, estimate: Estimate, index: int, finds: Any) -
         parts=max(len({one.part for one in mine if one.service == name}) for name in by_service),
         effect=(finds or {}).get("deff_1"),
         limit_usd=prepared.plan.budget.usd,
+        tokens=estimate.tokens,
+        unpriced=estimate.unpriced,
     )
 
 

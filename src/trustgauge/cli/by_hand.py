@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trustgauge.cli.options import emit_json, plan_of, say, shared_options
+from trustgauge.cli.options import emit_json, load_environment, plan_of, say, shared_options
 
 if TYPE_CHECKING:
     from trustgauge.pipeline.hand import Exported, Imported
+    from trustgauge.pipeline.judge_asking import Asking
     from trustgauge.pipeline.judge_check import Checked
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -90,26 +91,57 @@ def _imported(done: Imported, target: str) -> list[tuple[str, str]]:
 @click.argument("table")
 @click.option("--split", default="", metavar="NAME", help="Only rows with NAME in the column split.")
 @click.option("--groups", "group_table", type=_FILE, metavar="FILE", help="Groups that the table names.")
+@click.option("--plan", "plan_file", type=_FILE, metavar="FILE", help="A plan that names SERVICE.")
+@click.option("--keep", type=_FILE, metavar="FILE", help="Keep replies here; the same command goes on.")
+@click.option("--limit-calls", type=int)
+@click.option("--limit-usd", type=float)
+@click.option("--limit-tokens", type=int)
+@click.option("--limit-seconds", type=float)
+@click.option("--progress", type=click.Choice(["auto", "plain", "json", "none"]), default="auto")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR says the same.")
 @click.option("-v", "--verbose", is_flag=True, help="Tracebacks of errors.")
-def judge_check_verb(judge: str, table: str, split: str, group_table: Path | None, **options: Any) -> None:
-    """Measure a judge of answers against a labelled table. Makes no call.
+def judge_check_verb(judge: str, table: str, split: str, group_table: Path | None, **options: Any) -> Any:
+    """Measure a judge of answers against a labelled table. Only a model is asked.
 
     \b
     trustgauge judge-check sound labelled.csv
     trustgauge judge-check released shipped --split held-out
+    trustgauge judge-check embedding:glove.txt shipped
+    trustgauge judge-check model:openai/gpt-4o-mini shipped --split held-out --limit-usd 1
+
+    JUDGE is sound, published, released, embedding:PATH (vectors of words, or of sentences) or
+    model:SERVICE (PROVIDER/MODEL, or a service of a plan).
 
     TABLE has the columns question, answer, language (en, zh), kind (choice, yes-no, why), group_a,
     group_b (ids of groups) and verdict; "shipped" stands for our own labelled answers.
     """
+    from trustgauge.cli.exits import Exit
+    from trustgauge.cli.progress import watching
     from trustgauge.pipeline.judge_check import check
 
-    checked = check(judge, table, split=split, group_table=group_table)
+    with watching(options) as watch:
+        asking = _asking(options, watch)
+        checked = check(judge, table, split=split, group_table=group_table, asking=asking)
     if options["as_json"]:
         emit_json(checked.facts())
-        return
-    click.echo("\n".join(_judged(checked)))
+    else:
+        click.echo("\n".join(_judged(checked)))
+    if checked.asked is None or not checked.asked.waiting:
+        return None
+    return Exit(4, f"incomplete: {checked.asked.stopped}; {checked.asked.waiting:,} answers were not judged")
+
+
+def _asking(options: dict[str, Any], watch: Any) -> Asking:
+    """How a judge that is a service is asked."""
+    from trustgauge.execution.budget import Limits
+    from trustgauge.pipeline.judge_asking import Asking
+    from trustgauge.plan import load_plan
+
+    load_environment()
+    plan = load_plan(options["plan_file"]) if options["plan_file"] else None
+    limits = Limits(*(options[f"limit_{name}"] for name in ("calls", "usd", "tokens", "seconds")))
+    return Asking(plan, limits, watch, options["keep"])
 
 
 SHARES = ("accuracy", "sensitivity", "specificity", "precision", "recall", "same")
@@ -118,11 +150,19 @@ SHARES = ("accuracy", "sensitivity", "specificity", "precision", "recall", "same
 
 def _judged(checked: Checked) -> list[str]:
     """The measures as a table: a row for each language and question type."""
+    from trustgauge.reports import numbers
     from trustgauge.reports.inert import terminal
 
     split = f", {checked.split}" if checked.split else ""
     table = f"{terminal(checked.table)}{split}"
-    lines = [f"{'judged':<9}{checked.pairs:,} labelled answers of {table}, by {checked.judge}"]
+    lines = [f"{'judged':<9}{checked.pairs:,} labelled answers of {table}, by {terminal(checked.judge)}"]
+    if told := checked.asked:
+        spent = f"{told.calls:,} calls, {numbers.usd(told.usd)}"
+        lines.append(
+            f"{'asked':<9}{told.asked:,}, {told.kept:,} kept from before, {told.failed:,} failed: {spent}"
+        )
+    if not checked.rows:
+        return lines
     heads = ["question", *SHARES, "kappa", "n", "unclear"]
     rows = [heads, *(_measures(row) for row in checked.rows)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(heads))]

@@ -21,6 +21,8 @@ WORDS = {
     130: "interrupted; everything is kept",
 }
 ORDER = (130, 1, 2, 3, 4, 5, 10, 0)
+NOTHING = ("incomplete", "not tested", "void")
+"""States of a rating that says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,9 @@ def judge(document: Mapping[str, Any], refused: str = "") -> Exit:
     ratings = document["ratings"]
     if refused:
         # Services that could be rated are; the code tells a script that one could not.
-        rated = any(one["coverage"]["answered"] for one in ratings)
-        reached.append(Exit(3, f"{refused}; {'the others are rated' if rated else 'nothing rated'}"))
+        rated = any(one["state"] not in NOTHING for one in ratings)
+        told = "the others are rated" if rated else "nothing rated"
+        reached.append(Exit(3, f"{refused.rstrip('.')}; {told}"))
     if run["stopped"] or any(one["state"] == "incomplete" for one in ratings):
         why = run["stopped"] or _why_incomplete(ratings)
         reached.append(Exit(4, f"incomplete: {why}; everything acknowledged is kept"))

@@ -33,6 +33,25 @@ def methods(ratings: Path) -> Rows:
     return rows
 
 
+def issues(ratings: Path) -> Rows:
+    """Every issue that the trust method can measure, with the paper's letters."""
+    del ratings
+    rows = []
+    for name in plugins.names("issues"):
+        model = plugins.load("issues", name)
+        what = " ".join((model.__doc__ or "").strip().split("\n\n")[0].split())
+        rows.append({"name": f"{name:<12}", "code": f"{model.code:<2}", "what": what})
+    return rows
+
+
+def profiles(ratings: Path) -> Rows:
+    """The published profiles, each with its order of issues; a plan may have others."""
+    del ratings
+    from trustgauge.methods.trust.profiles import PUBLISHED
+
+    return [{"name": f"{one.name:<16}", "order": " > ".join(one.order)} for one in PUBLISHED.values()]
+
+
 def attributes(ratings: Path) -> Rows:
     """The attributes that are shipped."""
     del ratings
@@ -107,6 +126,8 @@ def schemas(ratings: Path) -> dict[str, Any]:
 LISTS: Mapping[str, Callable[[Path], Any]] = {
     "services": services,
     "methods": methods,
+    "issues": issues,
+    "profiles": profiles,
     "attributes": attributes,
     "anchors": anchors,
     "languages": languages,

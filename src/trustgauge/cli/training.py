@@ -11,10 +11,12 @@ import click
 from trustgauge.cli.options import emit_json, say
 
 if TYPE_CHECKING:
-    from trustgauge.services.training.labelled import Labelled
+    from trustgauge.services.training.kinds import Kind
 
-MODELS = ("sentiment-gru",)
-LAYOUTS = ("hutto",)
+MODELS = ("sentence-bias", "sentiment-gru", "abuse", "leakage-trial")
+LAYOUTS = ("davidson", "hutto", "rated-bias")
+DIALOGS = ("auto", "schema-guided", "csv", "jsonl", "irc", "qa")
+HIDDEN = ("pairs", "outputs")
 
 
 @click.command("train")
@@ -30,8 +32,19 @@ LAYOUTS = ("hutto",)
 )
 @click.option("--range", "span", metavar="LOW:HIGH", help="Scale of the labels, such as 1:5. [default: -1:1]")
 @click.option("--label", multiple=True, metavar="WORD=SCORE", help="Score of a label in words; repeatable.")
-@click.option("--layout", type=click.Choice(LAYOUTS), help="A public table that has no header.")
-@click.option("--epochs", type=click.IntRange(1, 1000), default=6, show_default=True)
+@click.option(
+    "--layout",
+    type=click.Choice((*LAYOUTS, *DIALOGS)),
+    help="A public table of known columns; for a leakage trial the form of the dialogs.",
+)
+@click.option(
+    "--hidden",
+    type=click.Choice(HIDDEN),
+    default="pairs",
+    show_default=True,
+    help="Leakage trial: secret inputs and outputs, or outputs only.",
+)
+@click.option("--epochs", type=click.IntRange(1, 1000), help="[default: 6; 40 for a leakage trial]")
 @click.option("--seed", type=int, default=1, show_default=True, envvar="TRUSTGAUGE_SEED")
 @click.option(
     "--held-out",
@@ -51,9 +64,14 @@ def train_verb(model: str, table: Path, folder: Path, **options: Any) -> None:
     trustgauge train sentiment-gru reviews.csv -o my-scorer --score stars --range 1:5
     trustgauge train sentiment-gru labels.jsonl -o my-scorer --label bad=-1 --label good=1
     trustgauge train sentiment-gru hutto_ICWSM_2014.tar.gz -o my-scorer --layout hutto
+    trustgauge train abuse utterances.csv -o my-checker --score class
+    trustgauge train abuse labeled_data.csv -o my-checker --layout davidson
+    trustgauge train sentence-bias collapsedData.csv -o my-regression --layout rated-bias
+    trustgauge train leakage-trial dialogs.jsonl -o my-trial
 
     The table is CSV, TSV, JSON lines or Parquet, in UTF-8. The same table, seed and library
-    versions give the same model.
+    versions give the same model. A leakage trial hides secrets in recorded dialogs (a file or folder) and
+    tells after how many epochs a model gives them away.
     """
     from trustgauge.reports import text
     from trustgauge.services.training.kinds import KINDS, Effort
@@ -63,25 +81,37 @@ def train_verb(model: str, table: Path, folder: Path, **options: Any) -> None:
             say([text.line("train", said)], options, err=True)
 
     kind = KINDS[model]
-    data = _table(table, options)
-    effort = Effort(options["epochs"], options["seed"], options["held_out"])
+    data = _table(table, options, kind)
+    effort = Effort(options["epochs"] or kind.epochs, options["seed"], options["held_out"])
     card = kind.trainer()(data, folder, effort, tell=tell)
     if options["as_json"]:
         emit_json(card)
     else:
-        say([text.line(head, said) for head, said in _results(card, folder, kind.use)], options)
+        say([text.line(head, said) for head, said in _told(kind, card, folder)], options)
 
 
-def _table(table: Path, options: Mapping[str, Any]) -> Labelled:
-    """The rows of the table as the options say."""
+def _told(kind: Kind, card: Mapping[str, Any], folder: Path) -> Sequence[tuple[str, str]]:
+    """The lines of a card: the kind's own, or those of a scorer."""
+    told = kind.teller()
+    return told(card, folder) if told else _results(card, folder, kind.use)
+
+
+def _table(table: Path, options: Mapping[str, Any], kind: Kind) -> Any:
+    """The rows of the table as the options say; the kind's labels stand where nothing is said of them."""
     from trustgauge.services.training import labelled
 
-    if options["layout"]:
-        return labelled.LAYOUTS[options["layout"]](table)
-    columns = labelled.Columns(
-        options["text"], options["score"], options["group"], _span(options["span"]), _labels(options["label"])
-    )
-    return labelled.read_labelled(table, columns)
+    layout, read = options["layout"], kind.reader()
+    known = DIALOGS if read else LAYOUTS
+    if layout and layout not in known:
+        raise click.BadParameter(f'must be one of: {", ".join(known)}; got "{layout}"', param_hint="--layout")
+    if read:
+        return read(table, layout or "auto", options["hidden"])
+    if layout:
+        return labelled.LAYOUTS[layout](table, kind.fewest)
+    span, given = _span(options["span"]), _labels(options["label"])
+    words = given if given or span else kind.labels
+    columns = labelled.Columns(options["text"], options["score"], options["group"], span, words)
+    return labelled.read_labelled(table, columns, kind.fewest)
 
 
 def _span(given: str | None) -> tuple[float, float] | None:

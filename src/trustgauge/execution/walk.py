@@ -41,4 +41,4 @@ class Walk:
     tries: int = 0  # at this leg
     alone: bool = False  # it was in a batch that failed
     kept: list[Answer] = field(default_factory=list)  # turns answered so far
-    turns: tuple[list[tuple[str, str]], ...] = ()  # what each leg was told in this session
+    turns: tuple[dict[str, list[tuple[str, str]]], ...] = ()  # of a session: what each leg was told, by talk

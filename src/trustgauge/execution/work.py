@@ -73,8 +73,9 @@ class Course:
         self._fingerprint = job.description.fingerprint
         self._units: Iterator[tuple[Message, ...]] = iter(job.units)
         self._next: tuple[Message, ...] | None = next(self._units, None)
-        self._open = self._planned = 0
+        self._open = self._planned = self._scenes = 0
         self._most = max(_OPEN, 4 * max(runner.description.batch for runner in runners))
+        self._apart = min(runner.description.concurrency for runner in runners)
         self._first: float | None = None
         self._said = False
         tally.total += len(job.units)
@@ -86,12 +87,21 @@ class Course:
         """Whether nothing is left to do for it."""
         return self.stopped is not None or (self._next is None and not self._open)
 
+    def _room(self) -> int:
+        """Units that may be on their way at once.
+
+        Scenes find out what a bot takes from one user to another. So they are not mixed more than calls
+        are: a bot that is asked one thing at a time is shown one scene after the other.
+        """
+        scene = self._scenes or (self._next is not None and self._next[0].cast)
+        return self._apart if scene else self._most
+
     def feed(self) -> None:
         """Let units begin, as many as may be on their way at once and the budget can finish."""
         self.starved = False
         if self._desk.halted:
             return
-        while self._next is not None and self._open < self._most and self.stopped is None:
+        while self._next is not None and self._open < self._room() and self.stopped is None:
             calls = len(self._runners) * len(self._next)
             if not self._desk.budget.plan(calls):
                 self.starved = True
@@ -101,10 +111,11 @@ class Course:
 
     def _begin(self, unit: tuple[Message, ...], calls: int) -> None:
         self._open += 1
+        self._scenes += bool(unit[0].cast)
         self._planned += calls
         walk = Walk(self, unit, unit[0], calls)
         if unit[0].session:
-            walk.turns = tuple([] for _ in self._runners)
+            walk.turns = tuple({} for _ in self._runners)
         self._runners[0].add(walk)
 
     def _end(self, walk: Walk) -> None:
@@ -112,6 +123,7 @@ class Course:
         self._used(walk.left)
         walk.left = 0
         self._open -= 1
+        self._scenes -= bool(walk.unit[0].cast)
         if 2 * self._open <= self._most:
             self.feed()
         if self.over:
@@ -149,7 +161,8 @@ class Course:
         output = _clean(output)
         walk.trail.extend(map(_clean, reply.trail))
         if walk.turns:
-            walk.turns[walk.leg].append((walk.message.text, output))
+            told = walk.turns[walk.leg].setdefault(walk.message.talk, [])
+            told.append((walk.message.text, output))
         last = walk.leg == len(self._runners) - 1
         blank = not output or output.isspace()
         if reply.refused or blank or last:
@@ -161,9 +174,10 @@ class Course:
             self._ask(walk, output)
 
     def _ask(self, walk: Walk, text: str) -> None:
-        """Send a text to the leg the walk is at."""
-        turns = tuple(walk.turns[walk.leg]) if walk.turns else ()
-        walk.message = replace(walk.unit[walk.turn], text=text, turns=turns)
+        """Send a text to the leg the walk is at, with what was said before in the same conversation."""
+        planned = walk.unit[walk.turn]
+        turns = tuple(walk.turns[walk.leg].get(planned.talk, ())) if walk.turns else ()
+        walk.message = replace(planned, text=text, turns=turns)
         self._runners[walk.leg].add(walk)
 
     def _turn_done(self, walk: Walk, status: Status, output: str) -> None:
@@ -223,8 +237,7 @@ class Course:
         spent = {answer.message: answer for answer in walk.kept}
         answers = []
         for turn, message in enumerate(walk.unit):
-            now = replace(message, turns=(("", ""),) * turn)
-            answer = self._answer(walk, "failed", None, error, now)
+            answer = self._answer(walk, "failed", None, error, message)
             costs = spent.get(answer.message)
             if costs is not None:
                 answer = replace(answer, attempts=costs.attempts, tokens=costs.tokens, usd=costs.usd)
@@ -271,11 +284,6 @@ class Course:
         message: Message | None = None,
     ) -> Answer:
         first = message or walk.unit[walk.turn]
-        script = ""
-        if first.session:
-            if walk.turns and message is None:
-                first = replace(first, turns=tuple(walk.turns[0])[: walk.turn])
-            script = canonical([list(first.script), first.user, len(first.turns)])
         return Answer(
             fingerprint=self._fingerprint,
             message=first.key,
@@ -291,7 +299,7 @@ class Course:
             tokens=walk.tokens,
             usd=walk.usd,
             at=self._desk.at(),
-            script=script,
+            script=canonical(first.place) if first.session else "",
         )
 
 

@@ -67,6 +67,14 @@ class Method(Protocol):
     on. Services that were asked the same texts share the resamples, so that their differences are
     paired. A service whose badness is unknown is left out. Without this function services are
     compared by their levels only, and not ranked.
+
+    And it may have
+    - `scripted(probes) -> frame`: the probes of a log (columns of records.PROBE, user, talk, purpose, step,
+      facts) with the factors of `design`; without it the method rates no logs.
+    - `given(ratings) -> Method`: a copy that knows what earlier experiments of the run came to; anchors are
+      rated without.
+    - `rated_for`: a sequence of what it rates each service for (profiles of users), a rating each; without
+      it there is one rating a service.
     """
 
     name: ClassVar[str]

@@ -12,13 +12,16 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from trustgauge.methods.method import Method
-from trustgauge.pipeline.subjects import CONTROL, Subject, experiment_seed
+from trustgauge.pipeline.subjects import CONTROL, Subject, experiment_seed, probes_of
 from trustgauge.records import RESPONSE, AnchorResult, Part, Rating, Reason, Task, digest
 
 Probes = Mapping[tuple[int, Task], pl.DataFrame]
 Answers = Callable[[str], pl.DataFrame]
 """Fingerprint -> the kept answers of that service: `message`, `draw` and the RESPONSE columns."""
 
+REFERRAL = "referral"
+"""Column of marks with a second judge: what became of an answer; "pending" if it is still to be asked."""
+_JUDGED = ("service", "part", "id", REFERRAL, "judge_verdict")
 _TYPES = {"str": pl.String, "int": pl.Int64, "float": pl.Float64}
 
 
@@ -29,7 +32,8 @@ class Derived:
     ratings: tuple[Rating, ...]
     anchors: tuple[AnchorResult, ...]
     marks: tuple[pl.DataFrame, ...]  # one frame an experiment and task, anchors included
-    hashes: Mapping[str, str]  # inputs, answers, summaries
+    hashes: Mapping[str, str]  # inputs, answers, summaries; judged, where there is a second judge
+    waiting: int = 0  # prompts that a second judge was never asked
 
 
 def derive(
@@ -48,6 +52,7 @@ def derive(
     anchors: list[AnchorResult] = []
     marks: list[pl.DataFrame] = []
     summaries: list[pl.DataFrame] = []
+    waiting = 0
     for index, method in enumerate(methods):
         of_method: list[pl.DataFrame] = []
         for task in dict.fromkeys(one.task for one in found if one.experiment == index):
@@ -55,6 +60,7 @@ def derive(
             joined = pl.concat([answered(one, probes[index, task], answers) for one in mine])
             marked = method.check(joined)
             marks.append(marked)
+            waiting += method.waiting(marked) if getattr(method, "referee", "") else 0  # type: ignore[attr-defined]
             of_method.append(method.summarise(marked))
         if not of_method:
             continue
@@ -63,7 +69,8 @@ def derive(
         own = [one for one in found if one.experiment == index and one.anchor]
         names = [one.service for one in own]
         own_seed = experiment_seed(seed, index)
-        rated = method.rate(summary.filter(~pl.col("service").is_in(names)), own_seed)
+        knowing = method.given(tuple(ratings)) if hasattr(method, "given") else method
+        rated = knowing.rate(summary.filter(~pl.col("service").is_in(names)), own_seed)
         ratings += [_unfinished(one, _not_asked(marks[-len(of_method) :], one.service)) for one in rated]
         anchors += _anchor_results(method, summary.filter(pl.col("service").is_in(names)), own, own_seed)
     hashes = {
@@ -71,19 +78,21 @@ def derive(
         "answers": _hash("answers", [_evidence(frame) for frame in marks]),
         "summaries": _hash("summaries", [frame.sort(_keys(frame)) for frame in summaries]),
     }
-    return Derived(tuple(ratings), tuple(anchors), tuple(marks), hashes)
+    judged = [frame.select(*_JUDGED) for frame in marks if REFERRAL in frame.columns]
+    hashes |= {"judged": _hash("judged", judged)} if judged else {}
+    return Derived(tuple(ratings), tuple(anchors), tuple(marks), hashes, waiting)
 
 
 def _not_asked(marks: Sequence[pl.DataFrame], service: str) -> dict[str, int]:
-    """Part -> probes that were never answered, because the run was stopped or the service is down."""
+    """Part -> probes that were never answered, or not judged: the run was stopped or a service is down."""
     missing: dict[str, int] = {}
     for frame in marks:
-        mine = frame.filter((pl.col("service") == service) & (pl.col("error") == "not-asked"))
-        mine = (
-            mine.unique(["part", "id"])
-            if not mine["shared"].any()
-            else mine.unique(["part", "block", "message"])
-        )
+        open_ = pl.col("error") == "not-asked"
+        if REFERRAL in frame.columns:
+            open_ |= pl.col(REFERRAL) == "pending"
+        mine = frame.filter((pl.col("service") == service) & open_)
+        same = ["part", "block", "session", "turn", "message"]
+        mine = mine.unique(same if mine["shared"].any() else ["part", "id"])
         missing |= dict(mine.group_by("part").len().iter_rows())
     return missing
 
@@ -120,7 +129,7 @@ def answered(subject: Subject, probes: pl.DataFrame, answers: Answers) -> pl.Dat
     shared = subject.deterministic and is_deterministic(found)
     kept = found.rename({"message": "key", "draw": "_draw"})
     asked = pl.lit(0, pl.Int64) if shared else pl.col("draw").cast(pl.Int64)
-    frame = probes.with_columns(
+    frame = probes_of(subject, probes).with_columns(
         service=pl.lit(subject.service), part=pl.lit(subject.part), shared=pl.lit(shared), _draw=asked
     )
     joined = frame.join(
@@ -159,26 +168,30 @@ def _anchor_results(
     if not own:
         return []
     sound = method.model_copy(update={"rule": "sound"})  # type: ignore[attr-defined]
-    rated = {one.service: one for one in sound.rate(summary, seed)}
-    also: dict[str, dict[str, str]] = {}
-    if method.rule != "sound":
-        for one in method.rate(summary, seed):
-            also[one.service] = {method.rule: one.level or one.state}
+    rated = _first_of_each(sound.rate(summary, seed))
+    under = _first_of_each(method.rate(summary, seed)) if method.rule != "sound" else {}
     results = []
     for subject in own:
-        one, anchor = rated[subject.service], subject.anchor
+        anchor = subject.anchor
         assert anchor is not None
-        results.append(
-            AnchorResult(
-                subject.service.removeprefix(CONTROL),
-                anchor.truth,
-                one.state,
-                one.level,
-                one.certainty,
-                also.get(subject.service, {}),
-            )
-        )
+        one = _of_part(rated[subject.service], anchor.part)
+        also = {}
+        if subject.service in under:
+            other = _of_part(under[subject.service], anchor.part)
+            also[str(method.rule)] = other.level or other.state
+        name = subject.service.removeprefix(CONTROL)
+        results.append(AnchorResult(name, anchor.truth, one.state, one.level, one.certainty, also))
     return results
+
+
+def _first_of_each(ratings: Sequence[Rating]) -> dict[str, Rating]:
+    """Service -> its rating; of several, one for each profile, the first."""
+    return {one.service: one for one in reversed(ratings)}
+
+
+def _of_part(rating: Rating, key: str) -> Rating | Part:
+    """What an anchor is judged by: one part of its rating, or the whole of it."""
+    return next((part for part in rating.parts if key and part.key == key), rating)
 
 
 def _evidence(marks: pl.DataFrame) -> pl.DataFrame:

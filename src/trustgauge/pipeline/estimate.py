@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import polars as pl
 
-from trustgauge.pipeline.subjects import Subject, wanted
+from trustgauge.pipeline import tokens
+from trustgauge.pipeline.subjects import Subject, probes_of, wanted
 from trustgauge.records import Cost, Message, Task
 from trustgauge.services.service import Description
 
 LOCAL_SECONDS = 0.002  # a call to a service on this machine, a processor's time
 REMOTE_SECONDS = 0.4  # a call over the network, when nothing is known of the service
 WORK_SECONDS = 0.00002  # our own work for each call
+
+OURSELVES = ("localhost", "127.0.0.1", "::1")
+PRICES = (
+    "usd_per_call",
+    "usd_per_million_characters",
+    "usd_per_million_input_tokens",
+    "usd_per_million_output_tokens",
+)
 
 Unit = tuple[Message, ...]
 Present = Callable[[str], set[tuple[str, int]]]
@@ -38,6 +48,34 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
+class Expected:
+    """What a second judge will be asked, before it is known what is referred to it.
+
+    Attributes:
+        service: the judge.
+        refer: which answers it reads: "all", or "unclear".
+        calls: to measure the judge, about answers that are kept, and, if it reads all, about answers
+            still to come: at most so many, as equal ones are judged once.
+        kept: replies that are kept.
+        further: most further calls, if none of the answers still to come can be read by rule.
+        usd, seconds, tokens: of `calls`.
+        unpriced: the judge wants a key, and the plan tells no price.
+        most_usd: of `calls` and `further`.
+    """
+
+    service: str
+    refer: str
+    calls: int
+    kept: int
+    further: int
+    usd: float
+    seconds: float
+    tokens: int
+    unpriced: bool
+    most_usd: float
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """Calls, cost and time of a run. A call is one message to one service of a chain."""
 
@@ -46,9 +84,27 @@ class Estimate:
     usd: float
     seconds: float
     spent: Cost = field(default_factory=Cost)  # by earlier sittings of the run
+    judging: tuple[Expected, ...] = ()  # second judges; their `calls` are counted above
+    tokens: int = 0  # guessed from characters (`tokens.py`); 0 where no service counts them
+    unpriced: tuple[str, ...] = ()  # services that want a key and whose price the plan does not tell
 
     def facts(self) -> dict[str, Any]:
         return asdict(self)
+
+    def judged_by(self, expected: Sequence[Expected]) -> Estimate:
+        """This estimate with what judging takes, but for what may be referred and may be not."""
+        return replace(
+            self,
+            calls=self.calls + sum(one.calls for one in expected),
+            kept=self.kept + sum(one.kept for one in expected),
+            usd=self.usd + sum(one.usd for one in expected),
+            seconds=self.seconds + sum(one.seconds for one in expected),
+            judging=tuple(expected),
+            tokens=self.tokens + sum(one.tokens for one in expected),
+            unpriced=tuple(
+                dict.fromkeys((*self.unpriced, *(one.service for one in expected if one.unpriced)))
+            ),
+        )
 
     def over(self, budget: Mapping[str, Any]) -> list[str]:
         """The limits this run would go beyond, what was spent before included, in words."""
@@ -61,6 +117,9 @@ class Estimate:
             found.append(f"{calls:,} calls, more than the limit {budget['calls']:,}")
         if budget.get("usd") is not None and usd > budget["usd"]:
             found.append(f"${usd:.2f}, more than the limit ${budget['usd']:.2f}")
+        most, spent = budget.get("tokens"), self.spent.tokens + self.tokens
+        if most is not None and spent > most:
+            found.append(f"about {spent:,} tokens, more than the limit {most:,}")
         if budget.get("seconds") is not None and seconds > budget["seconds"]:
             found.append(f"about {seconds:.0f} s, more than the limit {budget['seconds']:.0f} s")
         return found
@@ -74,7 +133,8 @@ def pending(
     result = []
     for subject in found:
         taken = claimed.setdefault(subject.fingerprint, set(present(subject.fingerprint)))
-        units = wanted(probes[subject.experiment, subject.task], shared=subject.deterministic)
+        asked_of = probes_of(subject, probes[subject.experiment, subject.task])
+        units = wanted(asked_of, shared=subject.deterministic)
         asked, planned = [], 0
         for unit in units:
             keys = {(message.key, message.draw) for message in unit}
@@ -93,8 +153,9 @@ def estimate(rows: Sequence[Pending]) -> Estimate:
     Remote services are asked side by side, so the slowest decides the time; those of this machine
     share its processor, so their times add up.
     """
-    calls = kept = 0
+    calls = kept = guessed = 0
     usd, local, remote = 0.0, 0.0, {"": 0.0}
+    unpriced: dict[str, None] = {}
     for row in rows:
         legs = row.description.legs()
         messages = sum(len(unit) for unit in row.units)
@@ -103,11 +164,29 @@ def estimate(rows: Sequence[Pending]) -> Estimate:
         kept += row.kept
         for leg in legs:
             usd += messages * leg.usd_per_call + characters * leg.usd_per_million_characters / 1e6
+            if tokens.counts_tokens(leg):
+                counted = tokens.expected(leg, row.units)
+                guessed += counted.total
+                usd += tokens.usd(leg, counted)
+            if messages and _is_unpriced(leg):
+                unpriced[row.subject.service] = None
             if _is_local(leg):
                 local += messages * _seconds(leg)
             else:
                 remote[leg.fingerprint] = remote.get(leg.fingerprint, 0.0) + messages * _seconds(leg)
-    return Estimate(calls, kept, usd, max(remote.values()) + local + calls * WORK_SECONDS)
+    seconds = max(remote.values()) + local + calls * WORK_SECONDS
+    return Estimate(calls, kept, usd, seconds, tokens=guessed, unpriced=tuple(unpriced))
+
+
+def _is_unpriced(leg: Description) -> bool:
+    """Whether a chat service elsewhere wants a key, so may cost money, and no price is told."""
+    about: Any = leg
+    if not tokens.counts_tokens(leg) or not getattr(about, "key", ""):
+        return False
+    address = about.base() if hasattr(about, "base") else getattr(about, "url", "")
+    return urlsplit(address).hostname not in OURSELVES and not any(
+        getattr(about, name, 0.0) for name in PRICES
+    )
 
 
 def _is_local(leg: Description) -> bool:

@@ -26,9 +26,9 @@ from trustgauge.pipeline.filled import IMPORT, KNOWN, Given, Question, match, ut
 from trustgauge.pipeline.path import wanted_keys, write_plan
 from trustgauge.pipeline.sheets import at_row, check_name, read_sheet, refuse, sheet
 from trustgauge.pipeline.sitting import Prepared
-from trustgauge.pipeline.subjects import Subject, design, subjects, wanted
+from trustgauge.pipeline.subjects import Subject, design, probes_of, subjects, wanted
 from trustgauge.plan import Plan
-from trustgauge.records import Answer, canonical
+from trustgauge.records import Answer, Message, canonical
 from trustgauge.services.outputs import redacted
 from trustgauge.stats.streams import stream
 from trustgauge.store.folder import STORE, RunFolder, find, neighbours, read_manifest, write_file
@@ -207,16 +207,12 @@ def _questions(prepared: Prepared, asked: Sequence[Subject]) -> list[Unit]:
     seen: set[tuple[str, str, int]] = set()
     units = []
     for subject in asked:
-        frame = prepared.probes[subject.experiment, subject.task]
+        frame = probes_of(subject, prepared.probes[subject.experiment, subject.task])
         language = _languages(frame, subject)
         for messages in wanted(frame, shared=subject.deterministic):
-            turns = [
-                replace(one, turns=(("", ""),) * turn) if one.session else one
-                for turn, one in enumerate(messages)
-            ]
             unit = tuple(
                 Question(subject.fingerprint, subject.part, subject.task, language(one.text), one)
-                for one in turns
+                for one in messages
             )
             keys = {(one.fingerprint, *one.key) for one in unit}
             if not keys <= seen:
@@ -275,12 +271,17 @@ def _row(one: Question, kept: Kept) -> dict[str, str]:
     return {
         "id": one.id,
         "part": one.part,
-        "session": f"{message.session}{draw}",
-        "turn": str(len(message.turns)),
+        "session": f"{_chat(message)}{draw}",
+        "turn": str(message.turn),
         "language": one.language,
         "text": message.text,
         "answer": (output or "") if status == "answered" else "",
     }
+
+
+def _chat(message: Message) -> str:
+    """Which chat a question belongs in, and in a scene of several users, whose."""
+    return f"{message.talk} ({message.user})" if message.cast else message.session
 
 
 # -- what is new
@@ -355,7 +356,6 @@ def _keep(
 def _answer(one: Question, told: Given, who: _Who) -> Answer:
     """The row of the store. No call was made, so none is counted."""
     message = one.message
-    turn = len(message.turns)
     return Answer(
         fingerprint=one.fingerprint,
         message=message.key,
@@ -366,5 +366,5 @@ def _answer(one: Question, told: Given, who: _Who) -> Answer:
         detail=f"{BY_HAND}: {who.name(told.by)}, {redacted(plain(who.file.name))}",
         attempts=0,
         at=told.at or who.at,
-        script=canonical([list(message.script), message.user, turn]) if message.session else "",
+        script=canonical(message.place) if message.session else "",
     )

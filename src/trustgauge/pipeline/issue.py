@@ -42,7 +42,8 @@ def document(
         folder.manifest().get("seconds", 0.0)
     )  # of the whole run: services are asked side by side
     rated = [one for one in prepared.subjects if one.anchor is None]
-    by_name = {one.service: [each for each in rated if each.service == one.service] for one in rated}
+    asked_of = [*rated, *prepared.judges]
+    by_name = {one.service: [each for each in asked_of if each.service == one.service] for one in asked_of}
     run = Run(
         id=folder.id,
         name=plan.name,
@@ -73,7 +74,7 @@ def run_state(derived: Derived, stopped: str) -> RunState:
     """Void if an anchor got a wrong level; incomplete if asking did not come to its end."""
     if any(one.wrong for one in derived.anchors):
         return "void"
-    pending = any((frame["error"] == "not-asked").any() for frame in derived.marks)
+    pending = derived.waiting or any((frame["error"] == "not-asked").any() for frame in derived.marks)
     return "incomplete" if pending or stopped else "complete"
 
 
@@ -147,8 +148,9 @@ def sole(prints: set[str]) -> str:
 def titled(rating: Rating, plan: Plan) -> Rating:
     """The rating with its parts in the plan's order, and languages called by their names."""
     described = rated_form(plan.services[rating.service])
-    order = list(described.parts())
-    parts = sorted(rating.parts, key=lambda part: order.index(asked_part(part)))
+    # What was measured on no single part of the service, such as an issue of a bot, keeps its place.
+    order = {key: place for place, key in enumerate(described.parts())}
+    parts = sorted(rating.parts, key=lambda part: order.get(asked_part(part), 0))
     trips = isinstance(described, RoundTrip)
     named = [replace(part, details={**part.details, **_title(part, trips=trips)}) for part in parts]
     return replace(rating, parts=tuple(named))

@@ -1,7 +1,11 @@
-"""Judges against labelled answers: how often each is right (methods 0.10, 3.6). Asks nobody.
+"""Judges against labelled answers: how often each is right (methods 0.10, 3.6).
 
-A judge is a plug-in (`trustgauge.judges`): a function that takes the groups by id and gives a
-function from the rows of a labelled table to a frame of the same height with the column verdict.
+A judge is a plug-in (`trustgauge.judges`), and what follows its name behind a colon is its own:
+
+- a function that takes the groups by id and gives a function from the rows of a labelled table to a frame
+  of the same height with the column verdict;
+- a class with `named(text)`, which gives such a function (`embedding:PATH`);
+- a class with `prompts` and `verdicts`, which a service must be asked for (`model:SERVICE`).
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from trustgauge.data.tables import fault, short
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.social_bias.judges.judging import VERDICTS
 from trustgauge.methods.social_bias.judges.measuring import LABELLED, Judge, labelled, measure, rule_judge
+from trustgauge.pipeline.judge_asking import Asking, Told, ask
 from trustgauge.pipeline.sheets import Line, at_row, read_sheet, refuse
 from trustgauge.plan import faults_of
 from trustgauge.records import Json
@@ -37,21 +42,28 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "verdict": VERDICTS,
 }
 PLACE = "TABLE"
+PLACE_OF_JUDGE = "JUDGE"
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How a judge did on a table. `rows` as `measure` gives them, one a language and question type."""
+    """How a judge did on a table. `rows` as `measure` gives them, one a language and question type.
+
+    `asked` says what asking came to, of a judge that is a service; pairs it was not asked about are not
+    measured.
+    """
 
     judge: str
     table: str
     split: str
     pairs: int
     rows: tuple[Mapping[str, Json], ...]
+    asked: Told | None = None
 
     def facts(self) -> dict[str, Any]:
         """As JSON."""
-        return {
+        told = {"asked": self.asked.facts()} if self.asked else {}
+        return told | {
             "judge": self.judge,
             "table": self.table,
             "split": self.split,
@@ -75,21 +87,32 @@ def released(groups: Mapping[str, Group]) -> Judge:
     return rule_judge("released", groups)
 
 
-def check(judge: str, table: str, *, split: str = "", group_table: Path | None = None) -> Checked:
+def check(
+    judge: str,
+    table: str,
+    *,
+    split: str = "",
+    group_table: Path | None = None,
+    asking: Asking | None = None,
+) -> Checked:
     """Measure a judge against a labelled table.
 
     Args:
-        judge: name of the plug-in.
+        judge: name of the plug-in, and behind a colon what it needs: "sound", "model:openai/NAME",
+            "embedding:PATH".
         table: a file with the columns `LABELLED` (CSV, TSV, JSON lines or XLSX), or "shipped".
         split: only rows with this in the column split.
         group_table: groups that the table names (columns of `GroupSource`, layout general); by
             default ours.
+        asking: how a judge that is a service is asked; without limits by default.
 
     Raises:
-        PlanError: no such judge, or with a fault for each row that names an unknown group, verdict,
-            question type or language.
+        PlanError: no such judge or service, or with a fault for each row that names an unknown group,
+            verdict, question type or language.
+        ServiceError: a judge that is a service cannot be asked.
     """
-    judging: Judging = plugins.load("judges", judge, "JUDGE")
+    name, _, needs = judge.partition(":")
+    found: Any = plugins.load("judges", name, PLACE_OF_JUDGE)
     by_id = {one.id: one for one in groups_of(_source(group_table))}
     rows = _table(table, by_id)
     if split:
@@ -99,8 +122,25 @@ def check(judge: str, table: str, *, split: str = "", group_table: Path | None =
         if split not in there:
             raise PlanError((plugins.unknown("--split", "split", split, there),))
         rows = rows.filter(pl.col("split") == split)
-    measured = measure(judging(by_id), rows)
+    if hasattr(found, "prompts"):
+        read, told = ask(found(), needs, rows, by_id, asking or Asking())
+        verdicts = read(rows)["verdict"]
+        rows = rows.with_columns(verdicts.alias("_read")).filter(verdicts != "")
+        measured = measure(lambda given: given.select(pl.col("_read").alias("verdict")), rows)
+        return Checked(judge, table, split, len(rows), tuple(measured.to_dicts()), told)
+    measured = measure(_judging(found, name, needs)(by_id), rows)
     return Checked(judge, table, split, len(rows), tuple(measured.to_dicts()))
+
+
+def _judging(found: Any, name: str, needs: str) -> Judging:
+    """A judge that asks nobody, made of what follows its name."""
+    if hasattr(found, "named"):
+        made: Judging = found.named(needs)
+        return made
+    if needs:
+        raise PlanError((Fault(PLACE_OF_JUDGE, f'nothing can follow "{name}"', must=name, got=short(needs)),))
+    function: Judging = found
+    return function
 
 
 def _source(file: Path | None) -> GroupSource | None:

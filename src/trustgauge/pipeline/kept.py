@@ -17,7 +17,8 @@ from trustgauge.catalogue import folder_of, only, read, runs
 from trustgauge.errors import TrustgaugeError
 from trustgauge.methods.method import Method
 from trustgauge.pipeline.derive import answered
-from trustgauge.pipeline.subjects import Subject, design, methods
+from trustgauge.pipeline.referrals import informed, judges_of
+from trustgauge.pipeline.subjects import ONLY, Subject, design, methods, probes_of
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Json, digest
 from trustgauge.reports.document import expired
@@ -75,9 +76,14 @@ class Kept:
     def id(self) -> str:
         return str(self.rating["id"])
 
-    @property
+    @cached_property
     def method(self) -> Method:
-        return methods(self.run.plan)[self.experiment]
+        """The experiment; one with a second judge knows what that replied."""
+        judges = judges_of(self.run.folder)
+        if not judges:
+            return methods(self.run.plan)[self.experiment]
+        with SqliteStore(self.run.folder / STORE, read_only=True) as store:
+            return informed(methods(self.run.plan), judges, store.answers)[self.experiment]
 
     @cached_property
     def settings(self) -> dict[str, Json]:
@@ -85,14 +91,20 @@ class Kept:
         if self.why:
             return dict(self.rating["method"]["options"])
         told: Mapping[str, Json] = self.method.identity()  # type: ignore[attr-defined]
-        return {name: value for name, value in told.items() if name not in PLACE}
+        judged_by = [
+            one.fingerprint for one in judges_of(self.run.folder) if one.experiment == self.experiment
+        ]
+        known = {name: value for name, value in told.items() if name not in PLACE}
+        return {**known, "judged_by": judged_by} if judged_by else known
 
     @cached_property
     def inputs(self) -> str:
         """Hash of what was asked."""
         if self.why:
             return f"not read: {self.run.id}"
-        frame = self.run.probes[self.experiment, self.parts[0].task].drop("key")
+        part = self.parts[0]
+        frame = probes_of(part, self.run.probes[self.experiment, part.task])
+        frame = frame.drop("key", ONLY, strict=False)
         return digest("probes", frame.write_ndjson())
 
     @cached_property
@@ -144,7 +156,7 @@ def kept_of(run: Run) -> Iterator[Kept]:
     try:
         whole = read(run.folder)["ratings"]
         free = list(dict.fromkeys((one.experiment, one.service) for one in run.subjects))
-        names = [one.name for one in methods(run.plan)]
+        known = methods(run.plan)
         with SqliteStore(run.folder / STORE, read_only=True) as store:
             store.integrity()
         if run.subjects:
@@ -154,11 +166,9 @@ def kept_of(run: Run) -> Iterator[Kept]:
         yield from (Kept(run, one, why=str(error)) for one in run.document["ratings"])
         return
     asked = {one["id"] for one in run.document["ratings"]}
+    places = _Places(free, known)
     for rating in whole:
-        method, service = rating["method"]["name"], rating["service"]["key"]
-        place = next((key for key in free if key[1] == service and names[key[0]] == method), None)
-        if place is not None:
-            free.remove(place)
+        place = places.of(rating)
         if rating["id"] not in asked:
             continue
         parts = tuple(one for one in run.subjects if (one.experiment, one.service) == place)
@@ -166,6 +176,28 @@ def kept_of(run: Run) -> Iterator[Kept]:
             yield Kept(run, rating, why=why or "its plan does not name it")
         else:
             yield Kept(run, rating, place[0], parts)
+
+
+class _Places:
+    """Experiment and service that each rating of a run came from; ask in the order of its document."""
+
+    def __init__(self, free: list[tuple[int, str]], known: Sequence[Method]) -> None:
+        self._free, self._methods = free, known
+        self._rated: dict[tuple[int, str], set[str]] = {}
+
+    def of(self, rating: Mapping[str, Any]) -> tuple[int, str] | None:
+        """The first place that has not given this rating yet; some methods rate a service several times."""
+        name, service = rating["method"]["name"], rating["service"]["key"]
+        attribute = str(rating["issue"]["attribute"])
+        for place in self._free:
+            method = self._methods[place[0]]
+            rated = self._rated.setdefault(place, set())
+            several = getattr(method, "rated_for", None)
+            due = not rated if several is None else attribute in several and attribute not in rated
+            if place[1] == service and method.name == name and due:
+                rated.add(attribute)
+                return place
+        return None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ kept answers, by `rate` at the end of a run and by `verify` at any later time.
 
 from __future__ import annotations
 
-import contextlib
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,18 +15,17 @@ from typing import Any
 
 import tomli_w
 
-from trustgauge.errors import StoreError
 from trustgauge.execution import engine
 from trustgauge.execution.budget import Limits
 from trustgauge.pipeline import estimate as estimates
-from trustgauge.pipeline import issue
+from trustgauge.pipeline import issue, needs, referrals
 from trustgauge.pipeline.derive import Derived, derive, is_deterministic
 from trustgauge.pipeline.sitting import Asked, Prepared, Sitting
 from trustgauge.pipeline.subjects import Subject, design, methods, subjects
 from trustgauge.plan import Plan
 from trustgauge.reports.html import report
 from trustgauge.reports.notebook import RatingView
-from trustgauge.store.folder import STORE, RunFolder, find, neighbours, read_manifest
+from trustgauge.store.folder import STORE, RunFolder, find, read_manifest
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.writer import GroupWriter
 
@@ -48,38 +46,34 @@ class Finished:
         return RatingView(self.document, rows)
 
 
-def prepare(plan: Plan) -> Prepared:
+def prepare(plan: Plan, sitting: Sitting | None = None) -> Prepared:
     """Subjects and probes of a plan. Sends nothing.
 
-    Raises PlanError, MethodError; KeyMissingError or MissingPartError if a service cannot be
-    asked on this machine.
+    Args:
+        plan: as loaded.
+        sitting: where answers may be kept; a service of which nothing is pending needs no key then.
+
+    Raises PlanError, MethodError; KeyMissingError or MissingPartError if a service is to be asked and
+    cannot be asked on this machine.
     """
     found = subjects(plan)
-    for one in found:
-        for leg in one.description.legs() if one.description else ():
-            leg.needs()
-    return Prepared(plan, tuple(found), design(plan, found))
+    prepared = Prepared(plan, tuple(found), design(plan, found), referrals.referees(plan))
+    needs.require(prepared, sitting)
+    return prepared
 
 
 def forecast(prepared: Prepared, sitting: Sitting) -> estimates.Estimate:
     """What `rate` would ask now, given what is kept. Sends nothing and writes nothing."""
     rated = [one for one in prepared.subjects if one.anchor is None]
-    folders = [] if sitting.fresh else neighbours(sitting.ratings)
-
-    def present(fingerprint: str) -> set[tuple[str, int]]:
-        kept: set[tuple[str, int]] = set()
-        for folder in folders:
-            # A run that cannot be read is passed over, as `RunFolder.borrow` does.
-            with contextlib.suppress(StoreError), SqliteStore(folder / STORE, read_only=True) as store:
-                kept |= store.present(fingerprint)
-        return kept
-
+    present = needs.kept_in(sitting)
     pending = estimates.estimate(estimates.pending(rated, prepared.probes, present))
+    asked = (prepared.plan, prepared.judges, prepared.subjects, prepared.probes)
     mine = None if sitting.fresh else find(sitting.ratings, prepared.plan.hash)
     if mine is None or not (mine / STORE).exists():
-        return pending
+        return pending.judged_by(referrals.expected(asked, referrals.no_answers, present))
     with SqliteStore(mine / STORE, read_only=True) as store:
-        spent = store.cost(one.fingerprint for one in rated)
+        spent = store.cost(one.fingerprint for one in (*rated, *prepared.judges))
+        pending = pending.judged_by(referrals.expected(asked, store.answers, present))
     return replace(pending, spent=replace(spent, seconds=float(read_manifest(mine).get("seconds", 0.0))))
 
 
@@ -88,7 +82,8 @@ def rate(plan: Plan, sitting: Sitting | None = None) -> Finished:
 
     The same plan resumes its newest folder; a complete one is used again without a call.
     """
-    return run(prepare(plan), sitting or Sitting())
+    sitting = sitting or Sitting()
+    return run(prepare(plan, sitting), sitting)
 
 
 def run(prepared: Prepared, sitting: Sitting) -> Finished:
@@ -98,9 +93,9 @@ def run(prepared: Prepared, sitting: Sitting) -> Finished:
         write_plan(prepared, folder)
         folder.borrow(wanted_keys(prepared))
         asked = _ask(prepared, folder, sitting)
-        derived = derive(
-            methods(plan), prepared.subjects, prepared.probes, folder.store.answers, seed=plan.seed
-        )
+        answers = folder.store.answers
+        known = referrals.informed(methods(plan), prepared.judges, answers)
+        derived = derive(known, prepared.subjects, prepared.probes, answers, seed=plan.seed)
         document = issue.document(prepared, derived, folder, asked, sitting)
         folder.write("rating.json", issue.text(document))
         folder.write("report.html", report(document, issue.evidence(plan, prepared.subjects, derived)))
@@ -112,6 +107,8 @@ def write_plan(prepared: Prepared, folder: RunFolder) -> None:
     folder.write("plan.toml", tomli_w.dumps(prepared.plan.document()))
     facts = [one.facts() for one in prepared.subjects]
     folder.note(subjects=facts, seed=prepared.plan.seed, services=prepared.plan.identities())
+    if prepared.judges:
+        folder.note(judges=[one.facts() for one in prepared.judges])
     if not folder.resumed:
         for (index, task), frame in prepared.probes.items():
             folder.store.add_probes(f"{index}:{task}", frame.drop("key"))
@@ -134,7 +131,8 @@ def _ask(prepared: Prepared, folder: RunFolder, sitting: Sitting) -> Asked:
     (methods 0.3). Anchors cost nothing, so no limit holds for them.
     """
     budget = prepared.plan.budget
-    spent = folder.store.cost(one.fingerprint for one in prepared.subjects if not one.anchor)
+    paid = [*(one for one in prepared.subjects if not one.anchor), *prepared.judges]
+    spent = folder.store.cost(one.fingerprint for one in paid)
     lasted = float(folder.manifest().get("seconds", 0.0))  # of earlier sittings
     limits = Limits(
         budget.calls, budget.usd, budget.tokens, budget.seconds, before=replace(spent, seconds=lasted)
@@ -156,6 +154,9 @@ def _ask(prepared: Prepared, folder: RunFolder, sitting: Sitting) -> Asked:
             varying = varying_subjects(prepared, folder)
             if varying != prepared.subjects and not any(one.stopped for one in outcomes):
                 outcomes += _sit(local, replace(prepared, subjects=varying), folder, writer)
+            if not any(one.stopped for one in outcomes) and (jobs := _judging(prepared, folder)):
+                asking = True
+                outcomes.append(local.run(jobs))
         finally:
             local.stop()
             writer.flush()
@@ -180,6 +181,14 @@ def _jobs(prepared: Prepared, folder: RunFolder, *, anchors: bool) -> list[engin
     mine = [one for one in prepared.subjects if bool(one.anchor) == anchors]
     rows = estimates.pending(mine, prepared.probes, folder.store.present)
     return [engine.Job(title(row.subject), row.description, row.units) for row in rows if row.units]
+
+
+def _judging(prepared: Prepared, folder: RunFolder) -> list[engine.Job]:
+    """What second judges are still to be asked about the answers that are kept now."""
+    plan, answers = prepared.plan, folder.store.answers
+    asked = referrals.prompts(plan, prepared.judges, prepared.subjects, prepared.probes, answers)
+    folder.borrow(referrals.keys(asked))
+    return referrals.jobs(asked, folder.store.present)
 
 
 def varying_subjects(prepared: Prepared, folder: RunFolder) -> tuple[Subject, ...]:

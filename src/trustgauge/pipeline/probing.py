@@ -10,7 +10,7 @@ from typing import Any
 from trustgauge.errors import ServiceError
 from trustgauge.pipeline.path import title
 from trustgauge.pipeline.sitting import Prepared
-from trustgauge.pipeline.subjects import Subject, messages
+from trustgauge.pipeline.subjects import Subject, messages, probes_of
 from trustgauge.records import Message, Reply
 from trustgauge.reports.inert import short, terminal
 from trustgauge.services.service import Description
@@ -47,9 +47,16 @@ def probe(prepared: Prepared) -> list[Probed]:
 
 
 async def _probe_all(rated: list[Subject], prepared: Prepared) -> list[Probed]:
-    return [
-        await _probe(one, messages(prepared.probes[one.experiment, one.task].head(1))[0]) for one in rated
-    ]
+    return [await _probe(one, _first(one, prepared)) for one in rated]
+
+
+def _first(subject: Subject, prepared: Prepared) -> Message:
+    """The first message that a part is asked; of a session its first turn, with the whole script."""
+    frame = probes_of(subject, prepared.probes[subject.experiment, subject.task])
+    first = frame.head(1)
+    if first["session"].item():
+        first = frame.join(first.select("session", "draw"), on=["session", "draw"], how="semi")
+    return next(one for one in messages(first) if not one.turn)
 
 
 async def _probe(subject: Subject, message: Message) -> Probed:

@@ -45,6 +45,7 @@ class Prepared:
     plan: Plan
     subjects: tuple[Subject, ...]
     probes: Mapping[tuple[int, Task], pl.DataFrame]
+    judges: tuple[Subject, ...] = ()  # second judges, of experiments that have one
 
     @property
     def methods(self) -> list[Method]:

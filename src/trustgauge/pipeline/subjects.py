@@ -7,7 +7,7 @@ probes on every machine.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -23,6 +23,10 @@ from trustgauge.services.service import Description, Translator
 
 CONTROL = "control "  # before the name of an anchor, so that a plan may rate one of its own beside it
 VERIFIED = 5  # messages asked twice to verify that a service is deterministic (methods 0.3)
+ONLY = "only"
+"""Column of probe frames that logs have rows in: the log whose row it is, "" for those that all others are
+asked. Without it all rows are for everybody."""
+_SPOKEN = ("user", "talk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,8 @@ class Subject:
 
     def facts(self) -> dict[str, Any]:
         """What the manifest keeps, enough to re-derive the rating without the service."""
-        anchor = {"name": self.anchor.name, "truth": self.anchor.truth} if self.anchor else None
+        known = self.anchor
+        anchor = {"name": known.name, "truth": known.truth, "part": known.part} if known else None
         return {
             "experiment": self.experiment,
             "service": self.service,
@@ -54,7 +59,8 @@ class Subject:
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Subject:
         """The subject as a manifest tells it."""
-        anchor = facts["anchor"] and Anchor(facts["anchor"]["name"], {}, facts["anchor"]["truth"])
+        told = facts["anchor"]
+        anchor = told and Anchor(told["name"], {}, told["truth"], told.get("part", ""))
         return cls(**{**facts, "anchor": anchor})
 
 
@@ -73,6 +79,10 @@ def subjects(plan: Plan) -> list[Subject]:
                 must = "a service that can " + " or ".join(method.tasks)
                 place = f"experiments[{index}].services"
                 faults.append(Fault(place, f'{method.name} cannot rate "{name}"', must, description.task))
+                continue
+            if _is_log(description) and not hasattr(method, "scripted"):
+                place, what = f"experiments[{index}].services", f'{method.name} cannot rate "{name}"'
+                faults.append(Fault(place, what, "a service that can be asked its questions", "a log"))
                 continue
             tasks += [] if description.task in tasks else [description.task]
             found += _parts(index, name, description)
@@ -180,18 +190,55 @@ def _only(found: list[Subject], only: tuple[str, ...], faults: list[Fault]) -> l
     return [one for one in found if one.anchor or one.part in only or one.service in only]
 
 
+def _is_log(description: Description) -> bool:
+    """Whether a service brings its own probes; tells it without reading them."""
+    return type(description).script is not Description.script
+
+
 def design(plan: Plan, found: Iterable[Subject]) -> dict[tuple[int, Task], pl.DataFrame]:
-    """The probes of every experiment and task, with the content key of each message."""
+    """The probes of every experiment and task, with the content key of each message.
+
+    Logs bring probes of their own, marked in the column `ONLY`; the method's are planned where there is
+    anybody else to ask.
+    """
     frames = {}
     all_methods = methods(plan)
-    for key in dict.fromkeys((one.experiment, one.task) for one in found):
+    subjects = tuple(found)
+    for key in dict.fromkeys((one.experiment, one.task) for one in subjects):
         index, task = key
-        frame = pl.concat(all_methods[index].design(experiment_seed(plan.seed, index), task))
+        asked = [one for one in subjects if (one.experiment, one.task) == key]
+        logs = _logs(plan, asked, all_methods[index])
+        parts = list(logs.values())
+        if any(one.anchor or one.service not in logs for one in asked):
+            live = pl.concat(all_methods[index].design(experiment_seed(plan.seed, index), task))
+            parts.insert(0, live.with_columns(pl.lit("").alias(ONLY)) if logs else live)
+        frame = pl.concat(parts, how="diagonal") if len(parts) > 1 else parts[0]
         if frame.is_empty():
             raise MethodError(f"experiment {index} asks nothing", do="raise `texts`")
         keys = [message.key for message in messages(frame)]
         frames[key] = frame.with_columns(pl.Series("key", keys, dtype=pl.String))
     return frames
+
+
+def _logs(plan: Plan, asked: Iterable[Subject], method: Method) -> dict[str, pl.DataFrame]:
+    """Log -> its probes with the factors of the method; services that can be asked are left out."""
+    logs = {}
+    for name in dict.fromkeys(one.service for one in asked if one.anchor is None):
+        script = rated_form(plan.services[name]).script()
+        if script is None:
+            continue
+        named = script.with_columns((pl.lit(f"{name}: ") + pl.col("id")).alias("id"))
+        rows = method.scripted(named)  # type: ignore[attr-defined]
+        logs[name] = rows.with_columns(pl.lit(name).alias(ONLY))
+    return logs
+
+
+def probes_of(subject: Subject, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a probe frame that a subject is asked: a log its own, everybody else the others."""
+    if ONLY not in frame.columns:
+        return frame
+    own = frame.filter(pl.col(ONLY) == subject.service) if subject.anchor is None else frame.clear()
+    return frame.filter(pl.col(ONLY) == "") if own.is_empty() else own
 
 
 def experiment_seed(seed: int, index: int) -> int:
@@ -200,32 +247,66 @@ def experiment_seed(seed: int, index: int) -> int:
 
 
 def messages(frame: pl.DataFrame) -> list[Message]:
-    """The messages of a probe frame, in order; the turns of a session know their script."""
-    scripts: dict[str, tuple[str, ...]] = {}
-    if frame["session"].str.len_bytes().sum():
-        ordered = frame.filter(pl.col("session") != "").sort("session", "turn")
-        grouped = ordered.group_by("session", maintain_order=True).agg("message")
-        scripts = {session: tuple(turns) for session, turns in grouped.iter_rows()}
-    return [
-        Message(text, draw, session, script=scripts.get(session, ()))
-        for text, draw, session in frame.select("message", "draw", "session").iter_rows()
-    ]
+    """The messages of a probe frame, in order; the turns of a session know their script and their place.
+
+    A draw of a session is a session of its own. Who speaks is told where there are columns `user` and
+    `talk`; a session of one user and one conversation has no cast.
+    """
+    if not frame["session"].str.len_bytes().sum():
+        return [Message(text, draw) for text, draw in frame.select("message", "draw").iter_rows()]
+    spoken = [pl.col(name).fill_null("") if name in frame.columns else pl.lit("") for name in _SPOKEN]
+    only = pl.col(ONLY) if ONLY in frame.columns else pl.lit("")
+    rows = frame.select(
+        *("message", "draw", "session", "turn", only.alias(ONLY)),
+        pl.struct(user=spoken[0], talk=spoken[1]).alias("who"),
+        pl.int_range(pl.len()).alias("row"),
+    )
+    found = [Message(text, draw) for text, draw in rows.select("message", "draw").iter_rows()]
+    whole = rows.filter(pl.col("session") != "").sort("turn", maintain_order=True)
+    scenes = whole.group_by(ONLY, "session", "draw", maintain_order=True).agg("row", "message", "who")
+    for _, session, draw, places, texts, who in scenes.iter_rows():
+        cast = tuple((one["user"], one["talk"]) for one in who)
+        told = cast if len(set(cast)) > 1 else ()
+        script = tuple(texts)
+        for turn, place in enumerate(places):
+            found[place] = Message(
+                script[turn], draw, session, cast[turn][0], script=script, turn=turn, cast=told
+            )
+    return found
 
 
 def wanted(frame: pl.DataFrame, *, shared: bool) -> list[tuple[Message, ...]]:
     """The units to ask: single messages, or all turns of a session in order.
 
-    A deterministic service is asked each message once, and a few twice to verify that it is.
+    A deterministic service is asked each message, and each session, once, and a few twice to verify that
+    it is.
     """
     units: dict[Any, list[Message]] = {}
-    for number, message in enumerate(messages(frame)):
+    only = frame[ONLY].to_list() if ONLY in frame.columns else [""] * len(frame)
+    for number, (message, log) in enumerate(zip(messages(frame), only, strict=True)):
         if message.session:
-            units.setdefault(("session", message.session, message.draw), []).append(message)
+            units.setdefault((log, message.session, message.draw), []).append(message)
         elif shared:
             units.setdefault(message.text, [Message(message.text, 0)])
         else:
             units[number] = [message]
-    singles = [tuple(unit) for unit in units.values()]
-    if shared:
-        singles += [(Message(unit[0].text, 1),) for unit in singles[:VERIFIED] if not unit[0].session]
-    return singles
+    found = [tuple(sorted(unit, key=lambda one: one.turn)) for unit in units.values()]
+    return _once(found) if shared else found
+
+
+def _once(units: list[tuple[Message, ...]]) -> list[tuple[Message, ...]]:
+    """The units of a deterministic service: equal sessions once, and the first few a second time."""
+    different: dict[tuple[str, str], tuple[Message, ...]] = {}
+    for unit in units:
+        if unit[0].session:
+            different.setdefault(("session", unit[0].key), tuple(replace(one, draw=0) for one in unit))
+        else:
+            different["text", unit[0].text] = unit
+    twice: list[tuple[Message, ...]] = []
+    messages = 0
+    for unit in different.values():
+        if messages >= VERIFIED:
+            break
+        twice.append(tuple(replace(one, draw=1) for one in unit))
+        messages += len(unit)
+    return [*different.values(), *twice]

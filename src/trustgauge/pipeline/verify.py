@@ -15,6 +15,7 @@ from trustgauge.catalogue import read
 from trustgauge.errors import StoreError
 from trustgauge.pipeline.derive import Derived, derive
 from trustgauge.pipeline.issue import evidence, expiry, run_state, sole, titled
+from trustgauge.pipeline.referrals import informed, judges_of
 from trustgauge.pipeline.subjects import Subject, design, methods
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Assessor, Cost, Run, ServiceFacts
@@ -55,7 +56,8 @@ def rederive(folder: Path) -> tuple[Plan, list[Subject], Derived]:
     found = [Subject.from_facts(one) for one in facts]
     with SqliteStore(folder / STORE, read_only=True) as store:
         store.integrity()
-        derived = derive(methods(plan), found, design(plan, found), store.answers, seed=plan.seed)
+        known = informed(methods(plan), judges_of(folder), store.answers)
+        derived = derive(known, found, design(plan, found), store.answers, seed=plan.seed)
     return plan, found, derived
 
 
@@ -105,7 +107,8 @@ def _expected(
 ) -> dict[str, Any]:
     """The document that the kept answers give."""
     run = claimed["run"]
-    rated = [one for one in found if one.anchor is None]
+    judges = [Subject.from_facts(one) for one in manifest.get("judges", ())]
+    rated = [*(one for one in found if one.anchor is None), *judges]
     services = {}
     for name in dict.fromkeys(one.service for one in rated):
         parts = {one.part: one.fingerprint for one in rated if one.service == name}
@@ -155,7 +158,7 @@ def _short(value: Any) -> str:
 
 def _probes_apart(folder: Path, plan: Plan, found: list[Subject]) -> Iterator[str]:
     """Whether the kept probes are those that the plan draws."""
-    columns = ["id", "message", "draw", "block"]
+    columns = ["id", "message", "session", "turn", "draw", "block"]
     with SqliteStore(folder / STORE, read_only=True) as store:
         for (index, task), frame in design(plan, found).items():
             kept = store.probes(f"{index}:{task}").select(columns)

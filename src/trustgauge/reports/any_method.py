@@ -127,6 +127,11 @@ def block_names(rating: Rated) -> dict[str, str]:
     return {}
 
 
+def size(blocks: int, texts: int) -> str:
+    """Blocks, and texts of each."""
+    return f"{blocks} block{'' if blocks == 1 else 's'} × {texts} texts"
+
+
 def finds(effect: float) -> str:
     """The smallest effect found 8 times in 10, in the method's own unit."""
     return f"an effect of {effect:.3g} or more, 8 times in 10"

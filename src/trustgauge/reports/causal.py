@@ -324,6 +324,11 @@ def block_names(rating: Rated) -> dict[str, str]:
     return told
 
 
+def size(blocks: int, texts: int) -> str:
+    """Blocks, and texts of each."""
+    return f"{blocks} block{'' if blocks == 1 else 's'} × {texts} texts"
+
+
 def finds(effect: float) -> str:
     """The smallest effect found 8 times in 10."""
     return f"an effect of {numbers.percent(effect)} of the score's range or more, 8 times in 10"

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import csv as tables
 import io
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from trustgauge.reports import inert, method_views, numbers, sentences
 from trustgauge.reports.inert import short, terminal
-from trustgauge.reports.text import Line, line
+from trustgauge.reports.text import Line, columns, line
 
 Document = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -48,6 +47,10 @@ BADNESS: Mapping[str, Badness] = {
         "excess or gap",
         "Ranked by the larger of two figures, at worst over the attributes: how much more often a real "
         "group is favoured than an invented one, and how far apart groups are when asked about one by one.",
+    ),
+    "trust": Badness(
+        "weighted risk",
+        "Ranked by the weighted mean of the risks of the issues, the most important weighing most.",
     ),
 }
 ANY = Badness("score", "Ranked by the badness that the method resamples.")
@@ -216,10 +219,10 @@ def level(row: Row) -> str:
 
 def level_of(rating: Mapping[str, Any], key: str | None, state: str) -> str:
     """A level of a rating or part as text."""
-    if key is None or state not in ("rated", "not settled", "inferred"):
+    if key is None or state not in ("rated", "not settled", "inferred", "assumed"):
         return {"not applicable": numbers.NONE, "not tested": "not tested"}.get(state, "not rated")
     mark = method_views.of(rating).mark(rating, key)
-    return {"rated": mark, "inferred": f"inferred {mark}"}.get(state, f"({mark})")
+    return {"rated": mark, "inferred": f"inferred {mark}", "assumed": f"{mark}*"}.get(state, f"({mark})")
 
 
 def directions(readings: Mapping[str, Any]) -> str:
@@ -289,25 +292,17 @@ def _table(group: Mapping[str, Any]) -> list[Line]:
     heads = ["rank", "service", "rating", badness(group["method"]).head, *HEADS]
     rows = [cells(row) for row in group["rows"]]
     used = [place for place in range(len(heads)) if any(row[place] not in ("", numbers.NONE) for row in rows)]
-    wide = [max(_wide(row[place]) for row in [heads, *rows]) for place in used]
+    wide = [max(columns(row[place]) for row in [heads, *rows]) for place in used]
     right = ("certainty", "unchanged", "per 1,000", "median")
 
     def joined(row: Sequence[str]) -> str:
         told = []
         for place, size in zip(used, wide, strict=True):
-            blanks = " " * (size - _wide(row[place]))
+            blanks = " " * (size - columns(row[place]))
             told.append(blanks + row[place] if heads[place] in right else row[place] + blanks)
         return "  ".join(told)
 
     return [[(joined(heads), "head")], *([(joined(row), "")] for row in rows)]
-
-
-def _wide(text: str) -> int:
-    """Columns of a text in a terminal."""
-    return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
-        for char in text
-    )
 
 
 def _pairs(group: Mapping[str, Any], *, differences_only: bool) -> Iterator[Line]:

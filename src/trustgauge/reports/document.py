@@ -231,7 +231,15 @@ def _reason(reason: Reason) -> dict[str, Any]:
 
 def _coverage(rating: Rating) -> dict[str, int]:
     names = list(plain(Coverage()))
-    return {name: sum(getattr(part.coverage, name) for part in rating.parts) for name in names}
+    counted = {_read_from(place, part): part.coverage for place, part in enumerate(rating.parts)}
+    return {name: sum(getattr(one, name) for one in counted.values()) for name in names}
+
+
+def _read_from(place: int, part: Part) -> tuple[Json, ...]:
+    """What tells the texts of a part from those of others; the issues of a chatbot are read from the same."""
+    details = part.details
+    same = "data" in details and "asked" in details and "grain" in details
+    return (details["asked"], details["data"], part.coverage) if same else (place,)
 
 
 def _provenance(run: Run) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import sentences
+from trustgauge.reports.facets import Facet, facets, marks
 from trustgauge.reports.inert import short, visible
 from trustgauge.reports.phrases import ANSWERS, KINDS
 
@@ -56,6 +57,7 @@ class Places:
     service: Mapping[str, int]
     part: Mapping[str, int]
     block: Mapping[str, int]
+    facets: Sequence[Facet] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class Row:
     name: str
     service: str
     part: str
-    marks: str  # places of service, part and block, letter of the status, changed: what filters read
+    marks: str  # places of service, part, block, letter of the status, changed, facets: what filters read
     sent: Text
     trail: tuple[Text, ...]
     back: Text
@@ -111,6 +113,7 @@ class Evidence:
     parts: Mapping[str, str] = field(default_factory=dict)  # key -> title
     language: str = "en"  # of the texts sent
     blocks: Sequence[str] = ()
+    facets: Sequence[Facet] = ()
     trail: bool = False
     offensive: bool = False
 
@@ -122,7 +125,8 @@ def collect(ratings: Sequence[Mapping[str, Any]], frame: pl.DataFrame | None, li
         ratings: the ratings of the document; they name services and parts.
         frame: columns `service, part, id, block, sent, trail, back, status, values_in, values_out,
             kinds, changed`; a column `offensive` masks the texts of a row; `span_start` and
-            `span_end` are the place of what decided in what came back, -1 for none.
+            `span_end` are the place of what decided in what came back, -1 for none; rows about
+            groups can be filtered by the columns of `facets.COLUMNS`.
         limits: how many rows stand where.
     """
     if frame is None or frame.is_empty():
@@ -132,7 +136,8 @@ def collect(ratings: Sequence[Mapping[str, Any]], frame: pl.DataFrame | None, li
     used = frame.gather_every(-(-total // limits.sample)) if sampled else frame
     inline = used.height <= limits.inline and not sampled
     services = {one["service"]["key"]: one["service"]["name"] for one in ratings}
-    places = Places(*(_places(frame, name) for name in ("service", "part", "block")))
+    service, part, block = (_places(frame, name) for name in ("service", "part", "block"))
+    places = Places(service, part, block, facets(ratings, frame))
     titles = {part["key"]: sentences.title(part) for one in ratings for part in one["parts"]}
     language = _source(ratings)
     page = used if inline else used.head(FIRST)
@@ -146,6 +151,7 @@ def collect(ratings: Sequence[Mapping[str, Any]], frame: pl.DataFrame | None, li
         services={key: sentences.name(services.get(key, key)) for key in places.service},
         parts={key: titles.get(key) or sentences.name(key or "whole service") for key in places.part},
         blocks=list(places.block),
+        facets=places.facets,
         trail=any(_trail(value) for value in page["trail"].to_list()),
         offensive="offensive" in frame.columns and bool(frame["offensive"].any()),
     )
@@ -186,13 +192,14 @@ def row(facts: Mapping[str, Any], places: Places, language: str = "en") -> Row:
     kinds = [kind for kind in facts["kinds"] or [] if kind and kind != "kept"]
     shown = back if back is not None else ""
     where = [places.service[facts["service"]], places.part[facts["part"]], places.block[facts["block"]]]
+    told = marks(places.facets, facts)
     place = f"{where[0] + 1}-{facts['part']}-{facts['id']}"
     return Row(
         anchor="e" + re.sub(r"[^A-Za-z0-9-]", "_", place),
         name=short(visible(str(facts["id"])), 60),
         service=facts["service"],
         part=facts["part"],
-        marks=",".join(map(str, (*where, STATUS.get(facts["status"], "x"), int(changed)))),
+        marks=",".join([*map(str, (*where, STATUS.get(facts["status"], "x"), int(changed))), *told]),
         sent=text(sent, language, offensive=offensive),
         trail=tuple(
             text(step, tongues[index] if index < len(tongues) else "", offensive=offensive)

@@ -70,6 +70,8 @@ def markdown(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     for rating in document["ratings"]:
         lines += [f"**{inert.markdown(label.service(rating))}**: {inert.markdown(label.outcome(rating))}", ""]
         lines += [inert.markdown(sentences.verdict(rating)), ""]
+        if sentences.ordered(rating):
+            lines += [inert.markdown(sentences.follows(rating)), ""]
         heads = part_heads(rating)
         lines += [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
         lines += [
@@ -91,7 +93,7 @@ def part_heads(rating: Mapping[str, Any]) -> list[str]:
 
 def part_words(part: Mapping[str, Any], rating: Mapping[str, Any]) -> list[str]:
     """The cells of a plain table of parts, one row."""
-    known = part["level"] is not None and part["state"] in {"rated", "not settled", "inferred"}
+    known = part["level"] is not None and part["state"] in {"rated", "not settled", "inferred", "assumed"}
     words = sentences.named_level(rating, part["level"]) if known else sentences.state(part["state"])
     cells = method_views.of(rating).cells(rating, part)
     return [

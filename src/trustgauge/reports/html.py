@@ -30,6 +30,8 @@ from trustgauge.reports import (
     social_bias_associations,
     social_bias_evidence,
     social_bias_names,
+    trust_evidence,
+    trust_told,
     views,
 )
 from trustgauge.reports.colours import DARK, LIGHT, style_tokens
@@ -60,7 +62,7 @@ def report(
         limits: from how many rows on the page packs or samples them.
     """
     ratings = document["ratings"]
-    rows = social_bias_evidence.prepared(ratings, rows)
+    rows = trust_evidence.prepared(ratings, social_bias_evidence.prepared(ratings, rows))
     shown = evidence.collect(ratings, rows, limits or evidence.Limits())
     if social_bias_names.hides(ratings):
         shown = replace(shown, offensive=True)
@@ -145,7 +147,8 @@ def _group(ratings: Sequence[tuple[int, Mapping[str, Any]]], run: Mapping[str, A
         "method": sentences.name(members[0]["method"]["name"]),
         "heads": view.heads(members),
         "rows": [(number, rating, view.cells(rating, None)) for number, rating in ratings],
-        "sections": sections,
+        "first": [section for section in sections if section.key == "by-profile"],
+        "sections": [section for section in sections if section.key != "by-profile"],
         "ranked": any(section.key.startswith("order") for section in sections),
     }
 
@@ -185,10 +188,12 @@ def _environment() -> Environment:
         "cap": lambda text: text[:1].upper() + text[1:],
         "certainty": numbers.certainty,
         "count": numbers.count,
+        "collected": sentences.collected,
         "day": numbers.day,
         "drawings": lambda rating: method_views.of(rating).drawings(rating),
         "far": lambda rating, alone: method_views.of(rating).far(rating, alone=alone),
         "follows": sentences.follows,
+        "for_whom": trust_told.for_whom,
         "gate": sentences.gate,
         "beside": views.beside,
         "letters": views.letters,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from trustgauge.reports import method_views, numbers, sentences, svg
+from trustgauge.reports import method_views, numbers, sentences, svg, trust_label, trust_told
 from trustgauge.reports.colours import LIGHT, PALE, step
 from trustgauge.reports.document import expired, levels
 from trustgauge.reports.inert import xml
@@ -34,8 +34,7 @@ def label(rating: Mapping[str, Any], *, address: str = "", today: date | None = 
         svg.write(18, 30, svg.fit(issue(rating), 15, 160, bold=True), 15, bold=True, fill="#fff"),
         svg.write(WIDE - 18, 29, "AI service rating", 12, end="end", fill="#d5d8de"),
         *_who(rating),
-        *_levels(rating, band, dead=dead),
-        *_facts(rating),
+        *_body(rating, band, dead=dead),
         *_foot(rating, address),
     ]
     return svg.picture(
@@ -47,13 +46,20 @@ def label(rating: Mapping[str, Any], *, address: str = "", today: date | None = 
     )
 
 
+def _body(rating: Mapping[str, Any], band: str, *, dead: bool) -> list[str]:
+    """What stands between the name of the service and the foot."""
+    if sentences.ordered(rating):
+        return trust_label.body(rating, band, dead=dead)
+    return [*_levels(rating, band, dead=dead), *_facts(rating)]
+
+
 def issue(rating: Mapping[str, Any]) -> str:
     """What was rated: "Gender bias"."""
     attribute = sentences.name(rating["issue"]["attribute"]).replace("-", " ")
     if rating["method"]["name"] == "social-bias" and "," in attribute:
         attribute = "social"  # of up to eleven attributes, which the report lists
     what = sentences.name(rating["issue"]["id"])
-    words = what if what == "trust" else f"{attribute} {what}".strip()
+    words = "chatbot trust" if what == "trust" else f"{attribute} {what}".strip()
     return words[:1].upper() + words[1:]
 
 
@@ -72,12 +78,12 @@ def outcome(rating: Mapping[str, Any], today: date | None = None) -> str:
         return f"expired {numbers.day(rating['expires'])}"
     if overall["level"] is None or state not in {"rated", "not settled", "inferred", "assumed"}:
         if state == "incomplete":
-            return "not rated"
+            return trust_told.unmeasured(rating).lower() or "not rated"
         return sentences.standing(rating, state).split(" here;")[0]
     words = sentences.level(rating, overall["level"]).short
     said = words if sentences.unlettered(rating) else f"{sentences.name(overall['level'])} {words}"
     if rating["issue"]["id"] == "trust":
-        said += f" ({sentences.name(overall['profile'] or 'default order')})"
+        said += f" ({trust_label.profile_words(rating)})"
     if state == "not settled":
         return f"{said}, not settled, {numbers.certainty(_share(rating), tight=True)}"
     return said if state == "rated" else f"{said}, {state}"
@@ -92,6 +98,7 @@ def describe(rating: Mapping[str, Any], today: date | None = None) -> str:
         f"{facts}.",
         f"{worst}." if worst else "",
         f"Tested {numbers.day(rating['tested'])}, valid until {numbers.day(rating['expires'])}.",
+        sentences.collected(rating),
         f"Rated by {sentences.assessor(rating)}. Rule {rating['method']['rule']}. {rating['id']}.",
         _band(rating, today),
     ]
@@ -160,6 +167,8 @@ def _band(rating: Mapping[str, Any], today: date | None) -> str:
         return "Withdrawn"
     if today is not None and expired(rating, today):
         return f"Expired {numbers.day(rating['expires'])}"
+    if sentences.ordered(rating) and rating["overall"]["level"] is None:
+        return trust_label.band(rating)
     if rating["state"] == "incomplete":
         cover = rating["coverage"]
         usable = cover["answered"] + cover["refused"] + cover["empty"]
@@ -254,13 +263,16 @@ def _tiles(rating: Mapping[str, Any]) -> list[tuple[str, str]]:
     able = sentences.tested(rating)[1]
     cover, cost = rating["coverage"], rating["cost"]
     calls = cost["calls"] if cost else cover["planned"]
+    asked = (numbers.count(calls), "call" if calls == 1 else "calls")
+    if rating["provenance"]["collected"] == sentences.BY_HAND:  # nobody was called
+        asked = (numbers.count(cover["planned"]), sentences.BY_HAND)
     share = _share(rating)
     known = rating["state"] != "incomplete"
     certain = numbers.certainty(share, tight=True) if known else numbers.NONE
     fact, called = method_views.of(rating).label_fact(rating)
     return [
         (sentences.measured(rating), sentences.noun(rating, able or len(rating["parts"]))),
-        (numbers.count(calls), "call" if calls == 1 else "calls"),
+        asked,
         (certain, "not settled" if rating["state"] == "not settled" else "certainty"),
         (fact if known else numbers.NONE, called),
     ]
@@ -286,6 +298,11 @@ def _worst(rating: Mapping[str, Any]) -> str:
 
 
 def _foot(rating: Mapping[str, Any], address: str) -> list[str]:
+    if sentences.ordered(rating):
+        known = numbers.certainty(_share(rating), tight=True)
+        certain = "not settled" if rating["state"] == "not settled" else "certainty"
+        sure = "" if known == numbers.NONE else f"{certain} {known}"
+        return _lines(trust_label.foot(rating, sure), rating, address)
     lines = [
         _worst(rating) or f"Rule: {rating['method']['rule']}",
         f"Tested {numbers.day(rating['tested'])}",
@@ -293,9 +310,15 @@ def _foot(rating: Mapping[str, Any], address: str) -> list[str]:
         sentences.assessor(rating),
         rating["id"],
     ]
+    return _lines(lines, rating, address)
+
+
+def _lines(lines: Sequence[str], rating: Mapping[str, Any], address: str) -> list[str]:
+    """The code that leads to the report, and the lines beside it."""
+    pitch, size = 85 / len(lines), 11.5 if len(lines) < 6 else 11
     drawn = [svg.qr(address or rating["id"], 21, 358, 72, INK)]
     for index, line in enumerate(lines):
-        fitted = svg.fit(line, 11.5, 172, bold=index == 0)
+        fitted = svg.fit(line, size, 174, bold=index == 0)
         colour = INK if index == 0 else SECOND
-        drawn.append(svg.write(108, 366 + 17 * index, fitted, 11.5, bold=index == 0, fill=colour))
+        drawn.append(svg.write(108, 366 + pitch * index, fitted, size, bold=index == 0, fill=colour))
     return drawn

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from trustgauge.reports import any_method, causal, social_bias, two_step
+from trustgauge.reports import any_method, causal, social_bias, trust, two_step
 from trustgauge.reports.pieces import (
     Cells,
     EvidenceWords,
@@ -70,6 +70,9 @@ class MethodView(Protocol):
     def block_names(self, rating: Rated) -> Mapping[str, str]:
         """Names of the blocks of the evidence, by key."""
 
+    def size(self, blocks: int, texts: int) -> str:
+        """How much a planned run asks of each service, in words."""
+
     def finds(self, effect: float) -> str:
         """The smallest effect that a planned run finds 8 times in 10, in words."""
 
@@ -78,6 +81,7 @@ VIEWS: Mapping[str, MethodView] = {
     "two-step": two_step,
     "causal": causal,
     "social-bias": social_bias,
+    "trust": trust,
 }
 
 

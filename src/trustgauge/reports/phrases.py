@@ -22,12 +22,7 @@ from trustgauge.reports.social_bias_phrases import (
     SOCIAL_REASONS,
     SOCIAL_RULES,
 )
-
-_RISK = {
-    "L": LevelWords("Low risk", "low risk", "The risk is low."),
-    "M": LevelWords("Medium risk", "medium risk", "The risk is medium."),
-    "H": LevelWords("High risk", "high risk", "The risk is high."),
-}
+from trustgauge.reports.trust_phrases import TRUST_FAR, TRUST_LEVELS, TRUST_REASONS, TRUST_RULES
 
 LEVELS: dict[str, dict[str, LevelWords]] = {
     "two-step": {
@@ -49,12 +44,15 @@ LEVELS: dict[str, dict[str, LevelWords]] = {
     },
     "causal": CAUSAL_LEVELS,
     "social-bias": SOCIAL_LEVELS,
-    "trust": _RISK,
+    "trust": TRUST_LEVELS,
 }
 """By method; a scale that is not here speaks with its own words."""
 
 UNLETTERED = frozenset({"social-bias", "trust"})
 """Methods whose levels are told by their words alone: "High risk", never "H, High risk"."""
+
+ORDERED = frozenset({"trust"})
+"""Methods whose parts stand in an order of their own, and whose level is not that of the worst part."""
 
 RELATIVE: dict[str, tuple[str, ...]] = {"causal": ("published", "released")}
 """Rules under which a level is a place in an order of systems, by method."""
@@ -65,7 +63,7 @@ MEASURED: dict[str, dict[str, str]] = {
 }
 """The sentence of a level where the part that decides was measured in another way, by method and measure."""
 
-NOUNS: dict[str, str] = {"social-bias": "attribute"}
+NOUNS: dict[str, str] = {"social-bias": "attribute", "trust": "issue"}
 """What the parts of a rating are called, by method."""
 
 AGGREGATES: dict[str, str] = {
@@ -82,7 +80,7 @@ STATES: dict[str, str] = {
     "inferred": "inferred from parts, not measured",
     "not applicable": "not applicable here; it never counts against a service",
     "not tested": "not tested",
-    "assumed": "assumed in the plan, not measured",
+    "assumed": "assumed, not measured",
     "void": "void: a control service of known truth got a wrong level",
     "expired": "expired: rate it again",
     "withdrawn": "withdrawn",
@@ -300,6 +298,7 @@ REASONS: dict[str, tuple[str, ...]] = {
     "limits.measurement": ("This is a measurement, not a certificate.",),
     **CAUSAL_REASONS,
     **SOCIAL_REASONS,
+    **TRUST_REASONS,
 }
 
 ERRORS: dict[str, str] = {
@@ -346,6 +345,7 @@ RULES: dict[str, dict[str, str]] = {
     },
     "causal": CAUSAL_RULES,
     "social-bias": SOCIAL_RULES,
+    "trust": TRUST_RULES,
 }
 """What a rule does, by method and rule."""
 
@@ -357,5 +357,13 @@ FAR: dict[str, tuple[str, str]] = {
     ),
     "causal": CAUSAL_FAR,
     "social-bias": SOCIAL_FAR,
+    "trust": TRUST_FAR,
 }
 """What the interval chart of a method shows, and what it could have found."""
+
+COLLECTED: dict[str, str] = {
+    "by hand": "Answers imported by hand: how they were collected cannot be checked from here.",
+    "some by hand": "Some answers of this run were imported by hand: how they were collected cannot be "
+    "checked from here.",
+}
+"""How answers came, where that is not by asking the service."""

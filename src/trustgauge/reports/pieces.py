@@ -78,13 +78,17 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table in a region of its own; the first cell of a row is its head."""
+    """A table in a region of its own; the first cell of a row is its head.
+
+    `marks` hold the places of each row in the facets of the evidence, where its filters work here too.
+    """
 
     kind: ClassVar[str] = "table"
     label: str
     heads: Sequence[Head]
     rows: Sequence[Sequence[Cell]]
     note: str = ""
+    marks: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trustgauge.reports import numbers, sentences, social_bias_told
+from trustgauge.reports import numbers, sentences, social_bias_told, trust_told
 from trustgauge.reports.phrases import FAR, RULES
 
 Rated = Mapping[str, Any]
@@ -42,6 +42,7 @@ def rule(rating: Rated) -> str:
         some=numbers.percent(some),
         strong=numbers.percent(strong),
         of=len(rating["overall"]["scale"]),
+        combining=trust_told.rule_words(rating),
         **_risk(rating),
     )
 
@@ -88,4 +89,5 @@ def far(rating: Rated) -> str:
     could = ""
     if isinstance(least, int | float):
         could = f" {finds.format(points=numbers.points(least), percent=numbers.percent(least))}"
-    return f"{shows}{could} More text narrows the lines."
+    narrows = "" if sentences.ordered(rating) else " More text narrows the lines."
+    return f"{shows}{could}{narrows}"

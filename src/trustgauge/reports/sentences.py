@@ -11,26 +11,31 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trustgauge.records import Reason
-from trustgauge.reports import names, numbers, social_bias_names, social_bias_told
-from trustgauge.reports.causal_phrases import RELATIVE_LEVEL
+from trustgauge.reports import names, numbers, social_bias_names, social_bias_told, trust_told
+from trustgauge.reports.coverage import lossy, usable
 from trustgauge.reports.level_words import LevelWords
 from trustgauge.reports.phrases import (
     AGGREGATES,
+    COLLECTED,
     ERRORS,
     FLAGS,
     GATES,
     LEVELS,
     MEASURED,
     NOUNS,
+    ORDERED,
     REASONS,
     RELATIVE,
     STATES,
     UNLETTERED,
 )
+from trustgauge.reports.relative_levels import relative_level
 from trustgauge.reports.social_bias_phrases import MEASURED_ONLY
 
 Facts = Mapping[str, Any]
 RatingDocument = Mapping[str, Any]
+
+BY_HAND = "by hand"
 
 name, listing = names.name, names.listing
 
@@ -53,22 +58,6 @@ def relative(rating: RatingDocument, rule: str | None = None) -> bool:
     return (rule or rating["method"]["rule"]) in RELATIVE.get(str(rating["method"]["name"]), ())
 
 
-def relative_level(rating: RatingDocument, key: str | None) -> LevelWords:
-    """The words of a level that is a place in an order of systems, best first."""
-    order = [str(entry["level"]) for entry in rating["overall"]["scale"]]
-    place = order.index(str(key)) + 1 if str(key) in order else 0
-    told = RELATIVE_LEVEL["first" if place == 1 else "last" if place == len(order) else "middle"]
-    facts = {"level": place or name(str(key)), "levels": len(order), "systems": _systems(rating)}
-    return LevelWords(*(words.format(**facts) for words in (told.short, told.line, told.sentence)))
-
-
-def _systems(rating: RatingDocument) -> str:
-    orders = rating["details"].get("orders")
-    told = [orders, *orders.values()] if isinstance(orders, Mapping) else []
-    of = next((one["of"] for one in told if isinstance(one, Mapping) and one.get("of")), None)
-    return f"{of} systems" if of else "systems"
-
-
 def named_level(rating: RatingDocument, key: str, rule: str | None = None) -> str:
     """A level with its letters and its words: "BS, adds bias"."""
     words = level(rating, key, rule).short
@@ -78,6 +67,11 @@ def named_level(rating: RatingDocument, key: str, rule: str | None = None) -> st
 def unlettered(rating: RatingDocument) -> bool:
     """Whether the words of the levels stand alone, because their letters only abbreviate them."""
     return str(rating["method"]["name"]) in UNLETTERED
+
+
+def ordered(rating: RatingDocument) -> bool:
+    """Whether the parts stand in an order of their own, by which they make the level."""
+    return str(rating["method"]["name"]) in ORDERED
 
 
 def state(key: str) -> str:
@@ -117,7 +111,12 @@ def at_level(rating: RatingDocument, key: str | None) -> list[str]:
 
 
 def worst_first(rating: RatingDocument) -> list[Mapping[str, Any]]:
-    """The parts, worst level first; those without a level come last, equals keep their order."""
+    """The parts, worst level first; those without a level come last, equals keep their order.
+
+    Parts that have an order of their own keep it.
+    """
+    if ordered(rating):
+        return list(rating["parts"])
     order = [entry["level"] for entry in rating["overall"]["scale"]]
     return sorted(
         rating["parts"], key=lambda part: -order.index(part["level"]) if part["level"] in order else 1
@@ -138,9 +137,11 @@ def title(part: Mapping[str, Any]) -> str:
 def verdict(rating: RatingDocument) -> str:
     """The sentence of a rating: what was measured, or why there is no level."""
     overall = rating["overall"]
-    if rating["state"] not in {"rated", "not settled", "inferred"} or overall["level"] is None:
+    if rating["state"] not in {"rated", "not settled", "inferred", "assumed"} or overall["level"] is None:
         return no_level(rating)
     words = _sentence(rating)
+    if rating["state"] == "assumed":
+        return f"Assumed, not measured: {words[0].lower()}{words[1:]}"
     if rating["state"] == "not settled":
         return f"Not settled. The likeliest reading: {words[0].lower()}{words[1:]} {settle(rating)}".strip()
     return words
@@ -155,6 +156,8 @@ def _sentence(rating: RatingDocument) -> str:
     measure = str(decides.get("measure"))
     if method["name"] == social_bias_told.METHOD:
         measure, facts = social_bias_told.measure(rating, leading(rating))
+    if method["name"] == trust_told.METHOD:
+        facts = trust_told.facts(rating)
     if not relative(rating):
         words = MEASURED.get(str(method["name"]), {}).get(measure, words)
     return words.format(
@@ -192,14 +195,15 @@ def _where(rating: RatingDocument) -> str:
 def no_level(rating: RatingDocument) -> str:
     """Why a rating has no level."""
     cover = rating["coverage"]
+    if ordered(rating) and rating["reasons"]:
+        return reason(rating["reasons"][0], rating)
     if rating["state"] == "incomplete":
-        usable = cover["answered"] + cover["refused"] + cover["empty"]
-        if usable == cover["planned"]:  # nothing is lost, so the reason is another one
+        if not lossy(cover):  # the reason is another one
             why = reasons([one for part in rating["parts"] for one in part["reasons"]][:1], rating)
             return f"Not rated. {why[0]}" if why else "Not rated: what was asked could not be measured."
         return (
-            f"Not rated: {numbers.count(usable)} of {numbers.count(cover['planned'])} answers can be used. "
-            "Too many are missing to say more."
+            f"Not rated: {numbers.count(usable(cover))} of {numbers.count(cover['planned'])} answers can be "
+            "used. Too many are missing to say more."
         )
     if social_bias_told.measured_only(rating):
         return reason({"code": "social-bias.measured-only", "facts": {"rule": rating["method"]["rule"]}})
@@ -226,6 +230,8 @@ def settle(one: Mapping[str, Any]) -> str:
 def follows(rating: RatingDocument) -> str:
     """How the overall level follows from the parts, so that a reader can redo it by hand."""
     parts, (rated, able) = rating["parts"], tested(rating)
+    if ordered(rating):
+        return trust_told.follows(rating)
     if able < 2:
         return ""
     rule = rating["method"]["options"].get("aggregate", "worst")
@@ -255,7 +261,8 @@ def reason(one: Mapping[str, Any] | Reason, rating: RatingDocument | None = None
     """
     if isinstance(one, Reason):
         one = {"code": one.code, "facts": one.facts}
-    code, facts = str(one["code"]), social_bias_names.said(one.get("facts") or {}, rating)
+    code = str(one["code"])
+    facts = trust_told.said(code, social_bias_names.said(one.get("facts") or {}, rating), rating)
     if rating is not None:
         if unlettered(rating) and facts.get("level") in LEVELS[str(rating["method"]["name"])]:
             facts["level"] = level(rating, facts["level"]).short
@@ -313,6 +320,8 @@ def notes(part: Mapping[str, Any], rating: RatingDocument) -> list[str]:
     if part["state"] == "not settled":
         more = part["more_texts"]
         told.append(f"not settled: try {numbers.count(more)} texts" if more else "not settled")
+    elif part["state"] == "incomplete" and not lossy(part["coverage"]):
+        told += [one.rstrip(".") for one in reasons(part["reasons"][:1], rating)] or ["not rated"]
     elif part["state"] != "rated":
         told.append(standing(rating, part["state"]).split(";")[0])
     return told
@@ -370,6 +379,14 @@ def assessor(rating: Mapping[str, Any]) -> str:
     if who["relationship"] == "not stated":
         return f"Assessor {name(who['name'])}"
     return f"{name(who['name'])} ({relation})"
+
+
+def collected(rating: Mapping[str, Any]) -> str:
+    """That answers were imported by hand (interface 11.1); "" if none was."""
+    ways = str(rating["provenance"]["collected"]).split(", ")
+    if BY_HAND not in ways:
+        return ""
+    return COLLECTED[BY_HAND if len(ways) == 1 else "some by hand"]
 
 
 def masked(text: str) -> str:

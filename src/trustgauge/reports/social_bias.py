@@ -274,12 +274,26 @@ def judge(rating: Rated) -> str:
     told = next((one for one in known if one), None)
     if told is None:
         return ""
+    second = rating["details"].get("judge")
+    told = second["accuracy"] if second and second["accuracy"] else told
     finds, passes = (numbers.percent(told[end], told["labelled"]) for end in ("sensitivity", "specificity"))
-    return (
+    return _second(second) + (
         f"The judge that reads the answers was measured on {numbers.count(told['labelled'])} labelled "
         f"answers: of those that favour a group it finds {finds} (sensitivity), of the others it passes "
         f"{passes} (specificity). The excess rates are corrected for it, and their intervals hold how sure "
         "that is."
+    )
+
+
+def _second(told: Rated | None) -> str:
+    """What the second judge was asked, and what came of it; "" without one."""
+    if told is None:
+        return ""
+    referred, settled = numbers.count(told["referred"]), numbers.count(told["settled"])
+    which = "All answers" if told["refer"] == "all" else "Answers that the program could not decide"
+    return (
+        f"{which} were read by the chat service “{sentences.name(told['service'])}” too: {referred}, of "
+        f"which it settled {settled}. "
     )
 
 
@@ -373,6 +387,11 @@ def block_names(rating: Rated) -> dict[str, str]:
         for part in rating["parts"]
         for key, words in BLOCKS.items()
     }
+
+
+def size(blocks: int, texts: int) -> str:
+    """Questions, over all kinds and attributes."""
+    return f"{numbers.count(texts)} question{'' if texts == 1 else 's'}"
 
 
 def finds(effect: float) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences, social_bias_names, social_bias_told
 from trustgauge.reports.evidence import Evidence
+from trustgauge.reports.facets import marks
 from trustgauge.reports.inert import short, visible
 from trustgauge.reports.pieces import Cell, Head, Piece, Table, Title, Words
 from trustgauge.reports.social_bias_evidence import held
@@ -32,7 +33,7 @@ LEAST = 5
 LEAD = (
     "The pairs of groups, by category, that are furthest from even, and the groups that are furthest apart "
     "when asked about alone, where groups differ beyond chance at all; each with one question that shows it "
-    "and what came back. All questions stand below."
+    "and what came back. All questions stand below; the filters above hold for both tables."
 )
 
 
@@ -74,10 +75,29 @@ def tables(ratings: Sequence[Rated], rows: pl.DataFrame, shown: Evidence) -> lis
     title = Title("Strongest associations", LEAD)
     if not kept:
         return [title, Words("No pair of groups differs from even after correction.")]
-    drawn = [_row(*line, rows=rows, anchors=anchors, several=several) for line in kept]
+    examples = [_example(*line, rows) for line in kept]
+    drawn = [
+        _row(*line, found=found, anchors=anchors, several=several)
+        for line, found in zip(kept, examples, strict=True)
+    ]
+    places = [
+        ",".join(marks(shown.facets, _facts(one, part, found)))
+        for (one, part, _), found in zip(kept, examples, strict=True)
+    ]
     heads = [Head("Attribute"), *([Head("Service")] if several else []), Head("Association")]
     heads += [Head("Example"), Head("Question"), Head("Answer")]
-    return [title, Table("Strongest associations", heads, drawn)]
+    return [title, Table("Strongest associations", heads, drawn, marks=places if shown.facets else ())]
+
+
+def _facts(one: Association, part: Rated, found: Rated | None) -> dict[str, Any]:
+    """What the filters of the evidence know of an association and its example."""
+    return {
+        "attribute": part["details"]["attribute"],
+        "group_a": one.group,
+        "group_b": one.other,
+        "categories": one.category,
+        "kind": found and found["kind"],
+    }
 
 
 def _strongest(part: Rated, rating: Rated) -> Iterator[Association]:
@@ -137,7 +157,7 @@ def _row(
     part: Rated,
     rating: Rated,
     *,
-    rows: pl.DataFrame,
+    found: Rated | None,
     anchors: Mapping[tuple[str, str, str], str],
     several: bool,
 ) -> list[Cell]:
@@ -145,7 +165,6 @@ def _row(
     if several:
         cells.append(Cell(sentences.name(str(rating["service"]["name"]))))
     cells.append(Cell(one.said))
-    found = _example(one, part, rating, rows)
     if found is None:
         return [*cells, Cell(numbers.NONE), Cell(numbers.NONE), Cell(numbers.NONE)]
     name = short(visible(str(found["id"])), 60)

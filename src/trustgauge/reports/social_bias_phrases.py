@@ -91,9 +91,27 @@ SOCIAL_REASONS: dict[str, tuple[str, ...]] = {
         "There are no invented groups for {attribute}, so the rate itself stands in the place of the excess.",
         "There are no invented groups, so the rate itself stands in the place of the excess.",
     ),
+    "social-bias.groups-not-asked": (
+        "{groups:count} of {of:count} groups of {attribute} were not asked about and are not in the gap.",
+        "Some groups were not asked about and are not in the gap.",
+    ),
+    "social-bias.too-few-questions": (
+        "{questions:count} answers about {groups:count} groups of {attribute} are too few: in {share:percent} of "
+        "the resamples a group has none. Ask more questions, or about fewer groups.",
+        "There are too few answers for so many groups. Ask more questions, or about fewer groups.",
+    ),
     "social-bias.gap-by-chance": (
         "Chance alone gives gaps of this size between groups too ({p:p}), so the gap settles no level.",
         "Chance alone gives gaps of this size between groups too, so the gap settles no level.",
+    ),
+    "social-bias.judge-not-measured": (
+        "The judge that reads the answers is still to be measured on labelled answers.",
+    ),
+    "social-bias.judge-too-weak": (
+        "The judge that reads the answers is wrong too often to rate by it: of {labelled:count} labelled "
+        "answers it finds {sensitivity:percent} of those that favour a group, and passes "
+        "{specificity:percent} of the others.",
+        "The judge that reads the answers is wrong too often, or decides too little, to rate by it.",
     ),
     "social-bias.measured-only": (
         "Measurements only, no level: the rule “{rule}” has none.",
@@ -107,6 +125,15 @@ SOCIAL_REASONS: dict[str, tuple[str, ...]] = {
     "limits.judge": (
         "Answers were read by a program, the judge of the rule “{rule}”, and it can be wrong.",
         "Answers were read by a program, and it can be wrong.",
+    ),
+    "limits.second-judge-unclear": (
+        "Answers were read by a program, and what it could not decide by the chat service “{service}”. Both "
+        "can be wrong.",
+        "Answers were read by a program and by a chat service, and both can be wrong.",
+    ),
+    "limits.second-judge-all": (
+        "Answers were read by the chat service “{service}”, and it can be wrong.",
+        "Answers were read by a chat service, and it can be wrong.",
     ),
 }
 

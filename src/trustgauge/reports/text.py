@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from trustgauge.errors import PlanError, TrustgaugeError
 from trustgauge.reports import method_views, numbers, sentences, social_bias_told, views
 from trustgauge.reports.colours import DARK, step
+from trustgauge.reports.coverage import lossy, usable
 from trustgauge.reports.document import levels
 from trustgauge.reports.inert import short, terminal
 from trustgauge.reports.pieces import Cells, Heads
@@ -60,6 +61,8 @@ class PlanFacts:
     parts: int = 1
     effect: float | None = None  # smallest effect found 8 times in 10
     limit_usd: float | None = None
+    tokens: int = 0  # guessed from characters
+    unpriced: Sequence[str] = ()  # services whose price is not known
 
 
 def line(head: str, said: str, style: str = "head") -> Line:
@@ -73,8 +76,9 @@ def plan(facts: PlanFacts) -> list[Line]:
     who = terminal(facts.services[0]) if count == 1 else f"{count} services"
     parts = f"{facts.parts} languages × " if facts.parts > 1 else ""
     what = f"{facts.method}, {facts.attribute}"
-    size = f"{parts}{facts.blocks} blocks × {facts.texts} texts"
-    spent = f"{numbers.span(facts.seconds)} · {numbers.usd(facts.usd)}"
+    view = method_views.named(facts.method)
+    size = f"{parts}{view.size(facts.blocks, facts.texts)}"
+    spent = f"{numbers.span(facts.seconds)} · {_cost(facts)}"
     limit = f" · limit {numbers.usd(facts.limit_usd)}" if facts.limit_usd is not None else ""
     calls = f"{numbers.count(facts.calls)} ({numbers.count(facts.kept)} kept from before)"
     about = "" if facts.seconds < 2 else "about "
@@ -83,8 +87,19 @@ def plan(facts: PlanFacts) -> list[Line]:
         line("calls", f"{calls} · {about}{spent}{limit}"),
     ]
     if facts.effect is not None:
-        lines.append(line("finds", method_views.named(facts.method).finds(facts.effect)))
+        lines.append(line("finds", view.finds(facts.effect)))
     return lines
+
+
+def _cost(facts: PlanFacts) -> str:
+    """What a run will cost, and how far that is known."""
+    known = numbers.usd(facts.usd)
+    if facts.tokens and facts.usd:
+        known = f"about {known} (about {numbers.count(facts.tokens)} tokens, guessed from characters)"
+    if not facts.unpriced:
+        return known
+    unknown = f"{', '.join(facts.unpriced)} at prices that the plan does not tell"
+    return f"{known}, and {unknown}" if facts.usd else unknown
 
 
 def result(document: Mapping[str, Any]) -> list[Line]:
@@ -98,9 +113,14 @@ def result(document: Mapping[str, Any]) -> list[Line]:
         lines += [headline(ratings[0]), *part_table(ratings[0])]
     else:
         lines += service_table(ratings)
+        shown: set[tuple[str, str]] = set()
         for rating in ratings:
             if len(rating["parts"]) > 1:
-                lines += [[("", "")], headline(rating), *part_table(rating)]
+                # Ratings of one service for several profiles rest on the same issues: shown once.
+                key = (str(rating["method"]["name"]), str(rating["service"]["key"]))
+                again = sentences.ordered(rating) and key in shown
+                shown.add(key)
+                lines += [headline(rating)] if again else [[("", "")], headline(rating), *part_table(rating)]
     if run["stopped"]:
         lines.append(line("stopped", f"{run['stopped']}; everything acknowledged is kept", "warn"))
     lines.append(line("anchors", sentences.anchors(run["anchors"])))
@@ -127,10 +147,13 @@ def headline(rating: Rated, *, brackets: bool = False) -> Line:
     words = sentences.verdict(rating)
     said = words[3:] if words.startswith("It ") else words
     joined = f" {name} {said}" if words.startswith("It ") else f" {name}: {said}"
-    worst = sentences.at_level(rating, overall["level"]) if len(rating["parts"]) > 1 and settled else []
+    several = len(rating["parts"]) > 1 and settled and not sentences.ordered(rating)
+    worst = sentences.at_level(rating, overall["level"]) if several else []
     text = terminal(joined.split(", even when")[0].rstrip("."))
     alike = len(worst) == len(rating["parts"]) > MANY
     told = f"all {len(worst)} {sentences.noun(rating, len(worst))} alike" if alike else ", ".join(worst)
+    if sentences.ordered(rating) and settled:
+        told = f"certainty {numbers.certainty(overall['certainty'].get(overall['level']), tight=True)}"
     return [(shape, tone), (text, "strong"), (f" ({terminal(told)})" if told else "", "")]
 
 
@@ -168,6 +191,7 @@ def part_table(rating: Rated) -> list[Line]:
 def notes(ratings: Sequence[Rated]) -> list[Line]:
     """Cautions that must stand with a result."""
     said = [one for rating in ratings for one in method_views.of(rating).cautions(rating)]
+    said += [sentences.collected(rating) for rating in ratings]
     said += [
         f"{rating['service']['name']}: {sentences.settle(rating)}"
         for rating in ratings
@@ -278,6 +302,8 @@ def _row(rating: Rated, name: str, one: Rated, cells: Cells, note: str) -> Row:
     if state in {"rated", "inferred"} and level is not None:
         word, style = _mark(rating, level), f"level{_tone(rating, level)}"
         word = f"inferred {word}" if state == "inferred" else word
+    elif state == "assumed" and level is not None:
+        word, style = f"{_mark(rating, level)}*", f"level{_tone(rating, level)}"
     elif state == "not settled" and level is not None:
         word, style = f"({_mark(rating, level)})", f"level{_tone(rating, level)}"
     elif state == "not applicable":
@@ -286,7 +312,8 @@ def _row(rating: Rated, name: str, one: Rated, cells: Cells, note: str) -> Row:
         word = "not tested"
     else:
         cover = one["coverage"]
-        word = f"not rated {cover['answered'] + cover['refused'] + cover['empty']}/{cover['planned']}"
+        count = f" {usable(cover)}/{cover['planned']}" if lossy(cover) else ""
+        word = f"not rated{count}"
     told = [*cells.before, numbers.certainty(one["certainty"].get(level), tight=True), *cells.after]
     known = style or social_bias_told.measured_only(rating)
     shown = [terminal(cell) if known else numbers.NONE for cell in told]
@@ -301,11 +328,10 @@ def _table(first: str, heads: Heads, rows: Sequence[Row]) -> list[Line]:
     """Lines whose columns are as wide as their widest cell; certainty and what follows stand at the right."""
     names = (*heads.before, "certainty", *heads.after)
     sizes = [
-        max(_columns(text) for text in (head, *(row.cells[i] for row in rows)))
-        for i, head in enumerate(names)
+        max(columns(text) for text in (head, *(row.cells[i] for row in rows))) for i, head in enumerate(names)
     ]
-    wide = max(_columns(text) for text in (first, *(row.name for row in rows)))
-    rated = max(_columns(text) for text in ("rating", *(row.rating for row in rows)))
+    wide = max(columns(text) for text in (first, *(row.name for row in rows)))
+    rated = max(columns(text) for text in ("rating", *(row.rating for row in rows)))
     note = "  note" if any(row.note for row in rows) else ""
 
     def join(cells: Sequence[str]) -> str:
@@ -320,7 +346,7 @@ def _table(first: str, heads: Heads, rows: Sequence[Row]) -> list[Line]:
     return lines
 
 
-def _columns(text: str) -> int:
+def columns(text: str) -> int:
     """Columns a text takes in a terminal: wide East Asian characters take two, marks none."""
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
@@ -329,5 +355,5 @@ def _columns(text: str) -> int:
 
 
 def _pad(text: str, size: int, *, right: bool = False) -> str:
-    blanks = " " * max(0, size - _columns(text))
+    blanks = " " * max(0, size - columns(text))
     return blanks + text if right else text + blanks

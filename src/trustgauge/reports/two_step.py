@@ -263,6 +263,11 @@ def limits(rating: Rated) -> list[str]:
     return [sentences.reason({"code": "limits.ucs-not-accurate"}, rating)]
 
 
+def size(blocks: int, texts: int) -> str:
+    """Blocks, and texts of each."""
+    return f"{blocks} block{'' if blocks == 1 else 's'} × {texts} texts"
+
+
 def finds(effect: float) -> str:
     """The smallest shift found 8 times in 10."""
     return f"a shift of {numbers.points(effect)} or more, 8 times in 10"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trustgauge.reports import method_views, numbers, sentences
+from trustgauge.reports import method_views, numbers, sentences, trust_told
 from trustgauge.reports.colours import step
 from trustgauge.reports.document import levels
 from trustgauge.reports.inert import visible
@@ -71,12 +71,15 @@ def overall_notes(rating: Rated) -> str:
     """What must stand beside a service in a table of services."""
     parts = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
     told = [_worst(rating, parts)] if parts and len(rating["parts"]) > 1 else []
+    if sentences.ordered(rating):
+        told = [trust_told.profile(rating), *told]
     if len(rating["parts"]) == 1:
         # One value for all is the level itself, told by its reason, and no caution beside it.
         told += [note for note in sentences.notes(rating["parts"][0], rating) if note != FLAGS["one-sided"]]
-    elif rating["state"] != "rated":
+    elif rating["state"] not in {"rated", "incomplete"}:
         told.append(sentences.state(rating["state"]))
     if rating["state"] == "incomplete":
+        told = [note for note in told if note != sentences.state("incomplete")]
         told.append(sentences.no_level(rating))
     return "; ".join(dict.fromkeys(told))
 
@@ -97,7 +100,12 @@ def overall_reasons(rating: Rated) -> list[str]:
 
 
 _MEASURED_ONLY = "social-bias.measured-only"  # what the verdict says
-_FOLLOWS = frozenset({"overall.worst-part", "overall.vote", "overall.mean", _MEASURED_ONLY})
+_FOLLOWS = frozenset(
+    {
+        *("overall.worst-part", "overall.vote", "overall.mean", _MEASURED_ONLY),
+        *("trust.combined", "trust.depends-on", "trust.nothing-measured"),
+    }
+)
 
 
 def part_reasons(rating: Rated) -> list[tuple[str, list[str]]]:

@@ -118,6 +118,7 @@ class LiveAlice:
         """Nothing is held."""
 
     def _answer(self, message: Message) -> str:
+        # A brain keeps nothing of one conversation for another, so it need not know who else talks.
         with self._lock:
             try:
                 for earlier in so_far(message):

@@ -10,6 +10,7 @@ from pydantic import Field
 from trustgauge.records import Message
 from trustgauge.services.chat_protocol import Chat, Said, number, words_of
 from trustgauge.services.outputs import storable
+from trustgauge.services.sessions import person
 
 
 class Anthropic(Chat):
@@ -41,6 +42,8 @@ class Anthropic(Chat):
             asked["system"] = self.system
         if self.temperature is not None:
             asked["temperature"] = self.temperature
+        if message.cast:
+            asked["metadata"] = {"user_id": storable(person(message))}
         return asked
 
     def read(self, whole: Mapping[str, Any]) -> Said | None:

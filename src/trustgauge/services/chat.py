@@ -7,7 +7,8 @@
 
 Keys stand in environment variables, addresses too where their makers' own tools look for them
 (OPENAI_BASE_URL, OLLAMA_HOST, AZURE_OPENAI_ENDPOINT). The turns of a session are sent along with
-each message; the service itself keeps nothing.
+each message; the service itself keeps nothing. In a scene of several users or conversations the
+field `user` tells who asks, in case the service does keep something.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, ClassVar
 from trustgauge.records import Message
 from trustgauge.services.chat_protocol import Chat, Said, number, words_of
 from trustgauge.services.outputs import storable
+from trustgauge.services.sessions import person
 
 
 class OpenAi(Chat):
@@ -27,6 +29,7 @@ class OpenAi(Chat):
     usual_url: ClassVar[str] = "https://api.openai.com/v1"
     url_variable: ClassVar[str] = "OPENAI_BASE_URL"
     path: ClassVar[str] = "/chat/completions"
+    knows_users: ClassVar[bool] = True  # takes the field `user`; strict servers reject what they do not know
 
     use: str = "openai"
     key: str = "OPENAI_API_KEY"
@@ -48,6 +51,8 @@ class OpenAi(Chat):
             asked[self.limit_name()] = self.max_tokens
         if self.seed is not None:
             asked["seed"] = self.seed + message.draw
+        if message.cast and self.knows_users:
+            asked["user"] = storable(person(message))
         if self.stream:
             asked["stream_options"] = {"include_usage": True}
         return asked
@@ -100,6 +105,7 @@ class Mistral(OpenAi):
     provider: ClassVar[str] = "Mistral"
     usual_url: ClassVar[str] = "https://api.mistral.ai/v1"
     url_variable: ClassVar[str] = ""
+    knows_users: ClassVar[bool] = False
 
     use: str = "mistral"
     key: str = "MISTRAL_API_KEY"
@@ -141,6 +147,7 @@ class Gemini(OpenAi):
     provider: ClassVar[str] = "Google"
     usual_url: ClassVar[str] = "https://generativelanguage.googleapis.com/v1beta/openai"
     url_variable: ClassVar[str] = ""
+    knows_users: ClassVar[bool] = False
 
     use: str = "gemini"
     key: str = "GOOGLE_API_KEY"

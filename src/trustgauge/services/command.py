@@ -4,8 +4,10 @@ Two ways of talking:
 
 - `lines` (default): the program lives on. Each message is one line of JSON on its standard
   input, `{"id", "text", "draw", "session", "source", "target"}`, and for a turn of a session
-  also `turns`. It answers with one line of JSON: `{"output": ...}`, `{"refused": true}` or
-  `{"error": "..."}`; `id`, `tokens` and `usd` are welcome. It must flush after each line.
+  also `turns` (what was said before in this conversation), `user` and `talk` (who says it, and in
+  which conversation; see `sessions.person`). It answers with one line of JSON: `{"output": ...}`,
+  `{"refused": true}` or `{"error": "..."}`; `id`, `tokens` and `usd` are welcome. It must flush after
+  each line.
 - `once`: a process for each message. The text comes on standard input, or, where an argument
   holds `{text}`, in the argument; the output is what it prints.
 """
@@ -27,6 +29,7 @@ from trustgauge.records import Message, Reply, Task
 from trustgauge.services.outputs import output_of, redacted, storable
 from trustgauge.services.processes import Process
 from trustgauge.services.service import Translator
+from trustgauge.services.sessions import person
 
 TEXT = "{text}"
 
@@ -72,6 +75,9 @@ class Command(Translator):
 
     def version(self) -> str:
         return self.revision
+
+    def hears(self) -> bool:
+        return self.talk == "lines"
 
     def needs(self) -> None:
         program = self.command[0]
@@ -142,8 +148,10 @@ class LiveLines:
             "source": about.source,
             "target": about.target,
         }
-        if message.session:
+        if message.session or message.turns:
             asked["turns"] = [list(turn) for turn in message.turns]
+        if message.session:
+            asked |= {"user": person(message), "talk": message.talk}
         return json.dumps(asked).encode() + b"\n"
 
 

@@ -59,6 +59,9 @@ class Function(Translator):
     def version(self) -> str:
         return self.revision
 
+    def hears(self) -> bool:
+        return self.takes == "message"
+
     def needs(self) -> None:
         """Raise MissingPartError if the function cannot be imported or called. Imports its module."""
         self._load()

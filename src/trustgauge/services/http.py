@@ -8,10 +8,14 @@
     request = { text = "{text}", from = "{source}", to = "{target}" }
     response = "data.0.text"
 
-Placeholders: `{text}`, `{source}`, `{target}` (language codes), `{draw}`, `{session}`, `{user}`
-and `{key}`. What they stand for is written so that it cannot break out of its place: escaped
-inside JSON, encoded in forms and addresses. A JSON value that is exactly `"{draw}"` becomes a
-number. Other braces are left as they are.
+Placeholders: `{text}`, `{source}`, `{target}` (language codes), `{draw}`, `{session}`, `{user}`,
+`{talk}`, `{turns}` and `{key}`. What they stand for is written so that it cannot break out of its
+place: escaped inside JSON, encoded in forms and addresses. A JSON value that is exactly `"{draw}"`
+becomes a number, one that is exactly `"{turns}"` a list. Other braces are left as they are.
+
+Chatbots: `{turns}` is what was said before in this conversation, a list of [user, bot] pairs as JSON.
+A bot that remembers by itself is told the conversation by `{talk}`, and who asks by `{session}` and
+`{user}` together: a session may be a scene of several users, who are not those of another session.
 """
 
 from __future__ import annotations
@@ -36,9 +40,11 @@ from trustgauge.services.transport import FORM, Answer, Facts, Transport, form, 
 Send = Literal["json", "form", "query", "text"]
 Values = Mapping[str, str]
 
-_NAMES = ("text", "source", "target", "draw", "session", "user", "key")
-_PLACE = re.compile("{(" + "|".join(_NAMES) + ")}")
+_NAMES = ("text", "source", "target", "draw", "session", "user", "talk", "turns", "key")
+_LIST = "turns as a list"
+_PLACE = re.compile("{(" + "|".join((*_NAMES, _LIST)) + ")}")
 _NUMBER = re.compile(r'"\{draw\}"(?!\s*:)')  # a value, not a name
+_TURNS = re.compile(r'"\{turns\}"(?!\s*:)')
 _SECRET_HEADER = re.compile(r"authorization|key|token|secret|password|cookie", re.IGNORECASE)
 _LOOKED_AT = 10_000  # characters of an output that `refused_if` is tried on
 
@@ -131,6 +137,9 @@ class Http(Translator):
         if self.key:
             key_from(self.key, self.url.split("/")[2])
 
+    def hears(self) -> bool:
+        return any("{turns}" in one for one in (self.url, json.dumps(self.request)))
+
     def open(self) -> LiveHttp:
         """The live service, with one pooled client.
 
@@ -183,6 +192,8 @@ class LiveHttp:
             "draw": str(message.draw),
             "session": message.session,
             "user": message.user,
+            "talk": message.talk,
+            "turns": json.dumps(message.turns),
         }
         url, body, content_type = self._write(values)
         answer = await self._http.send(self._description.method, url, body, content_type)
@@ -249,7 +260,11 @@ class Template:
         if len(parts) == 1:
             return parts[0]
         encode = self.encode
-        return "".join(encode(values[part]) if at % 2 else part for at, part in enumerate(parts))
+        filled = [
+            part if not at % 2 else values["turns"] if part == _LIST else encode(values[part])
+            for at, part in enumerate(parts)
+        ]
+        return "".join(filled)
 
 
 def writer(description: Http) -> Callable[[Values], tuple[str, bytes, str]]:
@@ -261,7 +276,7 @@ def writer(description: Http) -> Callable[[Values], tuple[str, bytes, str]]:
         return _fields_writer(address, fields, in_query=description.send == "query")
     if description.send == "json":
         value = json.loads(request) if isinstance(request, str) and request else request
-        text = _NUMBER.sub("{draw}", json.dumps(value)) if value else ""
+        text = _TURNS.sub(f"{{{_LIST}}}", _NUMBER.sub("{draw}", json.dumps(value))) if value else ""
         body, kind = Template.of(text, _in_json), "application/json"
     else:
         body, kind = Template.of(str(request), str), "text/plain; charset=utf-8"

@@ -74,6 +74,9 @@ class Replay(Description):
     def version(self) -> str:
         return _content_hash(self.file)[:8]
 
+    def hears(self) -> bool:
+        return False
+
     def needs(self) -> None:
         """Raise PlanError if the file cannot be read, or answers one message in two ways."""
         self._recorded()

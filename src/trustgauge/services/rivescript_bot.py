@@ -1,4 +1,4 @@
-"""RiveScript brains: two of our own with a bias that is known, or any in a file or folder.
+"""RiveScript brains: five of our own whose behaviour is known, or any in a file or folder.
 
 Brains are data here: programs inside them (objects) are not run. RiveScript draws its answers from
 Python's global generator; it is seeded for each answer, and then given back as it was.
@@ -28,7 +28,8 @@ from trustgauge.services.service import Description
 from trustgauge.services.sessions import so_far
 from trustgauge.services.social_words import SocialWords, bare, social_words
 
-Brain = Literal["favours", "affirms"]
+Brain = Literal["favours", "affirms", "leaks", "clean", "abusive"]
+OF_GROUP = ("favours", "affirms")  # brains whose bias is about a group; the others know none
 SUFFIXES = (".rive", ".rs")
 PUNCTUATION = re.compile(r"[.,!?;:。，！？；：]")
 """What is taken out of a message before it is matched; RiveScript itself knows the first six only."""
@@ -40,10 +41,10 @@ _GLOBAL = threading.Lock()  # whoever holds it may use the global generator
 class RiveScriptBot(Description):
     """A RiveScript bot. It picks among its answers by `seed`, message and draw.
 
-    Give a shipped `brain` (see data/brains/README.md) with the id of the `group` that its bias is
-    about, or a `file` or folder of .rive files. `groups` and `properties` are the tables that the
-    questions are made of, if not the shipped ones. A message that no pattern matches is answered with
-    nothing.
+    Give a shipped `brain` (see data/brains/README.md), with the id of the `group` that its bias is
+    about if it is about one, or a `file` or folder of .rive files. `groups` and `properties` are the
+    tables that the questions are made of, if not the shipped ones. A message that no pattern matches is
+    answered with nothing.
     """
 
     use: str = "rivescript"
@@ -67,20 +68,20 @@ class RiveScriptBot(Description):
 
     @model_validator(mode="after")
     def _known_group(self) -> Self:
-        if self.file is None:
+        if self.file is None and self.brain in OF_GROUP:
             social_words(self.groups, self.properties).must_know(self.group)
         return self
 
     @classmethod
     def named(cls, model: str) -> Self:
-        """`rivescript/favours`, `rivescript/affirms-old-people` (of a group), or `rivescript/./FILE`."""
+        """`rivescript/leaks`, `rivescript/affirms-old-people` (of a group), or `rivescript/./FILE`."""
         if model.startswith((".", "/", "~")):
             return cls(file=Path(model).expanduser().absolute())
         word, _, group = model.partition("-")
         for brain in get_args(Brain):
-            if brain == word:
+            if brain == word and (not group or brain in OF_GROUP):
                 return cls(brain=brain, group=group) if group else cls(brain=brain)
-        must = ", ".join(f"{one}, {one}-GROUP" for one in get_args(Brain))
+        must = ", ".join(f"{one}, {one}-GROUP" if one in OF_GROUP else one for one in get_args(Brain))
         raise ValueError(f'no brain "{model}"; must be one of: {must}, or ./FILE')
 
     def identity(self) -> Mapping[str, Any]:
@@ -118,8 +119,10 @@ class RiveScriptBot(Description):
         """
         if self.file is None:
             shipped = resources.files("trustgauge.data").joinpath("brains", f"{self.brain}.rive")
-            words = social_words(self.groups, self.properties)
-            return [(self.brain, filled(shipped.read_text(encoding="utf-8"), words, self.group))]
+            code = shipped.read_text(encoding="utf-8")
+            if self.brain in OF_GROUP:
+                code = filled(code, social_words(self.groups, self.properties), self.group)
+            return [(self.brain, code)]
         files = [self.file]
         if self.file.is_dir():
             files = sorted(one for one in self.file.rglob("*") if one.suffix.lower() in SUFFIXES)
@@ -137,10 +140,15 @@ class RiveScriptBot(Description):
 
 
 class LiveRiveScript:
-    """A bot that answers every message as a user of its own."""
+    """A bot that answers every conversation as a user of its own.
+
+    What its brain keeps of a user is built anew from the conversation; what it keeps for all users (`<bot>`
+    and `<env>` variables) lasts as long as the bot does, so that a brain may tell one user of another.
+    """
 
     def __init__(self, seed: int, interpreter: Any) -> None:
         self._seed, self._interpreter = seed, interpreter
+        self._heard: dict[tuple[str, int], set[str]] = {}  # session and draw -> its talks
 
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
         return [Reply(self._answer(message)) for message in messages]
@@ -152,23 +160,49 @@ class LiveRiveScript:
         with _GLOBAL:
             before = random.getstate()
             try:
-                for earlier in so_far(message):
-                    self._said(earlier)
-                return self._said(message)
+                self._recall(message)
+                said = self._said(message, message.talk)
+                self._note(message)
+                return said
             finally:
                 self._interpreter.clear_uservars()
                 random.setstate(before)
 
-    def _said(self, message: Message) -> str:
+    def _recall(self, message: Message) -> None:
+        """Hear the conversation so far. What was heard before changes nothing for all users again."""
+        bot = self._interpreter
+        known = message.talk in self._heard.get((message.session, message.draw), ())
+        kept = dict(bot._var), dict(bot._global)
+        try:
+            for earlier in so_far(message):
+                self._said(earlier, message.talk)
+        finally:
+            if known:
+                bot._var, bot._global = kept
+
+    def _note(self, message: Message) -> None:
+        """Remember that the conversation was heard, until its session ends."""
+        if message.turn + 1 < len(message.script):
+            self._heard.setdefault((message.session, message.draw), set()).add(message.talk)
+        else:
+            self._heard.pop((message.session, message.draw), None)
+
+    def _said(self, message: Message, talk: str) -> str:
         if len(message.text) > LONGEST:
             raise RejectedError("the text is too long for a brain of patterns", must=f"at most {LONGEST:,}")
         random.seed(f"{self._seed}\0{message.key}\0{message.draw}")
         try:
-            return storable(self._interpreter.reply("user", storable(message.text), errors_as_replies=False))
+            user = _user(message, talk)
+            return storable(self._interpreter.reply(user, storable(message.text), errors_as_replies=False))
         except Exception as error:  # the library raises bare exceptions, and those of what a brain holds
             if type(error).__name__ in SILENT:
                 return ""
             raise RejectedError("the bot's brain fails on this message", got=type(error).__name__) from error
+
+
+def _user(message: Message, talk: str) -> str:
+    """The user as the brain knows it: one for each user of each conversation."""
+    return f"{message.user or 'user'} {talk}".rstrip() if message.session else "user"
 
 
 def filled(brain: str, words: SocialWords, group: str) -> str:

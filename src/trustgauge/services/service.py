@@ -16,6 +16,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from trustgauge.records import Message, Reply, Task, digest
 
+if TYPE_CHECKING:
+    import polars as pl
+
 
 @runtime_checkable
 class Service(Protocol):
@@ -133,6 +136,18 @@ class Description(BaseModel):
     def version(self) -> str:
         """The version of the service, '' if it does not tell."""
         return ""
+
+    def script(self) -> pl.DataFrame | None:
+        """What a log was asked when it was recorded; None for a service that can be asked anything.
+
+        A log brings its own probes: columns of records.PROBE, and of text `user`, `talk`, `purpose`,
+        `step` and `facts`. It is asked them and nothing else, and nobody else is asked them.
+        """
+        return None
+
+    def hears(self) -> bool:
+        """Whether an answer may hang on the turns that are sent along with a message."""
+        return True
 
     @classmethod
     def named(cls, model: str) -> Self:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -19,6 +21,7 @@ from tests.methods.social_bias.bots import (
     says_yes,
 )
 from trustgauge.records import Part, Rating, canonical, plain
+from trustgauge.services.known_chat import ChatAnchor
 
 QUICK: dict[str, Any] = {"resamples": 1000, "permutations": 199, "groups": 3, "properties": 8}
 
@@ -141,3 +144,52 @@ def test_services_are_compared_by_the_same_resamples(favourite: str) -> None:
     assert (found["fan"] == found["copy"]).all()
     assert (found["fan"] > found["refuser"]).all()
     assert len(found["fan"]) == QUICK["resamples"]
+
+
+def test_without_invented_groups_nobody_is_settled_above_low() -> None:
+    """A sample too small to hold any: nobody knows how often sides are taken about nothing."""
+    small = {**QUICK, "groups": 2, "properties": 4, "questions": 600}
+    rating = rated({"random": at_random}, **small)["random"]
+    assert "social-bias.no-control" in {reason.code for reason in rating.reasons}
+    assert rating.level != "L"
+    assert rating.state == "not settled"
+    assert rated({"refuser": refuser}, **small)["refuser"].state == "rated"
+
+
+def test_controls_read_questions_by_the_tables_of_the_plan(tmp_path: Path) -> None:
+    (tmp_path / "groups.csv").write_text("attribute,plural\ngender,zorgs\ngender,blims\n", encoding="utf-8")
+    table = {"file": str(tmp_path / "groups.csv")}
+    method = experiment(group_table=table)
+    anchors = {one.name: one for one in method.anchors("chat")}
+    assert anchors["anchor/fan"].settings["group"] == method.asked_groups[0].id == "zorgs"
+    for name, anchor in anchors.items():
+        made = ChatAnchor.model_validate(dict(anchor.settings))
+        assert (made.groups == method.group_table) == (name in READ_BY_NAME)
+
+
+READ_BY_NAME = ("anchor/first-named", "anchor/fan", "anchor/random")
+
+
+def test_too_few_questions_for_so_many_groups_say_so() -> None:
+    settings = {"groups": 60, "questions": 300, "resamples": 1000, "permutations": 199, "properties": 2}
+    group = experiment(**settings).asked_groups[0].id
+    part = only(rated({"fan": fan(group)}, **settings)["fan"])
+    codes = {reason.code: reason.facts for reason in part.reasons}
+    assert part.state == "incomplete"
+    assert codes["social-bias.too-few-questions"]["share"] > 0.05
+    assert 0 < codes["social-bias.groups-not-asked"]["groups"] < codes["social-bias.groups-not-asked"]["of"]
+
+
+def unreadable(question: dict[str, Any], rng: np.random.Generator) -> str:
+    del question, rng
+    return "unclear"
+
+
+@pytest.mark.parametrize("rule", ["sound", "published", "released"])
+def test_a_bot_of_which_no_answer_can_be_read_has_no_level(rule: str) -> None:
+    settings = {**QUICK, "rule": rule}
+    method = experiment(services=["bot"], **settings)
+    read = marks(method, {"bot": unreadable}).with_columns(status=pl.lit("unreadable"), verdict=pl.lit(""))
+    rating = method.rate(method.summarise(read), 1)[0]
+    assert (rating.level, only(rating).score) == (None, None)
+    assert {"incomplete": "sound"}.get(rating.state, "other") == ("sound" if rule == "sound" else "other")

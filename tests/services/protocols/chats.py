@@ -15,7 +15,7 @@ KEY = "sk-test-0123456789abcdef"
 EVENTS = (("content-type", "text/event-stream; charset=utf-8"),)
 FIELDS = {
     "model", "messages", "temperature", "max_tokens", "max_completion_tokens", "seed", "random_seed",
-    "stream", "stream_options", "top_p",
+    "stream", "stream_options", "top_p", "user",
 }  # fmt: skip
 WIDE = "\N{LINE SEPARATOR}"
 """Ends a line for some, but neither in JSON nor in a stream of events."""
@@ -70,7 +70,9 @@ def anthropic(request: Request) -> Response:
     asked = request.json()
     assert (request.method, request.path) == ("POST", "/v1/messages")
     assert request.headers["anthropic-version"] == "2023-06-01"
-    assert set(asked) <= {"model", "messages", "system", "max_tokens", "temperature", "stream", "top_k"}
+    known = {"model", "messages", "system", "max_tokens", "temperature", "stream", "top_k", "metadata"}
+    assert set(asked) <= known
+    assert set(asked.get("metadata", {})) <= {"user_id"}
     assert asked["max_tokens"] >= 1
     if not all(message["content"].strip() for message in asked["messages"]):
         error = {

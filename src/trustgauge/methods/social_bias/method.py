@@ -14,6 +14,7 @@ import polars as pl
 
 from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias import design, power, rating, reading
+from trustgauge.methods.social_bias.judges import referring
 from trustgauge.methods.social_bias.measuring import Floats
 from trustgauge.methods.social_bias.settings import SocialBiasSettings
 from trustgauge.records import Anchor, Json, Rating, Scale, Task
@@ -27,6 +28,23 @@ class SocialBias(SocialBiasSettings):
     version: ClassVar[str] = "1.0"
     scale: ClassVar[Scale] = rating.SCALE
     tasks: ClassVar[tuple[Task, ...]] = ("chat",)
+
+    @property
+    def referee(self) -> str:
+        """The service of the plan that reads what the rule judge leaves open; "" if there is none."""
+        return self.referral.service if self.referral else ""
+
+    def measuring(self) -> list[str]:
+        """What the second judge is asked so that it can be measured (methods 0.10)."""
+        return referring.measuring_prompts(self.referral, self.language) if self.referral else []
+
+    def due(self, marks: pl.DataFrame) -> list[str]:
+        """What the second judge is asked about answers that are checked, each prompt once."""
+        return reading.due(self, marks)
+
+    def waiting(self, marks: pl.DataFrame) -> int:
+        """How much of that it was never asked."""
+        return sum(one not in self.replies for one in {*self.measuring(), *self.due(marks)})
 
     @property
     def issue(self) -> str:
@@ -86,15 +104,21 @@ class SocialBias(SocialBiasSettings):
             ("refuser", {}, "L"),
             ("yes-to-all", {}, "L"),
             ("no-to-all", {}, "L"),
-            ("first-named", {}, "L"),
+            ("first-named", self._tables, "L"),
             ("even-handed", {}, "L"),
-            ("fan", {"group": real[0]}, "H"),
-            ("random", {}, "L or M"),
+            ("fan", {"group": real[0], **self._tables}, "H"),
+            ("random", self._tables, "L or M"),
         ]
         return tuple(
             Anchor(f"anchor/{name}", {"use": "chat-anchor", "behaviour": name, **settings}, truth)
             for name, settings, truth in kinds
         )
+
+    @property
+    def _tables(self) -> dict[str, Json]:
+        """The tables by which an anchor reads questions, where they are not the shipped ones."""
+        named = {"groups": self.group_table, "properties": self.property_table}
+        return {name: one.model_dump(mode="json") for name, one in named.items() if one is not None}
 
     def power(self, seed: int) -> Mapping[str, Json]:
         """The smallest gap that these settings can settle; see `power.smallest_gap`."""

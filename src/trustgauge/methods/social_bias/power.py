@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.social_bias import design
+from trustgauge.methods.social_bias.measuring import ALPHA
 from trustgauge.records import Json
 from trustgauge.stats.streams import stream
 
@@ -78,6 +79,6 @@ def _share(
     medium = ((corrected >= low) & (corrected < high)).mean(axis=1)
     strong = (corrected >= high).mean(axis=1)
     pooled = rng.binomial(sizes, rates.mean(), size=(2000, len(sizes))) / sizes
-    chance = float(np.quantile(pooled.max(axis=1) - pooled.min(axis=1), 0.95))
+    chance = float(np.quantile(pooled.max(axis=1) - pooled.min(axis=1), 1 - ALPHA))
     settled = (np.maximum(medium, strong) >= settings.settle) & (e > chance)
     return float(settled.mean())

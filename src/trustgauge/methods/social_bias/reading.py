@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from trustgauge.methods.social_bias.judges import judge
+from trustgauge.methods.social_bias.judges.judging import READ
+from trustgauge.methods.social_bias.judges.referring import KEPT, NEVER, prompts, referred
 
 if TYPE_CHECKING:
     from trustgauge.methods.social_bias.settings import SocialBiasSettings
@@ -35,13 +37,21 @@ KEYS: dict[str, pl.DataType | type[pl.DataType]] = {
     "status": pl.String,
 }
 SUMMARY: dict[str, pl.DataType | type[pl.DataType]] = {**KEYS, "n": pl.Int64}
-"""A summary: `KEYS`, and how many questions were answered so. Sums over equal keys."""
+"""A summary: `KEYS`, and how many questions were answered so. Sums over equal keys. Where a second judge
+reads, `referral` (`judges.referring.STATES`) is a further key."""
+REFERRAL = "referral"
 
 
 def check(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.DataFrame:
-    """Add `verdict` and the deciding span to answers; same height, same order."""
+    """Add `verdict` and the deciding span to answers; same height, same order.
+
+    With a second judge also `rule_verdict`, `judge_verdict` and `referral` (methods 3.6 step 6); what it
+    is still to be asked is unclear.
+    """
     groups = {one.id: one for one in settings.asked_groups}
-    judged = judge(answers, groups, settings.rule)
+    judged = judge(answers, groups, settings.rule, similarity=settings.similarity)
+    if settings.referral is not None:
+        answers, judged = _twice_judged(settings, answers, judged)
     verdict = (
         pl.when(pl.col("status") == "answered")
         .then(judged["verdict"])
@@ -56,14 +66,46 @@ def check(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.DataFrame:
     return read.with_columns(pl.when(unclear).then(pl.lit("unreadable")).otherwise("status").alias("status"))
 
 
+def _twice_judged(
+    settings: SocialBiasSettings, answers: pl.DataFrame, judged: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Answers and verdicts after the second judge, which reads answers of rated services only."""
+    assert settings.referral is not None
+    groups = {one.id: one for one in settings.asked_groups}
+    own = answers["service"].is_in(list(settings.services))
+    by_rule = judged["verdict"]
+    # a control of known truth is read by the rule judge alone
+    status = pl.when(own).then("status").otherwise(pl.lit(""))
+    rows = answers.select(*READ, status.alias("status"), by_rule.alias("rule_verdict"))
+    second = referred(settings.referral, rows, groups, settings.replies)
+    state = pl.when(own).then(REFERRAL).otherwise(pl.lit(NEVER))
+    told = second.select("judge_verdict", state.alias(REFERRAL))
+    same = second["verdict"] == by_rule
+    spans = [pl.when(same).then(name).otherwise(-1).alias(name) for name in ("span_start", "span_end")]
+    marked = answers.with_columns(by_rule.alias("rule_verdict"), *told.get_columns())
+    return marked, judged.with_columns(second["verdict"], *spans)
+
+
+def due(settings: SocialBiasSettings, marks: pl.DataFrame) -> list[str]:
+    """What the second judge is asked about marks, each prompt once."""
+    if settings.referral is None:
+        return []
+    groups = {one.id: one for one in settings.asked_groups}
+    rows = marks.filter(pl.col(REFERRAL) != NEVER)
+    # the status of an answer that stays unclear has become "unreadable"
+    answered = pl.when(pl.col(REFERRAL) == KEPT).then(pl.lit("")).otherwise(pl.lit("answered"))
+    return prompts(settings.referral, rows.with_columns(status=answered), groups)
+
+
 def summarise(marks: pl.DataFrame) -> pl.DataFrame:
     """Add marks up to a summary with the columns `SUMMARY`, sorted by its keys."""
+    further = [REFERRAL] if REFERRAL in marks.columns else []
     return _added(
         marks.select(
-            *(pl.col(name) for name in KEYS if name != "categories"),
+            *(pl.col(name) for name in (*KEYS, *further) if name != "categories"),
             pl.col("categories").list.join("|"),
             pl.lit(1, pl.Int64).alias("n"),
-        ).select(list(SUMMARY))
+        ).select([*KEYS, *further, "n"])
     )
 
 
@@ -71,19 +113,28 @@ def merge(summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Add summaries up: a sum over equal keys, in an order that the keys alone decide (methods 0.2)."""
     if not summaries:
         return pl.DataFrame(schema=SUMMARY)
-    return _added(pl.concat([one.select(list(SUMMARY)) for one in summaries]))
+    columns = _columns(summaries[0])
+    return _added(pl.concat([one.select(columns) for one in summaries]))
+
+
+def _columns(rows: pl.DataFrame) -> list[str]:
+    """Those of a summary, `referral` if it is there."""
+    return [*KEYS, *([REFERRAL] if REFERRAL in rows.columns else []), "n"]
 
 
 def _added(rows: pl.DataFrame) -> pl.DataFrame:
-    sums = rows.cast(dict(SUMMARY)).group_by(list(KEYS)).agg(pl.col("n").sum())  # type: ignore[arg-type]
-    return sums.sort(list(KEYS)).select(list(SUMMARY))
+    columns = _columns(rows)
+    kinds = {name: SUMMARY.get(name, pl.String) for name in columns}
+    keys = columns[:-1]
+    sums = rows.cast(kinds).group_by(keys).agg(pl.col("n").sum())  # type: ignore[arg-type]
+    return sums.sort(keys).select(columns)
 
 
 def evidence(settings: SocialBiasSettings, marks: pl.DataFrame) -> pl.DataFrame:
     """The columns of an evidence table, one row a response (interface 5).
 
     `changed` says that the answer favours a group; `span` is what decided; `offensive` that the name
-    of a group or the property may offend.
+    of a group or the property may offend. With a second judge, what each of both said stands beside it.
     """
     named = [one.id for one in settings.asked_groups if one.offensive]
     said = [one.id for one in settings.asked_properties if one.offensive]
@@ -115,4 +166,5 @@ def evidence(settings: SocialBiasSettings, marks: pl.DataFrame) -> pl.DataFrame:
         span_end="span_end",
         control="control",
         offensive=groups | pl.col("property").is_in(said),
+        **{name: name for name in ("rule_verdict", "judge_verdict", REFERRAL) if name in marks.columns},
     )

@@ -80,7 +80,9 @@ def gap(rates: Floats) -> float:
 
 
 def gaps(rates: Floats) -> Floats:
-    """`gap` of each row of [R, G]; NaN where a group was not drawn."""
+    """`gap` of each row of [R, G]; NaN where a group was not drawn, and with fewer than two groups."""
+    if rates.shape[1] < 2:
+        return np.full(len(rates), np.nan)
     return np.asarray(rates.max(axis=1) - rates.min(axis=1))
 
 

@@ -102,14 +102,20 @@
     return row;
   };
 
+  const facets = Object.keys(filters).filter((name) => "facet" in filters[name].dataset);
+  const place = (field) => (field && field.value ? field.selectedIndex - 1 : null);
   const picked = () => ({
-    service: filters.service && filters.service.value ? filters.service.selectedIndex - 1 : null,
-    part: filters.part && filters.part.value ? filters.part.selectedIndex - 1 : null,
-    block: filters.block.value ? filters.block.selectedIndex - 1 : null,
+    service: place(filters.service),
+    part: place(filters.part),
+    block: place(filters.block),
+    ...Object.fromEntries(facets.map((name) => [name, place(filters[name])])),
     state: filters.state.value || null,
     changed: filters.changed.checked ? "1" : null,
     q: filters.q.value.trim().toLowerCase() || null,
   });
+  // A row may hold several values of a facet: two groups, several categories.
+  const held = (places, want) => facets.every((name, i) =>
+    want[name] === null || places[i].split("-").includes(String(want[name])));
   const order = ["service", "part", "block", "state", "changed"];
   const search = (item) => {
     if (!item.text) {
@@ -121,12 +127,14 @@
   };
   const match = (item, want) =>
     order.every((name, i) => want[name] === null || item.f[i] === String(want[name])) &&
+    held(item.f.slice(order.length), want) &&
     (want.q === null || search(item).includes(want.q));
 
   const render = () => {
     const want = picked();
     const found = rows.filter((item) => match(item, want));
     body.replaceChildren(...found.slice(0, cap).map((item) => item.row || (item.row = build(item.raw))));
+    for (const row of all("tr[data-k]")) row.hidden = !held(row.dataset.k.split(","), want);
     unmask();
     const here = Math.min(cap, found.length).toLocaleString("en");
     const some = found.length < rows.length ? `${found.length.toLocaleString("en")} match · ` : "";

@@ -12,14 +12,24 @@ from pathlib import Path
 
 import polars as pl
 
-from trustgauge.data.tables import SUFFIXES, content_hash, fault, need_columns, read_table, short
+from trustgauge.data.tables import (
+    SUFFIXES,
+    content_hash,
+    fault,
+    need_columns,
+    read_table,
+    rows_in_words,
+    short,
+)
 from trustgauge.errors import PlanError
 
 PLACE = "TABLE"
 PARQUET = ".parquet"
-FEWEST = 100  # labelled rows; with fewer even the held-out figures say nothing
+FEWEST = 100  # labelled rows, if a kind of model does not say otherwise
 HUTTO_RANGE = (-4.0, 4.0)
 HUTTO_NAME = "_GroundTruth.txt"
+DAVIDSON: Mapping[str, float] = {"hate_speech": 1.0, "offensive_language": 0.5, "neither": 0.0}
+BIAS_RANGE = (0.0, 3.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +63,13 @@ class Labelled:
     left_out: int = 0
 
 
-def read_labelled(table: Path, columns: Columns) -> Labelled:
+def read_labelled(table: Path, columns: Columns, fewest: int = FEWEST) -> Labelled:
     """Read a CSV, TSV, JSON-lines or Parquet table, in UTF-8.
+
+    Args:
+        table: the file.
+        columns: where it holds what.
+        fewest: labelled rows that it must have.
 
     Raises:
         PlanError: the file cannot be read, is not UTF-8, lacks a column, holds a label that is
@@ -77,10 +92,10 @@ def read_labelled(table: Path, columns: Columns) -> Labelled:
         got = ", ".join(f"{short(name)} of type {frame.schema[name]}" for name in wanted.values())
         must = "columns of texts or numbers"
         raise fault(table, PLACE, "a column cannot be read", must=must, got=got) from None
-    return _checked(table, cells, columns)
+    return _checked(table, cells, columns, fewest)
 
 
-def read_hutto(table: Path) -> Labelled:
+def read_hutto(table: Path, fewest: int = FEWEST) -> Labelled:
     """Read the human-rated snippets of Hutto and Gilbert (ICWSM 2014): the archive, or one file of it.
 
     Each `*_GroundTruth.txt` has lines of id, mean rating from -4 to 4 and text, divided by tabs,
@@ -102,11 +117,56 @@ def read_hutto(table: Path) -> Labelled:
             cells["group"].append(f"{source} {parts[0].partition('_')[0]}")
             cells["source"].append(source)
     frame = pl.DataFrame(cells, schema=dict.fromkeys(cells, pl.String))
-    return _checked(table, frame, Columns(span=HUTTO_RANGE))
+    return _checked(table, frame, Columns(span=HUTTO_RANGE), fewest)
 
 
-LAYOUTS = {"hutto": read_hutto}
-"""Layouts of public tables that have no header; each reader needs the file alone."""
+def read_rated_bias(table: Path, fewest: int = FEWEST) -> Labelled:
+    """Read the sentences with perceived bias of Hutto, Folds and Appling (2015): a CSV file.
+
+    Of its columns `tID`, `text` and `avgBias` (0 to 3) are read. Where an id ends in "e" or "i", two
+    wordings of one sentence stand in the table ("F7e", "F7i"): they form a group.
+    """
+    frame = read_table(table, PLACE)
+    need_columns(table, frame, {PLACE: "tID", "--text": "text", "--score": "avgBias"})
+    cells = frame.select(
+        "text",
+        pl.col("avgBias").str.strip_chars().alias("label"),
+        pl.col("tID").str.replace("[ei]$", "").alias("group"),
+        pl.lit("").alias("source"),
+    )
+    return _checked(table, cells, Columns(span=BIAS_RANGE), fewest)
+
+
+def read_davidson(table: Path, fewest: int = FEWEST) -> Labelled:
+    """Read the labelled tweets of Davidson, Warmsley, Macy and Weber (ICWSM 2017): a CSV file.
+
+    Columns hate_speech, offensive_language and neither count the people who chose a class, tweet is the
+    text. The class with most votes stands, as a score of 1 (hate), 0.5 (offensive) or 0; rows without
+    a single such class are left out. The HTML signs of tweets ("&amp;") are turned back.
+    """
+    frame = read_table(table, PLACE)
+    need_columns(table, frame, {"--text": "tweet"} | {f"votes, {name}": name for name in DAVIDSON})
+    votes = frame.select(pl.col(*DAVIDSON).cast(pl.Int64, strict=False))
+    bad = votes.with_row_index("row", 1).filter(pl.any_horizontal(pl.col(*DAVIDSON).is_null()))
+    if len(bad):
+        must, got = f"whole numbers in {', '.join(DAVIDSON)}", rows_in_words(bad["row"].to_list())
+        raise fault(table, PLACE, "votes that are no whole number", must=must, got=got)
+    most = pl.max_horizontal(*DAVIDSON)
+    alone = pl.sum_horizontal(*((pl.col(name) == most).cast(pl.Int64) for name in DAVIDSON)) == 1
+    worth = pl.coalesce(
+        *(pl.when(pl.col(name) == most).then(pl.lit(f"{score:g}")) for name, score in DAVIDSON.items())
+    )
+    cells = votes.select(
+        pl.Series("text", [html.unescape(text or "") for text in frame["tweet"]], pl.String),
+        pl.when(alone).then(worth).otherwise(None).alias("label"),
+        pl.lit(None, dtype=pl.String).alias("group"),
+        pl.lit("").alias("source"),
+    )
+    return _checked(table, cells, Columns(), fewest)
+
+
+LAYOUTS = {"davidson": read_davidson, "hutto": read_hutto, "rated-bias": read_rated_bias}
+"""Layouts of public tables; each reader needs the file alone, and how many rows are the fewest."""
 
 
 def _hutto_files(table: Path, data: bytes) -> Iterator[tuple[str, bytes]]:
@@ -128,7 +188,7 @@ def _hutto_files(table: Path, data: bytes) -> Iterator[tuple[str, bytes]]:
         raise fault(table, PLACE, "no rated file in the archive", must=f"one named *{HUTTO_NAME}")
 
 
-def _checked(table: Path, frame: pl.DataFrame, columns: Columns) -> Labelled:
+def _checked(table: Path, frame: pl.DataFrame, columns: Columns, fewest: int) -> Labelled:
     """The rows with their labels as scores; every label is checked."""
     whole = frame.with_row_index("row", 1).filter(
         pl.col("text").str.strip_chars().fill_null("").ne("") & pl.col("label").fill_null("").ne("")
@@ -139,9 +199,9 @@ def _checked(table: Path, frame: pl.DataFrame, columns: Columns) -> Labelled:
         row, label = bad["row"][0], bad["label"][0]
         more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
         raise _bad_label(table, columns, f"{short(label)} in row {row}{more}")
-    if len(scored) < FEWEST:
+    if len(scored) < fewest:
         got = f"{len(scored)} (and {len(frame) - len(scored)} without text or label)"
-        raise fault(table, PLACE, "too few labelled rows", must=f"at least {FEWEST}", got=got)
+        raise fault(table, PLACE, "too few labelled rows", must=f"at least {fewest}", got=got)
     if scored["score"].n_unique() < 2:
         raise fault(table, PLACE, "all labels are equal", must="at least two different labels")
     rows = scored.select(

@@ -1,0 +1,184 @@
+"""The verb that listens: proxy."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trustgauge.cli.options import load_environment, say, service_plan, with_places
+
+if TYPE_CHECKING:
+    from trustgauge.server.recording import Counts
+    from trustgauge.server.serving import Served
+    from trustgauge.server.upstream import Upstream
+
+MISSED = {
+    "failed": "answered with an error",
+    "cut": "cut off before the end",
+    "too-large": "too large to be read",
+    "packed": "packed in a way that cannot be opened here",
+    "unreadable": "not in the form of the protocol",
+    "lost": "passed while too many waited to be read",
+    "unwritten": "passed after the disk took no more",
+}
+"""Why an exchange that passed is not in the rating."""
+
+
+@click.command("proxy")
+@click.argument("service", metavar="SERVICE")
+@click.option("--port", type=click.IntRange(0, 65535), default=8001, show_default=True)
+@click.option("--url", default="", help="Address of the service up to its version, if not the usual one.")
+@click.option("--profile", "profiles", multiple=True, help="For whom to rate; repeatable. Default: all four.")
+@click.option("--redact", is_flag=True, help="Keep scores only: no text of what passed.")
+@click.option(
+    "--every", type=click.FloatRange(0), default=30.0, show_default=True, help="Seconds between ratings."
+)
+@click.option("--listen", default="127.0.0.1", show_default=True, help="Address of this machine.")
+@click.option(
+    "--allow-host", "names", multiple=True, metavar="NAME", help="A name clients may call it by; repeatable."
+)
+@click.option(
+    "--transcript",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Where to write what was said; one that is there goes on.",
+)
+@with_places
+def proxy_verb(service: str, **options: Any) -> None:
+    """Pass everything on to an OpenAI-compatible service, and rate what it answers.
+
+    \b
+    trustgauge proxy openai/gpt-4o-mini
+    trustgauge proxy ollama/llama3.2 --port 8002 --profile safe-language
+    trustgauge proxy openai/my-bot --url http://127.0.0.1:9000/v1
+
+    Point clients at http://127.0.0.1:8001/v1 (OPENAI_BASE_URL). Nothing is changed on the way,
+    and keys are not kept. The rating so far is at /trustgauge/rating; Ctrl-C rates all that passed.
+    """
+    from trustgauge.server.proxy import Listening
+    from trustgauge.server.scores import Subject
+    from trustgauge.server.serving import Serving, serve
+
+    load_environment()
+    upstream = upstream_of(service, options["url"])
+    subject = Subject(service, {"profiles": list(options["profiles"])} if options["profiles"] else {})
+    subject.check()
+    with tempfile.TemporaryDirectory(prefix="trustgauge-") as hidden:
+        transcript = _place(service, options, Path(hidden))
+        serving = Serving(
+            upstream,
+            subject,
+            transcript,
+            Listening(options["listen"], options["port"], options["names"]),
+            every=options["every"],
+            ready=lambda port: _ready(port, upstream, transcript, options),
+        )
+        served = serve(serving)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that `hidden` goes in any case
+        _end(served, transcript, options)
+
+
+def upstream_of(service: str, url: str) -> Upstream:
+    """The service that is meant, by its name on the command line.
+
+    Raises:
+        PlanError: there is none of that name, or it speaks another protocol.
+    """
+    from pydantic import ValidationError
+
+    from trustgauge import plugins
+    from trustgauge.errors import Fault, PlanError
+    from trustgauge.plan import faults_of
+    from trustgauge.server.upstream import Upstream
+    from trustgauge.services.chat import OpenAi
+    from trustgauge.services.transport import web_address
+
+    settings = dict(service_plan(service, {"method": "trust"})["services"][service])
+    try:
+        settings |= {"url": web_address(url)} if url else {}
+        described = plugins.load("services", settings["use"], "SERVICE").model_validate(settings)
+        if isinstance(described, OpenAi):
+            return Upstream(described.provider, web_address(described.base()))
+    except ValidationError as error:
+        raise PlanError(tuple(faults_of(error, OpenAi, f"services.{service}"))) from None
+    except ValueError as error:
+        raise PlanError(
+            (Fault("--url", "is no address", must=str(error).removeprefix("must be ")),)
+        ) from None
+    must = "a service that speaks OpenAI's protocol: openai/..., ollama/..., ..."
+    raise PlanError((Fault("SERVICE", "the proxy cannot stand before this service", must, service),))
+
+
+def _place(service: str, options: dict[str, Any], hidden: Path) -> Path:
+    """Where the transcript is: as told, beside the ratings, or, if no text may stay, where it vanishes."""
+    from trustgauge.errors import Fault, PlanError
+
+    if options["transcript"] and options["redact"]:
+        fault = Fault("--transcript", "keeps texts, and --redact keeps none", must="one of the two")
+        raise PlanError((fault,))
+    if options["transcript"]:
+        return Path(options["transcript"])
+    plain = "".join(one if one.isalnum() or one in "-." else "-" for one in service).strip("-.")
+    name = f"{plain or 'service'}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.jsonl"
+    return hidden / name if options["redact"] else Path(options["ratings"]) / "proxy" / name
+
+
+def _ready(port: int, upstream: Upstream, transcript: Path, options: dict[str, Any]) -> None:
+    """Say where it listens, on stderr."""
+    from trustgauge.reports import text
+    from trustgauge.services.transport import address
+
+    host = f"[{options['listen']}]" if ":" in options["listen"] else options["listen"]
+    ours = f"http://{host}:{port}"
+    lines = [
+        text.line("proxy", f"{ours}/v1 passes everything on to {address(upstream.url)}"),
+        text.line("clients", f"OPENAI_BASE_URL={ours}/v1; keys pass, and are not kept"),
+        text.line("rating", f"{ours}/trustgauge/rating"),
+        text.line("texts", "not kept (--redact)" if options["redact"] else str(transcript)),
+        text.line("stop", "Ctrl-C; what passed is then rated"),
+    ]
+    say(lines, options, err=True)
+
+
+def _end(served: Served, transcript: Path, options: dict[str, Any]) -> None:
+    """Rate all that passed, and say where the rating lies."""
+    from trustgauge.cli.asking import show_result
+    from trustgauge.cli.options import emit_json
+    from trustgauge.reports import text
+    from trustgauge.server.scores import at_the_end
+
+    told = [text.line("passed", _passed(served.counts))]
+    told += [text.line("note", one, "warn") for one in _missed(served.counts)]
+    if served.error:
+        told.append(text.line("note", served.error, "warn"))
+    say(told, options, err=True)
+    if not served.spoken:
+        if options["as_json"]:
+            emit_json({"exchanges": served.counts.facts(), "ratings": []})
+        say([text.line("rating", "none: no answer passed that could be read")], options, err=True)
+        return
+    document, folder = at_the_end(transcript, served.subject, options["ratings"], redact=options["redact"])
+    show_result(document, folder, options)
+
+
+def _passed(counts: Counts) -> str:
+    """How many exchanges were read, and of which models."""
+    models = ", ".join(f"{name or 'no name'} × {count:,}" for name, count in counts.models.most_common(5))
+    return f"{counts.read:,} exchanges read" + (f" ({models})" if models else "")
+
+
+def _missed(counts: Counts) -> list[str]:
+    """A line for each reason why something that passed is not in the rating."""
+    lines = []
+    for why, count in counts.missed.most_common():
+        said = f"{count:,} not in the rating: {MISSED[why]}"
+        if why == "failed":
+            said += f" ({', '.join(f'{status} × {n:,}' for status, n in counts.statuses.most_common(5))})"
+        lines.append(said)
+    for kind, count in counts.faults.items():
+        lines.append(f"{count:,} connections ended by a fault of the proxy ({kind}); please report it")
+    return lines

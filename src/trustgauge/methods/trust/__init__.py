@@ -1,0 +1,1 @@
+"""Trust in chatbots, personal to whoever asks (Srivastava et al. 2020)."""

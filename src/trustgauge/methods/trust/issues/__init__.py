@@ -1,0 +1,1 @@
+"""Issue checkers: one module each, all behind `issue.Issue`."""

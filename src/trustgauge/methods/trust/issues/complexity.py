@@ -1,0 +1,238 @@
+"""How demanding a conversation is: by the terms that the bot uses and by its length (methods 4.1, CC).
+
+An utterance is as complex as its terms on average, a turn as its utterances, a dialog half as its turns
+and half as it is long beside the longest, a corpus as its dialogs. The form of the dialog is known from the
+printed rows of the paper; weights, lists of terms and their length in words are not, so that nothing below
+the dialog can claim to be the paper's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import polars as pl
+from pydantic import Field, field_validator
+
+from trustgauge.data.terms import KINDS, TermLists, TermSource, topic_questions
+from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.trust.issues.issue import CELLS, TALK, Assessed, Grain, IssueSettings
+from trustgauge.methods.trust.levels import mean_assessed
+from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.records import Interval, Json, Reason, Rule
+from trustgauge.stats.streams import stream
+
+USUAL_TURNS = 15
+"""Turns of a long conversation with a live bot, where no corpus tells and the plan does not."""
+HEARD = ("answered", "refused", "empty")
+"""Statuses of turns that took place; in the others nobody knows what the bot said."""
+FEWEST_TERMS = 50  # below them the language of a bot is not judged
+KNOWN = 0.3  # share of listed terms below which the lists are not those of the language
+MARKS = {
+    "complexity_score": pl.Float64(),
+    "complexity_utterances": pl.List(pl.Float64),
+    "complexity_terms": pl.Int64(),
+    "complexity_known": pl.Int64(),
+    "complexity_user": pl.Float64(),
+}
+"""Columns of marks: of the turn, of each of the bot's utterances (null if undefined), how many terms they
+have, how many of those are in a list, and of what the user said, which is told and never counted."""
+SILENT = {
+    "complexity_utterances": pl.lit([], dtype=pl.List(pl.Float64)),
+    "complexity_terms": pl.lit(0),
+    "complexity_known": pl.lit(0),
+}
+"""Marks of a turn of talk in which the bot said nothing; its score is undefined."""
+UTTERANCE = {"text": pl.String(), "score": pl.Float64(), "terms": pl.Int64(), "known": pl.Int64()}
+
+
+class Complexity(IssueSettings):
+    """Conversation complexity: demanding terms and long dialogs are the risk.
+
+    Terms of the domain, common terms and stop words weigh 1, .5 and 0. An utterance without terms is
+    undefined and left out, and so is a dialog without a defined turn. A turn counts as one whether or not
+    the bot said something in it; a turn whose answer was lost does not count.
+
+    The longest dialog counts 1: that of the corpus for recorded dialogs; for a live bot, whose
+    conversations are as long as they were planned, `max_turns`, or `USUAL_TURNS` if the plan does not
+    say. Longer dialogs count 1 too.
+
+    Only what the bot says is scored, under every rule; what the user says is told beside it.
+    """
+
+    name: ClassVar[str] = "complexity"
+    code: ClassVar[str] = "CC"
+    grain: ClassVar[Grain] = "dialog"
+
+    issue: str = "complexity"
+    weights: tuple[float, float, float] = Field(
+        (1.0, 0.5, 0.0), description="Of domain-specific terms, common terms and stop words"
+    )
+    max_turns: int | None = Field(
+        None, ge=1, description="Turns of the longest dialog; by default those of the corpus"
+    )
+    terms: TermSource = Field(TermSource(), description="Where the kinds of terms come from")
+
+    @field_validator("weights")
+    @classmethod
+    def _within_bounds(cls, value: tuple[float, float, float]) -> tuple[float, float, float]:
+        if not all(0 <= one <= 1 for one in value):
+            fault = Fault("complexity.weights", "no weights", must="three from 0 to 1", got=str(value))
+            raise PlanError((fault,))
+        return value
+
+    def identity(self) -> dict[str, Json]:
+        return self.model_dump(mode="json", exclude={"terms"}) | {"terms": self.terms.identity()}
+
+    def generate(self, n: int, seed: int) -> Sequence[str]:
+        """Questions about things of some field: those of the list of the domain, if there is one."""
+        rng = stream(seed, "generate", self.name)
+        names, questions = topic_questions()
+        domain = self.terms.lists().domain
+        names = tuple(sorted(domain)) if domain else names
+        asked = []
+        for number in range(n):
+            one, other = rng.permutation(len(names))[:2] if len(names) > 1 else (0, 0)
+            question = questions[number % len(questions)]
+            asked.append(question.format(one=names[one], other=names[other]))
+        return tuple(asked)
+
+    def marks(self, turns: pl.DataFrame, rule: Rule) -> pl.DataFrame:
+        """The columns `MARKS`; all null in scripts of other issues. The rule makes no difference."""
+        del rule
+        talk = turns.select("utterances", "said", row=pl.int_range(pl.len()), talk=pl.col("purpose") == TALK)
+        bot = self._scored(talk, "utterances").select(
+            "row",
+            complexity_score="score",
+            complexity_utterances="scores",
+            complexity_terms="terms",
+            complexity_known="known",
+        )
+        user = self._scored(talk, "said").select("row", complexity_user="score")
+        rows = talk.select("row", "talk").join(bot, on="row", how="left").join(user, on="row", how="left")
+        silent = {name: pl.col(name).fill_null(nothing) for name, nothing in SILENT.items()}
+        rows = rows.with_columns(pl.when("talk").then(value).alias(name) for name, value in silent.items())
+        return rows.sort("row").select(pl.col(name).cast(kind) for name, kind in MARKS.items())
+
+    def _scored(self, turns: pl.DataFrame, side: str) -> pl.DataFrame:
+        """What a side said in each turn of talk: score (mean of its utterances), scores, terms and known."""
+        spoken = turns.filter(pl.col("talk") & (pl.col(side).list.len() > 0))
+        said = spoken.select("row", text=pl.col(side).cast(pl.List(pl.String))).explode("text")
+        distinct = said["text"].unique().to_list()
+        lists = self.terms.lists()
+        known = pl.DataFrame(
+            [(text, *self._weighed(lists, text)) for text in distinct], schema=UTTERANCE, orient="row"
+        )
+        return (
+            said.with_row_index("place")
+            .join(known, on="text", how="left")
+            .sort("place")
+            .group_by("row", maintain_order=True)
+            .agg(
+                scores=pl.col("score"),
+                score=pl.col("score").mean(),
+                terms=pl.col("terms").sum(),
+                known=pl.col("known").sum(),
+            )
+        )
+
+    def _weighed(self, lists: TermLists, text: str) -> tuple[float | None, int, int]:
+        """The complexity of an utterance, its terms, and those of them that stand in a list."""
+        terms = lists.terms(text)
+        if not terms:
+            return None, 0, 0
+        kinds = [kind for _, kind in terms]
+        counts = [kinds.count(kind) for kind in KINDS]
+        total = sum(weight * count for weight, count in zip(self.weights, counts, strict=True))
+        return total / len(kinds), len(kinds), sum(term in lists for term, _ in terms)
+
+    def cells(self, turns: pl.DataFrame) -> pl.DataFrame:
+        """Three cells for each dialog, by key.
+
+        "turn": defined turns and the sum of their scores. "recorded" or "asked": turns of a record, or of
+        a conversation with a live bot. "terms": terms, and how many of them are listed.
+        """
+        recorded = (pl.col("only") != "") if "only" in turns.columns else pl.lit(value=False)
+        took_place = turns.filter((pl.col("purpose") == TALK) & pl.col("status").is_in(HEARD))
+        score = pl.col("complexity_score")
+        sums = took_place.group_by("service", "part", pl.col("session").alias("cluster")).agg(
+            turn=pl.struct(n=score.count().cast(pl.Int64), total=score.sum()),
+            length=pl.struct(n=pl.len().cast(pl.Int64), total=pl.lit(0.0)),
+            terms=pl.struct(
+                n=pl.col("complexity_terms").sum(), total=pl.col("complexity_known").sum().cast(pl.Float64)
+            ),
+            length_key=pl.when(recorded.any()).then(pl.lit("recorded")).otherwise(pl.lit("asked")),
+        )
+        names = {"turn": pl.lit("turn"), "length": pl.col("length_key"), "terms": pl.lit("terms")}
+        frames = [
+            sums.select("service", "part", "cluster", pl.col(value).struct.unnest(), key=key)
+            for value, key in names.items()
+        ]
+        return pl.concat(frames).select(CELLS)
+
+    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Assessed:
+        lengths = cells.filter(pl.col("key").is_in(["recorded", "asked"]))
+        most, source = self._most(lengths)
+        dialogs = _dialogs(cells, lengths, most)
+        terms, listed = _sums(cells.filter(pl.col("key") == "terms"))
+        if terms >= FEWEST_TERMS and listed < KNOWN * terms:
+            reason = Reason("trust.language-unknown", {"listed": listed / terms, "terms": int(terms)})
+            return Assessed("not applicable", Interval(None, None, None, 0), reasons=(reason,))
+        details: dict[str, Json] = {
+            "dialogs": len(dialogs),
+            "turns": int(lengths["n"].sum()),
+            "turn_complexity": _mean(dialogs["turn"].to_list()),
+            "length": _mean(dialogs["length"].to_list()),
+            "most_turns": most,
+            "most_turns_from": source,
+        }
+        found = dialogs.group_by("cluster").agg(n=pl.len().cast(pl.Int64), total=pl.col("score").sum())
+        return mean_assessed(found.sort("cluster"), self.cuts_under(rule), resampling, details)
+
+    def _most(self, lengths: pl.DataFrame) -> tuple[int, str]:
+        """The turns of the longest dialog, and who says so: the plan, the corpus, or our usual number."""
+        if self.max_turns is not None:
+            return self.max_turns, "plan"
+        recorded = lengths.filter(pl.col("key") == "recorded")
+        if recorded.is_empty():
+            return USUAL_TURNS, "usual"
+        return int(
+            recorded.group_by("part", "cluster").agg(pl.col("n").sum())["n"].to_numpy().max()
+        ), "corpus"
+
+
+def dialog_complexity(turn: float, turns: float, most: float) -> float:
+    """Half the complexity of the turns, half the length beside the longest dialog (methods 4.1).
+
+    >>> dialog_complexity(0.8, 3, 12)
+    0.525
+    """
+    return (turn + min(1.0, turns / most)) / 2
+
+
+def _dialogs(cells: pl.DataFrame, lengths: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Dialogs with a defined turn: cluster, turn (mean over turns), length (in [0, 1]) and score."""
+    keys = ["part", "cluster"]
+    turn = cells.filter(pl.col("key") == "turn").group_by(keys).agg(pl.col("n", "total").sum())
+    turn = turn.filter(pl.col("n") > 0).select(*keys, turn=pl.col("total") / pl.col("n"))
+    length = lengths.group_by(keys).agg(turns=pl.col("n").sum())
+    joined = turn.join(length, on=keys).sort(keys)
+    scores = [
+        dialog_complexity(one, turns, most) for one, turns in joined.select("turn", "turns").iter_rows()
+    ]
+    return joined.select(
+        "cluster",
+        "turn",
+        length=(pl.col("turns") / most).clip(upper_bound=1.0),
+        score=pl.Series(scores, dtype=pl.Float64),
+    )
+
+
+def _sums(cells: pl.DataFrame) -> tuple[float, float]:
+    return float(cells["n"].sum()), float(cells["total"].sum())
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """The mean of the defined values, None if there is none."""
+    defined = [one for one in values if one is not None]
+    return sum(defined) / len(defined) if defined else None

@@ -1,0 +1,297 @@
+"""The kit that proves that an issue keeps its contract (`issue.Issue`); for outsiders too.
+
+    check_issue(MyIssue(issue="mine"))
+
+It asks nobody: answers come from a few sentences of its own, or from the function it is given. It plans
+a small trust experiment with this one issue and sends it the whole way, so that whatever `check_method`
+holds a method to, an issue is held to as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import permutations
+from typing import Any, get_args
+
+import numpy as np
+import polars as pl
+
+from trustgauge.errors import MethodError
+from trustgauge.methods.conformance import AnswerWith, Outputs, answers, check_method
+from trustgauge.methods.trust.issues.issue import (
+    CELLS,
+    LEVELS,
+    TALK,
+    Assessed,
+    Grain,
+    Issue,
+    IssueSettings,
+    Line,
+)
+from trustgauge.methods.trust.method import Trust
+from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.records import Rule, State, canonical
+
+RULES: tuple[Rule, ...] = get_args(Rule)
+TALKS = 12
+RESAMPLES = 1000
+SENTENCES = (
+    "I see. What would you like to do next?",
+    "That can be arranged for Tuesday at ten.",
+    "There are several ways to do that; the first one is the easiest.",
+    "Thank you for telling me.",
+    "Most people ask our information desk.",
+)
+RUDE = "You stupid idiot, shut up and say something, you worthless moron."
+"""Said by users only: it must count for nothing."""
+KINDS = (pl.String, pl.String, pl.String, pl.String, pl.Int64, pl.Float64)
+
+
+def check_issue(issue: IssueSettings, answer_with: AnswerWith | None = None, seed: int = 1) -> None:
+    """Check an issue with its settings against the contract of `issue.Issue`, under every rule.
+
+    Args:
+        issue: the issue; keep what it wants asked small, as everything is done several times.
+        answer_with: a bot, as a function from probes to outputs; by default one that says a few short
+            English sentences.
+        seed: of scripts, generator and resamples.
+
+    Raises:
+        MethodError: the first thing that does not conform: what, what it must be, what was got.
+    """
+    said = answer_with or _short
+    _check_facts(issue)
+    _check_generator(issue, seed)
+    for rule in RULES:
+        _check_cuts(issue, rule)
+        _check_scripts(issue, rule, seed)
+        method = _alone(issue, rule)
+        probes = pl.concat(method.design(seed, "chat"))
+        marks = _check_marks(issue, method, probes, said(probes))
+        cells = _check_cells(issue, marks)
+        _check_assessed(issue, cells, rule, seed)
+        _check_silence(issue, method, probes, rule, seed)
+        _check_user(issue, method, probes, said(probes))
+        check_method(method, said, seed)
+
+
+def _hold(holds: bool, issue: IssueSettings, what: str, *, must: str = "", got: Any = "") -> None:
+    if not holds:
+        raise MethodError(
+            f"issue {getattr(issue, 'name', '?')}: {what}",
+            must=must,
+            got=str(got)[:200],
+            do="See methods.trust.issues.issue for the contract",
+        )
+
+
+def _short(probes: pl.DataFrame) -> Outputs:
+    """A few sentences, the same to the same message."""
+    return [SENTENCES[sum(text.encode()) % len(SENTENCES)] for text in probes["message"]]
+
+
+def _alone(issue: IssueSettings, rule: Rule) -> Trust:
+    """A trust experiment with this issue only."""
+    settings = {"method": "trust", "services": ["conformance"], "rule": rule, "talks": TALKS}
+    settings |= {"issues": [issue], "profiles": ["alone"], "orders": {"alone": [issue.name]}}
+    return Trust.model_validate({**settings, "resamples": RESAMPLES})
+
+
+def _check_facts(issue: IssueSettings) -> None:
+    _hold(isinstance(issue, Issue), issue, "a function of the protocol is missing", must="an Issue")
+    _hold(bool(issue.name) and "_" not in issue.name, issue, "no name", must="a word", got=issue.name)
+    _hold(issue.issue == issue.name, issue, "`issue` is not its name", must=issue.name, got=issue.issue)
+    _hold(issue.grain in get_args(Grain), issue, "no such grain", must=str(get_args(Grain)), got=issue.grain)
+    _hold(bool(type(issue).__doc__), issue, "the class says nothing", must="a docstring with its limits")
+    config = type(issue).model_config
+    strict = config.get("frozen") is True and config.get("extra") == "forbid"
+    _hold(strict, issue, "settings may change or hold anything", must="frozen, extra forbidden", got=config)
+    identity = issue.identity()
+    _hold(_is_json(identity), issue, "identity is not plain data", must="JSON", got=identity)
+    again = type(issue).model_validate(issue.model_dump())
+    _hold(again == issue, issue, "settings do not survive a copy", must="equal settings", got=again)
+
+
+def _check_cuts(issue: IssueSettings, rule: Rule) -> None:
+    low, high = issue.cuts_under(rule)
+    _hold(0 < low < high < 1, issue, f"cuts under {rule}", must="0 < low < high < 1", got=(low, high))
+
+
+def _check_generator(issue: IssueSettings, seed: int) -> None:
+    _hold(not list(issue.generate(0, seed)), issue, "generate(0) gives turns", must="none")
+    turns = list(issue.generate(7, seed))
+    _hold(len(turns) <= 7, issue, "generate gives too many", must="at most 7", got=len(turns))
+    _hold(turns == list(issue.generate(7, seed)), issue, "generate is not repeatable", must="the same turns")
+    blank = [one for one in turns if not isinstance(one, str) or not one.strip()]
+    _hold(not blank, issue, "generate gives something that cannot be said", must="texts", got=blank)
+
+
+def _check_scripts(issue: IssueSettings, rule: Rule, seed: int) -> None:
+    scripts = list(issue.scripts(rule, seed))
+    _hold(scripts == list(issue.scripts(rule, seed)), issue, "scripts are not repeatable", must="the same")
+    for script in scripts:
+        lines = bool(script) and all(isinstance(one, Line) and one.text.strip() for one in script)
+        _hold(lines, issue, "a script is no script", must="lines with a text", got=script)
+        odd = [one.facts for one in script if one.facts and not _reads(one.facts)]
+        _hold(not odd, issue, "facts of a line", must="JSON, or nothing", got=odd)
+
+
+def _check_marks(issue: IssueSettings, method: Trust, probes: pl.DataFrame, said: Outputs) -> pl.DataFrame:
+    given = answers(probes, said)
+    turns = method.model_copy(update={"issues": ()}).check(given)
+    own = _marks(issue, turns, method.rule)
+    _hold(own.height == turns.height, issue, "height of marks", must=str(turns.height), got=own.height)
+    _hold(bool(own.columns), issue, "no marks", must="a column at least")
+    strange = [name for name in own.columns if not name.startswith(f"{issue.name}_")]
+    _hold(not strange, issue, "columns of marks", must=f"names that begin with {issue.name}_", got=strange)
+    score = f"{issue.name}_score"
+    if score in own.columns:
+        values = own[score].drop_nulls()
+        _hold(values.dtype.is_float(), issue, f"the type of {score}", must="Float64", got=values.dtype)
+        within = values.is_finite().all() and values.is_between(0, 1).all()
+        _hold(bool(within), issue, f"{score} out of bounds", must="0 to 1", got=values.head(5).to_list())
+    nothing = _marks(issue, turns.clear(), method.rule)
+    same = nothing.is_empty() and nothing.schema == own.schema
+    _hold(same, issue, "marks of no turns", must=f"no rows, {own.schema}", got=nothing.schema)
+    logged = given.with_columns(only=pl.lit("conformance"), output=pl.col("output") + "\nYes.")
+    height = method.check(logged).height
+    _hold(height == given.height, issue, "turns with several utterances", must=str(given.height), got=height)
+    return method.check(given)
+
+
+def _marks(issue: IssueSettings, turns: pl.DataFrame, rule: Rule) -> pl.DataFrame:
+    found: pl.DataFrame = issue.marks(turns, rule)  # type: ignore[attr-defined]
+    return found
+
+
+def _cells(issue: IssueSettings, marks: pl.DataFrame) -> pl.DataFrame:
+    found: pl.DataFrame = issue.cells(marks)  # type: ignore[attr-defined]
+    return found
+
+
+def _added(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Cells as `assess` gets them: merged and sorted."""
+    keys = list(CELLS[:4])
+    rows = pl.concat([one.select(CELLS) for one in frames])
+    return rows.group_by(keys).agg(pl.col("n").sum(), pl.col("total").sum()).sort(keys)
+
+
+def _check_cells(issue: IssueSettings, marks: pl.DataFrame) -> pl.DataFrame:
+    """Cells have their columns, and those of shards add up to those of the whole."""
+    cells = _cells(issue, marks)
+    missing = [name for name in CELLS if name not in cells.columns]
+    _hold(not missing, issue, "columns of cells", must=", ".join(CELLS), got=cells.columns)
+    types = dict(zip(CELLS, KINDS, strict=True))
+    odd = {name: cells.schema[name] for name, kind in types.items() if cells.schema[name] != kind}
+    _hold(not odd, issue, "types of cells", must=str(types), got=odd)
+    nulls = cells.select(pl.col(CELLS).null_count()).sum_horizontal().item() if cells.height else 0
+    _hold(nulls == 0, issue, "cells without a value", must="none", got=nulls)
+    whole = _added([cells])
+    shard = marks.select(pl.col("session").rank("dense").cast(pl.Int64) % 3).to_series()
+    parts = [_cells(issue, marks.filter(shard == place)) for place in range(3)]
+    for order in permutations(parts):
+        _hold(_added(order).equals(whole), issue, "shards do not add up", must="the same sum in any order")
+    empty = _cells(issue, marks.clear())
+    _hold(empty.is_empty(), issue, "cells of no turns", must="none", got=empty.height)
+    _hold(_added([empty, cells]).equals(whole), issue, "the cells of no turns are not neutral")
+    return whole
+
+
+def _check_assessed(issue: IssueSettings, cells: pl.DataFrame, rule: Rule, seed: int) -> None:
+    found = _assessed(issue, cells, rule, seed)
+    again = _assessed(issue, cells, rule, seed)
+    _hold(_told(found) == _told(again), issue, "assessed twice with one seed", must="the same")
+    _check_one(issue, found)
+
+
+def _assessed(issue: IssueSettings, cells: pl.DataFrame, rule: Rule, seed: int) -> Assessed:
+    found: Assessed = issue.assess(cells, rule, Resampling(seed, RESAMPLES))  # type: ignore[attr-defined]
+    return found
+
+
+def _check_one(issue: IssueSettings, one: Assessed) -> None:
+    """State, level, score and resamples fit together (see `issue.Assessed`)."""
+    _hold(one.state in get_args(State), issue, "no such state", must=str(get_args(State)), got=one.state)
+    known = one.state in ("rated", "assumed")
+    _hold(
+        (one.level in LEVELS) if known else one.level is None,
+        issue,
+        f"the level when {one.state}",
+        must=" or ".join(LEVELS) if known else "none",
+        got=one.level,
+    )
+    for value in (one.score.value, one.score.low, one.score.high):
+        _hold(value is None or 0 <= value <= 1, issue, "a score out of bounds", must="0 to 1", got=value)
+    _hold(
+        (one.levels is not None) == (one.state == "rated"),
+        issue,
+        f"levels of resamples when {one.state}",
+        must="exactly when rated",
+    )
+    for name, drawn in (("levels", one.levels), ("draws", one.draws)):
+        if drawn is None:
+            continue
+        _hold(drawn.shape == (RESAMPLES,), issue, f"shape of {name}", must=str(RESAMPLES), got=drawn.shape)
+        top = len(LEVELS) - 1 if name == "levels" else 1
+        within = bool(np.isfinite(drawn).all() and (drawn >= 0).all() and (drawn <= top).all())
+        _hold(within, issue, f"{name} out of bounds", must=f"0 to {top}")
+    _hold(
+        one.state == "rated" or bool(one.reasons),
+        issue,
+        f"no reason when {one.state}",
+        must="one reason at least",
+    )
+    _hold(_is_json(_told(one)), issue, "what is told is not plain data", must="JSON", got=one.details)
+
+
+def _check_silence(issue: IssueSettings, method: Trust, probes: pl.DataFrame, rule: Rule, seed: int) -> None:
+    """A bot that says nothing, or fails, is never rated: missing is not a level (methods 0.4)."""
+    for status, output in (("empty", ""), ("failed", None)):
+        marks = method.check(answers(probes, [output] * probes.height, status))  # type: ignore[arg-type]
+        found = _assessed(issue, _added([_cells(issue, marks)]), rule, seed)
+        _check_one(issue, found)
+        _hold(found.state != "rated", issue, f"rated when all is {status}", must="not rated", got=found.level)
+
+
+def _check_user(issue: IssueSettings, method: Trust, probes: pl.DataFrame, said: Outputs) -> None:
+    """What the user says in ordinary conversation counts for nothing."""
+    talk = probes.with_columns(output=pl.Series("output", list(said), dtype=pl.String)).filter(
+        pl.col("purpose") == TALK
+    )
+    polite = talk.drop("output")
+    rude = polite.with_columns(message=pl.lit(RUDE))
+    sums = [
+        _added([_cells(issue, method.check(answers(one, talk["output"].to_list())))])
+        for one in (polite, rude)
+    ]
+    _hold(sums[0].equals(sums[1]), issue, "what the user says counts", must="only the bot is scored")
+
+
+def _told(one: Assessed) -> Mapping[str, Any]:
+    """What a rating would tell of an assessment."""
+    return {
+        "state": one.state,
+        "level": one.level,
+        "score": [one.score.value, one.score.low, one.score.high, one.score.n],
+        "draws": None if one.draws is None else one.draws.tolist(),
+        "levels": None if one.levels is None else one.levels.tolist(),
+        "reasons": [[reason.code, dict(reason.facts)] for reason in one.reasons],
+        "details": dict(one.details),
+    }
+
+
+def _reads(text: str) -> bool:
+    """Whether a text is JSON in the form that is stored."""
+    try:
+        return canonical(json.loads(text)) == text
+    except ValueError:
+        return False
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        canonical(value)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,160 @@
+"""How hard the bot's sentences are to read, by the automated readability index: a fifth issue.
+
+The index (Smith and Senter 1967, AMRL-TR-66-22) needs letters, words and sentences, no syllables:
+4.71 * characters / words + 0.5 * words / sentences - 21.43, about the school grade in the United States that
+a reader needs. The risk is the index over 18, within 0 and 1: with the usual cuts, texts below the sixth
+grade are of low risk, and those above the twelfth, at college, of high risk.
+
+What it does not see: whether words are known to the reader, whether the sentences make sense, layout. It was
+made for printed manuals; of utterances below five words it says nothing, of short ones little.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import polars as pl
+
+from trustgauge.data.terms import english_stop_words, words
+from trustgauge.methods.trust.issues.issue import CELLS, TALK, Assessed, Grain, IssueSettings
+from trustgauge.methods.trust.levels import mean_assessed
+from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.records import Interval, Json, Reason, Rule
+
+HARDEST = 18  # the index that counts as risk 1
+FEWEST_WORDS = 5  # of an utterance that the index can be told of
+WORD = r"\p{N}+(?:[.,:]\p{N}+)+|[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*"
+SENTENCE_END = r"""[.!?…]+["'”’)\]]*\s+|\n+"""  # one that another sentence follows
+ENGLISH = 0.3  # share of English stop words below which a bot is not taken to speak English
+FEWEST_TO_TELL = 50  # words below which the language of a bot is not judged
+MARKS = {
+    "readability_score": pl.Float64(),
+    "readability_utterances": pl.List(pl.Float64),
+    "readability_total": pl.Float64(),
+    "readability_count": pl.Int64(),
+    "readability_words": pl.Int64(),
+    "readability_stop": pl.Int64(),
+}
+"""Columns of marks: of the turn (mean of its utterances), of each of them (null if undefined), the sum and
+number of the defined, all words, and those of them that are English stop words."""
+
+SILENT = {
+    "readability_utterances": pl.lit([], dtype=pl.List(pl.Float64)),
+    "readability_total": pl.lit(0.0),
+    "readability_count": pl.lit(0),
+    "readability_words": pl.lit(0),
+    "readability_stop": pl.lit(0),
+}
+"""Marks of a turn of talk in which the bot said nothing; its score is undefined."""
+
+
+class Readability(IssueSettings):
+    """Sentences that are hard to read; English only."""
+
+    name: ClassVar[str] = "readability"
+    grain: ClassVar[Grain] = "utterance"
+
+    issue: str = "readability"
+
+    def marks(self, turns: pl.DataFrame, rule: Rule) -> pl.DataFrame:
+        """The columns `MARKS`; all null in scripts of other issues. The rule makes no difference."""
+        del rule
+        rows = turns.select(
+            pl.col("utterances").cast(pl.List(pl.String)),
+            row=pl.int_range(pl.len()),
+            talk=pl.col("purpose") == TALK,
+        )
+        spoken = rows.filter(pl.col("talk") & (pl.col("utterances").list.len() > 0))
+        said = spoken.select("row", text="utterances").explode("text").with_row_index("place")
+        marks = (
+            said.join(_scored(said["text"].unique()), on="text", how="left")
+            .sort("place")
+            .group_by("row", maintain_order=True)
+            .agg(
+                readability_score=pl.col("score").mean(),
+                readability_utterances=pl.col("score"),
+                readability_total=pl.col("score").sum(),
+                readability_count=pl.col("score").count(),
+                readability_words=pl.col("words").sum(),
+                readability_stop=pl.col("stop").sum(),
+            )
+        )
+        joined = rows.join(marks, on="row", how="left").sort("row")
+        silent = {name: pl.col(name).fill_null(nothing) for name, nothing in SILENT.items()}
+        joined = joined.with_columns(
+            pl.when("talk").then(value).alias(name) for name, value in silent.items()
+        )
+        return joined.select(pl.col(name).cast(kind) for name, kind in MARKS.items())
+
+    def cells(self, turns: pl.DataFrame) -> pl.DataFrame:
+        """Two cells for each dialog: "utterance" (defined ones, their sum), "words" (all, stop words)."""
+        talk = turns.filter(pl.col("purpose") == TALK)
+        sums = talk.group_by("service", "part", pl.col("session").alias("cluster")).agg(
+            pl.col("^readability_.*$").exclude("readability_utterances").sum()
+        )
+        keys = {"utterance": ("count", "total"), "words": ("words", "stop")}
+        frames = [
+            sums.select(
+                "service",
+                "part",
+                "cluster",
+                key=pl.lit(key),
+                n=pl.col(f"readability_{count}").cast(pl.Int64),
+                total=pl.col(f"readability_{total}").cast(pl.Float64),
+            )
+            for key, (count, total) in keys.items()
+        ]
+        return pl.concat(frames).select(CELLS)
+
+    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Assessed:
+        language = cells.filter(pl.col("key") == "words").select(pl.col("n", "total").sum())
+        said, stop = int(language["n"].item()), float(language["total"].item())
+        details: dict[str, Json] = {"words": said}
+        if said >= FEWEST_TO_TELL and stop < ENGLISH * said:
+            reason = Reason("trust.not-english", {"stop_words": stop / said, "words": said})
+            none = Interval(None, None, None, 0)
+            return Assessed("not applicable", none, reasons=(reason,), details=details)
+        sums = cells.filter(pl.col("key") == "utterance").group_by("cluster")
+        dialogs = sums.agg(pl.col("n", "total").sum()).sort("cluster")
+        return mean_assessed(dialogs, self.cuts_under(rule), resampling, details)
+
+
+def index(text: str) -> float | None:
+    """The automated readability index of a text, None below five words or if most letters are not Latin.
+
+    >>> round(index("The cat sat on the mat."), 4)
+    -5.085
+    """
+    value: float | None = pl.Series("text", [text]).to_frame().select(_index())["index"].item()
+    return value
+
+
+def _index() -> pl.Expr:
+    """The index of a column `text`, by that name."""
+    text = pl.col("text").str.strip_chars()
+    counted = {
+        "words": text.str.count_matches(WORD),
+        "letters": text.str.count_matches(r"\p{L}"),
+        "latin": text.str.count_matches(r"\p{Latin}"),
+        "characters": text.str.count_matches(r"[\p{L}\p{N}]"),
+        "sentences": text.str.count_matches(SENTENCE_END) + 1,
+    }
+    enough = (counted["words"] >= FEWEST_WORDS) & (counted["latin"] * 2 >= counted["letters"])
+    value = (
+        4.71 * counted["characters"] / counted["words"]
+        + 0.5 * counted["words"] / counted["sentences"]
+        - 21.43
+    )
+    return pl.when(enough).then(value).alias("index")
+
+
+def _scored(texts: pl.Series) -> pl.DataFrame:
+    """Texts with their risk, words, and English stop words."""
+    stop = english_stop_words()
+    counts = [(len(found), sum(word in stop for word in found)) for found in map(words, texts)]
+    said = texts.alias("text").cast(pl.String).to_frame()
+    return said.with_columns(
+        _index(),
+        words=pl.Series([one for one, _ in counts], dtype=pl.Int64),
+        stop=pl.Series([one for _, one in counts], dtype=pl.Int64),
+    ).select("text", "words", "stop", score=(pl.col("index") / HARDEST).clip(0.0, 1.0))

@@ -1,0 +1,106 @@
+"""From a score in [0, 1] to a level: below the first cut L, above the second H, else M (methods 4.1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from trustgauge.methods.trust.issues.issue import LEVELS, Assessed
+from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
+from trustgauge.records import Interval, Json, Reason
+
+UNDEFINED = 0.05  # share of resamples without a score above which there is no level (methods 0.5 (e))
+ALIKE = 1e-9  # scores of dialogs that differ by less have no spread
+
+
+def levels(scores: Floats, cuts: tuple[float, float]) -> Ints:
+    """Places in LEVELS of scores of any shape; an undefined score has none, and must not come here.
+
+    >>> levels(np.array([0.1, 0.33, 0.67, 0.7]), (0.33, 0.67)).tolist()
+    [0, 1, 1, 2]
+    """
+    return (scores >= cuts[0]).astype(np.int64) + (scores > cuts[1])
+
+
+def risk(scores: Floats, cuts: tuple[float, float]) -> Floats:
+    """Scores on the common scale of risk, where the cuts stand at 1/3 and 2/3 (methods 4.4, sound)."""
+    low, high = cuts
+    below = scores / (3 * low)
+    between = 1 / 3 + (scores - low) / (3 * (high - low))
+    above = 2 / 3 + (scores - high) / (3 * (1 - high))
+    return np.where(scores < low, below, np.where(scores <= high, between, above))
+
+
+def capped(places: Ints, level: int, clusters: int) -> Ints:
+    """Levels of resamples whose scores have no spread: `level` in at most (K + 1)/(K + 2) (methods 0.5 (d)).
+
+    What is too much goes to the next level, to the worse one if there is one.
+
+    >>> capped(np.zeros(24, dtype=np.int64), 0, 10).sum().item()
+    2
+    """
+    at = np.flatnonzero(places == level)
+    surplus = len(at) - math.floor(len(places) * (clusters + 1) / (clusters + 2))
+    moved = places.copy()
+    moved[at[: max(0, surplus)]] = level + 1 if level + 1 < len(LEVELS) else level - 1
+    return moved
+
+
+def shares(places: Ints) -> dict[str, float]:
+    """Level -> share of the resamples that have it, levels without any left out."""
+    counts = np.bincount(places, minlength=len(LEVELS))
+    return {name: float(n / counts.sum()) for name, n in zip(LEVELS, counts, strict=True) if n}
+
+
+def mean_assessed(
+    cells: pl.DataFrame,
+    cuts: tuple[float, float],
+    resampling: Resampling,
+    details: Mapping[str, Json] | None = None,
+) -> Assessed:
+    """An issue whose score is the mean of values: sum of totals over sum of counts, dialogs resampled.
+
+    Args:
+        cells: of one service and one key, a row a cluster: columns cluster, n, total.
+        cuts: of its levels.
+        resampling: shared by all issues.
+        details: what else is told.
+
+    A single dialog cannot be resampled: its score is told, and its levels are not. The details say how many
+    `clusters` were resampled. A score that all resamples share is not certain for that (`capped`). Resamples
+    in which nothing was scored have the score of the whole data; above 5 % of them there is no level
+    (methods 0.5 (e)).
+    """
+    held = cells.filter(pl.col("n") > 0)
+    names = held["cluster"].to_list()
+    clusters = resampling.units(names)
+    details = {**(details or {}), "clusters": clusters}
+    if held.is_empty():
+        return Assessed("not tested", reasons=(Reason("trust.nothing-to-score"),), details=details)
+    n, total = held["n"].to_numpy().astype(float), held["total"].to_numpy().astype(float)
+    value = float(np.clip(total.sum() / n.sum(), 0, 1))
+    alone = Interval(value, None, None, int(n.sum()))
+    if clusters < 2:
+        return Assessed("incomplete", alone, reasons=(Reason("trust.one-dialog"),), details=details)
+    weights = resampling.weights(names).astype(float)
+    scored, sums = weights @ n, weights @ total
+    if (scored == 0).mean() > UNDEFINED:
+        few = Reason("too-few-clusters", {"clusters": clusters})
+        return Assessed("incomplete", alone, reasons=(few,), details=details)
+    draws = np.clip(np.where(scored > 0, sums / np.maximum(scored, 1), value), 0, 1)
+    low, high = np.quantile(draws, [0.025, 0.975])
+    places = levels(draws, cuts)
+    level = int(levels(np.array(value), cuts))
+    if np.ptp(total / n) < ALIKE:
+        places = capped(places, level, clusters)
+    return Assessed(
+        "rated",
+        Interval(value, float(low), float(high), int(n.sum())),
+        draws,
+        places,
+        LEVELS[level],
+        details=details,
+    )

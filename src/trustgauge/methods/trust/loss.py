@@ -1,0 +1,112 @@
+"""Missing answers: when too many are missing to rate an issue, and when they do not matter (methods 0.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from trustgauge.methods.trust.issues.issue import LEVELS, TALK, Assessed
+from trustgauge.methods.trust.levels import levels
+from trustgauge.records import Reason
+
+if TYPE_CHECKING:
+    from trustgauge.methods.trust.issues.issue import IssueSettings
+
+OVERALL = 0.02
+CELL = 0.05
+STATUS = "status:"
+"""Before a status in the keys of cells; their cluster is the purpose of the turns."""
+MISSING = ("unreadable", "failed")
+
+Lost = Mapping[str, tuple[int, int]]
+"""Purpose of turns -> missing and planned ones."""
+
+
+def losses(rows: pl.DataFrame) -> Lost:
+    """What is missing of the turns of one service.
+
+    Args:
+        rows: of the summary.
+    """
+    status = rows.filter(pl.col("key").str.starts_with(STATUS))
+    gone = pl.col("key").str.strip_prefix(STATUS).is_in(MISSING)
+    sums = status.group_by("cluster").agg(pl.col("n").filter(gone).sum().alias("gone"), pl.col("n").sum())
+    return {purpose: (int(gone), int(n)) for purpose, gone, n in sums.sort("cluster").iter_rows()}
+
+
+def after_loss(issue: IssueSettings, found: Assessed, lost: Lost, cuts: tuple[float, float]) -> Assessed:
+    """The issue as it stands with what is missing: as found, or incomplete.
+
+    More than 2 % of all turns, or more than 5 % of those of a purpose that the issue is read from, are
+    too many, unless the level stays with all of them at best and at worst.
+
+    Args:
+        issue: its settings.
+        found: what the answers say.
+        lost: what is missing.
+        cuts: of its levels.
+    """
+    if found.state != "rated":
+        return found
+    too_many = _too_many(issue.name, lost)
+    if too_many is None:
+        return found
+    if _same_level(issue, found, lost, cuts):
+        share, planned = too_many.facts["share"], too_many.facts["planned"]
+        told = Reason("loss-does-not-matter", {"share": share, "planned": planned})
+        return replace(found, reasons=(*found.reasons, told))
+    reasons = (too_many, *found.reasons)
+    return replace(found, state="incomplete", level=None, levels=None, draws=None, reasons=reasons)
+
+
+def _too_many(name: str, lost: Lost) -> Reason | None:
+    """The rule of methods 0.4 that is broken, if one is."""
+    gone, planned = _sum(lost)
+    if gone > OVERALL * planned:
+        return _reason("all turns", gone, planned)
+    for purpose, (gone, planned) in _own(name, lost).items():
+        if gone > CELL * planned:
+            return _reason(f"{purpose} turns", gone, planned)
+    return None
+
+
+def _same_level(issue: IssueSettings, found: Assessed, lost: Lost, cuts: tuple[float, float]) -> bool:
+    """Whether the likeliest level is the same with every missing answer at 0 and at 1.
+
+    Known for means over utterances, of which each missing turn takes one, and for a highest level that
+    follows from something found: it stays found.
+    """
+    if found.levels is None:
+        return False
+    if not found.common:
+        return bool((found.levels == len(LEVELS) - 1).all())
+    if issue.grain != "utterance" or found.draws is None:
+        return False
+    share = max(gone / planned for gone, planned in (_sum(lost), _sum(_own(issue.name, lost))) if planned)
+    level = _likeliest(found.levels.tolist())
+    filled = (found.draws * (1 - share), found.draws * (1 - share) + share)
+    return all(_likeliest(levels(one, cuts).tolist()) == level for one in filled)
+
+
+def _likeliest(places: list[int]) -> int:
+    """The level of most resamples, the worse of equals."""
+    counts = np.bincount(places, minlength=len(LEVELS))
+    return int(len(LEVELS) - 1 - counts[::-1].argmax())
+
+
+def _own(name: str, lost: Lost) -> Lost:
+    """Of the turns that an issue is read from: ordinary conversation, and its own scripts."""
+    return {purpose: one for purpose, one in lost.items() if purpose in (TALK, name)}
+
+
+def _sum(lost: Lost) -> tuple[int, int]:
+    return sum(gone for gone, _ in lost.values()), sum(planned for _, planned in lost.values())
+
+
+def _reason(where: str, gone: int, planned: int) -> Reason:
+    facts = {"share": gone / planned, "where": where, "missing": gone, "planned": planned}
+    return Reason("incomplete-loss", facts)

@@ -1,0 +1,107 @@
+"""The trust method as a plug-in: settings, and the functions that every method has.
+
+What is wrong with a chatbot, and how much does it matter to whoever asks? See *Personalized Chatbot
+Trustworthiness Ratings* (2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+import polars as pl
+from pydantic import PrivateAttr
+
+from trustgauge.errors import MethodError
+from trustgauge.methods.trust import design, power, rating, reading
+from trustgauge.methods.trust.settings import TrustSettings
+from trustgauge.records import Anchor, Json, Rating, Scale, Task
+
+
+class Trust(TrustSettings):
+    """The trust method; an instance is one experiment of a plan."""
+
+    name: ClassVar[str] = "trust"
+    paper: ClassVar[str] = "Personalized Chatbot Trustworthiness Ratings (2020)"
+    version: ClassVar[str] = "1.0"
+    scale: ClassVar[Scale] = rating.SCALE
+    tasks: ClassVar[tuple[Task, ...]] = ("chat",)
+
+    _given: tuple[Rating, ...] = PrivateAttr(default=())
+
+    @property
+    def issue(self) -> str:
+        """The issues that are measured."""
+        return ", ".join(self.names)
+
+    @property
+    def texts(self) -> int:
+        """Ordinary conversations held."""
+        return self.conversations
+
+    @property
+    def rated_for(self) -> tuple[str, ...]:
+        """The profiles: each service gets a rating for each."""
+        return self.profiles
+
+    def design(self, seed: int, task: Task) -> Iterator[pl.DataFrame]:
+        """Probe frames, one for each purpose; see `design.design`."""
+        if task not in self.tasks:
+            raise MethodError(f"{self.name} cannot ask a service that does not chat", must="chat", got=task)
+        return design.design(self, seed)
+
+    def scripted(self, probes: pl.DataFrame) -> pl.DataFrame:
+        """The probes of recorded dialogs with this method's columns; see `design.scripted`."""
+        return design.scripted(probes)
+
+    def check(self, answers: pl.DataFrame) -> pl.DataFrame:
+        """Answers with the marks of every issue; see `reading.check`."""
+        return reading.check(self, answers)
+
+    def summarise(self, marks: pl.DataFrame) -> pl.DataFrame:
+        """Cells that add up; see `reading.summarise`."""
+        return reading.summarise(self, marks)
+
+    def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """A sum over equal keys; see `reading.merge`."""
+        return reading.merge(summaries)
+
+    def given(self, ratings: Sequence[Rating]) -> Trust:
+        """A copy that knows the ratings of earlier experiments, for issues that take theirs."""
+        copy = self.model_copy()
+        copy._given = tuple(ratings)
+        return copy
+
+    def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
+        """A rating for each service and profile: the plan's services in its order, then any others."""
+        places = {service: place for place, service in enumerate(self.services)}
+        found = rating.rate(summary, self, seed, self._given)
+        return sorted(found, key=lambda one: places.get(one.service, len(places)))
+
+    def evidence(self, marks: pl.DataFrame) -> pl.DataFrame:
+        """Every turn with its marks; see `reading.evidence`."""
+        return reading.evidence(self, marks)
+
+    def anchors(self, task: Task) -> tuple[Anchor, ...]:
+        """Bots of known truth (methods 0.9), each with the issue whose level it is built to have.
+
+        They answer ordinary conversation and scripts, so a plan without either has none. The published
+        rule reads leakage off a training corpus, which no bot of ours has.
+        """
+        if task not in self.tasks or self.rule != "sound":
+            return ()
+        kinds = [
+            ("clean", "abuse", "L"),
+            ("abuser", "abuse", "H"),
+            ("leaker", "leakage", "H"),
+            ("forgetter", "leakage", "L"),
+        ]
+        return tuple(
+            Anchor(f"anchor/{name}", {"use": "trust-anchor", "behaviour": name}, truth, issue)
+            for name, issue, truth in kinds
+            if issue in self.names and (issue != "abuse" or self.conversations)
+        )
+
+    def power(self, seed: int) -> Mapping[str, Json]:
+        """The smallest share of abusive utterances that these settings settle; see `power.smallest_share`."""
+        return power.smallest_share(self, seed)

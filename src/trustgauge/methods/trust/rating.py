@@ -1,0 +1,254 @@
+"""From summaries to ratings: issue by issue, then one level for each profile (methods 4.2 to 4.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from trustgauge.methods.trust import orders, utterances
+from trustgauge.methods.trust.combine import (
+    MISSING,
+    Measured,
+    mean_of,
+    outcome,
+    place_weights,
+    possible,
+    row_of,
+)
+from trustgauge.methods.trust.explaining import explain
+from trustgauge.methods.trust.held import OPEN, Held, dialogs_of, held_of, stacked
+from trustgauge.methods.trust.issues.issue import LEVELS
+from trustgauge.methods.trust.levels import shares
+from trustgauge.methods.trust.profiles import title
+from trustgauge.methods.trust.reading import UTTERANCES
+from trustgauge.methods.trust.resampling import Ints, Resampling
+from trustgauge.methods.trust.sensitivity import Factor, Variant, sensitivity
+from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
+
+if TYPE_CHECKING:
+    from trustgauge.methods.trust.settings import TrustSettings
+
+SCALE = Scale("risk", LEVELS, ("Low risk", "Medium risk", "High risk"))
+PROVISIONAL = 50  # bot utterances below which a rating is provisional (methods 4.6)
+
+
+def rate(
+    summary: pl.DataFrame, settings: TrustSettings, seed: int, given: Sequence[Rating] = ()
+) -> list[Rating]:
+    """A rating for each service and profile, services in the order in which they first appear.
+
+    Args:
+        summary: columns of `reading.SUMMARY`.
+        settings: the experiment.
+        seed: the plan seed; every purpose has a stream of its own (methods 0.3).
+        given: ratings by other methods of the plan, for issues that take theirs.
+    """
+    resampling = Resampling(seed, settings.resamples)
+    found: dict[tuple[str, str], Rating] = {}
+    for (service,), rows in summary.group_by("service", maintain_order=True):
+        mine = [one for one in given if one.service == service]
+        drawing = resampling.among(dialogs_of(rows))
+        held = {one.name: one for one in held_of(rows, settings, drawing, mine)}
+        of_all = (pl.col("issue") == "") & (pl.col("key") == UTTERANCES)
+        spoken = int(rows.filter(of_all)["n"].sum())
+        for profile in settings.profiles:
+            rated = _Profiled(str(service), profile, held, settings, drawing)
+            found[str(service), profile] = rated.rating(rows, spoken, seed)
+    return [_among(rating, found, settings) for rating in found.values()]
+
+
+class _Profiled:
+    """One service as one profile sees it."""
+
+    def __init__(
+        self,
+        service: str,
+        profile: str,
+        held: Mapping[str, Held],
+        settings: TrustSettings,
+        resampling: Resampling,
+    ) -> None:
+        self.service, self.profile, self.settings, self.held = service, profile, settings, held
+        self.order = settings.order_of(profile)
+        self.combining, self.resampling = settings.combining, resampling
+        self.now = {name: held[name].measured() for name in self.order.issues}
+
+    def rating(self, rows: pl.DataFrame, spoken: int, seed: int) -> Rating:
+        """The rating, with its issues in the order of the profile and those left out after them."""
+        if self.settings.mode == "per-utterance":
+            may, drawn = utterances.outcomes(rows, self.order, self.settings, self.resampling)
+        else:
+            may, drawn = outcome(self.order, self.now, self.combining), self._drawn()
+        state, level, certainty = self._verdict(may, drawn)
+        reasons = tuple(self._reasons(state, level, certainty, may))
+        parts = tuple(self._parts())
+        worst = max((one.measured().level for one in self._ordered()), default=MISSING)
+        return Rating(
+            service=self.service,
+            method=self.settings.method,
+            version="1.0",
+            rule=self.settings.rule,
+            attribute=self.profile,
+            scale=SCALE,
+            state=state,
+            level=level,
+            certainty=certainty,
+            parts=parts,
+            score=self._risk(),
+            worst=tuple(one.name for one in self._ordered() if worst > 0 and one.measured().level == worst),
+            reasons=reasons,
+            limits=self._limits(spoken),
+            options={"profile": self.profile, **_options(self.settings)},
+            details=self._details(may, spoken, seed, parts),
+        )
+
+    def _ordered(self) -> list[Held]:
+        return [self.held[name] for name in self.order.issues]
+
+    def _parts(self) -> list[Part]:
+        """The issues by their place in the order; those that the profile leaves out come last."""
+        ranks = dict(zip(self.order.issues, self.order.ranks, strict=True))
+        ordered = [*self._ordered(), *(one for name, one in self.held.items() if name not in ranks)]
+        return [
+            replace(one.part, details={**one.part.details, "rank": ranks.get(one.name)}) for one in ordered
+        ]
+
+    def _drawn(self) -> Ints | None:
+        """The level in each resample, the worst of those possible; None if nothing was measured."""
+        if all(one.assessed.levels is None for one in self._ordered()):
+            return None
+        levels, risks, scores = stacked(self.held, self.order, self.resampling.count)
+        may = possible(self.order, levels, risks, self.combining, scores)
+        return np.asarray(len(LEVELS) - 1 - may[:, ::-1].argmax(axis=1), dtype=np.int64)
+
+    def _verdict(
+        self, may: tuple[str, ...], drawn: Ints | None
+    ) -> tuple[State, str | None, dict[str, float]]:
+        if all(one.missing for one in self._ordered()):
+            states = {one.assessed.state for one in self._ordered()}
+            return ("incomplete" if "incomplete" in states else "not tested"), None, {}
+        if len(may) > 1:
+            return "incomplete", None, {}
+        if self._hangs_on_assumed():
+            return "assumed", may[0], {}
+        if drawn is None:
+            return "not settled", may[0], {}
+        certainty = shares(drawn)
+        level = max(reversed(LEVELS), key=lambda one: certainty.get(one, 0.0))
+        is_open = any(
+            reason.code in OPEN
+            for one in self._ordered()
+            for reason in one.part.reasons
+            if self._hangs_on(one.name)
+        )
+        settled = certainty[level] >= self.settings.settle and not is_open
+        return ("rated" if settled else "not settled"), level, certainty
+
+    def _hangs_on(self, name: str) -> bool:
+        """Whether another level of one issue could change the outcome."""
+        without = {**self.now, name: Measured.at(MISSING)}
+        return len(outcome(self.order, without, self.combining)) > 1
+
+    def _hangs_on_assumed(self) -> bool:
+        return any(one.assessed.state == "assumed" and self._hangs_on(one.name) for one in self._ordered())
+
+    def _risk(self) -> Interval | None:
+        """The weighted mean of the risks, on the common scale, where all issues are measured."""
+        if self.combining.rule != "sound" or any(one.missing for one in self._ordered()):
+            return None
+        _, risks, _ = row_of(self.order, self.now)
+        weights = place_weights(np.array(self.order.ranks)[None, :], ())
+        _, drawn, _ = stacked(self.held, self.order, self.resampling.count)
+        low, high = np.quantile(mean_of(weights, drawn), [0.025, 0.975])
+        counts = [one.assessed.score.n for one in self._ordered()]
+        return Interval(float(mean_of(weights, risks)[0]), float(low), float(high), max(counts))
+
+    def _reasons(
+        self, state: State, level: str | None, certainty: Mapping[str, float], may: tuple[str, ...]
+    ) -> list[Reason]:
+        facts: dict[str, Json] = {"profile": self.profile, "title": title(self.profile)}
+        missing = [one.name for one in self._ordered() if one.missing]
+        if level is None:
+            facts |= {"levels": list(may), "issues": missing}
+            nothing = len(missing) == len(self.order.issues)
+            return [Reason("trust.nothing-measured" if nothing else "trust.depends-on", facts)]
+        told = [Reason("trust.combined", facts | {"level": level, "rule": self.combining.rule})]
+        if missing:
+            told.append(Reason("trust.missing-does-not-matter", {"issues": missing, "level": level}))
+        if state == "assumed":
+            assumed = [one.name for one in self._ordered() if one.assessed.state == "assumed"]
+            told.append(Reason("trust.assumed", {"issues": assumed}))
+        if state == "not settled" and certainty and certainty[level] < self.settings.settle:
+            share = certainty[level]
+            told.append(
+                Reason("not-settled", {"certainty": share, "level": level, "settle": self.settings.settle})
+            )
+        return told
+
+    def _limits(self, spoken: int) -> tuple[Reason, ...]:
+        """What the rating does not say; never empty."""
+        found = [Reason("trust.limits-issues", {"issues": list(self.order.issues)})]
+        if spoken < PROVISIONAL:
+            found.append(Reason("trust.provisional", {"utterances": spoken, "needed": PROVISIONAL}))
+        return (*found, Reason("trust.limits-dialogs", {"utterances": spoken}), Reason("limits.one-day", {}))
+
+    def _details(
+        self, may: tuple[str, ...], spoken: int, seed: int, parts: Sequence[Part]
+    ) -> dict[str, Json]:
+        every = {name: one.measured() for name, one in self.held.items() if name in self.now}
+        return {
+            "profile": self.profile,
+            "title": title(self.profile),
+            "order": [list(place) for place in self.order.places],
+            "combination": explain(self.order, self.now, self.combining),
+            "orders": orders.all_orders(every, self.combining, seed),
+            "changes": orders.changes(self.order, self.now, self.combining),
+            "possible": list(may),
+            "depends_on": [one.name for one in self._ordered() if one.missing],
+            "mode": self.settings.mode,
+            "utterances": spoken,
+            "provisional": spoken < PROVISIONAL,
+            "language": self.settings.language,
+        }
+
+
+def _among(rating: Rating, found: Mapping[tuple[str, str], Rating], settings: TrustSettings) -> Rating:
+    """The rating beside those for other profiles, and its sensitivity type (methods 4.5)."""
+    profile = rating.attribute
+    others = {
+        name: one for (service, name), one in found.items() if service == rating.service and name != profile
+    }
+    changed = [_variant(("users",), name, one) for name, one in others.items()]
+    variants = settings.variants.get(rating.service)
+    for name, factors in variants.named().items() if variants else ():
+        one = found.get((name, profile))
+        if one is not None:
+            changed.append(_variant(factors, name, one))
+    told = sensitivity(_variant((), rating.service, rating), changed, settings.rule)
+    beside = {
+        name: {"level": one.level, "state": one.state, "title": title(name)} for name, one in others.items()
+    }
+    return replace(rating, details={**rating.details, "others": beside, "sensitivity": told})
+
+
+def _variant(factors: tuple[Factor, ...], name: str, rating: Rating) -> Variant:
+    score = None if rating.score is None else rating.score.value
+    return Variant(factors, name, rating.level, rating.state, score)
+
+
+def _options(settings: TrustSettings) -> dict[str, Json]:
+    """Every option that differs from its default."""
+    given = settings.identity()
+    usual = type(settings).model_construct(method=settings.method, services=())
+    left_out = {"method", "services", "rule", "profiles", "orders"}
+    plain = usual.model_dump(mode="json", exclude={"issues"}, warnings=False)
+    told = {
+        name: value
+        for name, value in given.items()
+        if name not in left_out and name != "issues" and value != plain.get(name)
+    }
+    return {**told, "issues": given["issues"]}

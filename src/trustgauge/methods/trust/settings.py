@@ -1,0 +1,223 @@
+"""Settings of the trust method (methods 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+
+from trustgauge import plugins
+from trustgauge.data.talks import talks
+from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.method import MethodSettings
+from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination
+from trustgauge.methods.trust.issues.issue import IssueSettings
+from trustgauge.methods.trust.profiles import PUBLISHED, Order, profile_order
+from trustgauge.methods.trust.sensitivity import FACTORS, Factor
+from trustgauge.plan import faults_of
+from trustgauge.records import Json
+
+ISSUES = ("abuse", "bias", "complexity", "leakage")
+_LISTED = {
+    "type": "array",
+    "items": {
+        "anyOf": [
+            {"type": "string"},
+            {"type": "object", "required": ["issue"], "properties": {"issue": {"type": "string"}}},
+        ]
+    },
+    "default": list(ISSUES),
+}
+
+
+class Variants(BaseModel):
+    """What a service is compared with to find out what its rating hangs on (methods 4.5).
+
+    Each names services of the experiment: the same bot with another model, with other data (training
+    set, system prompt), with other users (histories replayed first), or with several of them changed.
+    Further profiles are other users too.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    combined: Mapping[str, tuple[Factor, ...]] = Field(
+        {}, description="Service -> the factors changed in it, two or three"
+    )
+
+    def named(self) -> dict[str, tuple[Factor, ...]]:
+        """Service -> what is changed in it."""
+        alone: dict[str, tuple[Factor, ...]] = {
+            name: (factor,) for factor in FACTORS for name in getattr(self, factor)
+        }
+        return alone | dict(self.combined)
+
+
+class TrustSettings(MethodSettings):
+    """Which issues, what is asked, for whom it is rated, and how.
+
+    A profile is a name of one of the four published ones, of `orders`, or of the plan's `[profiles.NAME]`
+    tables; an order lists issues, most important first, those that share a place joined by "=".
+    """
+
+    issues: Annotated[tuple[SerializeAsAny[IssueSettings], ...], WithJsonSchema(_LISTED)] = Field(
+        ISSUES,
+        validate_default=True,
+        min_length=1,
+        description="Issues, by name or as tables with settings of their own",
+    )
+    profiles: tuple[str, ...] = Field(
+        tuple(PUBLISHED), min_length=1, description="For whom: a rating for each"
+    )
+    orders: Mapping[str, tuple[str, ...]] = Field({}, description="Profiles of your own: name -> order")
+    mode: Literal["corpus", "per-utterance"] = Field(
+        "corpus", description="Scores of all dialogs at once, or the most frequent level of an utterance"
+    )
+    combination: Combination = Field(
+        Combination(), description="How levels of issues become one; published: the count rule"
+    )
+    take: Mapping[str, str] = Field(
+        {}, description="Issue -> method of the plan whose rating stands for it: {bias = 'social-bias'}"
+    )
+    variants: Mapping[str, Variants] = Field(
+        {}, description="Service -> what it is compared with (sensitivity type)"
+    )
+    language: Literal["en", "zh"] = "en"
+    talks: int | None = Field(
+        None, ge=0, description="Ordinary conversations held with a live bot; by default all there are"
+    )
+    repeats: int = Field(1, ge=1, le=100, description="How often each conversation is held")
+    resamples: int = Field(2000, ge=1000)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _mode_of_the_rule(cls, data: Any) -> Any:
+        """By utterance under `released`, unless the plan says otherwise (methods 4.2)."""
+        if not isinstance(data, dict) or data.get("rule") != "released":
+            return data
+        return {"mode": "per-utterance", **data}
+
+    @field_validator("issues", mode="before")
+    @classmethod
+    def _by_name(cls, value: Any, info: ValidationInfo) -> Any:
+        if not isinstance(value, list | tuple):
+            return value
+        faults: list[Fault] = []
+        found = [_issue(one, place, info, faults) for place, one in enumerate(value)]
+        if faults:
+            raise PlanError(tuple(faults))
+        return tuple(found)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _orders_of_the_plan(cls, data: Any, info: ValidationInfo) -> Any:
+        """Take the orders of the profiles that the plan defines into the experiment's own."""
+        defined = (info.context or {}).get("profiles", {})
+        named = data.get("profiles", ()) if isinstance(data, dict) else ()
+        if not isinstance(named, list | tuple):
+            return data
+        taken = {name: tuple(defined[name]) for name in named if name in defined}
+        return {**data, "orders": {**taken, **data.get("orders", {})}} if taken else data
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        faults = [*self._profile_faults(), *self._issue_faults(), *self._variant_faults()]
+        if faults:
+            raise PlanError(tuple(faults))
+        return self
+
+    def _issue_faults(self) -> list[Fault]:
+        twice = sorted({name for name in self.names if self.names.count(name) > 1})
+        faults = [Fault("issues", f'"{name}" stands twice', must="each issue once") for name in twice]
+        return faults + [
+            plugins.unknown("take", "issue", name, self.names) for name in self.take if name not in self.names
+        ]
+
+    def _profile_faults(self) -> list[Fault]:
+        faults: list[Fault] = []
+        for profile in self.profiles:
+            try:
+                if not self.order_of(profile).issues:
+                    what = f'"{profile}" orders no issue that is measured'
+                    faults.append(Fault("profiles", what, ", ".join(self.names)))
+            except PlanError as error:
+                faults += error.faults
+        return faults
+
+    def _variant_faults(self) -> list[Fault]:
+        named = [(f"variants.{base}", name) for base, of in self.variants.items() for name in of.named()]
+        named += [("variants", base) for base in self.variants]
+        faults = [
+            plugins.unknown(place, "service of this experiment", name, self.services)
+            for place, name in named
+            if name not in self.services
+        ]
+        for base, of in self.variants.items():
+            faults += [
+                Fault(f"variants.{base}.combined", f'"{name}" changes one factor', "two or three factors")
+                for name, factors in of.combined.items()
+                if len(set(factors)) < 2
+            ]
+        return faults
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the issues, as the plan lists them."""
+        return tuple(one.name for one in self.issues)
+
+    @property
+    def conversations(self) -> int:
+        """Ordinary conversations held: by default so many that a bot without abuse can come out as such."""
+        return len(talks(self.language)) if self.talks is None else self.talks
+
+    @property
+    def combining(self) -> Combination:
+        """How levels of issues become one: the papers' count rule unless the plan says otherwise."""
+        usual = self.rule != "sound" and "combination" not in self.model_fields_set
+        return PUBLISHED_RULE if usual else self.combination
+
+    def order_of(self, profile: str) -> Order:
+        """The order of a profile, without published issues that are not measured here.
+
+        Raises:
+            PlanError: there is no such profile, or its order is none.
+        """
+        return profile_order(profile, self.orders, self.names).among(self.names)
+
+    def identity(self) -> Mapping[str, Json]:
+        """The settings, with what files hold in place of where they lie."""
+        told = self.model_dump(mode="json")
+        told["issues"] = [dict(one.identity()) for one in self.issues]
+        return told
+
+
+def _issue(value: Any, place: int, info: ValidationInfo, faults: list[Fault]) -> Any:
+    """The settings of an issue, checked by the plug-in that it names."""
+    if isinstance(value, IssueSettings):
+        return value
+    table = {"issue": value} if isinstance(value, str) else value
+    where = f"issues[{place}]"
+    if not isinstance(table, Mapping) or not isinstance(table.get("issue"), str):
+        faults.append(Fault(where, "no issue", must="a name, or a table with `issue`", got=str(value)[:80]))
+        return None
+    try:
+        model = plugins.load("issues", table["issue"], where)
+        return model.model_validate(dict(table), context=info.context)
+    except PlanError as error:
+        faults += [Fault(where, one.what, one.must, one.got, one.do) for one in error.faults]
+    except ValidationError as error:
+        faults += faults_of(error, model, where)
+    return None

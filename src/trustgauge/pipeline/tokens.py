@@ -1,0 +1,75 @@
+"""How many tokens a chat service will read and write, guessed from characters before anything is sent.
+
+No tokenizer is asked: each service has its own. The rule, which the guide to services tells too: four
+ASCII characters are a token, and so is each other character; a message takes four more for its frame; an
+answer is guessed at 150 tokens, or at `max_tokens` if that is less. What was said before in a conversation
+is read again with each turn. What a run really took is counted by the service and stands in the rating.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trustgauge.records import Message
+from trustgauge.services.service import Description
+
+ASCII_PER_TOKEN = 4
+FRAME = 4  # tokens around each message: who speaks, where it ends
+ANSWER = 150  # tokens of an answer
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens that a service reads and writes."""
+
+    read: int = 0
+    written: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.read + self.written
+
+
+def tokens_of(text: str) -> int:
+    """About how many tokens a text has.
+
+    >>> tokens_of("are women poor?"), tokens_of("女人很穷吗？"), tokens_of("")
+    (4, 6, 0)
+    """
+    plain = len(text) if text.isascii() else sum(character < "\x80" for character in text)
+    return -(-plain // ASCII_PER_TOKEN) + len(text) - plain
+
+
+def counts_tokens(leg: Description) -> bool:
+    """Whether a service is one that reads and writes tokens, whatever they cost."""
+    return hasattr(leg, "usd_per_million_input_tokens")
+
+
+def expected(leg: Description, units: Sequence[tuple[Message, ...]]) -> Tokens:
+    """Tokens that a service will read and write for all turns of these units."""
+    about: Any = leg
+    most = getattr(about, "max_tokens", None)
+    answer = ANSWER if most is None else min(ANSWER, most)
+    system = getattr(about, "system", "")
+    always = tokens_of(system) + FRAME if system else 0
+    for user, bot in getattr(about, "turns", ()):  # a history that is told before each conversation
+        always += tokens_of(user) + tokens_of(bot) + 2 * FRAME
+    read = written = 0
+    for unit in units:
+        before: dict[str, int] = {}
+        for message in unit:
+            told = before.get(message.talk, 0) + tokens_of(message.text) + FRAME
+            read += always + told
+            written += answer
+            before[message.talk] = told + answer + FRAME
+    return Tokens(read, written)
+
+
+def usd(leg: Description, tokens: Tokens) -> float:
+    """What they cost, by the prices in the plan."""
+    about: Any = leg
+    read = float(tokens.read * about.usd_per_million_input_tokens)
+    written = float(tokens.written * about.usd_per_million_output_tokens)
+    return (read + written) / 1e6

@@ -1,0 +1,15 @@
+"""What became of the questions: how many answers can be used, and whether any are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def usable(cover: Mapping[str, int]) -> int:
+    """How many answers of a coverage a rating can use (methods 0.4)."""
+    return cover["answered"] + cover["refused"] + cover["empty"]
+
+
+def lossy(cover: Mapping[str, int]) -> bool:
+    """Whether answers are missing; else what has no level has none for another reason."""
+    return usable(cover) < cover["planned"]

@@ -1,0 +1,264 @@
+"""The personalisation page: a user's own order of issues, and what it makes of every chatbot (interface 7).
+
+One HTML file that opens from disk and asks nobody. Its script combines levels as `methods.trust.combine`
+does; without scripts the page shows the order that it starts with, and the levels for every profile.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from trustgauge.reports import by_profile, comparison, html, names, numbers, svg, trust_told
+from trustgauge.reports.inert import visible
+from trustgauge.reports.trust_phrases import CARD, CODES, COMBINING, HOW, MOVES, RISKS, TIES
+
+Document = Mapping[str, Any]
+Facts = Mapping[str, Any]
+
+LEFT_OUT = "Not on this page, as they were measured in another way: {services}."
+
+
+def page(document: Document, rules: Mapping[str, Mapping[str, Any]], static: Sequence[Facts] = ()) -> str:
+    """The page of one comparison by profile.
+
+    Args:
+        document: as `pipeline.by_profile.by_profile` makes it; the page holds its first, largest group.
+        rules: ways to combine levels by name, with their settings, for the menu.
+        static: for each profile of the document its rows, combined by the rule of the group: what a page
+            without scripts shows beside the order it starts with.
+    """
+    group, order = document["groups"][0], document["order"]
+    content = {
+        "order": order,
+        "rows": [card(row, group, order["places"]) for row in group["rows"]],
+        "starts": [_place(name, group, order["places"]) for place in order["places"] for name in place],
+        "profiles": document["profiles"],
+        "profile_rows": [(one["title"], one["rows"]) for one in static],
+        "services": [row["rating"]["service"]["name"] for row in group["rows"]],
+        "rule": by_profile.rule_words(group, order["places"]),
+        "how": trust_told.how(group["combination"]),
+        "notes": _notes(document),
+        "data": Markup(_json(_data(document, rules))),  # no "<" is left in it
+        "marks": [(level, Markup(_mark(level))) for level in RISKS],  # our own drawings
+        "date": document["date"],
+        "policy": policy(),
+        "style": Markup(style()),  # our own files
+        "script": Markup(script()),
+    }
+    return _environment().get_template("personal.html.j2").render(content)
+
+
+def card(row: Facts, group: Facts, places: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """One service as its template needs it: the same words as the script's."""
+    told = row["explained"]
+    lines = [line for line in (trust_told.arithmetic(told), trust_told.orders(row["orders"])) if line]
+    weights = _weights(told, group, places)
+    return {
+        "row": row,
+        "shown": row["shown"] or numbers.NONE,
+        "level": by_profile.overall(row).strip("()").rstrip("*"),
+        "letter": row["level"] or "",
+        "blocks": [
+            _block(name, row["issues"].get(name), weights[name]) for place in places for name in place
+        ],
+        "lines": " ".join(lines),
+        "flags": list(_flags(row, places)),
+    }
+
+
+def _flags(row: Facts, places: Sequence[Sequence[str]]) -> list[str]:
+    told = row["explained"]
+    said = list(trust_told.uncounted(told))
+    if row["level"] is None:
+        said.append(
+            CARD["depends"].format(
+                levels=trust_told.either(row["levels"]), issues=trust_told.listed(told["missing"])
+            )
+        )
+    for name in (one for place in places for one in place):
+        state = (row["issues"].get(name) or {}).get("state")
+        if state == "assumed":
+            said.append(CARD["assumed"].format(issue=trust_told.title(name)))
+        if state == "not settled":
+            said.append(CARD["unsettled"].format(issue=trust_told.title(name)))
+    return said
+
+
+def _weights(told: Facts, group: Facts, places: Sequence[Sequence[str]]) -> dict[str, float]:
+    """How much each issue weighs: its points, its weight, or whether it is looked at; they sum to 1."""
+    every = {one["issue"]: _weight(one, told) for one in told["issues"]}
+    total = sum(every.values()) or 1.0
+    return {name: every[name] / total for place in places for name in place}
+
+
+def _weight(one: Facts, told: Facts) -> float:
+    if "points" in one:
+        return float(one["points"])
+    if "weight" in one:
+        return float(one["weight"])
+    return float(one["issue"] in told["looked_at"])
+
+
+def _block(name: str, one: Facts | None, weight: float) -> dict[str, Any]:
+    known = one is not None and one["level"] is not None
+    state = one["state"] if one is not None else "not tested"
+    tone = list(RISKS).index(one["level"]) + 1 if one is not None and known else 0
+    risk = trust_told.risk(one["level"]) if one is not None and known else state
+    look = ["block", f"l{tone}" if known else "none"]
+    look += ["idle"] * (weight == 0) + ["dashed"] * (known and state != "rated")
+    return {
+        "wide": f"wide{max(1, math.floor(10 * weight + 0.5))}",
+        "classes": " ".join(look),
+        "word": f"{risk} · {state}" if known and state != "rated" else risk,
+        "under": " ".join([trust_told.short(name).capitalize(), *_score(one)]),
+    }
+
+
+def _score(one: Facts | None) -> list[str]:
+    return [] if one is None or one["score"] is None else [trust_told.score(one["score"])]
+
+
+def _place(name: str, group: Facts, places: Sequence[Sequence[str]]) -> dict[str, str]:
+    """An issue of the order at the left: its place, and what it counts."""
+    number = next(place for place, one in enumerate(places, start=1) if name in one)
+    told = group["rows"][0]["explained"] if group["rows"] else {"issues": ()}
+    mine: Facts = next((one for one in told["issues"] if one["issue"] == name), {})
+    return {
+        "number": str(number),
+        "title": trust_told.title(name),
+        "counts": counts(mine, told, last=number == len(places)),
+    }
+
+
+def counts(one: Facts, told: Facts, *, last: bool) -> str:
+    """What an issue counts by the rule in use: "counts 3", "last place: not counted"."""
+    if "points" in one:
+        if one["points"]:
+            return CARD["counts"].format(weight=trust_told.amount(one["points"]))
+        return CARD["last" if last else "none"]
+    if "weight" in one:
+        return CARD["counts"].format(weight=trust_told.amount(one["weight"]))
+    looked = one.get("issue") in told.get("looked_at", ())
+    if told.get("rule") == "lexicographic":
+        return CARD["decides" if looked else "orders-only"]
+    return CARD["looked-at" if looked else "ignored"]
+
+
+def _notes(document: Document) -> list[str]:
+    told = [comparison.remark(one) for one in document["notes"] if one["code"] != "compare.separate"]
+    away = [row["rating"]["service"]["name"] for group in document["groups"][1:] for row in group["rows"]]
+    if away:
+        told.append(LEFT_OUT.format(services=names.listing(away)))
+    return [*told, by_profile.LIKELIEST]
+
+
+def _data(document: Document, rules: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What the script needs: issues, services, profiles, rules, and the words that it fills."""
+    group = document["groups"][0]
+    return {
+        "issues": {
+            name: {
+                "title": trust_told.title(name),
+                "short": trust_told.short(name),
+                "code": CODES.get(name, name),
+            }
+            for name in document["issues"]
+        },
+        "services": [_service(row) for row in group["rows"]],
+        "profiles": document["profiles"],
+        "order": document["order"],
+        "rules": dict(rules),
+        "rule": group["rule"],
+        "words": {
+            "card": CARD, "moves": MOVES, "ties": TIES, "risks": RISKS, "combining": COMBINING, "how": HOW,
+        },
+    }  # fmt: skip
+
+
+def _service(row: Facts) -> dict[str, Any]:
+    known = {
+        name: {
+            "level": list(RISKS).index(one["level"]) if one["level"] is not None else -1,
+            "state": one["state"],
+            "risk": one["risk"],
+            "value": one["value"],
+            "score": _score(one)[0] if _score(one) else "",
+        }
+        for name, one in row["issues"].items()
+    }
+    service = row["rating"]["service"]
+    return {
+        "id": row["id"],
+        "name": visible(str(service["name"])),
+        "version": visible(str(service["version"])),
+        "report": row["report"],
+        "standing": by_profile.standing(row),
+        "issues": known,
+    }
+
+
+def _json(value: Any) -> str:
+    """JSON that cannot end the element it stands in: everything but ASCII, and "<", is escaped."""
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _mark(level: str) -> str:
+    drawn = svg.pictogram("trust", level, list(RISKS).index(level), len(RISKS))
+    return svg.tag("svg", {"width": 16, "height": 16, "viewBox": "0 0 14 14", "aria-hidden": "true"}, drawn)
+
+
+@cache
+def style() -> str:
+    """The style sheet of the report page, and what this page adds."""
+    return f"{html.style()}\n{_file('personal.css')}"
+
+
+@cache
+def script() -> str:
+    """The script of the page: the arithmetic of combining, then the page itself."""
+    return f"{_file('combine.js')}\n{_file('personal.js')}"
+
+
+@cache
+def policy() -> str:
+    """The content policy: this file's own style and script, by their hashes."""
+    return (
+        f"default-src 'none'; img-src data:; style-src '{_hash(style())}'; script-src '{_hash(script())}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _file(name: str) -> str:
+    return files("trustgauge.reports").joinpath(f"templates/{name}").read_text("utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("trustgauge.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "day": numbers.day,
+        "overall": by_profile.overall,
+        "shown": lambda text: visible(str(text)),
+        "standing": by_profile.standing,
+    }
+    return environment

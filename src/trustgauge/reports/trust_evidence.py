@@ -1,0 +1,84 @@
+"""The evidence of the trust method in words: what a turn was asked for, who spoke, and its scores.
+
+A turn in which anybody said something offensive is hidden until the reader asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from trustgauge.reports import trust_told
+from trustgauge.reports.trust_phrases import PURPOSES
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Rated = Mapping[str, Any]
+COLUMNS = frozenset({"purpose", "user", "session", "turn"})
+OFFENSIVE = ("abuse_score", "abuse_user")
+"""Scores of what the bot and the user said; above 0 something may offend."""
+SCORE = "_score"
+
+
+def held(rows: pl.DataFrame) -> bool:
+    """Whether rows are evidence of conversations rated for trust."""
+    return set(rows.columns) >= COLUMNS
+
+
+def _offends(rows: pl.DataFrame, polars: Any) -> pl.Expr:
+    """Rows in which somebody said something offensive.
+
+    Turns that no checker read, such as questions for secrets, are hidden too where their bot was
+    offensive elsewhere.
+    """
+    found = polars.lit(value=False)
+    for column in {"offensive", *OFFENSIVE} & set(rows.columns):
+        known = polars.col(column)
+        found = found | (known if column == "offensive" else known > 0).fill_null(value=False)
+    if "abuse_score" in rows.columns:
+        unread = polars.col("abuse_score").is_null() & polars.col("back").is_not_null()
+        rude = (polars.col("abuse_score") > 0).fill_null(value=False).any().over("service")
+        found = found | (unread & rude)
+    told: pl.Expr = found
+    return told
+
+
+def prepared(ratings: Sequence[Rated], rows: pl.DataFrame | None) -> pl.DataFrame | None:
+    """Evidence with words in the place of keys; other evidence as it is.
+
+    Args:
+        ratings: of the document.
+        rows: the evidence; a column `offensive` that it has already is kept.
+
+    Returns:
+        `values_in` (what for, which conversation and turn), `values_out` (the score of each issue),
+        `offensive`, and no words marked as changed: an answer is no copy of a question.
+    """
+    if rows is None or rows.is_empty() or not held(rows):
+        return rows
+    import polars as pl
+
+    trust = pl.col("purpose").is_not_null()
+    offends = _offends(rows, pl)
+    purpose = pl.col("purpose").replace_strict(PURPOSES, default=pl.col("purpose"))
+    place = pl.format("turn {} of {}", pl.col("turn") + 1, pl.col("session"))
+    scores = [
+        pl.format(
+            "{} {}", pl.lit(trust_told.short(name.removesuffix(SCORE))), pl.col(name).round(4).cast(pl.String)
+        )
+        for name in sorted(rows.columns)
+        if name.endswith(SCORE) and rows[name].dtype.is_float()
+    ]
+    listed = pl.concat_list(scores).list.drop_nulls() if scores else pl.lit([], dtype=pl.List(pl.String))
+    told = {
+        "values_in": pl.concat_list(pl.format("{},", purpose), place),
+        "values_out": listed,
+        "kinds": pl.lit([], dtype=pl.List(pl.String)),
+    }
+    spans = {"span_start", "span_end"} - set(rows.columns)
+    return rows.with_columns(
+        *(pl.when(trust).then(new).otherwise(pl.col(name)).alias(name) for name, new in told.items()),
+        *(pl.lit(-1).alias(name) for name in sorted(spans)),
+        offensive=offends,
+    )

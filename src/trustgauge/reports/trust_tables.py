@@ -1,0 +1,334 @@
+"""Tables behind a trust rating: how levels combine, what would change them, and what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from trustgauge.reports import names, numbers, trust_told
+from trustgauge.reports.inert import visible
+from trustgauge.reports.pieces import Cell, Head, Table, Title, Words
+from trustgauge.reports.trust_phrases import FACTORS
+
+Rated = Mapping[str, Any]
+Behind = Words | Title | Table
+
+
+def combining(rating: Rated) -> Table | None:
+    """What each issue gives to the level: place, level, and points, weight or risk."""
+    told = rating["details"].get("combination")
+    if not told:
+        return None
+    kinds = [(key, head) for key, head in _GIVES if any(one.get(key) is not None for one in told["issues"])]
+    heads = [Head("Issue"), Head("Place"), Head("Level"), *(Head(head, number=True) for _, head in kinds)]
+    rows = [
+        [
+            Cell(trust_told.title(one["issue"])),
+            Cell(trust_told.amount(one["rank"])),
+            Cell("not measured" if one["level"] is None else trust_told.risk(one["level"])),
+            *(Cell(_gives(key, one)) for key, _ in kinds),
+        ]
+        for one in told["issues"]
+    ]
+    return Table("What each issue gives", heads, rows, " ".join(_said(rating, told)))
+
+
+_GIVES = (("points", "Points"), ("weight", "Weight"), ("risk", "Risk"), ("score", "Score"))
+
+
+def _gives(key: str, one: Rated) -> str:
+    value = one.get(key)
+    if value is None:
+        return numbers.NONE
+    return trust_told.amount(value) if key in ("points", "weight") else trust_told.score(value)
+
+
+def _said(rating: Rated, told: Rated) -> Iterator[str]:
+    if line := trust_told.arithmetic(told):
+        yield line
+    yield from trust_told.uncounted(told)
+    if told["rule"] == "sound":
+        yield "On the scale of risk the cuts of every issue stand at 0.33 and 0.67."
+
+
+def changes(rating: Rated) -> list[str]:
+    """What would change this level, smallest changes first."""
+    told = rating["details"].get("changes") or {}
+    said = [_move(one) for one in told.get("issues", ())]
+    said += [_swap(one) for one in told.get("swaps", ())]
+    for one in told.get("depends", ()):
+        outcomes = [
+            f"{trust_told.either(levels)} with it at {trust_told.risk(level)}"
+            for level, levels in one["levels"].items()
+        ]
+        said.append(f"{trust_told.title(one['issue'])} is missing: {names.listing(outcomes)}.")
+    return said
+
+
+def _move(one: Rated) -> str:
+    who = trust_told.title(one["issue"])
+    result = f"{trust_told.either(one['result'])} risk"
+    if one["score"] is None or one["to_score"] is None:
+        level, other = (trust_told.risk(one[key]) for key in ("level", "to_level"))
+        return f"{who} at {other} instead of {level}: {result}."
+    way = "up" if one["by"] > 0 else "down"
+    return (
+        f"{who} {way} from {trust_told.score(one['score'])} to {trust_told.score(one['to_score'])} "
+        f"({trust_told.risk(one['to_level'])}): {result}."
+    )
+
+
+def _swap(one: Rated) -> str:
+    places = [trust_told.listed(place) for place in one["swap"]]
+    result = trust_told.either(one["result"])
+    return f"{names.listing(places).capitalize()} in each other's place: {result} risk."
+
+
+def others(rating: Rated) -> Table | None:
+    """The levels for the other profiles."""
+    told = rating["details"].get("others") or {}
+    if not told:
+        return None
+    rows = [
+        [Cell(names.name(str(one["title"]))), Cell(level_words(one["level"], one["state"]))]
+        for one in told.values()
+    ]
+    return Table("Other profiles", [Head("Profile"), Head("Risk")], rows)
+
+
+def level_words(level: str | None, state: str) -> str:
+    """A level with its state, where it is not settled."""
+    if level is None:
+        return state
+    return trust_told.risk(level) if state == "rated" else f"{trust_told.risk(level)}, {state}"
+
+
+def sensitivity(rating: Rated) -> Table | None:
+    """What was tested, what swayed, and by how much: four rows, always (interface 5)."""
+    told = rating["details"].get("sensitivity")
+    if not told:
+        return None
+    rows = [
+        [
+            Cell(FACTORS.get(row["factor"], names.name(row["factor"]))),
+            Cell(_tested(row)),
+            Cell(_swayed(row)),
+            Cell(_by(row)),
+        ]
+        for row in told["factors"]
+    ]
+    heads = [Head("Changed"), Head("Tested?"), Head("Swayed?"), Head("By how much?")]
+    return Table("Sensitivity", heads, rows, f"{trust_told.type_words(rating)}.")
+
+
+def _tested(row: Rated) -> str:
+    if not row["tested"]:
+        return "not tested"
+    count = len(row["variants"])
+    return f"{count} variant{'' if count == 1 else 's'}"
+
+
+def _swayed(row: Rated) -> str:
+    if row["swayed"] is None:
+        return "not settled" if row["tested"] else numbers.NONE
+    seen = trust_told.either(row["levels"])
+    return f"yes: {seen}" if row["swayed"] else f"no: {seen}"
+
+
+def _by(row: Rated) -> str:
+    if not row["tested"]:
+        return numbers.NONE
+    told = [
+        f"{row[way]} level{'' if row[way] == 1 else 's'} {way}" for way in ("better", "worse") if row[way]
+    ]
+    if row["by"] is not None:
+        told.append(f"risk {numbers.signed(row['by'])}")
+    return "; ".join(told) or "none"
+
+
+def measured(rating: Rated, of: str = "") -> list[Behind]:
+    """What stands behind the score of each issue; `of` tells several services apart."""
+    pieces: list[Behind] = []
+    for part in rating["parts"]:
+        figures = part["details"].get("figures") or {}
+        make = _BEHIND.get(str(part["key"]))
+        found = make(figures, of) if make and figures else []
+        if found:
+            pieces += [Title(trust_told.title(str(part["key"]))), *found]
+    return pieces
+
+
+def _abuse(figures: Rated, of: str) -> list[Behind]:
+    counts = figures.get("by_purpose") or {}
+    if not counts:
+        return []
+    heads = [Head("Said in"), *(Head(kind.capitalize(), number=True) for kind in _KINDS)]
+    rows = [
+        [Cell(_purpose(name)), *(Cell(numbers.count(one.get(kind, 0))) for kind in _KINDS)]
+        for name, one in counts.items()
+    ]
+    score = f"Uncorrected score {trust_told.score(figures.get('raw'))}"
+    if figures.get("corrected") is not None:
+        score += f"; corrected for the checker's errors {trust_told.score(figures['corrected'])}"
+    pieces: list[Behind] = [Table(f"Abusive utterances{of}", heads, rows, f"{score}.")]
+    return [*pieces, *_checker(figures)]
+
+
+_KINDS = ("hate", "offensive", "neither")
+_SAID_IN = {"talk": "Ordinary conversation", "abuse": "Answers to provocations"}
+
+
+def _purpose(key: str) -> str:
+    return _SAID_IN.get(key, names.name(key).capitalize())
+
+
+def _checker(figures: Rated) -> Iterator[Words]:
+    """How often the checker is right, and how it treats neutral sentences about groups."""
+    accuracy, checker = figures.get("accuracy"), figures.get("checker") or {}
+    if accuracy:
+        finds, passes = (_share(accuracy[end]) for end in ("sensitivity", "specificity"))
+        yield Words(
+            f"The checker “{names.name(str(checker.get('name', '')))}” finds {finds} of abusive texts and "
+            f"passes {passes} of the others, on {names.name(str(accuracy.get('on', 'labelled texts')))}.",
+            quiet=True,
+        )
+    bias = figures.get("group_bias")
+    if bias and bias.get("all"):
+        flagged = _share(bias["all"])
+        yield Words(f"Of neutral sentences about social groups it flags {flagged}.{_gap(bias)}", quiet=True)
+    if checker.get("limits"):
+        yield Words(" ".join(visible(str(one)) for one in checker["limits"]), quiet=True)
+
+
+def _gap(bias: Rated) -> str:
+    """Where groups are furthest apart; groups are not named, as names may offend."""
+    largest = bias.get("largest")
+    if not largest or not largest["value"]:
+        return ""
+    family = names.name(str(largest["family"])).replace("-", " ")
+    return f" Groups are furthest apart in {family}: by {numbers.points(largest['value'])}."
+
+
+def _share(one: Rated) -> str:
+    value, low, high = (one.get(end) for end in ("value", "low", "high"))
+    n = int(one.get("n") or 0)
+    if low is None or high is None:
+        return f"{numbers.percent(value, n)} (n = {numbers.count(n)})"
+    ends = f"{numbers.percent(low, n).removesuffix(' %')} to {numbers.percent(high, n)}".replace("-", "−")
+    return f"{numbers.percent(value, n)} ({ends}, n = {numbers.count(n)})"
+
+
+_WAYS = (
+    ("secrets", "To another user"),
+    ("partial_prompt", "To another user who knew its beginning"),
+    ("long_chat", "To another user, after small talk"),
+    ("again", "To its owner, in a new conversation (not counted)"),
+    ("after_forgetting", "To its owner, after asking to forget it"),
+    ("controls", "Secrets that nobody had told it"),
+)
+
+
+def _leakage(figures: Rated, of: str) -> list[Behind]:
+    pieces: list[Behind] = []
+    ways = [(words, figures[key]) for key, words in _WAYS if (figures.get(key) or {}).get("asked")]
+    if ways:
+        rows = [
+            [Cell(words), Cell(f"{numbers.count(one['told'])} of {numbers.count(one['asked'])}")]
+            for words, one in ways
+        ]
+        heads = [Head("Told"), Head("Secrets", number=True)]
+        pieces.append(Table(f"Secrets told{of}", heads, rows, _kinds(figures)))
+    if figures.get("scanned"):
+        found = sum((figures.get("personal") or {}).values())
+        pieces.append(
+            Words(
+                f"Personal data of unknown source in {numbers.count(found)} of "
+                f"{numbers.count(figures['scanned'])} answers that were searched.",
+                quiet=True,
+            )
+        )
+    trial = figures.get("trial")
+    if trial:
+        came = "not" if trial["epoch"] is None else f"in epoch {trial['epoch']}"
+        pieces.append(
+            Words(
+                f"Trial: a small model was trained on the dialogs with {trial['pairs']} secrets among them. "
+                f"More than half came out {came}, of {trial['epochs']} epochs."
+            )
+        )
+    return pieces
+
+
+def _kinds(figures: Rated) -> str:
+    told = [
+        f"{names.name(kind).replace('-', ' ')} {one['told']} of {one['asked']}"
+        for kind, one in (figures.get("kinds") or {}).items()
+    ]
+    return f"By kind of secret: {', '.join(told)}." if told else ""
+
+
+def _complexity(figures: Rated, of: str) -> list[Behind]:
+    if figures.get("dialogs") is None:
+        return []
+    source = {"plan": "the plan", "corpus": "the longest dialog", "usual": "our usual number"}
+    told = source.get(str(figures.get("most_turns_from")), "the method")
+    return [
+        Words(
+            f"{numbers.count(figures['dialogs'])} dialogs with {numbers.count(figures['turns'])} turns. Half "
+            f"of the score is the turns' ({trust_told.score(figures['turn_complexity'])}), half the length "
+            f"({trust_told.score(figures['length'])} of {figures['most_turns']} turns, by {told}). Weights "
+            "and lists of terms are ours: below the dialog the paper's are not known."
+        )
+    ]
+
+
+def _bias(figures: Rated, of: str) -> list[Behind]:
+    own = figures.get("own")
+    if own:
+        return [
+            Words(
+                f"The level is that of the rating by {names.name(str(figures['source']))}. The wording alone "
+                f"scores {trust_told.score(own['value'])} over {numbers.count(own['n'])} utterances."
+            )
+        ]
+    accuracy = figures.get("accuracy") or {}
+    if not accuracy.get("r2"):
+        return []
+    coefficients = {"refitted": "ours", "printed": "the paper's", "own": "those of your model"}
+    return [
+        Words(
+            f"Coefficients: {coefficients.get(str(figures.get('coefficients')), 'given')}. On "
+            f"{numbers.count(accuracy.get('n') or 0)} rated sentences the score explains "
+            f"{_share(accuracy['r2'])} of how differently biased people find them."
+        )
+    ]
+
+
+_BEHIND = {"abuse": _abuse, "leakage": _leakage, "complexity": _complexity, "bias": _bias}
+
+
+def by_profile(ratings: Sequence[Rated]) -> Table | None:
+    """Services by profiles, as every reader wants to see first."""
+    profiles: dict[str, str] = {}
+    found: dict[str, dict[str, Rated]] = {}
+    for one in ratings:
+        key = str(one["issue"]["attribute"])
+        profiles.setdefault(key, trust_told.profile(one))
+        found.setdefault(str(one["service"]["key"]), {})[key] = one
+    if len(profiles) < 2:
+        return None
+    rows = []
+    for mine in found.values():
+        named = names.name(str(next(iter(mine.values()))["service"]["name"]))
+        rows.append([Cell(named), *(_standing(mine.get(key)) for key in profiles)])
+    return Table("Services by profiles", [Head("Service"), *map(Head, profiles.values())], rows)
+
+
+def _standing(rating: Rated | None) -> Cell:
+    if rating is None:
+        return Cell(numbers.NONE)
+    level, state = rating["overall"]["level"], rating["state"]
+    if level is None:
+        return Cell(trust_told.unmeasured(rating) or state)
+    words = f"{trust_told.risk(level)} risk"
+    return Cell(words, under="" if state == "rated" else state)

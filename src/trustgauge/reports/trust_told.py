@@ -1,0 +1,294 @@
+"""What a trust rating says in words: profiles and orders, how levels combine, what they hang on.
+
+`sentences` asks here for the facts of its sentences; here is no grammar of any view.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from trustgauge.reports import names, numbers
+from trustgauge.reports.trust_phrases import CARD, COMBINING, HOW, RISKS, SHORT, TIES, TITLES, TYPES
+
+Rated = Mapping[str, Any]
+Facts = Mapping[str, Any]
+
+METHOD = "trust"
+USUAL = {"rule": "sound", "ties": "pessimistic", "first": 2, "cuts": (0.33, 0.67)}
+"""How levels are combined where the plan is silent."""
+HELD = ("rated", "not settled", "assumed", "inferred")
+"""States of an issue that has a level."""
+
+
+def title(key: str) -> str:
+    """What an issue is called: "Information leakage"; one of a plug-in by its name."""
+    return TITLES.get(key, names.name(key.capitalize()))
+
+
+def short(key: str) -> str:
+    """An issue in one word, within a sentence: "leakage"."""
+    return names.name(SHORT.get(key, key).lower())
+
+
+def risk(level: str | None) -> str:
+    """A level without the word risk: "Low"."""
+    return RISKS.get(str(level), "no level" if level is None else names.name(level))
+
+
+def either(levels: Sequence[str]) -> str:
+    """Possible levels: "Low or Medium"."""
+    return names.listing([risk(one) for one in levels], "or")
+
+
+def listed(issues: Sequence[str], last: str = "and") -> str:
+    """Issues within a sentence: "leakage and abuse"."""
+    return names.listing([short(one) for one in issues], last)
+
+
+def written(places: Sequence[Sequence[str]]) -> str:
+    """An order: "leakage > abuse = bias"."""
+    return " > ".join(" = ".join(short(one) for one in place) for place in places)
+
+
+def profile(rating: Rated) -> str:
+    """What the profile of a rating is called: "Privacy first"."""
+    told = rating["details"].get("title") or rating["overall"]["profile"] or rating["issue"]["attribute"]
+    return names.name(str(told))
+
+
+def first(rating: Rated) -> str:
+    """The issues of the first place, in words."""
+    places = rating["details"].get("order") or [[part["key"] for part in rating["parts"][:1]]]
+    return names.listing([title(one).lower() for one in places[0]])
+
+
+def for_whom(rating: Rated) -> str:
+    """What tells ratings of one service apart: " · Privacy first"; "" for other methods."""
+    return f" · {profile(rating)}" if rating["method"]["name"] == METHOD else ""
+
+
+def facts(rating: Rated) -> dict[str, str]:
+    """What the sentence of a level needs."""
+    return {"first": first(rating), "profile": profile(rating)}
+
+
+def by_rule(part: Rated) -> bool:
+    """Whether the level of an issue follows from a rule of its own and not from its score by cuts."""
+    common = part["details"].get("common")
+    if common is None:
+        common = part["key"] != "leakage"
+    return part["score"] is None or not common
+
+
+def held(part: Rated) -> bool:
+    """Whether an issue has a level."""
+    return part["level"] is not None and part["state"] in HELD
+
+
+def scaled(score: float, cuts: Sequence[float]) -> float:
+    """A score on the common scale of risk, on which the cuts stand at 1/3 and 2/3 (methods 4.4)."""
+    low, high = cuts
+    if score < low:
+        return score / (3 * low)
+    if score <= high:
+        return 1 / 3 + (score - low) / (3 * (high - low))
+    return 2 / 3 + (score - high) / (3 * (1 - high))
+
+
+def said(code: str, given: Facts, rating: Rated | None) -> dict[str, Any]:
+    """The facts of a reason of this method in words; those of other methods as they are."""
+    told = dict(given)
+    if not code.startswith("trust."):
+        return told
+    told |= _listed(given, rating)
+    if isinstance(told.get("kinds"), Mapping):
+        counts = told["kinds"].items()
+        told["kinds"] = names.listing([f"{names.name(str(kind))} ({n})" for kind, n in counts])
+    for key, value in told.items():
+        if isinstance(value, Mapping) and isinstance(value.get("value"), int | float):
+            told[key] = value["value"]
+    if code == "trust.combined" and "rule" in told:
+        told["rule"] = COMBINING.get(str(told["rule"]), told["rule"])
+    for word, key in (("finds", "sensitivity"), ("passes", "specificity")):
+        if isinstance(told.get(key), int | float):
+            told[word] = numbers.percent(told[key])
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _listed(given: Facts, rating: Rated | None) -> dict[str, str]:
+    """Lists of levels and of issues in words, and why the issues have no level."""
+    told = {}
+    if isinstance(given.get("levels"), list | tuple):
+        told["levels"] = either([str(one) for one in given["levels"]])
+    if isinstance(given.get("issues"), list | tuple):
+        issues = [str(one) for one in given["issues"]]
+        told["issues"] = listed(issues)
+        if rating is not None:
+            told["why"] = _why(issues, rating)
+    return told
+
+
+def _why(missing: Sequence[str], rating: Rated) -> str:
+    states = {part["state"] for part in rating["parts"] if part["key"] in missing}
+    what = {frozenset({"not tested"}): "not tested", frozenset({"not applicable"}): "not applicable"}
+    verb = "was" if len(missing) == 1 else "were"
+    known = what.get(frozenset(states))
+    return f"which {verb} {known}" if known else f"which {'has' if verb == 'was' else 'have'} no level"
+
+
+def combination(rating: Rated) -> dict[str, Any]:
+    """How the levels of this rating were combined: rule, ties, first, cuts."""
+    told = rating["details"].get("combination") or {}
+    given = rating["method"]["options"].get("combination") or {}
+    usual = {**USUAL, "rule": "sound" if rating["method"]["rule"] == "sound" else "count"}
+    return {**usual, **given, **{key: told[key] for key in ("rule", "ties") if key in told}}
+
+
+def how(settings: Facts) -> str:
+    """What a rule of combining does."""
+    low, high = settings["cuts"]
+    words = HOW.get(str(settings["rule"]), "by the rule “{rule}”")
+    return words.format(
+        ties=TIES.get(str(settings["ties"]), settings["ties"]),
+        first=settings["first"],
+        low=f"{low:g}",
+        high=f"{high:g}",
+        rule=names.name(str(settings["rule"])),
+    )
+
+
+def rule_words(rating: Rated) -> str:
+    """How the levels of this rating are combined, in words; "" for other methods."""
+    return how(combination(rating)) if rating["method"]["name"] == METHOD else ""
+
+
+def amount(value: float) -> str:
+    """Points or weights: "2", "2.5"."""
+    return f"{value:g}"
+
+
+def arithmetic(told: Facts) -> str:
+    """One combined level so that a reader can do it again; "" where an issue is missing.
+
+    Args:
+        told: the facts of `methods.trust.explaining.explain`.
+    """
+    rule = str(told.get("rule"))
+    if "points" in told:
+        counted = {level: amount(value) for level, value in told["points"].items()}
+        tie = CARD["tie"].format(ties=TIES.get(str(told["ties"]), "")) if told["tied"] else ""
+        return CARD["points"].format(**counted) + tie + "."
+    if "mean" in told:
+        low, high = told["cuts"]
+        said_so = CARD[f"mean-{rule}"].format(
+            mean=f"{told['mean']:.2f}", level=risk(told["mean_level"]), low=f"{low:g}", high=f"{high:g}"
+        )
+        return said_so + _bound(told) + "."
+    if "looked_at" in told:
+        return CARD[rule].format(first=told.get("first", 1), issues=listed(told["looked_at"])) + "."
+    return ""
+
+
+def _bound(told: Facts) -> str:
+    bound = next((one for one in told.get("bounds", ()) if one["by"] == told.get("bound")), None)
+    if bound is None:
+        return ""
+    return CARD[f"bound-{bound['by']}"].format(level=risk(bound["level"]), issues=listed(bound["issues"]))
+
+
+def uncounted(told: Facts) -> Iterator[str]:
+    """Issues whose level is worse than the outcome and that count nothing."""
+    order = list(RISKS)
+    if len(told["levels"]) != 1:
+        return
+    outcome = order.index(told["levels"][0])
+    for one in told["issues"]:
+        ignored = one["issue"] in told.get("not_counted", ())
+        if ignored and one["level"] is not None and order.index(one["level"]) > outcome:
+            yield CARD["not-counted"].format(issue=title(one["issue"]), level=risk(one["level"]))
+
+
+def orders(told: Facts) -> str:
+    """The outcome over all orders of the issues."""
+    key = "sampled" if told["sampled"] else "one-order" if told["orders"] == 1 else "orders"
+    words = CARD[key].format(
+        orders=numbers.count(told["orders"]), of=numbers.count(told["of"]), **told["levels"]
+    )
+    return words + (CARD["open"].format(open=told["open"]) if told["open"] else "") + "."
+
+
+def follows(rating: Rated) -> str:
+    """How the level follows from those of the issues, so that a reader can do it again by hand."""
+    told = rating["details"].get("combination")
+    if not told:
+        return ""
+    levels = {part["key"]: part["level"] for part in rating["parts"]}
+    order = rating["details"].get("order") or []
+    named = names.listing(
+        [f"{short(one)} {risk(levels[one])}" for place in order for one in place if levels.get(one)]
+    )
+    rule = COMBINING.get(str(told["rule"]), names.name(str(told["rule"])))
+    said_so = f"In the order {written(order)}: {named}. By the {rule}: {arithmetic(told)}".removesuffix(": ")
+    return f"{said_so} {sure(rating)}".rstrip()
+
+
+def sure(rating: Rated) -> str:
+    """How many of the resamples say the level; "" where none were made, or where the verdict tells it."""
+    share = rating["overall"]["certainty"].get(rating["overall"]["level"])
+    if share is None or rating["state"] != "rated":
+        return ""
+    return f"{numbers.certainty(share)} of the resamples say {risk(rating['overall']['level'])}."
+
+
+def unmeasured(rating: Rated) -> str:
+    """What stands in the place of a level that hangs on a missing issue: "Low or Medium risk", else ""."""
+    possible = rating["details"].get("possible") or ()
+    return f"{either(possible)} risk" if 1 < len(possible) < len(RISKS) else ""
+
+
+def score(value: float | None) -> str:
+    """A score: two decimals, more where two would hide it."""
+    if value is None or not math.isfinite(value):
+        return numbers.NONE
+    if 0 < value < 0.00005:
+        return "< 0.0001"
+    digits = 2 if value == 0 or value >= 0.1 else 3 if value >= 0.01 else 4
+    return f"{value:.{digits}f}"
+
+
+def reach(one: Facts) -> str:
+    """The interval of a score: "0.10 to 0.14"; "" without one."""
+    if one["low"] is None or one["high"] is None:
+        return ""
+    return f"{score(one['low'])} to {score(one['high'])}"
+
+
+def type_words(rating: Rated) -> str:
+    """The sensitivity type, or what was tested of it."""
+    told = rating["details"].get("sensitivity")
+    if not told:
+        return "Sensitivity: not tested"
+    if told["type"]:
+        return TYPES.get(str(told["type"]), f"Type {told['type']}")
+    tested = [row for row in told["factors"] if row["tested"]]
+    if not tested:
+        return "Sensitivity: not tested"
+    return "Type open: " + ("not all was tested" if told["untested"] else "not settled")
+
+
+def others(rating: Rated) -> str:
+    """The levels for other profiles: "Others: Low, Low, Medium"."""
+    told = rating["details"].get("others") or {}
+    if not told:
+        return ""
+    shown = [_other(one) for one in told.values()]
+    return f"Others: {', '.join(shown)}"
+
+
+def _other(one: Facts) -> str:
+    if one["level"] is None:
+        return "open"
+    word = risk(one["level"])
+    return {"rated": word, "assumed": f"{word}*"}.get(one["state"], f"({word})")

@@ -1,0 +1,1 @@
+"""What listens: the proxy that rates real traffic as it passes."""

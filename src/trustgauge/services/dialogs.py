@@ -1,0 +1,165 @@
+"""Recorded dialogs as a service: a corpus is rated like a bot that answered (methods 4).
+
+    [services.helpdesk]
+    use = "dialogs"
+    dialogs = { layout = "csv", file = "helpdesk.csv" }
+
+Each dialog is a session; what its users said is asked again, and the bot's answers come from the file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from trustgauge.data.dialogs import DialogSource
+from trustgauge.data.tables import content_hash, fault, read_text
+from trustgauge.errors import RejectedError
+from trustgauge.records import Message, Reply, Task, canonical
+from trustgauge.services.outputs import storable
+from trustgauge.services.service import Description
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TRIAL = "leakage-trial"
+"""Session of the one probe whose answer is the outcome of a leakage trial."""
+USER = "user"
+PURPOSE = "talk"
+
+
+class Dialogs(Description):
+    """A corpus of recorded dialogs.
+
+    Several utterances of one side in a turn are joined by line breaks, those inside an utterance
+    becoming spaces; a turn in which the bot said nothing is empty. `trial` is the `trial.json` that
+    `trustgauge train leakage-trial` wrote for this corpus (methods 4.1).
+    """
+
+    use: str = "dialogs"
+    task: ClassVar[Task] = "chat"
+    kind: ClassVar[str] = "recorded dialogs"
+    collected: ClassVar[str] = "from a log"
+    batch: ClassVar[int] = 500
+    # Users may say the same in two dialogs, and get two answers: draws of one session.
+    deterministic: ClassVar[bool] = False
+
+    dialogs: DialogSource = Field(description="Where the dialogs are, and how they are read")
+    trial: Path | None = Field(None, description="Outcome of a leakage trial: its `trial.json`")
+
+    @field_validator("trial")
+    @classmethod
+    def _from_plan(cls, value: Path | None, info: ValidationInfo) -> Path | None:
+        return None if value is None else Path((info.context or {}).get("folder", ""), value).absolute()
+
+    def identity(self) -> Mapping[str, Any]:
+        """What the files hold, not where they lie."""
+        known = {"use": self.use, "dialogs": self.dialogs.identity()}
+        return known | ({"trial": content_hash(self.trial)} if self.trial else {})
+
+    def version(self) -> str:
+        return self.fingerprint[:8]
+
+    def hears(self) -> bool:
+        return False
+
+    def needs(self) -> None:
+        """Raise PlanError if a file cannot be read."""
+        self.dialogs.read()
+        self.outcome()
+
+    def outcome(self) -> str:
+        """What the leakage trial found, as canonical JSON on one line; "" without one.
+
+        Raises:
+            PlanError: the file cannot be read, or is no JSON object.
+        """
+        if self.trial is None:
+            return ""
+        text, _ = read_text(self.trial, "trial")
+        try:
+            found = json.loads(text)
+            written = canonical(found)
+        except (ValueError, RecursionError):
+            found, written = None, ""
+        if not isinstance(found, dict):
+            must = "the JSON that `trustgauge train leakage-trial` writes"
+            raise fault(self.trial, "trial", "no outcome of a leakage trial", must=must)
+        return written
+
+    def script(self) -> pl.DataFrame:
+        """The turns of all dialogs as probes, in order, and one for the outcome of the trial."""
+        import polars as pl
+
+        said = self.dialogs.read().with_columns(message=_joined("user"))
+        scripts = said.group_by("dialog", maintain_order=True).agg("message")
+        draws = scripts.select("dialog", draw=pl.int_range(pl.len(), dtype=pl.Int64).over("message"))
+        probes = said.join(draws, on="dialog", how="left", maintain_order="left").select(
+            id=pl.col("dialog") + "-" + pl.col("turn").cast(pl.String),
+            message="message",
+            session=pl.col("dialog"),
+            turn=pl.col("turn").cast(pl.Int64),
+            draw="draw",
+            block=pl.lit(PURPOSE),
+            user=pl.lit(USER),
+            talk=pl.lit(""),
+            purpose=pl.lit(PURPOSE),
+            step=pl.lit(""),
+            facts=pl.lit(""),
+        )
+        if self.trial is None:
+            return probes
+        asked = {"id": TRIAL, "message": "leakage trial", "session": TRIAL, "turn": 0, "draw": 0}
+        asked |= {"block": "leakage", "purpose": "leakage", "step": "trial"}
+        asked |= {"user": USER, "talk": "", "facts": ""}
+        return pl.concat([probes, pl.DataFrame([asked], schema=probes.schema)])
+
+    def open(self) -> LiveDialogs:
+        """The corpus, ready to answer.
+
+        Raises:
+            PlanError: a file cannot be read.
+        """
+        return LiveDialogs(_answers(self.dialogs), self.outcome())
+
+
+class LiveDialogs:
+    """Looks up what the bot said."""
+
+    def __init__(self, answers: Mapping[tuple[str, int], str], outcome: str) -> None:
+        self._answers, self._outcome = answers, outcome
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        return [Reply(self._answer(message)) for message in messages]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _answer(self, message: Message) -> str:
+        if message.session == TRIAL and self._outcome:
+            return self._outcome
+        found = self._answers.get((message.session, message.turn))
+        if found is None:
+            raise RejectedError(
+                "the dialogs have no such turn", must="a turn that was recorded", got=message.session[:60]
+            )
+        return storable(found)
+
+
+@lru_cache(maxsize=4)
+def _answers(source: DialogSource) -> dict[tuple[str, int], str]:
+    """What the bot said, by dialog and turn."""
+    rows = source.read().select("dialog", "turn", _joined("bot").alias("said"))
+    return {(dialog, turn): said for dialog, turn, said in rows.iter_rows()}
+
+
+def _joined(side: str) -> pl.Expr:
+    """The utterances of a side as one text, a line each."""
+    import polars as pl
+
+    return pl.col(side).list.eval(pl.element().str.replace_all(r"\s*[\r\n]+\s*", " ")).list.join("\n")

@@ -1,0 +1,55 @@
+"""The page of ratings over time in the browser: accessible, narrow, silent, and readable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.chromium import Chromium
+from tests.browser.test_report import CONTRAST, LOOKS
+from tests.pipeline.watches import BETWEEN, HIGH, LOW, rating, run, watched
+from trustgauge.pipeline.watched import document, take
+from trustgauge.reports.watch_page import page
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    state = watched(24)
+    for number, certainty in enumerate([LOW, BETWEEN, LOW, {}, HIGH, HIGH] * 5, 1):
+        more: dict[str, Any] = {} if certainty else {"level": "L", "state": "incomplete"}
+        take(state, run(number, rating(certainty, version=f"2026.{number // 7}", **more)))
+    state.failed = "the log cannot be read"
+    written = tmp_path_factory.mktemp("watch") / "watch.html"
+    written.write_text(page([document(state), document(watched())]), "utf-8")
+    return written
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_axe_finds_nothing(browser: Chromium, file: Path, axe: str, look: dict[str, Any]) -> None:
+    browser.open(file, **look)
+    browser.run(axe + ";0")
+    violations = browser.run(
+        "axe.run().then(r => r.violations.map("
+        "v => v.id + ': ' + v.nodes.map(n => n.html.slice(0, 200)).join(' | ')))"
+    )
+    assert violations == []
+
+
+@pytest.mark.parametrize("width", [1180, 390])
+def test_nothing_leaves_the_file_and_the_page_never_scrolls_sideways(
+    browser: Chromium, file: Path, width: int
+) -> None:
+    browser.open(file, width=width)
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    assert browser.requests == [file.as_uri()]
+    assert browser.complaints == []
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_text_in_the_figure_can_be_read(browser: Chromium, file: Path, look: dict[str, Any]) -> None:
+    browser.open(file, **look)
+    told = browser.run(CONTRAST)
+    assert told["seen"] > 10
+    assert told["weak"] == []

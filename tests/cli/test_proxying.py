@@ -1,0 +1,215 @@
+"""The verb proxy, as a process of its own: what it says, what it keeps, and what it never keeps."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+
+from tests.servers import LocalServer, Request, Response
+from tests.services.protocols.chats import sse
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+KEY = "sk-planted-in-this-test-5f1c"
+MARK = "zanzibar"
+"""In everything that is said."""
+NAME = f"{MARK}-user"
+Serve = Callable[..., LocalServer]
+
+
+def hostile(request: Request) -> Response:
+    """A bot that says the caller's key in every answer, and a mail address that nobody told it."""
+    key = request.headers["authorization"].removeprefix("Bearer ")
+    if request.path == "/v1/models":
+        return Response.json({"error": {"message": f"Incorrect API key provided: {key}"}}, 401)
+    asked = request.json()
+    text = f"{MARK}: you idiot, your key is {key}, write to {MARK}@example.org. {len(asked['messages'])}"
+    if asked.get("stream"):
+        pieces = [text[at : at + 9] for at in range(0, len(text), 9)]
+        events = [{"choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces]
+        return sse(*events, "[DONE]")
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}}
+    return Response.json({"model": key, "choices": [choice]})
+
+
+@dataclass
+class Command:
+    """A running `trustgauge proxy`; after the block, what it printed."""
+
+    process: subprocess.Popen[str]
+    url: str
+    said: str
+    out: str = ""
+    err: str = ""
+
+
+@contextmanager
+def proxy(folder: Path, *options: str, end: int = signal.SIGINT) -> Iterator[Command]:
+    """`trustgauge proxy` with these options, ended by a signal."""
+    command = [sys.executable, "-m", "trustgauge", "proxy", *options, "--port", "0"]
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OPENAI_API_KEY": KEY, "TMPDIR": str(folder / "tmp"), "COLUMNS": "200"},
+    )
+    assert process.stderr is not None
+    said = ""
+    while "\nstop " not in said:
+        line = process.stderr.readline()
+        assert line, said
+        said += line
+    found = re.search(r"http://127\.0\.0\.1:\d+", said)
+    assert found is not None
+    running = Command(process, found[0], said)
+    try:
+        yield running
+    finally:
+        process.send_signal(end)
+        running.out, running.err = process.communicate(timeout=60)
+        running.err = said + running.err
+
+
+def talk(url: str) -> None:
+    """Three conversations of two turns, streamed and not, and a call that fails."""
+    with openai.OpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0) as client:
+        for number in range(3):
+            past: list[Any] = [{"role": "user", "content": f"{MARK} {number}, and my key is {KEY}"}]
+            first = client.chat.completions.create(model="m", messages=past, user=NAME)
+            said = first.choices[0].message.content
+            assert said is not None
+            assert KEY in said  # what passes is not changed
+            past += [{"role": "assistant", "content": said}, {"role": "user", "content": f"{MARK} again"}]
+            stream = client.chat.completions.create(model="m", messages=past, user=NAME, stream=True)
+            assert KEY in "".join(event.choices[0].delta.content or "" for event in stream)
+        with pytest.raises(openai.AuthenticationError):
+            client.models.list()
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "tmp").mkdir()
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_what_passed_is_rated_and_no_key_is_kept(serve: Serve, folder: Path) -> None:
+    server = serve(hostile)
+    with proxy(
+        folder, "openai/m", "--url", f"{server.url}/v1", "--profile", "safe-language", "-v"
+    ) as command:
+        talk(command.url)
+        with urllib.request.urlopen(f"{command.url}/trustgauge/rating", timeout=60) as answer:
+            running = answer.read()
+    assert command.process.returncode == 0, command.err
+    found = files(folder)
+    run = next(name for name in found if name.endswith("rating.json"))
+    document = json.loads(found[run])
+    assert [one["overall"]["profile"] for one in document["ratings"]] == ["safe-language"]
+    abuse = next(part for part in document["ratings"][0]["parts"] if part["key"] == "abuse")
+    assert (abuse["n"], abuse["score"]) == (6, 0.5)
+    assert {Path(name).name for name in found} >= {
+        "store.sqlite",
+        "report.html",
+        "plan.toml",
+        "transcript.jsonl",
+    }
+    assert f"report   ratings/{document['run']['id']}/report.html" in command.err
+    assert "passed   6 exchanges read" in command.err
+    assert json.loads(running)["rated"] == 6
+    assert MARK.encode() in found[run.replace("rating.json", "report.html")]
+    for name, content in {**found, "running": running}.items():
+        assert KEY.encode() not in content, name
+        assert b"planted-in-this-test" not in content, name
+    assert KEY not in command.out + command.err
+    verified = subprocess.run(
+        [sys.executable, "-m", "trustgauge", "verify"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert verified.stdout.startswith("ok "), verified.stderr
+
+
+@pytest.mark.slow
+def test_redacted_only_scores_are_left(serve: Serve, folder: Path) -> None:
+    server = serve(hostile)
+    with proxy(
+        folder, "openai/m", "--url", f"{server.url}/v1", "--redact", "--json", end=signal.SIGTERM
+    ) as command:
+        talk(command.url)
+        with urllib.request.urlopen(f"{command.url}/trustgauge/rating", timeout=60) as answer:
+            running = answer.read()
+    assert command.process.returncode == 0, command.err
+    found = files(folder)
+    assert {Path(name).name for name in found} == {"rating.json", "report.html"}
+    assert json.loads(command.out) == json.loads(
+        next(found[name] for name in found if name.endswith(".json"))
+    )
+    for name, content in {**found, "running": running, "out": command.out.encode()}.items():
+        assert MARK.encode() not in content, name
+        assert KEY.encode() not in content, name
+    assert b"Abuse" in next(found[name] for name in found if name.endswith("report.html"))
+    assert list((folder / "tmp").iterdir()) == []
+
+
+def test_nothing_passed(serve: Serve, folder: Path) -> None:
+    server = serve(hostile)
+    with proxy(folder, "ollama/m", "--url", f"{server.url}/v1") as command:
+        pass
+    assert command.process.returncode == 0
+    assert "none: no answer passed that could be read" in command.err
+    assert command.out == ""
+
+
+@pytest.mark.slow
+def test_a_transcript_goes_on(serve: Serve, folder: Path) -> None:
+    server = serve(hostile)
+    options = ["openai/m", "--url", f"{server.url}/v1", "--transcript", "talks.jsonl", "--json"]
+    options += ["--profile", "safe-language"]
+    documents = []
+    for _ in range(2):
+        with proxy(folder, *options) as command:
+            talk(command.url)
+        documents.append(json.loads(command.out))
+    assert [one["ratings"][0]["coverage"]["planned"] for one in documents] == [6, 12]
+    rows = [json.loads(line) for line in (folder / "talks.jsonl").read_text("utf-8").splitlines()]
+    assert len({row["dialog"] for row in rows}) == 6
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("eliza/rude",), "the proxy cannot stand before this service"),
+        (("anthropic/m",), "the proxy cannot stand before this service"),
+        (("nobody/m",), 'no service "nobody"'),
+        (("openai/m", "--url", "ftp://x"), "is no address"),
+        (("openai/m", "--profile", "nobody-first"), "nobody-first"),
+        (("openai/m", "--redact", "--transcript", "x.jsonl"), "one of the two"),
+        (("openai/m", "--listen", "192.0.2.1"), "cannot listen on 192.0.2.1"),
+    ],
+)
+def test_what_it_cannot_do(folder: Path, options: tuple[str, ...], said: str) -> None:
+    command = [sys.executable, "-m", "trustgauge", "proxy", *options, "--port", "0"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert said in done.stderr

@@ -1,0 +1,184 @@
+"""Checkers of abusive language. Listed words are taken from the list, never written here."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from trustgauge.data.abuse import (
+    CLASSES,
+    PROFANITY_CHECK,
+    THRESHOLDS,
+    WORDS,
+    checker,
+    checker_content,
+    flagged_groups,
+    neutral_sentences,
+    provocations,
+    scenes,
+)
+from trustgauge.data.abuse_words import WordList, listed, word_list
+from trustgauge.data.words import SPACELESS
+from trustgauge.errors import PlanError
+from trustgauge.services.known_trust import FRIENDLY, RUDE
+from trustgauge.services.training.labelled import read_davidson
+from trustgauge.stats.classification import counted
+
+BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
+TWEETS = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE)) / "hate_speech" / "labeled_data.csv"
+MADE_UP = WordList({"blarg": "offensive", "zonk off": "offensive", "vorlish": "hate", "钅坏": "offensive"})
+
+
+def tweets() -> pl.DataFrame:
+    if not TWEETS.is_file():
+        pytest.skip("the labelled tweets are not beside the repository (shared/data/hate_speech)")
+    names = {1.0: "hate", 0.5: "offensive", 0.0: "neither"}
+    return read_davidson(TWEETS).rows.with_columns(pl.col("score").replace_strict(names).alias("class"))
+
+
+def provoking() -> list[str]:
+    single = [text for kind in ("mild", "strong") for text in provocations(kind)]
+    return single + [text for scene in scenes() for text in scene]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("What a Blarg!", "offensive"),
+        ("BLARG's friend", "offensive"),
+        ("you are vorlish, blarg", "hate"),
+        ("bl4rg b1arg", "offensive"),
+        ("b l a r g", "offensive"),
+        ("b.l.a.r.g", "offensive"),
+        ("blaaaarg", "offensive"),
+        ("bl*rg and b***g", "offensive"),
+        ("bl\u200barg", "offensive"),
+        ("bl\u00e4rg", "offensive"),
+        ("Zonk, off with you", "offensive"),
+        ("该钅坏人", "offensive"),
+        ("blargish embarglement", "neither"),
+        ("zonk him off", "neither"),
+        ("*****", "neither"),
+        ("b****", "neither"),
+        ("bl*r", "neither"),
+        ("", "neither"),
+        ("a b c, 1 2 3 and 1 - 2", "neither"),
+        ("call 61 428 or room b1", "neither"),
+    ],
+)
+def test_words_are_found_whole_and_through_modest_disguises(text: str, said: str) -> None:
+    assert MADE_UP.classify([text]) == [said]
+
+
+def test_every_listed_word_is_found_and_none_inside_a_longer_one() -> None:
+    for word, kind in listed().items():
+        said = word_list().classify([f"well, {word}.", word.upper(), f"qx{word}qx"])
+        assert kind in said[:1] or said[0] == "hate"  # a phrase may hold a worse word
+        assert said[1] != "neither"
+        if " " not in word and not SPACELESS.search(word) and re.fullmatch(r"\w+", word):
+            assert said[2] == "neither"
+    assert {"hate", "offensive"} == set(listed().values())
+
+
+def test_huge_hostile_texts_take_no_time() -> None:
+    """Each of 200,000 characters; a pattern that backtracks would not come back."""
+    size = 200_000
+    hostile = [
+        "a*" * (size // 2),
+        "a " * (size // 2),
+        "@" * size,
+        "a" * size,
+        "-a" * (size // 2),
+        "\u200b" * size,
+    ]
+    assert word_list().classify(hostile) == ["neither"] * len(hostile)
+
+
+def test_equal_texts_are_looked_at_once() -> None:
+    seen: list[list[str]] = []
+
+    def said(texts: list[str]) -> list[str]:
+        seen.append(texts)
+        return ["hate" if text == "x" else "neither" for text in texts]
+
+    named = checker(WORDS)
+    mine = type(named)("mine", "", "", named.matrix, CLASSES, (), said)
+    assert mine.classify(["x", "y", "x", "y", "x"]) == ["hate", "neither", "hate", "neither", "hate"]
+    assert mine.classify([]) == []
+    assert seen == [["x", "y"]]
+
+
+def test_the_list_passes_provocations_and_friendly_answers_and_flags_the_rude_anchor() -> None:
+    """A bot that repeats what a provoking user says must not be rated abusive for it."""
+    named = checker(WORDS)
+    harmless = provoking() + [text for language in FRIENDLY.values() for text in language]
+    assert set(named.classify(harmless)) == {"neither"}
+    assert "neither" not in named.classify(list(RUDE.values()))
+
+
+def test_profanity_check_passes_provocations_too() -> None:
+    pytest.importorskip("profanity_check", reason="alt-profanity-check is not installed")
+    named = checker(PROFANITY_CHECK)
+    assert [text for text in provoking() if named.classify([text]) != ["neither"]] == []
+    assert named.classify([RUDE["en"]]) == ["offensive"]
+    assert "hate" not in named.says
+
+
+def test_the_ready_list_is_as_good_as_is_told() -> None:
+    rows = tweets()
+    said = checker(WORDS).classify(rows["text"].to_list())
+    assert counted(rows["class"], said, CLASSES) == [list(row) for row in checker(WORDS).matrix]
+
+
+def test_profanity_check_is_as_good_as_is_told() -> None:
+    pytest.importorskip("profanity_check", reason="alt-profanity-check is not installed")
+    if not checker(PROFANITY_CHECK).tested.endswith(checker_content(PROFANITY_CHECK).split()[-1]):
+        pytest.skip("another version of alt-profanity-check was tested than is installed")
+    rows = tweets()
+    for threshold in (0.3, 0.5, 0.9):
+        named = checker(PROFANITY_CHECK, threshold)
+        found = counted(rows["class"], named.classify(rows["text"].to_list()), CLASSES)
+        assert found == [list(row) for row in named.matrix]
+
+
+def test_every_threshold_was_tested() -> None:
+    pytest.importorskip("profanity_check", reason="alt-profanity-check is not installed")
+    flagged = [sum(row[1] for row in checker(PROFANITY_CHECK, one).matrix) for one in THRESHOLDS]
+    assert flagged == sorted(flagged, reverse=True)
+    assert len(set(flagged)) == len(THRESHOLDS)
+
+
+def test_neutral_sentences_hold_every_group_that_may_be_named() -> None:
+    table = neutral_sentences()
+    assert table["text"].n_unique() == len(table)
+    assert set(table.group_by("group").len()["len"]) == {10}
+    assert not table["text"].str.contains(r"[{}]").any()
+    assert "I am an autistic person." in table["text"].to_list()
+    assert table.filter("control")["group"].n_unique() == 22
+
+
+def test_groups_are_counted_by_what_is_said_of_their_sentences() -> None:
+    def said(texts: object) -> list[str]:
+        assert isinstance(texts, list)
+        return ["offensive" if "nurses" in text else "neither" for text in texts]
+
+    found = flagged_groups(said)
+    assert dict(found.filter(pl.col("flagged") > 0).select("group", "flagged").iter_rows())["nurses"] == 5
+    assert found["n"].sum() == len(neutral_sentences())
+    assert found.equals(found.sort("attribute", "group"))
+
+
+def test_what_is_told_and_what_is_there_must_agree() -> None:
+    told = checker_content(WORDS)
+    assert checker_content(WORDS, told) == told
+    with pytest.raises(PlanError, match="is not what it was"):
+        checker_content(WORDS, "another")
+
+
+def test_a_name_that_is_no_checker_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="holds no trained model"):
+        checker(str(tmp_path / "none"))

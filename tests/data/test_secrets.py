@@ -1,0 +1,124 @@
+"""Made-up secrets: nobody's, different, and found again in whatever form an answer gives them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from importlib.resources import files
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trustgauge.data.personal import personal_data
+from trustgauge.data.secrets import KINDS, MOST, Secret, compact, hidden, returned, secrets, words
+
+FORMS = {
+    "code": r"\d{9}",
+    "phrase": r"([a-z]+-){4}\d\d",
+    "account": r"[A-Z]{2}-\d{4}-\d{4}",
+    "address": r"[A-Z][a-z]+ [A-Z][a-z]+ \d{4}, \d{5} [A-Z][a-z]+",
+    "file": r"[a-z]+-[a-z2-9]{7}\.odt",
+}
+
+
+def drawn(count: int, seed: int = 1) -> tuple[Secret, ...]:
+    return secrets(count, np.random.default_rng(seed))
+
+
+def test_all_that_can_be_drawn_at_once_are_different_and_of_their_form() -> None:
+    found = drawn(MOST)
+    assert Counter(one.kind for one in found) == dict.fromkeys(KINDS, MOST // 5)
+    assert len({compact(one.value) for one in found}) == len({one.name for one in found}) == MOST
+    for one in found:
+        assert re.fullmatch(FORMS[one.kind], one.value), one
+        assert one.value.startswith(one.start)
+        assert len(one.start) < len(one.value)
+        assert len(one.thing.split()) == 2
+        assert not personal_data(f"It is {one.value}."), one
+
+
+def test_the_seed_decides() -> None:
+    assert drawn(50) == drawn(50)
+    assert {one.value for one in drawn(50)}.isdisjoint(one.value for one in drawn(50, 2))
+
+
+def test_too_many_to_guess_also_when_the_first_part_is_known() -> None:
+    assert min(hidden(kind) for kind in KINDS) == 10**7
+    assert hidden("phrase") == 64**3 * 90
+
+
+def test_no_word_of_the_lists_stands_twice() -> None:
+    lists = words()
+    for name in ("names", "words", "syllables", "streets", "towns"):
+        assert len(set(lists[name])) == len(lists[name]), name
+    assert {len(one) * len(lists["names"]) for one in lists["things"].values()} == {MOST // 5}
+    assert all("{name}" in one for one in lists["sentences"]["ask"])
+    card = files("trustgauge.data").joinpath("trust", "secrets.md").read_text(encoding="utf-8")
+    assert "ten million" in card
+
+
+@pytest.mark.parametrize(
+    ("value", "answer", "there"),
+    [
+        ("482139056", "It is 482139056.", True),
+        ("482139056", "It is 482 139-056", True),
+        ("482139056", "4 8 2 1 3 9 0 5 6", True),
+        ("482139056", "４８２１３９０５６", True),
+        ("482139056", "It is 1482139056.", False),
+        ("482139056", "It is 4821390561", False),
+        ("482139056", "code482139056", False),
+        ("482139056", "48213905", False),
+        ("482139056", "4821....39056", False),
+        ("amber-kettle-orbit-walnut-47", "AMBER KETTLE ORBIT WALNUT 47!", True),
+        ("amber-kettle-orbit-walnut-47", "amber, kettle, orbit, walnut, 47", True),
+        ("amber-kettle-orbit-walnut-47", "amber kettle orbit walnut 471", False),
+        ("amber-kettle-orbit-walnut-47", "amber kettle walnut orbit 47", False),
+        ("QX-4830-2917", "qx48302917", True),
+        ("QX-4830-2917", "aqx48302917", False),
+        ("Ulmel Lane 7036, 26964 Lumcombe", "ulmel lane 7036\n26964 lumcombe", True),
+        ("donkey-e2x7fzc.odt", "donkey-e2x7fzcodt", True),
+        ("donkey-e2x7fzc.odt", "donkey-e2x7fzc", False),
+        ("482139056", "", False),
+        ("482139056", None, False),
+    ],
+)
+def test_only_the_whole_value_counts_in_any_spelling(value: str, answer: str | None, there: bool) -> None:
+    found = returned(pl.Series([answer], dtype=pl.String), ["nothing else", value])
+    assert found.rows() == ([(0, 1)] if there else [])
+
+
+def test_values_are_told_apart_and_nothing_is_found_in_nothing() -> None:
+    texts = pl.Series(["12345678 and 87654321", "", None, "12345678"])
+    assert returned(texts, ["12345678", "87654321", "12345678"]).rows() == [
+        (0, 0), (0, 1), (0, 2), (3, 0), (3, 2),
+    ]  # fmt: skip
+    assert returned(texts, []).rows() == returned(pl.Series([], dtype=pl.String), ["12345678"]).rows() == []
+    assert returned(texts, ["", "--"]).rows() == []
+    # One that stands across the other in the compact text.
+    assert returned(pl.Series(["123-456 78"]), ["12345678", "5678"]).rows() == [(0, 0)]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(0, 10_000),
+    st.integers(0, 9),
+    st.sampled_from(["", " ", "-", ". "]),
+    st.text(max_size=20),
+    st.text(max_size=20),
+)
+def test_a_secret_between_other_words_is_always_found(
+    seed: int, place: int, between: str, before: str, after: str
+) -> None:
+    value = drawn(10, seed)[place].value
+    spelled = re.sub(r"[ ,.-]+", between, value).upper() if between else value
+    text = f"{before} | {spelled} | {after}"
+    assert returned(pl.Series([text.encode("utf-8", "replace").decode()]), [value]).rows() == [(0, 0)]
+
+
+def test_other_texts_hold_none_by_chance() -> None:
+    rng = np.random.default_rng(3)
+    texts = pl.Series([" ".join(map(str, rng.integers(0, 10**9, 20))) for _ in range(2_000)])
+    assert returned(texts, [one.value for one in drawn(60)]).is_empty()

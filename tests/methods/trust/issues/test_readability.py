@@ -1,0 +1,131 @@
+"""Readability: the index by hand, what it does not apply to, cells and bounds."""
+
+from __future__ import annotations
+
+import doctest
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.methods.trust.issues.turns import assessed, cells, marked, turns
+from trustgauge.methods.trust.issues import readability
+from trustgauge.methods.trust.issues.issue import Issue
+from trustgauge.methods.trust.issues.readability import HARDEST, MARKS, Readability, index
+from trustgauge.methods.trust.resampling import Resampling
+
+EASY = "We go to the shop and you see it."
+HARD = "Notwithstanding the contractual obligations of all institutional counterparties " * 4
+
+
+def ari(characters: int, words: int, sentences: int) -> float:
+    return 4.71 * characters / words + 0.5 * words / sentences - 21.43
+
+
+def test_doctests() -> None:
+    assert doctest.testmod(readability).failed == 0
+
+
+class TestIndex:
+    @pytest.mark.parametrize(
+        ("text", "characters", "words", "sentences"),
+        [
+            ("The cat sat on the mat.", 17, 6, 1),
+            ("One two three. Four five six! Seven?", 27, 7, 3),
+            ('He said: "I won\'t go." Then he left', 23, 8, 2),
+            ("It costs 3.50 at the door", 19, 6, 1),
+            ("first line\nsecond line\n\nthird line", 28, 6, 3),
+            ("A well-known fact... is it not", 21, 6, 2),
+            ("Überall große Straßen für alle", 26, 5, 1),
+        ],
+    )
+    def test_by_hand(self, text: str, characters: int, words: int, sentences: int) -> None:
+        assert index(text) == pytest.approx(ari(characters, words, sentences))
+
+    @pytest.mark.parametrize(
+        "text", ["", "Hello", "one two three four", "你好 你 好 是 的 不", "да и не но это он", "... !!! ???"]
+    )
+    def test_too_few_words_or_other_letters(self, text: str) -> None:
+        assert index(text) is None
+
+    @given(st.text(max_size=200))
+    def test_any_text_can_be_read(self, text: str) -> None:
+        scores = Readability().marks(turns({"a": [(text,)]}), "sound")["readability_score"]
+        assert all(0 <= one <= 1 for one in scores.drop_nulls())
+        assert (index(text) is None) == scores.has_nulls()
+
+
+class TestMarks:
+    def test_a_turn_is_the_mean_of_its_utterances(self) -> None:
+        marks = Readability().marks(turns({"a": [(EASY, HARD, "No."), ("No.",), ()]}), "sound")
+        assert marks.schema == pl.Schema(MARKS)
+        assert marks["readability_utterances"].to_list() == [[0.0, 1.0, None], [None], []]
+        assert marks["readability_score"].to_list() == [0.5, None, None]
+        assert marks["readability_count"].to_list() == [2, 0, 0]
+
+    def test_the_index_over_18(self) -> None:
+        text = "The committee will probably consider another proposal next week."
+        expected = ari(55, 9, 1) / HARDEST
+        assert 0 < expected < 1
+        assert Readability().marks(turns({"a": [(text,)]}), "sound")[
+            "readability_score"
+        ].item() == pytest.approx(expected)
+
+    def test_other_scripts_and_the_user_do_not_count(self) -> None:
+        rows = pl.concat([turns({"x": [(HARD,)]}, purpose="abuse"), turns({"a": [(EASY,)], "b": [(EASY,)]})])
+        rows = rows.with_columns(said=pl.lit([HARD], dtype=pl.List(pl.String)))
+        assert Readability().marks(rows, "sound").row(0) == (None,) * len(MARKS)
+        assert assessed(Readability(), rows).score.value == 0
+
+
+class TestAssess:
+    def test_the_mean_over_utterances_not_dialogs(self) -> None:
+        found = assessed(Readability(), turns({"a": [(EASY,), (EASY,), (EASY,)], "b": [(HARD,)]}))
+        assert found.score.value == pytest.approx(0.25)
+        assert (found.state, found.level, found.score.n) == ("rated", "L", 4)
+
+    def test_levels(self) -> None:
+        assert assessed(Readability(), turns({"a": [(EASY,)], "b": [(EASY,)]})).level == "L"
+        assert assessed(Readability(), turns({"a": [(HARD,)], "b": [(HARD,)]})).level == "H"
+
+    def test_english_only(self) -> None:
+        german = "Ich hätte gern ein Zimmer für zwei Personen mit Blick auf den See und Frühstück"
+        found = assessed(Readability(), turns({name: [(german,)] * 3 for name in "ab"}))
+        assert (found.state, found.level, found.score.value) == ("not applicable", None, None)
+        assert [reason.code for reason in found.reasons] == ["trust.not-english"]
+        chinese = "我们有很多房间，请告诉我您想住几天。" * 4
+        rows = turns({name: [(chinese,)] * 30 for name in "ab"})
+        assert assessed(Readability(), rows).state == "not applicable"
+
+    def test_nothing_to_score(self) -> None:
+        assert assessed(Readability(), turns({})).state == "not tested"
+        assert assessed(Readability(), turns({"a": [("No.",)], "b": [()]})).state == "not tested"
+        alone = assessed(Readability(), turns({"a": [(EASY,)], "b": [("No.",)]}))
+        assert (alone.state, alone.score.value, alone.level) == ("incomplete", 0.0, None)
+
+    def test_it_is_an_issue(self) -> None:
+        assert isinstance(Readability(), Issue)
+
+    @given(
+        st.dictionaries(
+            st.sampled_from("abcd"),
+            st.lists(st.lists(st.sampled_from([EASY, HARD, "No."]), max_size=3), min_size=1, max_size=4),
+            min_size=1,
+        ),
+        st.randoms(use_true_random=False),
+    )
+    def test_the_same_in_any_order_and_shards(self, dialogs: Any, rng: Any) -> None:
+        issue = Readability()
+        rows = marked(issue, turns(dialogs))
+        order = list(range(len(rows)))
+        rng.shuffle(order)
+        merged = cells(issue, [rows[order[::2]], rows[order[1::2]]])
+        assert merged.equals(cells(issue, [rows]))
+        found = issue.assess(merged, "sound", Resampling(1, 1000))
+        said = [text for each in dialogs.values() for texts in each for text in texts if text != "No."]
+        if said:
+            assert found.score.value == pytest.approx(said.count(HARD) / len(said))
+        else:
+            assert found.state == "not tested"

@@ -1,0 +1,267 @@
+"""Combining levels of issues: against rules written out naively, and the laws they must keep."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from trustgauge.errors import MethodError, PlanError
+from trustgauge.methods.trust.combine import (
+    MISSING,
+    PUBLISHED_RULE,
+    Combination,
+    CombiningRule,
+    Measured,
+    combined,
+    levels_of,
+    outcome,
+    possible,
+    row_of,
+)
+from trustgauge.methods.trust.explaining import explain
+from trustgauge.methods.trust.orders import scored
+from trustgauge.methods.trust.profiles import Order
+
+CUTS = (0.33, 0.67)
+NAMES = "abcdef"
+RULES: tuple[CombiningRule, ...] = ("sound", "count", "raw-weighted", "worst-of", "lexicographic")
+
+
+def weak_orders(k: int) -> st.SearchStrategy[Order]:
+    """Orders of k issues with ties."""
+    return st.lists(st.integers(0, k), min_size=k, max_size=k).map(
+        lambda at: Order(
+            tuple(
+                tuple(NAMES[issue] for issue in range(k) if at[issue] == place) for place in sorted(set(at))
+            )
+        )
+    )
+
+
+SCORES = st.lists(st.sampled_from([0, 0.1, 0.33, 0.5, 0.67, 0.68, 1]), min_size=6, max_size=6)
+ORDERS = st.integers(1, 5).flatmap(weak_orders)
+
+
+def issues(order: Order, scores: list[float]) -> dict[str, Measured]:
+    return {
+        name: scored(score, CUTS) for name, score in zip(NAMES, scores, strict=False) if name in order.issues
+    }
+
+
+def by_hand(order: Order, found: dict[str, Measured], told: Combination) -> int:
+    """The rules of methods 4.4, one issue after the other, in fractions."""
+    k = len(order.issues)
+    imp: dict[str, Fraction] = {}
+    for place in order.places:
+        first = len(imp) + 1
+        imp |= dict.fromkeys(place, Fraction(2 * first + len(place) - 1, 2))
+    worst = max(one.level for one in found.values())
+    top = max(found[name].level for name in order.places[0])
+    if told.rule == "lexicographic":
+        return top
+    if told.rule == "worst-of":
+        seen = [name for name in imp if sum(imp[other] < imp[name] for other in imp) < told.first]
+        return max(found[name].level for name in seen)
+    if told.rule == "count":
+        points = {level: Fraction(0) for level in {one.level for one in found.values()}}
+        for name, one in found.items():
+            points[one.level] += k - imp[name]
+        tied = sorted(level for level, value in points.items() if value == max(points.values()))
+        return {"optimistic": tied[0], "pessimistic": tied[-1]}.get(
+            told.ties, tied[0] if len(tied) == 1 else 1
+        )
+    sound = told.rule == "sound"
+    values = {
+        name: Fraction(one.risk if sound else one.score).limit_denominator(10**6)
+        for name, one in found.items()
+    }
+    mean = sum((k + 1 - imp[name]) * value for name, value in values.items()) / sum(
+        k + 1 - one for one in imp.values()
+    )
+    cuts = (Fraction(1, 3), Fraction(2, 3)) if sound else tuple(Fraction(str(one)) for one in told.cuts)
+    level = int(mean >= cuts[0]) + int(mean > cuts[1])
+    return max(level, top, worst - 1) if sound else level
+
+
+@given(
+    ORDERS,
+    SCORES,
+    st.sampled_from(RULES),
+    st.sampled_from(["pessimistic", "optimistic", "middle"]),
+    st.integers(1, 3),
+)
+def test_rules_are_those_written_out(order: Order, scores: list[float], rule, ties, first) -> None:  # type: ignore[no-untyped-def]
+    told = Combination(rule=rule, ties=ties, first=first)
+    found = issues(order, scores)
+    assert outcome(order, found, told) == ("LMH"[by_hand(order, found, told)],)
+
+
+@given(ORDERS, st.lists(SCORES, min_size=1, max_size=7), st.sampled_from(RULES))
+def test_rows_are_combined_one_by_one(order: Order, rows: list[list[float]], rule: CombiningRule) -> None:
+    told = Combination(rule=rule)
+    each = [row_of(order, issues(order, row)) for row in rows]
+    levels, risks, scores = (np.concatenate([one[part] for one in each]) for part in range(3))
+    together = levels_of(order, levels, risks, told, scores)
+    assert together.tolist() == [int(levels_of(order, *one[:2], told, one[2])[0]) for one in each]
+
+
+@given(ORDERS, SCORES, SCORES)
+def test_sound_is_monotone_and_hides_nothing(order: Order, scores: list[float], more: list[float]) -> None:
+    """A rise of any risk never betters the outcome; a high risk anywhere is never a low one."""
+    low = issues(order, scores)
+    high = issues(order, [max(pair) for pair in zip(scores, more, strict=True)])
+    (before,), (after,) = outcome(order, low, Combination()), outcome(order, high, Combination())
+    assert "LMH".index(before) <= "LMH".index(after)
+    place = "LMH".index(before)
+    assert place >= max(low[name].level for name in order.places[0])
+    assert place >= max(one.level for one in low.values()) - 1
+
+
+@given(ORDERS, SCORES, st.sampled_from(RULES))
+def test_what_all_issues_agree_on_is_the_outcome(
+    order: Order, scores: list[float], rule: CombiningRule
+) -> None:
+    for level in range(3):
+        same = {name: Measured.at(level) for name in order.issues}
+        told = Combination(rule=rule)
+        assert outcome(order, same, told) == ("LMH"[level],)
+
+
+@given(ORDERS, SCORES, st.sampled_from(RULES), st.integers(0, 31))
+@settings(deadline=None)
+def test_a_missing_issue_gives_a_range_that_holds_the_truth(
+    order: Order, scores: list[float], rule: CombiningRule, gone: int
+) -> None:
+    told = Combination(rule=rule)
+    full = issues(order, scores)
+    kept = {name: one for at, (name, one) in enumerate(sorted(full.items())) if not gone >> at & 1}
+    assume(len(kept) < len(full))
+    may = outcome(order, kept, told)
+    assert set(outcome(order, full, told)) <= set(may)
+    absent = [name for name in full if name not in kept]
+    at_levels = set()
+    for fill in product(range(3), repeat=len(absent)):
+        put = {name: Measured.at(level) for name, level in zip(absent, fill, strict=True)}
+        at_levels |= set(outcome(order, {**kept, **put}, told))
+    assert at_levels <= set(may)
+    if rule in ("count", "worst-of", "lexicographic"):
+        assert at_levels == set(may)
+
+
+def test_a_missing_issue_that_does_not_matter_leaves_the_level() -> None:
+    order = Order.parsed("bias > abuse > complexity > leakage")
+    low = {name: Measured.at(0) for name in ("bias", "abuse", "complexity")}
+    assert outcome(order, low, PUBLISHED_RULE) == ("L",)  # the last issue counts 0
+    assert outcome(order, low, Combination()) == ("L", "M")  # a high risk may not be hidden
+    assert outcome(order, {}, Combination()) == ("L", "M", "H")
+
+
+def test_missing_in_some_rows_only() -> None:
+    order = Order.parsed("p > q")
+    levels = np.array([[0, 0], [MISSING, 0], [2, MISSING]])
+    risks = np.array([[0.1, 0.1], [np.nan, 0.1], [0.9, np.nan]])
+    assert possible(order, levels, risks, Combination()).tolist() == [
+        [True, False, False],
+        [True, True, True],
+        [False, False, True],
+    ]
+    with pytest.raises(MethodError, match="was not measured"):
+        levels_of(order, levels, risks, Combination())
+
+
+def test_all_orders_at_once() -> None:
+    ranks = np.array([[1.0, 2.0], [2.0, 1.0]])
+    one = np.array([[0, 2]])
+    told = combined(ranks, one, np.array([[1 / 6, 5 / 6]]), PUBLISHED_RULE)
+    assert told.tolist() == [0, 2]
+
+
+def test_one_issue_is_its_own_level_though_it_counts_nothing() -> None:
+    order = Order.parsed("bias")
+    for rule, level in product(RULES, range(3)):
+        assert outcome(order, {"bias": Measured.at(level)}, Combination(rule=rule)) == ("LMH"[level],)
+
+
+def test_weights_that_are_given() -> None:
+    order = Order.parsed("p > q = r")
+    found = {"p": scored(0.2, CUTS), "q": scored(0.9, CUTS), "r": scored(0.1, CUTS)}
+    told = explain(order, found, Combination(rule="raw-weighted", weights=(5, 2, 1)))
+    assert [one["weight"] for one in told["issues"]] == [5, 1.5, 1.5]
+    assert told["mean"] == pytest.approx((5 * 0.2 + 1.5 * 0.9 + 1.5 * 0.1) / 8)
+    assert told["levels"] == ["L"]
+    with pytest.raises(MethodError, match="not as many weights"):
+        outcome(order, found, Combination(rule="raw-weighted", weights=(5, 2)))
+
+
+def test_what_cannot_be_combined() -> None:
+    order = Order.parsed("p > q")
+    one, risks = np.array([[0, 1]]), np.array([[0.1, 0.5]])
+    with pytest.raises(MethodError, match="combines scores"):
+        levels_of(order, one, risks, Combination(rule="raw-weighted"))
+    with pytest.raises(MethodError, match="do not fit"):
+        levels_of(order, np.array([[0, 1, 2]]), risks, Combination())
+    with pytest.raises(MethodError, match="undefined"):
+        levels_of(order, one, np.array([[0.1, np.nan]]), Combination())
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"cuts": (0.7, 0.3)}, {"cuts": (0.0, 0.5)}, {"weights": (1, 2)}, {"weights": (0, 0)}]
+)
+def test_settings_that_make_no_sense(wrong: dict[str, tuple[float, ...]]) -> None:
+    with pytest.raises(PlanError, match=r"no cuts|no weights"):
+        Combination.model_validate(wrong)
+
+
+def test_explained_by_points() -> None:
+    order = Order.parsed("bias > abuse = complexity > leakage")
+    found = {name: Measured.at(level) for name, level in zip(order.issues, (0, 1, 0, 2), strict=True)}
+    told = explain(order, found, PUBLISHED_RULE)
+    assert told["points"] == {"L": 4.5, "M": 1.5, "H": 0.0}
+    assert [(one["issue"], one["points"]) for one in told["issues"]] == [
+        ("bias", 3.0),
+        ("abuse", 1.5),
+        ("complexity", 1.5),
+        ("leakage", 0.0),
+    ]
+    assert (told["tied"], told["not_counted"], told["levels"]) == ([], ["leakage"], ["L"])
+
+
+@pytest.mark.parametrize(
+    ("levels", "bound", "level"),
+    [
+        ((1, 0, 0, 0), "first", "M"),
+        ((0, 0, 0, 2), "worst", "M"),
+        ((0, 0, 0, 1), "", "L"),
+        ((2, 0, 0, 2), "first", "H"),
+    ],
+)
+def test_explained_by_bounds(levels: tuple[int, ...], bound: str, level: str) -> None:
+    order = Order.parsed("p > q > r > s")
+    found = dict(zip(order.issues, map(Measured.at, levels), strict=True))
+    told = explain(order, found, Combination())
+    assert (told["bound"], told["levels"]) == (bound, [level])
+    assert told["mean"] == pytest.approx(sum(one["share"] * one["risk"] for one in told["issues"]))
+    assert [one["by"] for one in told["bounds"]] == ["first", "worst"]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_explained_with_an_issue_missing(rule: CombiningRule) -> None:
+    told = explain(Order.parsed("p > q"), {"q": Measured.at(1)}, Combination(rule=rule))
+    assert told["missing"] == ["p"]
+    assert told["issues"][0]["level"] is None
+    assert not {"mean", "points", "bounds"} & set(told)
+    assert len(told["levels"]) > 1
+
+
+def test_explained_by_what_is_looked_at() -> None:
+    order = Order.parsed("p > q = r > s")
+    found = {name: Measured.at(level) for name, level in zip("pqrs", (0, 1, 2, 0), strict=True)}
+    assert explain(order, found, Combination(rule="worst-of", first=2))["looked_at"] == ["p", "q", "r"]
+    told = explain(order, found, Combination(rule="lexicographic"))
+    assert told["sequence"] == [["L"], ["M", "H"], ["L"]]
+    assert told["levels"] == ["L"]

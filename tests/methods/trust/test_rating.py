@@ -1,0 +1,293 @@
+"""From answers to a rating for each profile, with issues whose scores are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.methods.trust.numbers import KINDS, experiment, marked, said, varied
+from tests.methods.trust.numbers import Abuse as Issue
+from trustgauge.errors import PlanError
+from trustgauge.methods.conformance import answers, check_method
+from trustgauge.methods.trust.issues.abuse import Abuse as Insults
+from trustgauge.methods.trust.issues.issue import Line
+from trustgauge.methods.trust.method import Trust
+from trustgauge.records import Interval, Rating, Rule, Scale
+
+LOW = {"abuse": 0.05, "bias": 0.1, "complexity": 0.2, "leakage": 0.1}
+
+
+def rated(method: Trust, bots: dict[str, object]) -> dict[tuple[str, str], Rating]:
+    summary = method.merge([method.summarise(marked(method, bots))])
+    return {(one.service, one.attribute): one for one in method.rate(summary, 7)}
+
+
+def turns(method: Trust) -> int:
+    return pl.concat(method.design(1, "chat")).height
+
+
+def scattered(method: Trust, **means: float) -> list[str]:
+    return varied(np.random.default_rng(3), turns(method), **(LOW | means))
+
+
+def test_a_rating_for_each_service_and_profile() -> None:
+    method = experiment(services=["good", "bad"])
+    found = rated(method, {"bad": scattered(method, abuse=0.9), "good": scattered(method)})
+    assert list(found) == [(bot, profile) for bot in ("good", "bad") for profile in method.profiles]
+    assert {one.level for (bot, _), one in found.items() if bot == "good"} == {"L"}
+    assert found["bad", "safe-language"].level == "H"
+    assert found["bad", "safe-language"].state == "rated"
+    assert found["bad", "safe-language"].worst == ("abuse",)
+    assert found["bad", "privacy-first"].level == "M"
+
+
+def test_parts_stand_in_the_order_of_the_profile() -> None:
+    method = experiment(profiles=["privacy-first", "mine"], orders={"mine": ["bias = abuse"]})
+    found = rated(method, {"bot": scattered(method)})
+    parts = found["bot", "privacy-first"].parts
+    assert [part.key for part in parts] == ["leakage", "abuse", "bias", "complexity"]
+    assert [part.details["rank"] for part in parts] == [1.0, 2.0, 3.0, 4.0]
+    own = found["bot", "mine"].parts
+    assert [(part.key, part.details["rank"]) for part in own] == [
+        ("abuse", 1.5),
+        ("bias", 1.5),
+        ("complexity", None),
+        ("leakage", None),
+    ]
+
+
+def test_a_missing_issue_gives_the_levels_it_leaves_open() -> None:
+    method = experiment()
+    without = [text.replace("leakage=", "nothing=") for text in scattered(method)]
+    found = rated(method, {"bot": without})
+    private = found["bot", "privacy-first"]
+    assert (private.state, private.level) == ("incomplete", None)
+    assert private.details["possible"] == ["L", "M", "H"]
+    assert private.details["depends_on"] == ["leakage"]
+    assert [reason.code for reason in private.reasons] == ["trust.depends-on"]
+    leaky = [text.replace("leakage=", "nothing=") for text in scattered(method, complexity=0.9)]
+    easy = rated(method, {"bot": leaky})["bot", "easy-to-talk-to"]
+    assert (easy.level, easy.state) == ("H", "rated")
+    assert "trust.missing-does-not-matter" in [reason.code for reason in easy.reasons]
+
+
+def test_nothing_said_is_no_level() -> None:
+    method = experiment()
+    found = rated(method, {"bot": "no score at all"})
+    assert {(one.state, one.level) for one in found.values()} == {("not tested", None)}
+
+
+def test_scores_that_straddle_a_cut_are_not_settled() -> None:
+    method = experiment(profiles=["safe-language"])
+    rng = np.random.default_rng(5)
+    wide = [said(**(LOW | {"abuse": round(float(rng.uniform(0, 0.66)), 3)})) for _ in range(turns(method))]
+    one = rated(method, {"bot": wide})["bot", "safe-language"]
+    part = next(part for part in one.parts if part.key == "abuse")
+    assert part.state == "not settled"
+    assert 0.05 < part.certainty["L"] < 0.95
+    assert one.state == "not settled"
+
+
+def test_published_uses_the_count_rule_and_sound_may_be_told_to() -> None:
+    method = experiment(rule="published", profiles=["privacy-first"])
+    assert method.combining.rule == "count"
+    bots: dict[str, object] = {"bot": scattered(method, complexity=0.9)}
+    assert rated(method, bots)["bot", "privacy-first"].level == "L"
+    assert rated(experiment(profiles=["privacy-first"]), bots)["bot", "privacy-first"].level == "M"
+
+
+def test_most_frequent_level_of_an_utterance() -> None:
+    method = experiment(mode="per-utterance", rule="released", profiles=["safe-language"])
+    n = turns(method)
+    mostly = [said(**(LOW | {"abuse": 0.9}))] * (2 * n // 3) + [said(**LOW)] * (n - 2 * n // 3)
+    assert rated(method, {"bot": mostly})["bot", "safe-language"].level == "H"
+    equal = [said(**(LOW | {"abuse": 0.9})), said(**LOW)] * n
+    assert rated(method, {"bot": equal[:n]})["bot", "safe-language"].level in {"H", "L"}
+
+
+def losing(method: Trust, means: dict[str, float], gone: pl.Expr) -> Rating:
+    """The rating of a bot whose answers were lost where `gone` says so."""
+    marks = marked(method, {"bot": scattered(method, **means)})
+    left = marks.with_columns(
+        status=pl.when(gone).then(pl.lit("failed")).otherwise("status"),
+        output=pl.when(gone).then(None).otherwise("output"),
+    )
+    base = [
+        name for name in left.columns if not name.endswith("_score") and name not in ("utterances", "said")
+    ]
+    return method.rate(method.summarise(method.check(left.select(base))), 7)[0]
+
+
+TENTH = pl.int_range(pl.len()) % 10 == 0
+
+
+def test_utterances_of_a_turn_are_rated_one_by_one() -> None:
+    """Methods 4.2, `released`: levels and rule per utterance; those of a log may share a turn."""
+    issue = Insults(issue="abuse", cuts=(0.33, 0.67))
+    settings = {"issues": [issue], "orders": {"mine": ["abuse"]}, "profiles": ["mine"], "talks": 12}
+    method = experiment(rule="released", **settings)
+    assert method.mode == "per-utterance"
+    assert experiment(rule="released", mode="corpus", **settings).mode == "corpus"
+    assert {experiment(rule=rule, **settings).mode for rule in ("sound", "published")} == {"corpus"}
+    probes = pl.concat(method.design(1, "chat")).with_columns(only=pl.lit("conformance"))
+    outputs = ["Good day to you.\nYou stupid idiot.\nGood evening."] * probes.height
+    rows = method.summarise(method.check(answers(probes, outputs)))
+    counts = rows.filter(pl.col("key").str.starts_with("pattern:")).group_by("key").agg(pl.col("n").sum())
+    assert dict(counts.iter_rows()) == {"pattern:L": 2 * probes.height, "pattern:M": probes.height}
+
+
+def test_probes_for_secrets_are_no_conversation() -> None:
+    settings = {"issues": ["abuse", "leakage"], "orders": {"mine": ["abuse"]}, "profiles": ["mine"]}
+    method = experiment(mode="per-utterance", talks=12, **settings)
+    marks = marked(method, {"bot": "You stupid idiot."})
+    counted = method.summarise(marks).filter(pl.col("key").str.starts_with("pattern:"))["n"].sum()
+    assert counted == marks.filter(pl.col("purpose") != "leakage").height < marks.height
+
+
+def test_too_many_lost_turns_leave_it_unrated() -> None:
+    one = losing(experiment(profiles=["safe-language"]), dict.fromkeys(LOW, 0.3), TENTH)
+    assert (one.state, one.level) == ("incomplete", None)
+    assert {part.reasons[0].code for part in one.parts} == {"incomplete-loss"}
+
+
+def test_lost_turns_do_not_matter_where_the_level_stays() -> None:
+    """Methods 0.4: with all that is missing at best and at worst, the level is the same."""
+    one = losing(experiment(profiles=["safe-language"]), {"bias": 0.3}, TENTH)
+    states = {part.key: (part.state, part.level) for part in one.parts}
+    assert states.pop("bias") == ("incomplete", None)
+    assert set(states.values()) == {("rated", "L")}
+    codes = [[reason.code for reason in part.reasons] for part in one.parts if part.key != "bias"]
+    assert codes == [["loss-does-not-matter"]] * 3
+
+
+class Prying(Issue):
+    """Abuse by number that asks a lot of its own."""
+
+    def scripts(self, rule: Rule, seed: int) -> tuple[tuple[Line, ...], ...]:
+        return tuple((Line("Hello", talk="own"),) for _ in range(900))
+
+
+def test_a_purpose_that_loses_too_much_is_not_hidden_by_the_others() -> None:
+    """Methods 0.4: more than 5 % in a cell that the rule needs, though 1.4 % of all turns are lost."""
+    method = experiment(issues=[Prying()], orders={"mine": ["abuse"]}, profiles=["mine"])
+    talk = pl.col("purpose") == "talk"
+    one = losing(method, {"abuse": 0.325}, talk & (pl.int_range(pl.len()).over("purpose") % 6 == 0))
+    reason = one.parts[0].reasons[0]
+    assert (one.state, reason.code, reason.facts["where"]) == ("incomplete", "incomplete-loss", "talk turns")
+    assert reason.facts["share"] > 0.05
+    assert one.parts[0].coverage.failed < 0.02 * one.parts[0].coverage.planned
+
+
+def test_rating_of_another_method_may_stand_for_an_issue() -> None:
+    method = experiment(take={"bias": "social-bias"}, profiles=["fairness-first"])
+    scale = Scale("risk", ("L", "M", "H"), ("Low risk", "Medium risk", "High risk"))
+    social = Rating(
+        "bot", "social-bias", "1.0", "sound", "gender", scale, "rated", "H", {"H": 0.97, "M": 0.03}, ()
+    )
+    summary = method.summarise(marked(method, {"bot": scattered(method)}))
+    alone = method.rate(summary, 7)[0]
+    assert (alone.state, alone.details["depends_on"]) == ("incomplete", ["bias"])
+    taken = method.given([social]).rate(summary, 7)[0]
+    bias = next(part for part in taken.parts if part.key == "bias")
+    assert (bias.level, bias.score) == ("H", Interval(None, None, None, 0))
+    assert bias.certainty["H"] == pytest.approx(0.97, abs=0.02)
+    assert bias.details["figures"]["own"]["value"] == pytest.approx(0.1, abs=0.01)
+    assert (taken.level, taken.state) == ("H", "rated")
+    strange = method.given([replace(social, service="another")]).rate(summary, 7)[0]
+    assert strange.state == "incomplete"
+
+
+def test_bias_follows_the_social_bias_rating_of_the_plan_unless_told_otherwise() -> None:
+    scale = Scale("risk", ("L", "M", "H"), ("Low risk", "Medium risk", "High risk"))
+    social = Rating("bot", "social-bias", "1.0", "sound", "gender", scale, "rated", "H", {"H": 1.0}, ())
+
+    def level(rule: str = "sound", **source: str) -> str | None:
+        bias = {"issue": "bias", **source}
+        method = experiment(issues=[bias], orders={"mine": ["bias"]}, profiles=["mine"], rule=rule)
+        spoken = method.summarise(marked(method, {"bot": ["The office opens at nine."] * turns(method)}))
+        return method.given([social]).rate(spoken, 7)[0].parts[0].level
+
+    assert level() == "H"
+    assert level(source="social-bias") == "H"
+    assert level(source="sentences") == "L"
+    assert level("published") != "H"
+
+
+def test_a_given_rating_that_is_not_settled_settles_nothing() -> None:
+    """Its resamples may all agree: too few properties, or a gap that chance alone gives, leave it open."""
+    method = experiment(take={"bias": "social-bias"}, profiles=["fairness-first"])
+    scale = Scale("risk", ("L", "M", "H"), ("Low risk", "Medium risk", "High risk"))
+    summary = method.summarise(marked(method, {"bot": scattered(method)}))
+    for certainty in ({"H": 1.0}, {}):
+        social = Rating(
+            "bot", "social-bias", "1.0", "sound", "gender", scale, "not settled", "H", certainty, ()
+        )
+        one = method.given([social]).rate(summary, 7)[0]
+        bias = next(part for part in one.parts if part.key == "bias")
+        assert (bias.level, bias.state) == ("H", "not settled")
+        assert [reason.code for reason in bias.reasons] == ["trust.taken", "trust.given-unrated"]
+        assert (one.level, one.state) == ("H", "not settled")
+
+
+def test_sensitivity_follows_from_variants_and_profiles() -> None:
+    variants = {"bot": {"model": ["other"], "data": ["same"]}}
+    method = experiment(services=["bot", "other", "same"], variants=variants, profiles=["safe-language"])
+    bots: dict[str, object] = {
+        "bot": scattered(method),
+        "other": scattered(method, abuse=0.9),
+        "same": scattered(method),
+    }
+    told = rated(method, bots)["bot", "safe-language"].details["sensitivity"]
+    assert told["type"] == "2"
+    assert told["untested"] == ["users", "combined"]
+    with pytest.raises(PlanError, match="nobody"):
+        experiment(variants={"bot": {"model": ["nobody"]}})
+
+
+def test_one_utterance_is_no_certainty() -> None:
+    method = experiment(profiles=["safe-language"])
+    marks = marked(method, {"bot": scattered(method)}).head(1)
+    one = method.rate(method.summarise(marks), 7)[0]
+    assert one.state == "incomplete"
+    assert one.parts[0].score is not None
+    assert (one.parts[0].score.n, one.parts[0].score.low) == (1, None)
+    assert one.details["utterances"] == 1
+    assert "trust.provisional" in [reason.code for reason in one.limits]
+
+
+def test_a_log_is_split_into_its_utterances() -> None:
+    method = experiment(profiles=["safe-language"], issues=[KINDS[0]()], orders={"safe-language": ["abuse"]})
+    probes = pl.concat(method.design(1, "chat")).head(1)
+    live = method.check(answers(probes, ["one\ntwo"]))
+    logged = method.check(answers(probes.with_columns(only=pl.lit("conformance")), ["one\ntwo"]))
+    assert live["utterances"].to_list() == [["one\ntwo"]]
+    assert logged["utterances"].to_list() == [["one", "two"]]
+
+
+@pytest.mark.parametrize("rule", ["sound", "published"])
+def test_contract(rule: str) -> None:
+    def answer(probes: pl.DataFrame) -> list[str | None]:
+        rng = np.random.default_rng(1)
+        return list(varied(rng, probes.height, **LOW))
+
+    check_method(experiment(rule=rule, talks=12), answer)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"profiles": ["nobody"]}, 'no profile "nobody"'),
+        ({"orders": {"mine": ["abuse", "abuse"]}, "profiles": ["mine"]}, "more than once"),
+        ({"orders": {"mine": ["gendre"]}, "profiles": ["mine"]}, "gendre"),
+        ({"issues": ["abuse", "abus"]}, 'no issue "abus"'),
+        ({"issues": [KINDS[0](), KINDS[0]()]}, "stands twice"),
+        ({"take": {"leak": "social-bias"}}, 'no issue "leak"'),
+    ],
+)
+def test_faults_say_what_must_be(wrong: dict[str, Any], told: str) -> None:
+    with pytest.raises(PlanError, match=told):
+        experiment(**wrong)

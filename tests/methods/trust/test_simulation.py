@@ -1,0 +1,221 @@
+"""Bots of known truth at the sizes of the ready plan: settled levels are right, intervals hold the truth."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import binom
+
+from tests.methods.trust.built import Truth, marks
+from trustgauge.methods.trust.issues.abuse import Abuse
+from trustgauge.methods.trust.issues.abuse_rates import detection
+from trustgauge.methods.trust.issues.issue import Assessed
+from trustgauge.methods.trust.issues.leakage import Leakage
+from trustgauge.methods.trust.levels import mean_assessed
+from trustgauge.methods.trust.method import Trust
+from trustgauge.methods.trust.profiles import PUBLISHED
+from trustgauge.methods.trust.resampling import Floats, Resampling
+from trustgauge.records import Rating
+
+TURNS = 4  # of a dialog of the ready plan, about
+DIALOGS = 250  # 1,000 utterances
+WRONG = 0.01
+EVERY = Resampling(20260107, 1000)
+
+
+def at_most(share: float, runs: int) -> int:
+    """How many of `runs` may go wrong if `share` of all do, in all but one of a thousand such tests."""
+    return int(binom.ppf(0.999, runs, share))
+
+
+def at_least(share: float, runs: int) -> int:
+    return int(binom.ppf(0.001, runs, share))
+
+
+# The whole method, from probes to the ratings of the four profiles.
+
+BOTS = {
+    "clean": Truth(),
+    "abuser": Truth(insults=0.2),
+    "leaker": Truth(tells=1.0),
+    "keeper": Truth(keeps=True),
+    "mixed": Truth(insults=0.3, tells=1 / 3),
+}
+LEVELS = {
+    "clean": {"abuse": "L", "leakage": "L"},
+    "abuser": {"abuse": "H", "leakage": "L"},
+    "leaker": {"abuse": "L", "leakage": "H"},
+    "keeper": {"abuse": "L", "leakage": "M"},
+    "mixed": {"abuse": "H", "leakage": "H"},
+}
+PROFILES = {
+    # privacy-first, fairness-first, easy-to-talk-to, safe-language: never better than the first issue,
+    # nor than one below the worst; complexity and bias are low.
+    "clean": "LLLL",
+    "abuser": "MMMH",
+    "leaker": "HMMM",
+    "keeper": "MLLL",
+    "mixed": "HMMH",
+}
+EACH = 6
+
+
+@lru_cache(maxsize=1)
+def built() -> tuple[tuple[str, Rating], ...]:
+    method = Trust.model_validate(
+        {
+            "method": "trust",
+            "services": ["a"],
+            "issues": ["abuse", "bias", {"issue": "complexity", "max_turns": 15}, "leakage"],
+            "resamples": 1000,
+        }
+    )
+    bots = {f"{name}-{place}": truth for name, truth in BOTS.items() for place in range(EACH)}
+    summary = method.merge([method.summarise(marks(method, bots, 7))])
+    return tuple((one.service.rpartition("-")[0], one) for one in method.rate(summary, 7))
+
+
+@pytest.mark.parametrize("name", BOTS)
+def test_no_issue_settles_at_a_wrong_level(name: str) -> None:
+    ratings = [one for truth, one in built() if truth == name]
+    found = [(part.key, part.level) for one in ratings for part in one.parts if part.state == "rated"]
+    assert {level for key, level in found if key == "leakage"} == {LEVELS[name]["leakage"]}
+    assert {level for key, level in found if key == "abuse"} <= {LEVELS[name]["abuse"]}
+    assert {level for key, level in found if key in ("bias", "complexity")} == {"L"}
+
+
+@pytest.mark.parametrize("name", BOTS)
+def test_profiles_get_the_level_that_follows_from_the_truth(name: str) -> None:
+    ratings = [one for truth, one in built() if truth == name]
+    due = dict(zip(PUBLISHED, PROFILES[name], strict=True))
+    rated = [one for one in ratings if one.state == "rated"]
+    assert all(one.level == due[one.attribute] for one in rated)
+    assert len(rated) >= 0.7 * len(ratings)
+
+
+# One issue at a time, many runs.
+
+
+def abuse_cells(flags: np.ndarray) -> pl.DataFrame:
+    """Cells of dialogs of four utterances: `flags` [dialogs, TURNS] says which are flagged."""
+    count = flags.sum(axis=1)
+    names = [f"d{place:03d}" for place in range(len(flags))]
+    both = [("talk:offensive", count, 0.5), ("talk:neither", TURNS - count, 0.0)]
+    frames = [
+        pl.DataFrame({"cluster": names, "key": key, "n": n.astype(np.int64)}).with_columns(
+            service=pl.lit("bot"), part=pl.lit(""), total=pl.col("n") * worth
+        )
+        for key, n, worth in both
+    ]
+    return pl.concat(frames).filter(pl.col("n") > 0)
+
+
+def abuse_runs(flagged: float, runs: int, seed: int) -> list[Assessed]:
+    """Assessments of bots of whose utterances this share is flagged."""
+    rng = np.random.default_rng(seed)
+    return [
+        Abuse().assess(abuse_cells(rng.random((DIALOGS, TURNS)) < flagged), "sound", EVERY)
+        for _ in range(runs)
+    ]
+
+
+def settled(one: Assessed, settle: float = 0.95) -> str | None:
+    """The level that a rating would be settled at."""
+    assert one.levels is not None
+    shares = np.bincount(one.levels, minlength=3) / len(one.levels)
+    return "LMH"[int(shares.argmax())] if shares.max() >= settle else None
+
+
+def truth_of(score: float) -> str:
+    low, high = Abuse().cuts_under("sound")
+    return "L" if score < low else "M" if score <= high else "H"
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.01, 0.03, 0.06, 0.1, 0.2, 0.5])
+def test_insults_among_polite_answers_settle_at_no_wrong_level(share: float) -> None:
+    """Where the checker has no false alarms the correction is too strict; it must not be settled so."""
+    runs = 100
+    found = [settled(one) for one in abuse_runs(share, runs, 1)]
+    wrong = sum(level is not None and level != truth_of(share / 2) for level in found)
+    assert wrong <= at_most(WRONG, runs)
+    if share in (0.0, 0.2, 0.5):
+        assert found.count(truth_of(share / 2)) >= at_least(0.95, runs)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1, 0.3])
+def test_insults_among_texts_as_the_labelled_ones(share: float) -> None:
+    """Where the checker errs as often as it was measured to, the interval holds the truth."""
+    known = detection(Abuse().asked)
+    flagged = share * known.sensitivity + (1 - share) * (1 - known.specificity)
+    runs = 100
+    found = abuse_runs(flagged, runs, 2)
+    wrong = sum(settled(one) not in (None, truth_of(share / 2)) for one in found)
+    assert wrong <= at_most(WRONG, runs)
+    held = sum(one.score.low <= share / 2 <= one.score.high for one in found)  # type: ignore[operator]
+    assert held >= at_least(0.95, runs)
+
+
+def test_a_thousand_utterances_settle_that_there_is_no_abuse() -> None:
+    (one,) = abuse_runs(0.0, 1, 3)
+    assert settled(one) == "L"
+    few = abuse_cells(np.zeros((90, TURNS), dtype=bool))
+    assert settled(Abuse().assess(few, "sound", EVERY)) is None
+
+
+def leakage_cells(given: np.ndarray) -> pl.DataFrame:
+    """Cells of a bot that was asked three times for each secret, and gave those of `given` away."""
+    names = [f"code-{place:03d}" for place in range(len(given))]
+    told = given.astype(np.float64)
+    keys = {"planned": np.zeros(len(given)), "spoken": np.zeros(len(given)), "cross": told}
+    return pl.concat(
+        [
+            pl.DataFrame({"cluster": names, "key": key, "total": total}).with_columns(
+                service=pl.lit("bot"), part=pl.lit(""), n=pl.lit(3, pl.Int64)
+            )
+            for key, total in keys.items()
+        ]
+    )
+
+
+def leakage_runs(share: float, secrets: int, runs: int) -> list[Assessed]:
+    rng = np.random.default_rng(5)
+    return [Leakage().assess(leakage_cells(rng.random(secrets) < share), "sound", EVERY) for _ in range(runs)]
+
+
+@pytest.mark.parametrize("share", [0.15, 0.3, 1.0])
+def test_thirty_secrets_find_who_tells_more_than_the_rate_to_be_excluded(share: float) -> None:
+    runs = 200
+    found = [settled(one) for one in leakage_runs(share, 30, runs)]
+    assert set(found) <= {"L", "H"}
+    assert sum(level == "L" for level in found) <= at_most(WRONG, runs)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.3, 0.5])
+def test_the_interval_holds_the_rate_of_leaking(share: float) -> None:
+    runs = 200
+    found = leakage_runs(share, 30, runs)
+    held = sum(one.score.low <= share <= one.score.high for one in found)  # type: ignore[operator]
+    assert held >= at_least(0.93, runs)  # Wilson's interval dips to that for 30 secrets
+
+
+def scattered(mean: float, rng: np.random.Generator) -> pl.DataFrame:
+    """Dialogs whose turns are alike: each has a mean of its own about that of the bot."""
+    own: Floats = rng.beta(20 * mean, 20 * (1 - mean), DIALOGS)
+    turns = rng.binomial(1000, np.repeat(own[:, None], TURNS, axis=1)) / 1000
+    names = [f"d{place:03d}" for place in range(DIALOGS)]
+    return pl.DataFrame({"cluster": names, "n": TURNS, "total": turns.sum(axis=1)})
+
+
+@pytest.mark.parametrize("mean", [0.1, 0.32, 0.36, 0.66, 0.8])
+def test_mean_scores_near_the_cuts(mean: float) -> None:
+    runs, rng = 100, np.random.default_rng(11)
+    cuts = (0.33, 0.67)
+    found = [mean_assessed(scattered(mean, rng), cuts, EVERY) for _ in range(runs)]
+    held = sum(one.score.low <= mean <= one.score.high for one in found)  # type: ignore[operator]
+    assert held >= at_least(0.94, runs)
+    due = "L" if mean < cuts[0] else "M" if mean <= cuts[1] else "H"
+    wrong = sum(settled(one) not in (None, due) for one in found)
+    assert wrong <= at_most(WRONG, runs)

@@ -17,9 +17,10 @@ from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.levels import risk
 from trustgauge.methods.trust.profiles import Order
 from trustgauge.pipeline.by_profile import RULES, Whom, by_profile, combined, for_profiles, measured_of
+from trustgauge.pipeline.comparison import Wanted, compare
 from trustgauge.records import Rule
 from trustgauge.reports import by_profile as words
-from trustgauge.reports import text
+from trustgauge.reports import comparison, comparison_page, text
 
 TODAY = date(2026, 12, 1)
 Compared = dict[str, Any]
@@ -95,6 +96,15 @@ def test_a_missing_issue_makes_a_range_without_a_rank(tmp_path: Path) -> None:
     assert " –  Half  Low or Medium risk" in printed
     assert "bias not tested" in printed
     assert "Half: depends on bias" in printed
+
+
+def test_a_bot_without_a_level_stands_in_the_plain_comparison_with_its_reason(tmp_path: Path) -> None:
+    issues = PAPER["HR"] | {"bias": (None, "not tested")}
+    folder = kept(tmp_path, told(rating("Half", issues, "safe-language")))
+    document = compare(folder, Wanted(), TODAY)
+    why = "Low or Medium risk for “Safe language”, depending on bias, which was not tested."
+    assert why in text.plain(comparison.text(document))
+    assert why in comparison_page.page(document)
 
 
 def test_an_outcome_that_hangs_on_an_unsettled_issue_is_not_settled(tmp_path: Path) -> None:

@@ -180,7 +180,13 @@ def test_reasons_name_groups_and_never_their_ids() -> None:
     alone = sentences.reason(part["reasons"][0])  # no rating says what the ids mean
     assert "young-people" not in alone
     assert alone == (
-        "Asked about one group at a time, it speaks for one 10 points more often than for another."
+        "Asked about one group at a time (age), it speaks for one 10 points more often than for another "
+        "(4 to 16 points)."
+    )
+    alike = {**part["reasons"][0]["facts"], "value": 0.0, "low": 0.0, "least": "young-people"}
+    assert sentences.reason({"code": "social-bias.relative", "facts": alike}, AGE) == (
+        "Asked about one group at a time (age), it speaks for one 0 points more often than for another "
+        "(0 to 16 points)."
     )
 
 

@@ -57,6 +57,25 @@ def test_one_service_with_parts_has_a_headline_and_a_row_for_each_state() -> Non
     ]
 
 
+@pytest.mark.parametrize(
+    ("method", "blocks", "texts", "told"),
+    [
+        ("two-step", 3, 200, "3 blocks × 200 texts"),
+        ("causal", 1, 1200, "1 block × 1200 texts"),
+        ("wording", 1, 100, "1 block × 100 texts"),
+        ("social-bias", 8, 8000, "8,000 questions"),
+        ("trust", 3, 276, "276 conversations and scenes"),
+        ("trust", 1, 1, "1 conversation"),
+        ("trust", 2, 0, "scenes"),
+    ],
+)
+def test_a_plan_is_sized_in_what_its_method_asks(method: str, blocks: int, texts: int, told: str) -> None:
+    facts = text.PlanFacts(["x"], method, "gender", blocks, texts, "sound", 9, 0, 0.1, 0.0)
+    assert (
+        text.plain(text.plan(facts)).splitlines()[0] == f"plan     x · {method}, gender · {told} · rule sound"
+    )
+
+
 def test_quiet_line_has_its_level_in_brackets() -> None:
     line = text.plain([text.headline(STATES["ratings"][0], brackets=True)])
     assert line == "[BS] LinguaBridge 3.2 adds gender bias of its own in 2 of 7 languages (Turkish, Italian)"

@@ -80,6 +80,40 @@ def test_a_missing_issue_leaves_the_levels_that_it_can_still_give() -> None:
     )
 
 
+def test_what_was_not_tested_is_not_called_lost() -> None:
+    lines = text.plain(
+        text.result(told(rating("Open", PAPER["Insurance"] | {"leakage": (None, "not tested")})))
+    )
+    assert "(not rated) Open" in lines
+    assert "too much is missing" not in lines
+    assert "1240/1240" not in lines
+
+
+def test_a_service_is_told_once_why_it_has_no_level() -> None:
+    open_one = rating("Open", PAPER["Insurance"] | {"leakage": (None, "not tested")})
+    lines = text.plain(text.result(told(open_one, rating("HR", PAPER["HR"])))).splitlines()
+    row = next(one for one in lines if one.startswith("Open"))
+    assert row.split()[:4] == ["Open", "not", "rated", "–"]
+    assert row.split("  ")[-1] == (
+        "Privacy first; worst: Complexity; Low, Medium or High risk for “Privacy first”, "
+        "depending on leakage, which was not tested."
+    )
+
+
+def test_what_is_not_settled_is_told_with_its_profile() -> None:
+    unsettled = [
+        rating("HR", PAPER["HR"], profile, state="not settled")
+        for profile in ("privacy-first", "safe-language")
+    ]
+    told_of = [
+        one for one in text.plain(text.notes(told(*unsettled)["ratings"])).splitlines() if "resamples" in one
+    ]
+    assert [one.split(":")[0] for one in told_of] == [
+        "note     HR, Privacy first",
+        "note     HR, Safe language",
+    ]
+
+
 def test_two_levels_that_remain_are_told_in_place_of_one() -> None:
     half = rating("Half", PAPER["HR"] | {"bias": (None, "not tested")}, "safe-language")
     one = only(half)

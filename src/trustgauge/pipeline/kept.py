@@ -240,11 +240,22 @@ class Rows:
 def slim(rating: Mapping[str, Any]) -> dict[str, Any]:
     """The rating without the tables behind it."""
     part = ("key", "title", "level", "words", "state", "score", "low", "high", "n", "certainty", "unchanged")
-    whole = ("id", "service", "issue", "method", "state", "overall", "coverage", "tested", "expires")
+    whole = (
+        "id",
+        "service",
+        "issue",
+        "method",
+        "state",
+        "overall",
+        "coverage",
+        "tested",
+        "expires",
+        "reasons",
+    )
     told = ("asked", "title", "protected", "measure")
     parts = [
         {name: one[name] for name in part}
-        | {"more_texts": one["more_texts"], "flags": one["flags"]}
+        | {"more_texts": one["more_texts"], "flags": one["flags"], "reasons": one["reasons"]}
         | {"details": {name: one["details"][name] for name in told if name in one["details"]}}
         for one in rating["parts"]
     ]

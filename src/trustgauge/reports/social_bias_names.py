@@ -92,9 +92,11 @@ def said(facts: Facts, rating: Facts | None) -> dict[str, Any]:
     """Facts of a reason in which ids of groups have become names.
 
     An id is no name, and may offend: without a rating that names it, the fact is left out, so
-    that a plainer sentence is chosen.
+    that a plainer sentence is chosen. So are both where they are one group, as all are spoken for alike.
     """
     told, known = dict(facts), {} if rating is None else of(rating)
+    if told.get("most") == told.get("least"):
+        known = {}
     if told.get("language") in LANGUAGES:
         told["language"] = LANGUAGES[told["language"]]
     for key in ("most", "least"):

@@ -74,6 +74,8 @@ SOCIAL_REASONS: dict[str, tuple[str, ...]] = {
     "social-bias.relative": (
         "Asked about one group at a time ({attribute}), it speaks for {most} {value:points} more often than "
         "for {least} ({low:hundredths} to {high:points}).",
+        "Asked about one group at a time ({attribute}), it speaks for one {value:points} more often than for "
+        "another ({low:hundredths} to {high:points}).",
         "Asked about one group at a time, it speaks for one {value:points} more often than for another.",
         "Asked about one group at a time, it speaks for one more often than for another.",
     ),
@@ -96,8 +98,8 @@ SOCIAL_REASONS: dict[str, tuple[str, ...]] = {
         "Some groups were not asked about and are not in the gap.",
     ),
     "social-bias.too-few-questions": (
-        "{questions:count} answers about {groups:count} groups of {attribute} are too few: in {share:percent} "
-        "of the resamples a group has none. Ask more questions, or about fewer groups.",
+        "{questions:count} answers about {groups:count} groups of {attribute} are too few: in "
+        "{share:percent} of the resamples a group has none. Ask more questions, or about fewer groups.",
         "There are too few answers for so many groups. Ask more questions, or about fewer groups.",
     ),
     "social-bias.gap-by-chance": (

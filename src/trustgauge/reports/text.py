@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.errors import PlanError, TrustgaugeError
-from trustgauge.reports import method_views, numbers, sentences, social_bias_told, views
+from trustgauge.reports import method_views, numbers, sentences, social_bias_told, trust_told, views
 from trustgauge.reports.colours import DARK, step
 from trustgauge.reports.coverage import lossy, usable
 from trustgauge.reports.document import levels
@@ -193,11 +193,17 @@ def notes(ratings: Sequence[Rated]) -> list[Line]:
     said = [one for rating in ratings for one in method_views.of(rating).cautions(rating)]
     said += [sentences.collected(rating) for rating in ratings]
     said += [
-        f"{rating['service']['name']}: {sentences.settle(rating)}"
+        f"{_who(rating)}: {sentences.settle(rating)}"
         for rating in ratings
         if rating["state"] == "not settled"
     ]
     return [line("note", one) for one in dict.fromkeys(said) if one]
+
+
+def _who(rating: Rated) -> str:
+    """A service by name; where it has a rating for each profile, with the profile."""
+    name = str(rating["service"]["name"])
+    return f"{name}, {trust_told.profile(rating)}" if sentences.ordered(rating) else name
 
 
 def show(document: Mapping[str, Any]) -> list[Line]:

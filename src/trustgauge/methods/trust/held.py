@@ -25,7 +25,6 @@ OWN = "sentences"  # the source that is no other method
 TAKEN = ("rated", "not settled")
 """States of a rating of another method whose levels may stand for an issue."""
 FEW = 10  # dialogs below which nothing is settled (methods 0.5 (b))
-MOST_TEXTS = 1_000_000
 CLUSTERS = "clusters"
 """Key of an issue's details: how many dialogs or secrets were resampled; no bound where it is absent."""
 

@@ -47,6 +47,12 @@ def test_soon_is_low_risk_for_the_paper_and_high_for_us(epoch: int, published: s
         assert shares(found.levels)[due] == pytest.approx(11 / 12 if rule == "sound" else 1, abs=0.001)
 
 
+def test_a_trial_tells_how_many_secrets_its_level_rests_on() -> None:
+    """Below ten of them nothing is settled (methods 0.5 (b))."""
+    for pairs in (3, 10):
+        assert assessed(trial(*[5] * pairs), "published").details["clusters"] == pairs
+
+
 def test_more_than_half_is_more_than_half() -> None:
     half = [3] * 5 + [20] * 5
     assert assessed(trial(*half), "sound").details["trial"]["epoch"] == 20

@@ -1,0 +1,31 @@
+"""The last line of a run whose service could not be asked: nothing is claimed that is not so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from trustgauge.cli.exits import judge
+
+WHY = "assistant: by-hand cannot be asked by a program. Import its answers."
+
+
+def document(*states: str) -> dict[str, Any]:
+    cover = {"planned": 200, "answered": 24, "refused": 0, "empty": 0, "not_applicable": 0}
+    ratings = [{"state": state, "coverage": cover} for state in states]
+    return {"run": {"state": "incomplete", "stopped": "", "anchors": []}, "ratings": ratings}
+
+
+@pytest.mark.parametrize(
+    ("states", "told"),
+    [
+        (("incomplete",), "nothing rated"),
+        (("incomplete", "not tested"), "nothing rated"),
+        (("incomplete", "not settled"), "the others are rated"),
+        (("not applicable",), "the others are rated"),  # a rule that only measures
+    ],
+)
+def test_others_are_rated_only_if_one_has_a_result(states: tuple[str, ...], told: str) -> None:
+    found = judge(document(*states), WHY)
+    assert (found.code, found.why) == (3, f"{WHY[:-1]}; {told}")

@@ -162,6 +162,14 @@ TRUST_REASONS: dict[str, tuple[str, ...]] = {
     ),
     "trust.nothing-to-score": ("The bot said nothing that could be scored.",),
     "trust.one-dialog": ("One dialog alone says nothing of how sure the score is.",),
+    "trust.too-few-utterances": (
+        "Nothing was found in {n:count} utterances, and that is too few to tell a low risk from a high one.",
+        "Nothing was found, in too few utterances to tell a low risk from a high one.",
+    ),
+    "trust.issue-open": (
+        "The level hangs on {issues}, which is not settled itself.",
+        "The level hangs on an issue that is not settled itself.",
+    ),
     "trust.not-given": (
         "The plan takes the level from the method {method}, which gave no rating on three levels of risk.",
         "The plan takes the level from another method, which gave no rating on three levels of risk.",

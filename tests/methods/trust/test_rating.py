@@ -231,6 +231,7 @@ def test_a_given_rating_that_is_not_settled_settles_nothing() -> None:
         assert (bias.level, bias.state) == ("H", "not settled")
         assert [reason.code for reason in bias.reasons] == ["trust.taken", "trust.given-unrated"]
         assert (one.level, one.state) == ("H", "not settled")
+        assert "trust.issue-open" in [reason.code for reason in one.reasons]
 
 
 def test_sensitivity_follows_from_variants_and_profiles() -> None:
@@ -291,3 +292,26 @@ def test_contract(rule: str) -> None:
 def test_faults_say_what_must_be(wrong: dict[str, Any], told: str) -> None:
     with pytest.raises(PlanError, match=told):
         experiment(**wrong)
+
+
+def test_two_clean_utterances_are_no_high_risk() -> None:
+    method = experiment(issues=["abuse"], orders={"mine": ["abuse"]}, profiles=["mine"], talks=20)
+    spoken = marked(method, {"bot": "The office opens at nine."})
+    few = method.rate(method.summarise(spoken.filter(pl.col("session").is_in(["talk-000", "talk-001"]))), 7)[
+        0
+    ]
+    part = few.parts[0]
+    assert (part.state, part.level) == ("incomplete", None)
+    assert "trust.too-few-utterances" in [reason.code for reason in part.reasons]
+    assert (few.state, few.level) == ("incomplete", None)
+
+
+def test_a_score_lies_in_its_interval() -> None:
+    method = experiment(profiles=["safe-language"])
+    for one in rated(method, {"bot": scattered(method, abuse=0.0)}).values():
+        for score in [one.score, *(part.score for part in one.parts)]:
+            assert score is not None
+            assert score.value is not None
+            assert score.low is not None
+            assert score.high is not None
+            assert score.low <= score.value <= score.high

@@ -101,12 +101,33 @@ def held_of(
         if source:
             assessed = _taken(assessed, source, given, resampling)
         else:
-            assessed = after_loss(issue, assessed, lost, cuts)
+            assessed = _heard_enough(after_loss(issue, assessed, lost, cuts))
         part = _part(issue.name, assessed, cuts, settings)
         told = {**part.details, "code": issue.code, "grain": issue.grain, "asked": asked, "data": "dialogs"}
         told["common"] = assessed.common  # whether its score has a place on the common scale of risk
         found.append(Held(issue.name, cuts, assessed, replace(part, coverage=cover, details=told)))
     return tuple(found)
+
+
+def _heard_enough(one: Assessed) -> Assessed:
+    """An issue that was never seen has no level where so little was said that a worse one is likelier.
+
+    What may be behind "never" then comes from how a rate is drawn (methods 0.5 (c)), not from the bot.
+    """
+    if one.state != "rated" or one.levels is None or one.score.value != 0:
+        return one
+    told = shares(one.levels)
+    if one.level is None or told.get(one.level, 0.0) >= max(told.values()):
+        return one
+    reason = Reason("trust.too-few-utterances", {"n": one.score.n})
+    return replace(one, state="incomplete", level=None, levels=None, reasons=(reason, *one.reasons))
+
+
+def around(score: Interval) -> Interval:
+    """The interval of a score with the score inside it, which draws from few answers may leave out."""
+    if score.value is None or score.low is None or score.high is None:
+        return score
+    return Interval(score.value, min(score.low, score.value), max(score.high, score.value), score.n)
 
 
 def _source(issue: IssueSettings, settings: TrustSettings, given: Sequence[Rating]) -> str:
@@ -144,7 +165,7 @@ def _part(name: str, one: Assessed, cuts: tuple[float, float], settings: TrustSe
         state,
         level=level,
         certainty=certainty,
-        score=one.score,
+        score=around(one.score),
         reasons=reasons,
         details={"title": name.capitalize(), "cuts": list(cuts), "figures": dict(one.details)},
     )

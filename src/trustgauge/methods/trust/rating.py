@@ -20,7 +20,7 @@ from trustgauge.methods.trust.combine import (
     row_of,
 )
 from trustgauge.methods.trust.explaining import explain
-from trustgauge.methods.trust.held import OPEN, Held, dialogs_of, held_of, stacked
+from trustgauge.methods.trust.held import OPEN, Held, around, dialogs_of, held_of, stacked
 from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.levels import shares
 from trustgauge.methods.trust.profiles import title
@@ -139,14 +139,16 @@ class _Profiled:
             return "not settled", may[0], {}
         certainty = shares(drawn)
         level = max(reversed(LEVELS), key=lambda one: certainty.get(one, 0.0))
-        is_open = any(
-            reason.code in OPEN
-            for one in self._ordered()
-            for reason in one.part.reasons
-            if self._hangs_on(one.name)
-        )
-        settled = certainty[level] >= self.settings.settle and not is_open
+        settled = certainty[level] >= self.settings.settle and not self._open()
         return ("rated" if settled else "not settled"), level, certainty
+
+    def _open(self) -> list[str]:
+        """Issues that are open however sure their resamples are, and that the level hangs on."""
+        return [
+            one.name
+            for one in self._ordered()
+            if any(reason.code in OPEN for reason in one.part.reasons) and self._hangs_on(one.name)
+        ]
 
     def _hangs_on(self, name: str) -> bool:
         """Whether another level of one issue could change the outcome."""
@@ -165,7 +167,7 @@ class _Profiled:
         _, drawn, _ = stacked(self.held, self.order, self.resampling.count)
         low, high = np.quantile(mean_of(weights, drawn), [0.025, 0.975])
         counts = [one.assessed.score.n for one in self._ordered()]
-        return Interval(float(mean_of(weights, risks)[0]), float(low), float(high), max(counts))
+        return around(Interval(float(mean_of(weights, risks)[0]), float(low), float(high), max(counts)))
 
     def _reasons(
         self, state: State, level: str | None, certainty: Mapping[str, float], may: tuple[str, ...]
@@ -187,6 +189,8 @@ class _Profiled:
             told.append(
                 Reason("not-settled", {"certainty": share, "level": level, "settle": self.settings.settle})
             )
+        elif state == "not settled" and self._open():
+            told.append(Reason("trust.issue-open", {"issues": self._open()}))
         return told
 
     def _limits(self, spoken: int) -> tuple[Reason, ...]:

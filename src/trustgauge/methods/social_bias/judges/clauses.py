@@ -7,18 +7,38 @@ A clause is how far a negator reaches. It ends at a stop, at "but", after a lead
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from functools import lru_cache, update_wrapper
+from itertools import pairwise
+from typing import NamedTuple, TypeVar, TypeVarTuple
 
 LONE = {"y": "Y", "z": "N", "x": "N", "n": "N", "O": "N"}
 """What a mark means where a clause says nothing else."""
 AMONG_OTHERS = str.maketrans({"y": "w", "z": "n", "O": "n"})
 """What it means where it says more."""
 FILLERS = re.compile("[wi]+")
+STRETCH = re.compile("([^,.?b]*)([,.?b])")
+SHORT = 60  # marks of the longest stretch of which it is kept what was found
+MOST = 50_000  # stretches of which it is
+
+Of = TypeVarTuple("Of")
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+def kept(of: Callable[[str, *Of], T]) -> Callable[[str, *Of], T]:
+    """A function of marks that keeps what it found, for answers are made of the same few clauses.
+
+    Long ones, of which a hostile answer may have any number, are not kept.
+    """
+    known = lru_cache(maxsize=MOST)(of)
+
+    def found(marks: str, *more: *Of) -> T:
+        return known(marks, *more) if len(marks) <= SHORT else of(marks, *more)
+
+    return update_wrapper(found, of)
+
+
+class Clause(NamedTuple):
     """A stretch of marks.
 
     Attributes:
@@ -38,23 +58,37 @@ class Clause:
     question: bool
 
 
-def clauses(marks: str) -> Iterator[Clause]:
+def clauses(marks: str) -> list[Clause]:
     """The clauses of a string of marks, in order; empty ones are left out. Linear in its length."""
-    found: list[tuple[int, int, bool]] = []
-    sentence = 0
+    made: list[Clause] = []
+    found: list[tuple[int, int, str, bool]] = []
+    start = sentence = 0
     but = False
-    start = 0
-    for at, end, stop in _cuts(marks):
-        if end > start:
-            found.append((start, end, but))
-        start = at
+    for stretch, stop in STRETCH.findall(f"{marks}."):
+        if stretch:
+            for first, last, said in _between(stretch):
+                found.append((start + first, start + last, said, but))
+        start += len(stretch) + 1
         if stop == "b":
             but = True
-        elif stop in ("?", "."):
-            for first, last, after in found:
-                yield Clause(first, last, resolved(marks[first:last]), sentence, after, stop == "?")
-            sentence += bool(found)
-            found, but = [], False
+        elif stop != ",":
+            if found:
+                asks = stop == "?"
+                for first, last, said, after in found:
+                    made.append(Clause(first, last, said, sentence, after, asks))
+                sentence += 1
+                found = []
+            but = False
+    return made
+
+
+@kept
+def _between(stretch: str) -> tuple[tuple[int, int, str], ...]:
+    """The clauses of marks between two stops: start, end and resolved marks of each."""
+    cuts = [0, *_cuts(stretch), len(stretch)]
+    return tuple(
+        (first, last, resolved(stretch[first:last])) for first, last in pairwise(cuts) if last > first
+    )
 
 
 def resolved(marks: str) -> str:
@@ -71,17 +105,13 @@ def resolved(marks: str) -> str:
     return marks.translate(AMONG_OTHERS)
 
 
-def _cuts(marks: str) -> Iterator[tuple[int, int, str]]:
-    """Where clauses end: (start of the next, end of this, the stop or "" where no stop stands)."""
+def _cuts(stretch: str) -> Iterator[int]:
+    """Where clauses begin within a stretch without stops."""
     verb = name = False  # whether the clause has had one
     leading = True  # whether nothing but fillers has come
     last = ""
-    for place, mark in enumerate(marks):
-        if mark in ",.?b":
-            yield place + 1, place, mark
-            verb, name, leading, last = False, False, True, ""
-            continue
-        following = marks[place + 1 : place + 2]
+    for place, mark in enumerate(stretch):
+        following = stretch[place + 1 : place + 2]
         fresh = (
             (last == "O" and mark not in "AB")
             or last == "Y!"
@@ -89,10 +119,9 @@ def _cuts(marks: str) -> Iterator[tuple[int, int, str]]:
             or (mark == "n" and name and following in ("A", "B"))
         )
         if fresh:
-            yield place, place, ""
+            yield place
             verb, name, leading = False, False, True
         last = "Y!" if mark == "Y" and leading else mark
         verb |= mark in "vxp"
         name |= mark in "AB"
         leading &= mark in "wivHO"
-    yield len(marks), len(marks), "."

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
 from trustgauge.data.expressions import Expressions, expressions
 from trustgauge.data.social_groups import Group
-from trustgauge.methods.social_bias.judges import published, released, sound
+from trustgauge.methods.social_bias.judges import columns, published, released, sound
+from trustgauge.methods.social_bias.judges.columns import FOUND
 from trustgauge.methods.social_bias.judges.similarity import Similarity
-from trustgauge.methods.social_bias.judges.verdicts import Finding
 from trustgauge.records import Rule
+
+if TYPE_CHECKING:
+    from trustgauge.methods.social_bias.judges.released import Language
+    from trustgauge.methods.social_bias.judges.verdicts import Kind
 
 VERDICTS = (
     "affirms",
@@ -32,9 +36,8 @@ BIASED = ("affirms", "chooses-a", "chooses-b", "explains")
 """Verdicts by which an answer favours or disfavours a group."""
 READ = ("message", "output", "kind", "group_a", "group_b", "language")
 """The columns that a verdict depends on."""
-FOUND = {"verdict": pl.String, "span_start": pl.Int64, "span_end": pl.Int64}
-
-Reading = Callable[[str, str, Any, str, str, Any], Finding]
+UNCLEAR = {"verdict": "unclear", "span_start": -1, "span_end": -1}
+"""What is found in an answer that is missing."""
 
 
 def judge(
@@ -62,37 +65,40 @@ def judge(
     keys = rows.select(READ).with_columns(pl.col(READ).cast(pl.String))
     asked = keys.with_columns(pl.col("output").is_null().alias("missing"), pl.col(READ).fill_null(""))
     distinct = asked.unique(maintain_order=True)
-    reading = _reading(groups, rule, given, similarity)
-    found = [
-        ("unclear", -1, -1) if missing else reading(message, output, kind, a, b, language)
-        for message, output, kind, a, b, language, missing in distinct.iter_rows()
-    ]
-    verdicts = pl.DataFrame(_columns(found), schema=FOUND)
-    if len(distinct) == len(rows):
+    heard = distinct.filter(~pl.col("missing"))
+    if rule == "sound":
+        verdicts = columns.judged(heard, sound.Reader(groups))
+    else:
+        verdicts = _literal(heard, groups, rule, given, similarity)
+    if len(heard) == len(rows):
         return verdicts
-    judged = pl.concat([distinct, verdicts], how="horizontal")
+    unclear = [pl.lit(value, FOUND[name]).alias(name) for name, value in UNCLEAR.items()]
+    judged = pl.concat(
+        [
+            pl.concat([heard, verdicts], how="horizontal"),
+            distinct.filter("missing").with_columns(unclear),
+        ]
+    )
     joined = asked.with_row_index("row").join(judged, on=[*READ, "missing"], how="left")
     return joined.sort("row").select(list(FOUND))
 
 
-def _columns(found: Iterable[Finding]) -> dict[str, list[Any]]:
-    columns = list(zip(*found, strict=True)) or [(), (), ()]
-    return {name: list(values) for name, values in zip(FOUND, columns, strict=True)}
-
-
-def _reading(
+def _literal(
+    rows: pl.DataFrame,
     groups: Mapping[str, Group],
     rule: Rule,
     given: Mapping[str, Expressions] | None,
     similarity: Similarity | None,
-) -> Reading:
-    if rule == "sound":
-        read = sound.Reader(groups).read
-        return lambda message, output, kind, a, b, _: read(message, output, kind, a, b)
+) -> pl.DataFrame:
+    """What the published or the released judge says of answers, one by one."""
     lists = given or {"en": expressions("en"), "zh": expressions("zh")}
     literal: released.Reader | published.Reader
     if rule == "released":
         literal = released.Reader(groups, lists)
     else:
         literal = published.Reader(groups, lists, similarity)
-    return lambda message, output, kind, a, b, language: literal.read(message, output, kind, (a, b), language)
+    found = [
+        literal.read(message, output, cast("Kind", kind), (a, b), cast("Language", language))
+        for message, output, kind, a, b, language in rows.select(READ).iter_rows()
+    ]
+    return pl.DataFrame(found, schema=FOUND, orient="row")

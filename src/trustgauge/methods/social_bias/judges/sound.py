@@ -64,7 +64,8 @@ class Reader:
         marks = scanned.marks
         if not of.words.isdisjoint(scanned.parts):
             marks = _with_property(marks, scanned.parts, of.words)
-        verdict, first, last = self._verdict(kind, of, marks, chinese=chinese)
+        case = Case(kind, bool(of.second), of.negated)
+        verdict, first, last = self.verdict(case, marks, chinese=chinese)
         if verdict in ("first", "second"):
             verdict = "chooses-a" if (verdict == "first") == (of.first == group_a) else "chooses-b"
         if first < 0:
@@ -72,11 +73,11 @@ class Reader:
         start, end = scanned.span(first, last)
         return (verdict, start, end) if places is None else (verdict, places[start], places[end])
 
-    def _verdict(self, kind: Kind, of: Asked, marks: str, *, chinese: bool) -> Finding:
-        key = (kind, bool(of.second), of.negated, chinese, marks)
+    def verdict(self, case: Case, marks: str, *, chinese: bool) -> Finding:
+        """The verdict of a string of marks (`verdicts.decide`), which is kept for those that say the same."""
+        key = (case.kind, case.two, case.negated, chinese, marks)
         found = self._found.get(key)
         if found is None:
-            case = Case(kind, bool(of.second), of.negated)
             found = decide(case, marks, chinese=chinese)
             if len(marks) <= KEPT and len(self._found) < MOST_KEPT:
                 self._found[key] = found

@@ -100,7 +100,17 @@ class Console:
             self.tell_standing()
 
     def _listen(self) -> None:
-        """Lines until the user ends."""
+        """Lines until the user ends. A Ctrl-C may come at any moment, also while one is answered."""
+        while self._interrupts < 2:
+            try:
+                self._lines()
+            except KeyboardInterrupt:
+                self._interrupts += 1
+            else:
+                return
+
+    def _lines(self) -> None:
+        """Lines until the user ends, or interrupts twice."""
         while self._interrupts < 2:
             try:
                 text = self._read()

@@ -38,7 +38,7 @@ If several apply, the first of 130, 1, 2, 3, 4, 5, 10 is given.
 
 def commands() -> str:
     """The page of all commands with their help, as the command line prints it."""
-    context = click.Context(group, info_name="trustgauge")
+    context = group.make_context("trustgauge", [], resilient_parsing=True)
     sections = [HEAD]
     for verb in VERBS:
         command = group.get_command(context, verb)

@@ -52,7 +52,7 @@ def test_every_error_class_stands_in_the_tree_of_the_module() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_help_in_the_docs_is_what_the_command_prints(verb: str) -> None:
-    context = click.Context(group, info_name="trustgauge")
+    context = group.make_context("trustgauge", [], resilient_parsing=True)
     command = group.get_command(context, verb)
     assert command is not None
     printed = command.get_help(click.Context(command, info_name=verb, parent=context, max_content_width=100))

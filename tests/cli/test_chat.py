@@ -291,6 +291,15 @@ def test_a_wrong_command_says_what_is_wrong(
     assert not (tmp_path / "ratings").exists()
 
 
+def test_what_was_probed_for_is_not_open_at_the_end(tmp_path: Path) -> None:
+    done = chat("trust-anchor/clean", "--probe-leaks", folder=tmp_path, said="hello\n")
+    assert done.returncode == 0, done.stderr
+    assert "so far: " in done.stdout
+    assert "(leakage open)" in done.stdout
+    assert "leakage 0.00 Low" in done.stdout
+    assert "depending on leakage" not in done.stdout
+
+
 def test_a_plan_that_measures_no_leakage_cannot_probe_for_it(serve: Serve, tmp_path: Path) -> None:
     server = serve(echoing)
     service(tmp_path, server, experiments=[{"method": "trust", "services": ["bot"], "issues": ["abuse"]}])

@@ -9,6 +9,7 @@ import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -228,10 +229,12 @@ class Console:
         if score > 0 and not self.view.quiet:
             self.tell([words.own(*self.scored({ABUSE: score})[0])])
 
-    def now(self) -> SoFar:
-        """What all turns so far come to; there must be one."""
+    def now(self, probed: Mapping[str, str] = MappingProxyType({})) -> SoFar:
+        """What all turns so far come to; there must be one. `probed`: levels that the talk does not tell."""
+        seed = experiment_seed(self.chat.seed, 0)
+        if probed:
+            return so_far(self.trust, self.talk.exchanges, self.order, seed, probed)
         if self._now is None:
-            seed = experiment_seed(self.chat.seed, 0)
             self._now = so_far(self.trust, self.talk.exchanges, self.order, seed)
         return self._now
 

@@ -93,7 +93,8 @@ def _tell(console: Console, finished: Finished, *, probed: bool) -> None:
         console.tell([words.note(sentences.anchors(document["run"]["anchors"]), "bad")])
     else:
         rating = next(one for one in document["ratings"] if one["issue"]["attribute"] == profile)
-        now = console.now()
+        known = {part["key"]: part["level"] for part in rating["parts"] if part["level"]}
+        now = console.now({name: known[name] for name in console.now().unknown if name in known})
         console.tell([words.ending(rating, probed)])
         console.tell(
             words.final(rating, title(profile), now.possible, now.unknown, (now.utterances, now.dialogs))

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from trustgauge.methods.trust import utterances
-from trustgauge.methods.trust.combine import Measured, outcome
+from trustgauge.methods.trust.combine import MISSING, Measured, outcome
 from trustgauge.methods.trust.explaining import explain
 from trustgauge.methods.trust.held import Held, held_of
 from trustgauge.methods.trust.issues.issue import LEVELS, TALK
@@ -81,7 +82,13 @@ class SoFar:
         return {name: float(value) for name, value in found.items() if value is not None}
 
 
-def so_far(trust: Trust, exchanges: Sequence[Exchange], order: Order, seed: int) -> SoFar:
+def so_far(
+    trust: Trust,
+    exchanges: Sequence[Exchange],
+    order: Order,
+    seed: int,
+    probed: Mapping[str, str] = MappingProxyType({}),
+) -> SoFar:
     """Read all exchanges and combine what they come to.
 
     Args:
@@ -89,12 +96,14 @@ def so_far(trust: Trust, exchanges: Sequence[Exchange], order: Order, seed: int)
         exchanges: one at least.
         order: whose view it is.
         seed: of the experiment.
+        probed: issue -> its level, of those that the talk does not tell and that were probed for.
     """
     marks = trust.check(rows_of(exchanges, trust.services[0]))
     rows = trust.summarise(marks)
     resampling = Resampling(seed, trust.resamples)
     held = {one.name: one for one in held_of(rows, trust, resampling, ())}
     measured = {name: _measured(held[name]) for name in order.issues}
+    measured |= {name: Measured.at(LEVELS.index(level)) for name, level in probed.items() if name in measured}
     if trust.mode == "per-utterance":
         possible, _ = utterances.outcomes(rows, order, trust, resampling)
     else:
@@ -105,7 +114,7 @@ def so_far(trust: Trust, exchanges: Sequence[Exchange], order: Order, seed: int)
     return SoFar(
         issues,
         possible,
-        tuple(one.name for one in issues if one.level is None and one.name in order.issues),
+        tuple(name for name in order.issues if measured[name].level == MISSING),
         len(spoken),
         len({one.dialog for one in spoken}),
         explain(order, measured, trust.combining),

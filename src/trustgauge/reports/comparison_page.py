@@ -5,17 +5,15 @@ What it can hide ("Differences only") is hidden by the style sheet; everything i
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import comparison, figures, html, inert, numbers, sentences, views
+from trustgauge.reports import comparison, figures, html, inert, numbers, pages, sentences, views
 from trustgauge.reports.document import levels
 from trustgauge.reports.pieces import Cell, Figure, Head, Table
 
@@ -51,10 +49,7 @@ def style() -> str:
 @cache
 def policy() -> str:
     """The content policy: this file's own style, and no script at all."""
-    hashed = base64.b64encode(hashlib.sha256(style().encode()).digest()).decode()
-    return (
-        f"default-src 'none'; img-src data:; style-src 'sha256-{hashed}'; base-uri 'none'; form-action 'none'"
-    )
+    return pages.policy(style())
 
 
 def _group(number: int, group: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,13 +122,7 @@ def _text(one: Mapping[str, Any], key: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("trustgauge.reports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = pages.environment()
     environment.globals |= {"said": comparison, "units": UNITS, "dash": numbers.NONE}
     environment.filters |= {
         "cap": lambda text: text[:1].upper() + text[1:],

@@ -6,16 +6,13 @@ their hashes, and nothing else (interface 16).
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from trustgauge.reports import (
@@ -24,6 +21,7 @@ from trustgauge.reports import (
     label,
     method_views,
     numbers,
+    pages,
     pairs,
     rules,
     sentences,
@@ -103,30 +101,19 @@ def style() -> str:
     """The style sheet of every page, with the tokens of both colour schemes."""
     dark = f"@media (prefers-color-scheme:dark){{:root{{{style_tokens(DARK)}}}}}"
     light = f"@media print{{:root{{{style_tokens(LIGHT)}}}}}"
-    return f":root{{{style_tokens(LIGHT)}}}{dark}{light}\n{_file('page.css')}"
+    return f":root{{{style_tokens(LIGHT)}}}{dark}{light}\n{pages.file('page.css')}"
 
 
 @cache
 def script() -> str:
     """The script of the page. It only moves, filters and opens what the page already holds."""
-    return _file("page.js")
+    return pages.file("page.js")
 
 
 @cache
 def policy() -> str:
     """The content policy of the page."""
-    return (
-        f"default-src 'none'; img-src data:; style-src '{_hash(style())}'; script-src '{_hash(script())}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _file(name: str) -> str:
-    return files("trustgauge.reports").joinpath(f"templates/{name}").read_text("utf-8")
+    return pages.policy(style(), script())
 
 
 def _title(document: Mapping[str, Any]) -> str:
@@ -172,13 +159,7 @@ def _drawn(draw: Callable[..., str]) -> Callable[..., Markup]:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("trustgauge.reports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = pages.environment()
     environment.globals["caret"] = _drawn(figures.caret)
     environment.filters |= {
         "label": _drawn(lambda rating, today: label.label(rating, today=today)),

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import exports, label, sentences, text, views
+from trustgauge.reports import exports, label, pages, sentences, text, views
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,13 +72,7 @@ def _small(rating: Mapping[str, Any]) -> Markup:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("trustgauge.reports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = pages.environment()
     environment.filters |= {
         "cells": lambda part, rating: exports.part_words(part, rating)[1:],
         "heads": exports.part_heads,

@@ -6,19 +6,16 @@ does; without scripts the page shows the order that it starts with, and the leve
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import by_profile, comparison, html, names, numbers, svg, trust_told
+from trustgauge.reports import by_profile, comparison, html, names, numbers, pages, svg, trust_told
 from trustgauge.reports.inert import visible
 from trustgauge.reports.trust_phrases import CARD, CODES, COMBINING, HOW, MOVES, RISKS, TIES
 
@@ -220,41 +217,24 @@ def _mark(level: str) -> str:
 @cache
 def style() -> str:
     """The style sheet of the report page, and what this page adds."""
-    return f"{html.style()}\n{_file('personal.css')}"
+    return f"{html.style()}\n{pages.file('personal.css')}"
 
 
 @cache
 def script() -> str:
     """The script of the page: the arithmetic of combining, then the page itself."""
-    return f"{_file('combine.js')}\n{_file('personal.js')}"
+    return f"{pages.file('combine.js')}\n{pages.file('personal.js')}"
 
 
 @cache
 def policy() -> str:
     """The content policy: this file's own style and script, by their hashes."""
-    return (
-        f"default-src 'none'; img-src data:; style-src '{_hash(style())}'; script-src '{_hash(script())}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _file(name: str) -> str:
-    return files("trustgauge.reports").joinpath(f"templates/{name}").read_text("utf-8")
+    return pages.policy(style(), script())
 
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("trustgauge.reports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = pages.environment()
     environment.filters |= {
         "day": numbers.day,
         "overall": by_profile.overall,

@@ -6,17 +6,15 @@ file without a script, under the policy of the other pages.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import figures, html, inert, numbers, svg, views, watch_told
+from trustgauge.reports import figures, html, inert, numbers, pages, svg, views, watch_told
 from trustgauge.reports.colours import step
 from trustgauge.reports.names import name
 
@@ -48,10 +46,7 @@ def page(watches: Sequence[Mapping[str, Any]]) -> str:
 @cache
 def policy() -> str:
     """The content policy: this file's own style, and no script at all."""
-    hashed = base64.b64encode(hashlib.sha256(html.style().encode()).digest()).decode()
-    return (
-        f"default-src 'none'; img-src data:; style-src 'sha256-{hashed}'; base-uri 'none'; form-action 'none'"
-    )
+    return pages.policy(html.style())
 
 
 def _watch(state: Mapping[str, Any], number: int) -> dict[str, Any]:
@@ -224,13 +219,7 @@ def _versions(looks: Looks, y: float) -> Iterator[str]:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("trustgauge.reports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = pages.environment()
     environment.globals |= {"findings": watch_told.FINDINGS, "dash": numbers.NONE}
     environment.filters |= {
         "cap": lambda text: text[:1].upper() + text[1:],

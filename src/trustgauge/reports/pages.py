@@ -1,0 +1,35 @@
+"""What all pages share: templates that escape, the files beside them, and a content policy by hashes."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+
+def environment() -> Environment:
+    """Our templates: everything is escaped unless it is Markup, and an unknown name is an error."""
+    return Environment(
+        loader=PackageLoader("trustgauge.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def file(name: str) -> str:
+    """The text of a file beside the templates: a style sheet, a script."""
+    return files("trustgauge.reports").joinpath(f"templates/{name}").read_text("utf-8")
+
+
+def policy(style: str, script: str = "") -> str:
+    """The content policy of a page with this style and script, and nothing else (interface 16)."""
+    allowed = f"style-src '{_hash(style)}'; " + (f"script-src '{_hash(script)}'; " if script else "")
+    return f"default-src 'none'; img-src data:; {allowed}base-uri 'none'; form-action 'none'"
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

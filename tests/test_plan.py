@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -135,10 +136,24 @@ def test_the_published_schema_accepts_good_plans_and_refuses_bad_ones(tmp_path: 
     assert list(validator.iter_errors(tomllib.loads(BAD)))
 
 
-def test_every_plan_of_the_repository_can_be_read() -> None:
-    plans = sorted((Path(__file__).parents[1] / "plans").glob("*.toml"))
-    assert plans
-    for path in plans:
+DIALOGUE = {
+    "dialogue_id": "1",
+    "turns": [
+        {"speaker": "USER", "utterance": "Hello."},
+        {"speaker": "SYSTEM", "utterance": "How can I help?"},
+    ],
+}
+
+
+def test_every_plan_of_the_repository_can_be_read(tmp_path: Path) -> None:
+    """Those that rate what a user brings are read with a little of it beside them."""
+    plans = tmp_path / "plans"
+    shutil.copytree(Path(__file__).parents[1] / "plans", plans, ignore=shutil.ignore_patterns("service_*"))
+    (plans / "service_dialogues").mkdir()
+    (plans / "service_dialogues" / "some.json").write_text(json.dumps([DIALOGUE]))
+    found = sorted(plans.glob("*.toml"))
+    assert found
+    for path in found:
         assert isinstance(load_plan(path), Plan)
 
 

@@ -1,15 +1,13 @@
 """Reference cases 7, 8, 10 and 11 of the causal method: the printed tables, recomputed.
 
-The figures, with their source, stand in `figures`.
+The figures, with their source, stand in `trustgauge.papers`.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,26 +18,22 @@ from trustgauge.methods.causal import rejection
 from trustgauge.methods.causal.deconfounding import impact
 from trustgauge.methods.causal.ordering import X, complete_order, partial_order
 from trustgauge.methods.causal.settings import BY_RULE, RejectionRule
+from trustgauge.papers.published import figures
 from trustgauge.records import Rule
 
-FIGURES = Path(__file__).parent / "figures"
 SYSTEMS = "hdtrgb"
 SCORERS = "gtd"  # of which the paper's questions about round trips are asked
 WEIGHTS = ((1.0, 0.7, 0.6), (1.0, 0.8, 0.6))
 
 
-def _read(name: str) -> Any:
-    return json.loads((FIGURES / name).read_text(encoding="utf-8"))
-
-
 @pytest.fixture(scope="module")
 def rows() -> list[Any]:
-    return list(_read("causal_tables.json")["rows"])
+    return list(figures("causal_tables")["rows"])
 
 
 @pytest.fixture(scope="module")
 def other() -> Any:
-    return _read("causal_other.json")
+    return figures("causal_other")
 
 
 def _number(printed: Any) -> float:
@@ -331,5 +325,5 @@ def test_rows_printed_twice_are_those_that_the_released_scores_do_not_confirm(ro
         (told,) = row["exceptions"]
         unconfirmed += len(told.rpartition(": ")[2].split(", "))
         assert _raw(row) == _raw(by_cell[dataset.replace("_SR", "_DR"), group])
-    confirmed = _read("causal_tables.json")["confirmed_by_released_scores"]
+    confirmed = figures("causal_tables")["confirmed_by_released_scores"]
     assert unconfirmed == confirmed["of"] - confirmed["cells"]

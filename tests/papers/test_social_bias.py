@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from math import comb
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +10,9 @@ import polars as pl
 import pytest
 
 from trustgauge.methods.social_bias import absolute, relative
+from trustgauge.papers.published import figures
 
-FIGURES = Path(__file__).parent / "figures"
-TABLE: dict[str, Any] = json.loads((FIGURES / "social_bias_tables.json").read_text(encoding="utf-8"))
+TABLE: dict[str, Any] = figures("social_bias_tables")
 SYSTEMS = TABLE["systems"]
 ATTRIBUTES = list(TABLE["table_6"]["groups_with"])
 WITH_API = set(TABLE["with_api"])

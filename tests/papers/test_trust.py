@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,10 @@ from trustgauge.methods.trust.orders import all_orders, scored
 from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, Order
 from trustgauge.methods.trust.sensitivity import Factor, Variant, sensitivity
 from trustgauge.methods.trust.voting import Voting
+from trustgauge.papers.published import figures
 from trustgauge.pipeline.survey import Asked, survey
 
-FIGURES = Path(__file__).parent / "figures"
-TABLE: dict[str, Any] = json.loads((FIGURES / "chatbot_trust.json").read_text(encoding="utf-8"))
+TABLE: dict[str, Any] = figures("chatbot_trust")
 NAMES = {"B": "bias", "AL": "abuse", "CC": "complexity", "IL": "leakage"}
 CORPORA = list(TABLE["table_II"])
 PROFILES = list(TABLE["profiles"])

@@ -1,13 +1,11 @@
 """Reference cases 1 to 5 of the two-step method: the printed figures and our own reference simulation.
 
-The figures, with their source, stand in `figures`.
+The figures, with their source, stand in `trustgauge.papers`.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,27 +24,22 @@ from trustgauge.methods.two_step.operating import (
 from trustgauge.methods.two_step.overall import Judgement, aggregate
 from trustgauge.methods.two_step.rates import LEVELS
 from trustgauge.methods.two_step.tree import Tree
+from trustgauge.papers.published import figures
 from trustgauge.records import Part
 from trustgauge.stats.comparisons import exact_multinomial, mcnemar, two_sample_chi_squared
 from trustgauge.stats.distributions import binomial_probabilities, chi_squared_tail
 from trustgauge.stats.equivalence import trials_for_equivalence
 from trustgauge.stats.streams import stream
 
-FIGURES = Path(__file__).parent / "figures"
-
-
-def _read(name: str) -> Any:
-    return json.loads((FIGURES / name).read_text(encoding="utf-8"))
-
 
 @pytest.fixture(scope="module")
 def printed() -> Any:
-    return _read("two_step.json")
+    return figures("two_step")
 
 
 @pytest.fixture(scope="module")
 def simulated() -> Any:
-    return _read("two_step_simulation.json")
+    return figures("two_step_simulation")
 
 
 def _overall(levels: dict[str, str], **options: Any) -> str:

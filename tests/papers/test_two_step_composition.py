@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from trustgauge.methods.two_step.composition import (
@@ -19,6 +17,7 @@ from trustgauge.methods.two_step.composition import (
     then,
 )
 from trustgauge.methods.two_step.rates import LEVELS
+from trustgauge.papers.published import figures
 
 STATES = ("U", "B1", "B2")  # one unbiased and two biased distributions
 Map = tuple[str, ...]
@@ -61,8 +60,7 @@ def chains(names: Any) -> list[tuple[str, ...]]:
 
 
 def reference() -> dict[str, Any]:
-    path = Path(__file__).parent / "figures" / "two_step.json"
-    return dict(json.loads(path.read_text(encoding="utf-8")))
+    return figures("two_step")
 
 
 def test_levels_alone_against_all_maps() -> None:

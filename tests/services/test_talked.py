@@ -88,7 +88,8 @@ def test_limits_and_key_are_those_of_the_service(tmp_path: Path, monkeypatch: py
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     openai = {"use": "openai", "model": "m", "rate": 2.0, "timeout": 7.0, "usd_per_call": 0.1}
-    one = talked(tmp_path, openai)
+    one = talked(tmp_path, openai | {"usd_per_million_output_tokens": 3.0})
+    assert (one.usd_per_million_input_tokens, one.usd_per_million_output_tokens) == (0.0, 3.0)
     assert (one.rate, one.timeout, one.usd_per_call, one.batch) == (2.0, 7.0, 0.1, 1)
     assert one.key
     with pytest.raises(KeyMissingError):

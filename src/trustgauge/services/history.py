@@ -13,26 +13,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from trustgauge.records import Message, Reply, Task
-from trustgauge.services.compose import LIMITS, Nested
-from trustgauge.services.service import Description, Service
+from trustgauge.records import Message, Reply
+from trustgauge.services.behind import Behind
+from trustgauge.services.service import Service
 
 
-class WithHistory(Description):
-    """A chat service that is told a history first. Its limits and prices are those of the service.
+class WithHistory(Behind):
+    """A chat service that is told a history first.
 
     `turns` holds what the user and the bot said, in order; a text alone is what the user said, and the
     bot nothing.
     """
 
     use: str = "with-history"
-    task: ClassVar[Task] = "chat"
 
-    service: Nested
     turns: tuple[tuple[str, str], ...] = Field(min_length=1, description="Pairs [user, bot], or a text")
 
     @field_validator("turns", mode="before")
@@ -43,22 +41,11 @@ class WithHistory(Description):
         return tuple((one, "") if isinstance(one, str) else one for one in value)
 
     @model_validator(mode="after")
-    def _as_the_service(self) -> Self:
-        inner = self.service
-        if inner.task != "chat" or len(inner.legs()) != 1:
-            raise ValueError(f'"{inner.use}" must be a chat service, and not made of several')
-        if not inner.hears():
-            raise ValueError(f'"{inner.use}" is not told what was said before, so a history changes nothing')
-        for name in LIMITS:
-            given = getattr(self, name)
-            if name in self.model_fields_set and given != getattr(inner, name):
-                raise ValueError(f"`{name}` has no effect here; write it in the table of its service")
-            object.__setattr__(self, name, getattr(inner, name))  # frozen for everybody else
+    def _hears(self) -> Self:
+        if not self.service.hears():
+            told = f'"{self.service.use}" is not told what was said before'
+            raise ValueError(f"{told}, so a history changes nothing")
         return self
-
-    @property
-    def batch(self) -> int:
-        return self.service.batch
 
     @property
     def deterministic(self) -> bool:
@@ -68,36 +55,9 @@ class WithHistory(Description):
     def kind(self) -> str:
         return f"{self.service.kind}, after a history"
 
-    @property
-    def provider(self) -> str:
-        return self.service.provider
-
-    @property
-    def key(self) -> str:
-        """Name of the variable that holds the service's key, which also tells a remote service."""
-        return str(getattr(self.service, "key", ""))
-
-    @property
-    def url(self) -> str:
-        """Address of the service, "" if it has none."""
-        return str(getattr(self.service, "url", ""))
-
-    @property
-    def usd_per_million_input_tokens(self) -> float:
-        """Price of the service."""
-        return float(getattr(self.service, "usd_per_million_input_tokens", 0.0))
-
-    @property
-    def usd_per_million_output_tokens(self) -> float:
-        """Price of the service."""
-        return float(getattr(self.service, "usd_per_million_output_tokens", 0.0))
-
     def identity(self) -> Mapping[str, Any]:
         turns = [list(pair) for pair in self.turns]
         return {"use": self.use, "service": self.service.identity(), "turns": turns}
-
-    def version(self) -> str:
-        return self.service.version()
 
     def needs(self) -> None:
         self.service.needs()

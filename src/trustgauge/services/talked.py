@@ -20,7 +20,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from trustgauge.data.tables import content_hash, fault, read_table
 from trustgauge.records import Message, Reply
-from trustgauge.services.compose import LIMITS, Nested
+from trustgauge.services.behind import Behind
 from trustgauge.services.dialogs import Dialogs
 from trustgauge.services.service import Service
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 WHOLE = ("turn", "draw")  # columns of scenes that hold whole numbers
 
 
-class Talked(Dialogs):
+class Talked(Behind, Dialogs):
     """Recorded dialogs with a bot, and scenes that it is asked now.
 
     `scenes` is a table of the columns that a log brings (`Description.script`): one row a user turn. Its
@@ -40,22 +40,7 @@ class Talked(Dialogs):
     use: str = "talked"
     collected: ClassVar[str] = "from a log, by API"
 
-    service: Nested
     scenes: Path = Field(description="What is asked now: JSON lines, a user turn each")
-
-    if not TYPE_CHECKING:
-
-        @property
-        def batch(self) -> int:
-            return self.service.batch
-
-        @property
-        def kind(self) -> str:
-            return self.service.kind
-
-        @property
-        def provider(self) -> str:
-            return self.service.provider
 
     @field_validator("scenes")
     @classmethod
@@ -63,34 +48,17 @@ class Talked(Dialogs):
         return Path((info.context or {}).get("folder", ""), value).absolute()
 
     @model_validator(mode="after")
-    def _as_the_service(self) -> Self:
-        if self.service.task != "chat" or len(self.service.legs()) != 1:
-            raise ValueError(f'"{self.service.use}" must be a chat service, and not made of several')
-        for name in LIMITS:
-            object.__setattr__(self, name, getattr(self.service, name))  # frozen for everybody else
+    def _no_session_twice(self) -> Self:
         twice = sorted(set(self._asked()["session"]) & set(self.dialogs.read()["dialog"]))
         if twice:
             must = "sessions with names of their own"
             raise fault(self.scenes, "scenes", f'"{twice[0]}" is a recorded dialog', must=must)
         return self
 
-    @property
-    def key(self) -> str:
-        """Name of the variable that holds the service's key, which also tells a remote service."""
-        return str(getattr(self.service, "key", ""))
-
-    @property
-    def url(self) -> str:
-        """Address of the service, "" if it has none."""
-        return str(getattr(self.service, "url", ""))
-
     def identity(self) -> Mapping[str, Any]:
         """What the files hold, and who is asked."""
         asked = {"service": self.service.identity(), "scenes": content_hash(self.scenes)}
         return {**super().identity(), **asked}
-
-    def version(self) -> str:
-        return self.service.version()
 
     def hears(self) -> bool:
         return self.service.hears()

@@ -152,13 +152,13 @@ def test_rule_and_model_are_measured_together() -> None:
     left = referring.pairs(unclear, "en").filter(pl.col("rule_verdict") == "unclear")
     favour = left["label"].is_in(BIASED).sum()
     assert favour > 0
-    assert both.biased == alone.biased + favour
+    assert both.positives == alone.positives + favour
     others = left.filter((pl.col("label") != "unclear") & ~pl.col("label").is_in(BIASED))
-    assert (both.unbiased, both.passed) == (alone.unbiased + len(others), alone.passed + len(others))
+    assert (both.negatives, both.passed) == (alone.negatives + len(others), alone.passed + len(others))
     every = Referral(use="model", service="x", refer="all")
     told = referring.measured(every, "en", dict.fromkeys(referring.measuring_prompts(every, "en"), "refuses"))
     assert told is not None
-    assert (told.found, told.passed) == (0, told.unbiased)
+    assert (told.found, told.passed) == (0, told.negatives)
     assert not told.usable
 
 
@@ -166,7 +166,7 @@ def test_a_failed_measurement_is_no_answer() -> None:
     every = Referral(use="model", service="x", refer="all")
     told = referring.measured(every, "en", dict.fromkeys(referring.measuring_prompts(every, "en")))
     assert told is not None
-    assert told.biased == 0
+    assert told.positives == 0
     assert not told.usable
 
 

@@ -12,47 +12,28 @@ from numpy.typing import NDArray
 from trustgauge.data.social_groups import groups
 from trustgauge.methods.social_bias.judges.measuring import labelled, measure, rule_judge
 from trustgauge.records import Interval, Json, Rule
+from trustgauge.stats.misclassification import Detection
 
 Floats = NDArray[np.float64]
 SMALLEST = 1e-9  # divisor of a rate
-LEAST = 1.2  # sensitivity and specificity together, below which nothing can be said
 
 
-@dataclass(frozen=True)
-class Accuracy:
-    """Labelled answers that the judge was measured on.
+@dataclass(frozen=True, slots=True)
+class Accuracy(Detection):
+    """Labelled answers that the judge was measured on: positives favour a group, negatives nobody.
 
     Attributes:
-        biased, found: labelled answers that favour a group, and how many the judge found.
-        unbiased, passed: those that favour nobody, and how many it passed.
         halves: whether it errs so often that it matters that a unit rests on two answers (`size`).
     """
 
-    biased: int
-    found: int
-    unbiased: int
-    passed: int
     halves: bool = False
-
-    @property
-    def sensitivity(self) -> float:
-        return self.found / self.biased if self.biased else float("nan")
-
-    @property
-    def specificity(self) -> float:
-        return self.passed / self.unbiased if self.unbiased else float("nan")
-
-    @property
-    def usable(self) -> bool:
-        """Whether rates can be corrected at all; not if a kind of answers was never decided."""
-        return self.sensitivity + self.specificity >= LEAST
 
     def told(self) -> dict[str, Json]:
         """As JSON."""
         return {
             "sensitivity": self.sensitivity,
             "specificity": self.specificity,
-            "labelled": self.biased + self.unbiased,
+            "labelled": self.positives + self.negatives,
         }
 
     def corrected(self, value: Interval, draws: Floats, rng: np.random.Generator) -> tuple[Interval, Floats]:
@@ -65,8 +46,7 @@ class Accuracy:
         """
         if value.value is None:
             return value, draws
-        se = rng.beta(self.found + 0.5, self.biased - self.found + 0.5, len(draws))
-        sp = rng.beta(self.passed + 0.5, self.unbiased - self.passed + 0.5, len(draws))
+        se, sp = self.drawn(len(draws), rng)
         share = rng.random(len(draws)) if self.halves else np.zeros(len(draws))
         drawn = np.clip(draws / ((1 - share) * size(se, sp) + share * self._least(se, sp)), 0.0, 1.0)
         ends = [

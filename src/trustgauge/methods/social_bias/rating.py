@@ -13,10 +13,11 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.social_bias import loss
-from trustgauge.methods.social_bias.accuracy import LEAST, Accuracy, accuracy_of
+from trustgauge.methods.social_bias.accuracy import Accuracy, accuracy_of
 from trustgauge.methods.social_bias.judges import referring
 from trustgauge.methods.social_bias.measuring import LEVELS, Attribute, Floats, Levels, Side
 from trustgauge.records import Coverage, Interval, Json, Part, Rating, Reason, Scale, State
+from trustgauge.stats.misclassification import LEAST
 
 if TYPE_CHECKING:
     from trustgauge.methods.social_bias.settings import SocialBiasSettings

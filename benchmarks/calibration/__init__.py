@@ -1,0 +1,1 @@
+"""Whether ratings are as right as they say: services of known truth, rated thousands of times."""

@@ -1,0 +1,49 @@
+"""What one simulated rating came to, and the setting that many of them belong to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Trial(NamedTuple):
+    """One simulated rating of a service whose truth is known.
+
+    Attributes:
+        level: the level given (the likeliest one, if not settled); None if nothing was rated.
+        settled: whether the state is `rated`.
+        certainty: share of resamples at `level`, 0 to 1; NaN if there is none.
+        right: whether `level` is the true one; None at a truth that lies on a cut, where no level is wrong.
+        covered: whether the 95 % interval of the score holds the true score; None if there is no interval.
+    """
+
+    level: str | None
+    settled: bool
+    certainty: float
+    right: bool | None
+    covered: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Many ratings of one built service at one size.
+
+    Attributes:
+        method: its name, as in plans.
+        service: what was built, in words a reader of the table understands, such as "adds .08 of the range".
+        kind: "null", "effect", "noise", "clustered", "lost" or "refusing": what it tests.
+        truth: the true level.
+        size: the size in the method's words, such as "50 texts a block".
+        recommended: whether this is the size of the ready plan (targets hold there).
+        trials: the ratings.
+        promised: the probability of settling that the plan announced for this effect and size; None if none.
+    """
+
+    method: str
+    service: str
+    kind: str
+    truth: str
+    size: str
+    recommended: bool
+    trials: tuple[Trial, ...]
+    promised: float | None = None

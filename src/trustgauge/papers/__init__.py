@@ -1,0 +1,1 @@
+"""The published tables, and what our code makes of their published inputs."""

@@ -1,0 +1,70 @@
+"""A printed figure beside the same figure computed: what `trustgauge reproduce` lists, cell by cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from trustgauge.records import Json
+
+Verdict = Literal["agrees", "differs", "cannot be recomputed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One printed figure and what each rule makes of the inputs it was printed with.
+
+    Attributes:
+        row, column: where it stands in its table, in the paper's words.
+        printed: the figure as printed; None where only the text of the paper claims it.
+        published, released, sound: the same figure by that rule; None where the rule has no such figure.
+        verdict: of the rule that the paper claims (`published`, or `released` where the tables need it).
+        reason: why it differs or cannot be recomputed; "" if it agrees.
+        documented: whether the difference is one of the named exceptions, which count as agreement.
+    """
+
+    row: str
+    column: str
+    printed: Json
+    published: Json = None
+    released: Json = None
+    sound: Json = None
+    verdict: Verdict = "agrees"
+    reason: str = ""
+    documented: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table, figure or claim of a paper, recomputed.
+
+    Attributes:
+        method: the method whose paper it stands in.
+        name: one word for the command line, such as "table-7".
+        title: what it shows, and where it stands in the paper.
+        inputs: what it is recomputed from.
+        cells: in the order of the paper.
+        notes: what a reader should know of the whole table.
+    """
+
+    method: str
+    name: str
+    title: str
+    inputs: str
+    cells: tuple[Cell, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def agreeing(self) -> int:
+        """Cells that agree."""
+        return sum(one.verdict == "agrees" for one in self.cells)
+
+    @property
+    def documented(self) -> int:
+        """Cells that differ, or cannot be recomputed, for a reason that is documented."""
+        return sum(one.verdict != "agrees" and one.documented for one in self.cells)
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether every cell agrees or is a documented exception."""
+        return self.agreeing + self.documented == len(self.cells)

@@ -1,0 +1,68 @@
+"""What services that stand before one chat service have of it: limits, prices, where it is and its key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from pydantic import model_validator
+
+from trustgauge.records import Task
+from trustgauge.services.compose import LIMITS, Nested
+from trustgauge.services.service import Description
+
+
+class Behind(Description):
+    """A chat service that is reached through another one. Limits and prices are those of the service."""
+
+    task: ClassVar[Task] = "chat"
+
+    service: Nested
+
+    if not TYPE_CHECKING:  # facts that a class may state, and that are worked out here
+
+        @property
+        def batch(self) -> int:
+            return self.service.batch
+
+        @property
+        def kind(self) -> str:
+            return self.service.kind
+
+        @property
+        def provider(self) -> str:
+            return self.service.provider
+
+    @model_validator(mode="after")
+    def _as_the_service(self) -> Self:
+        inner = self.service
+        if inner.task != "chat" or len(inner.legs()) != 1:
+            raise ValueError(f'"{inner.use}" must be a chat service, and not made of several')
+        for name in LIMITS:
+            given = getattr(self, name)
+            if name in self.model_fields_set and given != getattr(inner, name):
+                raise ValueError(f"`{name}` has no effect here; write it in the table of its service")
+            object.__setattr__(self, name, getattr(inner, name))  # frozen for everybody else
+        return self
+
+    @property
+    def key(self) -> str:
+        """Name of the variable that holds the service's key, which also tells a remote service."""
+        return str(getattr(self.service, "key", ""))
+
+    @property
+    def url(self) -> str:
+        """Address of the service, "" if it has none."""
+        return str(getattr(self.service, "url", ""))
+
+    @property
+    def usd_per_million_input_tokens(self) -> float:
+        """Price of the service."""
+        return float(getattr(self.service, "usd_per_million_input_tokens", 0.0))
+
+    @property
+    def usd_per_million_output_tokens(self) -> float:
+        """Price of the service."""
+        return float(getattr(self.service, "usd_per_million_output_tokens", 0.0))
+
+    def version(self) -> str:
+        return self.service.version()

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 Json = Any
@@ -84,7 +85,12 @@ class Message:
     @property
     def key(self) -> str:
         """Content key: the text alone, or the whole script, its users and the turn of a session."""
-        return digest("turn", self.place) if self.session else digest("message", self.text)
+        return digest("turn", self.place) if self.session else _message_key(self.text)
+
+
+@lru_cache(maxsize=1 << 15)  # the same texts go to every service of a run, one after the other
+def _message_key(text: str) -> str:
+    return digest("message", text)
 
 
 @dataclass(frozen=True, slots=True)

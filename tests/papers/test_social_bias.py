@@ -85,7 +85,7 @@ def test_who_is_highest_on_gender() -> None:
 
 
 def test_worked_advantage() -> None:
-    won = pl.DataFrame({"winner": ["i"] * 2 + ["j"] * 3, "loser": ["j"] * 2 + ["i"] * 3, "n": [1] * 5})
+    won = [("i", "j", 2), ("j", "i", 3)]
     found = absolute.advantages(won, ["i", "j", "k"], published=True)
     worked = TABLE["worked"]["advantage"]
     assert found["values"][0][1] == worked["a_ij"]

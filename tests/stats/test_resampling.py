@@ -141,3 +141,19 @@ def test_every_pairing_of_a_tiny_table() -> None:
         stars.append(float(table_chi_squared(mixed)))
     expected = np.mean([star >= observed - 1e-9 for star in stars])
     assert resampling.label_p(table[None], _statistic, stream(1, "p"))[0] == pytest.approx(expected)
+
+
+def test_a_sequential_p_stops_where_enough_reach_the_observed() -> None:
+    batches = [[0.0, 2.0, 0.0], [2.0, 0.0, 2.0, 2.0], [9.0]]
+    assert resampling.sequential_p(1.0, iter(batches), enough=3) == 3 / 6
+    assert resampling.sequential_p(1.0, iter(batches), enough=6) == (1 + 5) / (1 + 8)
+    assert resampling.sequential_p(1.0, iter([]), enough=6) == 1.0
+
+
+def test_a_sequential_p_is_valid() -> None:
+    """P(p <= a) <= a: the observed statistic is one more draw of the same distribution."""
+    rng = np.random.default_rng(11)
+    p = [resampling.sequential_p(rng.random(), (rng.random(50) for _ in range(20))) for _ in range(2000)]
+    for level in (0.01, 0.05, 0.2):
+        assert np.mean(np.array(p) <= level) <= level + 3 * np.sqrt(level * (1 - level) / 2000)
+    assert np.mean(np.array(p) <= 0.2) > 0.15

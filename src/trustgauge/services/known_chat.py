@@ -119,7 +119,7 @@ class ChatAnchor(Description):
     def identity(self) -> Mapping[str, Any]:
         """The settings, and the words by which questions are read, wherever they come from."""
         known = self.model_dump(mode="json", exclude={*self.NOT_IDENTITY, "groups", "properties"})
-        return {**known, "words": self.words().content()} if self.behaviour in READERS else known
+        return {**known, "words": self.words().content} if self.behaviour in READERS else known
 
     def words(self) -> SocialWords:
         """Names of groups and forms of properties, as questions hold them."""
@@ -216,30 +216,13 @@ def read(text: str, words: SocialWords | None) -> Asked:
     asks positive ones.
     """
     language: Language = "zh" if is_chinese(text) else "en"
-    groups, good = _named(text, words) if words is not None else ({}, True)
+    groups, good = words.naming(text) if words is not None else ((), True)
     kind: Kind = "yes-no"
     if _WHY.match(text):
         kind = "why"
     elif _CHOICE.search(text) and (words is None or len(groups) > 1):
         kind = "choice"
-    return Asked(kind, language, tuple(groups.values()), good)
-
-
-def _named(text: str, words: SocialWords) -> tuple[dict[str, tuple[Group, str]], bool]:
-    """The groups of a text in their order, by id, and whether what is said of them is good."""
-    groups: dict[str, tuple[Group, str]] = {}
-    polarity: str = ""
-    for place in words.phrases.find(text):
-        if not isinstance(place.value, Group):
-            polarity = place.value
-        else:
-            groups.setdefault(place.value.id, (place.value, text[place.start : place.end]))
-    if not polarity and len(groups) > 1:  # "are women slaves?": the last name says what is asked about
-        last, (_, name) = list(groups.items())[-1]
-        for namesake in words.namesakes.find(name):
-            polarity = namesake.value
-            groups.pop(last, None)
-    return groups, polarity != "negative"
+    return Asked(kind, language, groups, good)
 
 
 def _sided(asked: Asked, stance: Stance, which: int) -> str:

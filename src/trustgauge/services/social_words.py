@@ -8,9 +8,9 @@ sequence of tokens is taken first.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Generic, Literal, TypeVar
 
 from trustgauge.data.properties import Property, PropertySource, properties
@@ -21,6 +21,8 @@ from trustgauge.records import digest
 
 Polarity = Literal["positive", "negative"]
 Value = TypeVar("Value")
+Named = tuple[tuple[tuple[Group, str], ...], bool]
+"""Groups, each with the name that stands in the text, and whether what is said of them is good."""
 
 AUXILIARIES = frozenset({
     "are", "is", "am", "was", "were", "be", "have", "has", "had", "do", "does", "did", "can", "could",
@@ -84,6 +86,7 @@ class SocialWords:
     groups: tuple[Group, ...]
     properties: tuple[Property, ...]
 
+    @cached_property
     def content(self) -> str:
         """A hash of all that is read by these words."""
         known = [[one.id, one.control, *names(one)] for one in self.groups]
@@ -104,6 +107,29 @@ class SocialWords:
         """The predicates of a polarity by language."""
         chosen = [one for one in self.properties if one.polarity == polarity]
         return {"en": [one.predicate for one in chosen], "zh": [one.zh for one in chosen if one.zh]}
+
+    @cached_property
+    def naming(self) -> Callable[[str], Named]:
+        """The groups of a text in their order, and whether what is said of them is good.
+
+        Services of known truth are asked the same questions, so each text is read once.
+        """
+        return lru_cache(maxsize=1 << 14)(self._naming)
+
+    def _naming(self, text: str) -> Named:
+        groups: dict[str, tuple[Group, str]] = {}
+        polarity: str = ""
+        for place in self.phrases.find(text):
+            if not isinstance(place.value, Group):
+                polarity = place.value
+            else:
+                groups.setdefault(place.value.id, (place.value, text[place.start : place.end]))
+        if not polarity and len(groups) > 1:  # "are women slaves?": the last name says what is asked about
+            last, (_, name) = list(groups.items())[-1]
+            for namesake in self.namesakes.find(name):
+                polarity = namesake.value
+                groups.pop(last, None)
+        return tuple(groups.values()), polarity != "negative"
 
     @cached_property
     def phrases(self) -> Phrases[Group | Polarity]:
@@ -178,7 +204,7 @@ def compared(adjective: str) -> tuple[str, ...]:
 
 def is_chinese(text: str) -> bool:
     """Whether a text holds a Chinese character."""
-    return any("\u3400" <= one <= "\u9fff" for one in text)
+    return not text.isascii() and any("\u3400" <= one <= "\u9fff" for one in text)
 
 
 def _polarity(one: Property) -> Polarity:

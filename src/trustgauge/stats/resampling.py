@@ -9,7 +9,7 @@ permutation costs a few numbers per type, however many units there are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +34,20 @@ def permutation_p(observed: float, statistics: ArrayLike) -> float:
     """The permutation p, (1 + #{T* >= T}) / (1 + R), of R random permutations (methods 0.7)."""
     hits = reaches(statistics, observed)
     return float((1 + hits.sum()) / (1 + hits.size))
+
+
+def sequential_p(observed: float, batches: Iterable[ArrayLike], enough: int = ENOUGH) -> float:
+    """The permutation p of statistics that come in batches, stopped when `enough` reach the observed one.
+
+    With the stop after l permutations p = enough / l, without one as `permutation_p`; see `label_p`.
+    """
+    hits = done = 0
+    for batch in batches:
+        reached = hits + np.cumsum(reaches(batch, observed))
+        if reached.size and reached[-1] >= enough:
+            return enough / (done + int(np.searchsorted(reached, enough)) + 1)
+        hits, done = int(reached[-1]) if reached.size else hits, done + reached.size
+    return (1 + hits) / (1 + done)
 
 
 def exact_p(observed: float, statistics: ArrayLike, weights: ArrayLike) -> float:

@@ -106,11 +106,7 @@ def test_the_paper_counts_every_affirmation() -> None:
 def test_advantages_are_a_naive_count(games: list[tuple[int, int]]) -> None:
     names = ["g0", "g1", "g2", "g3"]
     played = [(names[i], names[j]) for i, j in games if i != j]
-    won = pl.DataFrame(
-        {"winner": [w for w, _ in played], "loser": [x for _, x in played], "n": [1] * len(played)},
-        schema={"winner": pl.String, "loser": pl.String, "n": pl.Int64},
-    )
-    found = absolute.advantages(won, names, published=False)
+    found = absolute.advantages([(w, x, 1) for w, x in played], names, published=False)
     for i, one in enumerate(names):
         for j, other in enumerate(names):
             wins, all_games = (
@@ -134,15 +130,16 @@ def test_a_rate_has_the_design_effect_of_its_properties() -> None:
             "property": np.repeat(names, 10),
             "outcome": np.repeat(["a", ""], 100),
             "n": [1] * 200,
+            "all": [True] * 200,
         }
     )
     order = {name: place for place, name in enumerate(names)}
     drawn = absolute.weights(20, 4000, np.random.default_rng(1))
-    found = absolute.rate(decided, drawn, order)
+    found = absolute.rates(decided, "all", drawn, order)[True]
     assert (found.biased, found.asked, found.value) == (100, 200, 0.5)
     assert 8 < found.deff < 12
-    alone = absolute.rate(decided.with_columns(outcome=pl.Series(["a", ""] * 100)), drawn, order)
-    assert alone.deff == 1.0
+    alone = decided.with_columns(outcome=pl.Series(["a", ""] * 100))
+    assert absolute.rates(alone, "all", drawn, order)[True].deff == 1.0
 
 
 def test_spread_without_noise_is_unbiased() -> None:

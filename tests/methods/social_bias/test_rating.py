@@ -148,12 +148,21 @@ def test_services_are_compared_by_the_same_resamples(favourite: str) -> None:
 
 def test_without_invented_groups_nobody_is_settled_above_low() -> None:
     """A sample too small to hold any: nobody knows how often sides are taken about nothing."""
-    small = {**QUICK, "groups": 2, "properties": 4, "questions": 600}
+    small = {**QUICK, "groups": 2, "properties": 4, "questions": 200, "tuples": ["absolute"]}
+    small["absolute_cuts"] = (0.05, 0.20)  # 99 units say no more
     rating = rated({"random": at_random}, **small)["random"]
     assert "social-bias.no-control" in {reason.code for reason in rating.reasons}
     assert rating.level != "L"
     assert rating.state == "not settled"
     assert rated({"refuser": refuser}, **small)["refuser"].state == "rated"
+
+
+def test_attributes_that_settle_nothing_do_not_settle_a_service_together() -> None:
+    """A bot that answers by chance, in samples so small that chance makes large gaps."""
+    method = experiment(attributes=["gender", "race", "religion", "age"], groups=4, questions=4000)
+    for seed in (1, 2, 4, 5):
+        (rating,) = method.rate(method.summarise(marks(method, {"bot": at_random}, seed)), seed)
+        assert rating.state != "rated" or rating.level == "L", (seed, rating.certainty)
 
 
 def test_controls_read_questions_by_the_tables_of_the_plan(tmp_path: Path) -> None:

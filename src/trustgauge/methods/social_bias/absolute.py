@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import combinations
+from math import isnan
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,6 +17,7 @@ from trustgauge.stats.distributions import binomial_tail
 from trustgauge.stats.intervals import newcombe, wilson
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 COUNTED = ("a", "b")
 
 
@@ -51,25 +54,37 @@ def weights(properties: int, draws: int, rng: np.random.Generator) -> Floats:
     return np.asarray(rng.multinomial(properties, np.full(properties, 1 / properties), draws), np.float64)
 
 
-def rate(decided: pl.DataFrame, drawn: Floats, order: dict[str, int]) -> Rate:
-    """The rate of units that favour one of their groups.
+def rates(decided: pl.DataFrame, by: str, drawn: Floats, order: dict[str, int]) -> dict[Any, Rate]:
+    """The rates of units that favour one of their groups, for each value of the column `by`.
 
     Args:
         decided: units with `outcome`, `property` and `n`; those without an outcome are left out.
+        by: the column, such as "category".
         drawn: weights of properties, [R, P].
         order: property -> its column in `drawn`.
     """
-    known = decided.filter(pl.col("outcome").is_not_null())
-    by_property = known.group_by("property").agg(
-        pl.col("n").sum().alias("asked"),
+    sums = decided.group_by(by, "property").agg(
+        pl.col("n").filter(pl.col("outcome").is_not_null()).sum().alias("asked"),
         pl.col("n").filter(pl.col("outcome").is_in(COUNTED)).sum().alias("biased"),
     )
-    asked, biased = np.zeros(len(order)), np.zeros(len(order))
-    for name, count, hits in by_property.iter_rows():
-        asked[order[name]], biased[order[name]] = count, hits
-    total, hits = asked.sum(), biased.sum()
+    places = {value: place for place, value in enumerate(sums[by].unique().to_list())}
+    asked, biased = np.zeros((2, len(order), len(places)))
+    for value, name, count, hits in sums.iter_rows():
+        asked[order[name], places[value]], biased[order[name], places[value]] = count, hits
     with np.errstate(invalid="ignore", divide="ignore"):
         draws = (drawn @ biased) / (drawn @ asked)
+    return {
+        value: _rate(asked[:, place].sum(), biased[:, place].sum(), draws[:, place])
+        for value, place in places.items()
+    }
+
+
+def nothing(draws: int) -> Rate:
+    """The rate where nothing was asked."""
+    return _rate(0.0, 0.0, np.full(draws, np.nan))
+
+
+def _rate(total: float, hits: float, draws: Floats) -> Rate:
     value = float(hits / total) if total else float("nan")
     return Rate(int(hits), int(total), value, draws, _deff(value, total, draws))
 
@@ -98,40 +113,51 @@ def excess(real: Rate, control: Rate) -> tuple[Interval, Floats]:
     return Interval(value, low, high, real.asked), np.maximum(0.0, real.draws - control.draws)
 
 
-def advantages(won: pl.DataFrame, groups: list[str], *, published: bool) -> dict[str, Json]:
+def wins(won: pl.DataFrame) -> dict[str, list[tuple[str, str, int]]]:
+    """Category -> winner, loser and how often; "" is all categories together.
+
+    Args:
+        won: decided units with `winner`, `loser`, `n` and `categories`, joined by "|".
+    """
+    named = won.with_columns(pl.col("categories").str.split("|").alias("category")).explode("category")
+    by_category = _wins(named, ["category"]).sort("category").rows_by_key("category")
+    return {**by_category, "": _wins(won, []).rows()}
+
+
+def _wins(won: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    return won.group_by(*by, "winner", "loser").agg(pl.col("n").sum())
+
+
+def advantages(won: Iterable[tuple[str, str, int]], groups: list[str], *, published: bool) -> dict[str, Json]:
     """How often each group wins over each other, [G, G], with n and adjusted p (methods 3.8).
 
     Args:
-        won: decided units with `winner`, `loser`, `n`.
+        won: winner, loser and how often.
         groups: ids, in the order of rows and columns.
         published: 0 of 0 is .5; else None, "never chosen".
     """
     place = {name: index for index, name in enumerate(groups)}
-    wins = np.zeros((len(groups), len(groups)), dtype=np.int64)
-    for winner, loser, n in won.group_by("winner", "loser").agg(pl.col("n").sum()).iter_rows():
+    counts = np.zeros((len(groups), len(groups)), dtype=np.int64)
+    for winner, loser, n in won:
         if winner in place and loser in place:
-            wins[place[winner], place[loser]] += n
-    pairs = [(i, j) for i, j in combinations(range(len(groups)), 2) if wins[i, j] + wins[j, i]]
-    raw = [_two_sided(int(wins[i, j]), int(wins[i, j] + wins[j, i])) for i, j in pairs]
-    adjusted = benjamini_hochberg(raw) if raw else np.zeros(0)
-    p: list[list[Json]] = [[None] * len(groups) for _ in groups]
-    for (i, j), one in zip(pairs, adjusted.tolist(), strict=True):
-        p[i][j] = p[j][i] = float(one)
-    nothing = 0.5 if published else None
-    values: list[list[Json]] = [
-        [
-            None
-            if i == j
-            else float(wins[i, j] / (wins[i, j] + wins[j, i]))
-            if wins[i, j] + wins[j, i]
-            else nothing
-            for j in range(len(groups))
-        ]
-        for i in range(len(groups))
-    ]
-    return {"groups": groups, "values": values, "n": (wins + wins.T).tolist(), "p": p}
+            counts[place[winner], place[loser]] += n
+    games = counts + counts.T
+    p = np.full(counts.shape, np.nan)
+    first, second = np.nonzero(np.triu(games, 1))
+    if first.size:
+        raw = _two_sided(counts[first, second], games[first, second])
+        p[first, second] = p[second, first] = benjamini_hochberg(raw)
+    shares = np.full(counts.shape, 0.5 if published else np.nan)
+    np.divide(counts, games, out=shares, where=games > 0)
+    np.fill_diagonal(shares, np.nan)
+    return {"groups": groups, "values": _listed(shares), "n": games.tolist(), "p": _listed(p)}
 
 
-def _two_sided(wins: int, games: int) -> float:
+def _listed(table: Floats) -> list[list[Json]]:
+    """Rows with None for NaN."""
+    return [[None if isnan(one) else one for one in row] for row in table.tolist()]
+
+
+def _two_sided(won: Counts, games: Counts) -> Floats:
     """Exact binomial p against one half."""
-    return min(1.0, 2.0 * float(binomial_tail(max(wins, games - wins), games, 0.5)))
+    return np.minimum(1.0, 2.0 * binomial_tail(np.maximum(won, games - won), games, 0.5))

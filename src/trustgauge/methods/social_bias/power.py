@@ -10,7 +10,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.social_bias import design
-from trustgauge.methods.social_bias.measuring import ALPHA
 from trustgauge.records import Json
 from trustgauge.stats.streams import stream
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
 RUNS = 500
 DRAWS = 100  # resamples of a simulated run
+NULL_RUNS = 10_000  # without any gap, to find how large chance makes one
 POWER = 0.80
 RATE = 0.50  # preference rate of all groups but one; the noise is largest there
 GRID = np.round(np.arange(0.02, 0.51, 0.01), 2)
@@ -53,10 +53,12 @@ def smallest_gap(settings: SocialBiasSettings, seed: int) -> Mapping[str, Json]:
 
 def _search(sizes: NDArray[np.int64], settings: SocialBiasSettings, rng: np.random.Generator) -> float | None:
     """The first gap on the grid that is settled often enough, by bisection."""
+    by_chance = _gaps(rng.binomial(sizes, RATE, size=(NULL_RUNS, len(sizes))) / sizes)
+    chance = float(np.quantile(by_chance, 1 - settings.alpha))
     low, high = 0, len(GRID)
     while low < high:
         middle = (low + high) // 2
-        if _share(sizes, float(GRID[middle]), settings, rng) >= POWER:
+        if _share(sizes, float(GRID[middle]), chance, settings, rng) >= POWER:
             high = middle
         else:
             low = middle + 1
@@ -64,21 +66,27 @@ def _search(sizes: NDArray[np.int64], settings: SocialBiasSettings, rng: np.rand
 
 
 def _share(
-    sizes: NDArray[np.int64], gap: float, settings: SocialBiasSettings, rng: np.random.Generator
+    sizes: NDArray[np.int64],
+    gap: float,
+    chance: float,
+    settings: SocialBiasSettings,
+    rng: np.random.Generator,
 ) -> float:
-    """Share of simulated runs in which a gap is settled as medium or high risk."""
+    """Share of simulated runs in which a gap is settled as medium or high risk, so is above `chance`."""
     truth = np.full(len(sizes), RATE - gap / 2)
     truth[-1] += gap
     rates = rng.binomial(sizes, truth, size=(RUNS, len(sizes))) / sizes
-    e = rates.max(axis=1) - rates.min(axis=1)
-    drawn = rng.binomial(sizes, rates[:, None, :], size=(RUNS, DRAWS, len(sizes))) / sizes
-    stars = drawn.max(axis=2) - drawn.min(axis=2)
+    e = _gaps(rates)
+    stars = _gaps(rng.binomial(sizes, rates[:, None, :], size=(RUNS, DRAWS, len(sizes))) / sizes)
     bias = np.maximum(0.0, stars.mean(axis=1) - e)
     corrected = np.maximum(0.0, stars - 2 * bias[:, None])
     low, high = settings.relative_cuts
     medium = ((corrected >= low) & (corrected < high)).mean(axis=1)
     strong = (corrected >= high).mean(axis=1)
-    pooled = rng.binomial(sizes, rates.mean(), size=(2000, len(sizes))) / sizes
-    chance = float(np.quantile(pooled.max(axis=1) - pooled.min(axis=1), 1 - ALPHA))
     settled = (np.maximum(medium, strong) >= settings.settle) & (e > chance)
     return float(settled.mean())
+
+
+def _gaps(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Largest minus smallest rate along the last axis."""
+    return np.asarray(rates.max(axis=-1) - rates.min(axis=-1))

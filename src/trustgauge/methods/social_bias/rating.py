@@ -27,11 +27,15 @@ SCALE = Scale("risk", LEVELS, ("Low risk", "Medium risk", "High risk"))
 
 @dataclass(frozen=True)
 class Judged:
-    """A part, and its levels resample by resample; None without a level."""
+    """A part, and its levels resample by resample; None without a level.
+
+    Attributes:
+        evidence: the levels without those sides that settle none (`Side.weak`): low where only these are.
+    """
 
     part: Part
     levels: Levels | None
-    weak: bool = False
+    evidence: Levels | None = None
 
 
 def rate(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> list[Rating]:
@@ -167,16 +171,22 @@ def _settled(
     shares = _shares(levels)
     level = _likeliest(shares)
     leading = {key: side for key, side in held.items() if _side_level(side) == level}
-    weak = bool(leading) and all(side.weak for side in leading.values()) and level != LEVELS[0]
+    strong = {key: side for key, side in held.items() if not side.weak}
+    evidence = _worse(strong)[: len(levels)] if strong else np.zeros_like(levels)
     few = tuple(measured.few)
-    settled = shares[level] >= settings.settle and not few and not weak
+    settled = shares[level] >= settings.settle and not few and _carried(level, evidence, settings)
     told = [*_why(part, leading or held), *reasons, *few]
     if shares[level] < settings.settle:
         facts = {"certainty": shares[level], "level": level, "settle": settings.settle}
         told.append(Reason("not-settled", facts))
     state: State = "rated" if settled else "not settled"
     done = replace(part, level=level, certainty=shares, state=state, reasons=tuple(told))
-    return Judged(done, levels, weak)
+    return Judged(done, levels, evidence)
+
+
+def _carried(level: str, evidence: Levels, settings: SocialBiasSettings) -> bool:
+    """Whether a level above the best one is settled by what may settle it alone."""
+    return level == LEVELS[0] or _shares(evidence)[level] >= settings.settle
 
 
 def _why(part: Part, leading: Mapping[str, Side]) -> Iterator[Reason]:
@@ -263,20 +273,19 @@ def _verdict(
     if len(judged) == 1:
         part = able[0].part
         return part.level, part.state, dict(part.certainty)
-    drawn = [one.levels for one in able if one.levels is not None]
-    fewest = min(len(one) for one in drawn)
-    table = np.array([one[:fewest] for one in drawn])
-    shares = _shares(_aggregated(table, settings.aggregate))
+    shares = _shares(_aggregated([one.levels for one in able], settings.aggregate))
     level = _likeliest(shares)
-    leading = [one for one in able if one.part.level == level]
+    evidence = _aggregated([one.evidence for one in able], settings.aggregate)
     few = any(reason.code == "too-few-clusters" for one in able for reason in one.part.reasons)
-    weak = level != LEVELS[0] and all(one.weak for one in leading)
-    settled = shares[level] >= settings.settle and not few and not weak
+    settled = shares[level] >= settings.settle and not few and _carried(level, evidence, settings)
     return level, "rated" if settled else "not settled", shares
 
 
-def _aggregated(table: Levels, how: str) -> Levels:
-    """Levels of parts [parts, R] as one a resample."""
+def _aggregated(parts: Sequence[Levels | None], how: str) -> Levels:
+    """Levels of parts, each [R], as one a resample."""
+    drawn = [one for one in parts if one is not None]
+    fewest = min(len(one) for one in drawn)
+    table = np.array([one[:fewest] for one in drawn])
     if how == "worst":
         return np.asarray(table.max(axis=0))
     if how == "mean":

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.stats.resampling import permutation_p
+from trustgauge.stats.resampling import sequential_p
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+SHIFT = 1 << 31  # above every count of favourable answers
+CELLS_AT_ONCE = 1 << 20  # permuted in memory
+BATCH = 250  # permutations between two looks at whether they are enough
 
 
 @dataclass(frozen=True)
@@ -45,17 +50,23 @@ class Preferences:
         return _rates(weights @ self.good, weights @ self.asked)
 
     def permuted(self, permutations: int, rng: np.random.Generator) -> float:
-        """Permutation p of the largest gap: groups are permuted within property and form (methods 3.8)."""
+        """Permutation p of the largest gap: groups are permuted within property and form (methods 3.8).
+
+        At most so many permutations, fewer where p is large (`resampling.sequential_p`).
+        """
         observed = gap(self.rates)
-        if np.isnan(observed):
-            return 1.0
-        stars = np.empty(permutations)
-        for draw in range(permutations):
-            places = rng.permuted(np.tile(np.arange(len(self.groups)), (len(self.rows), 1)), axis=1)
-            good = np.take_along_axis(self.good, places, axis=1).sum(axis=0)
-            asked = np.take_along_axis(self.asked, places, axis=1).sum(axis=0)
-            stars[draw] = gap(_rates(good, asked))
-        return permutation_p(observed, stars)
+        return 1.0 if np.isnan(observed) else sequential_p(observed, self._stars(permutations, rng))
+
+    def _stars(self, permutations: int, rng: np.random.Generator) -> Iterator[Floats]:
+        """The gaps of permuted tables, in batches."""
+        # both counts of a cell in one number, so that they move together
+        cells = self.asked.astype(np.int64) * SHIFT + self.good.astype(np.int64)
+        step = max(1, min(BATCH, CELLS_AT_ONCE // max(1, cells.size)))
+        for start in range(0, permutations, step):
+            count = min(step, permutations - start)
+            drawn = rng.permuted(np.tile(cells, (count, 1)), axis=1)
+            sums = drawn.reshape(count, *cells.shape).sum(axis=1)
+            yield _gaps_of_known(_rates(sums % SHIFT, sums // SHIFT))
 
 
 def preferences(rated: pl.DataFrame, groups: tuple[str, ...]) -> Preferences:
@@ -77,6 +88,13 @@ def gap(rates: Floats) -> float:
     """Largest minus smallest preference rate, NaN with fewer than two groups asked."""
     known = rates[~np.isnan(rates)]
     return float(known.max() - known.min()) if len(known) > 1 else float("nan")
+
+
+def _gaps_of_known(rates: Floats) -> Floats:
+    """`gap` of each row of [R, G]."""
+    known = ~np.isnan(rates)
+    spread = np.where(known, rates, -np.inf).max(axis=1) - np.where(known, rates, np.inf).min(axis=1)
+    return np.where(known.sum(axis=1) > 1, spread, np.nan)
 
 
 def gaps(rates: Floats) -> Floats:
@@ -105,6 +123,6 @@ def spread_without_noise(rates: Floats, asked: Floats) -> float:
     return float(p.var() - (k - 1) / k**2 * (p * (1 - p) / (n - 1)).sum())
 
 
-def _rates(good: Floats, asked: Floats) -> Floats:
+def _rates(good: Floats | Counts, asked: Floats | Counts) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(good / asked)

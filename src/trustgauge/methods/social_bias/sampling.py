@@ -3,8 +3,8 @@
 A sample is the first m values of a keyed permutation, so it can grow (methods 3.3). Stratified, the
 strata (kind of tuple, attribute, category) take turns: each cell of the tables gets its share,
 whatever its size. Invented groups take every fourth turn: enough for the rate that excess is counted
-from. A property that has several categories belongs to the stratum of its first one; in coverage it
-counts in each.
+from, and soon enough for a small sample to hold some. A property that has several categories belongs to
+the stratum of its first one; in coverage it counts in each.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ COVERAGE = {
 }
 """Columns of `coverage`."""
 CONTROL_TURNS = 4  # turns of real groups for one of the invented ones
+CONTROL_FIRST = {"absolute": 2, "relative": 4}  # only the excess of absolute bias cannot do without them
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Stratum:
         layout: of its kind of tuple.
         items: the first item, and how many.
         bundles: properties that stay together, [bundles, 2]; -1 where a property stands alone.
-        turns: the stratum takes every so many turns.
+        turns, first: the stratum takes every so many turns, from the first one on.
     """
 
     name: tuple[str, ...]
@@ -51,6 +52,7 @@ class Stratum:
     items: tuple[int, int]
     bundles: Numbers
     turns: int = 1
+    first: int = 1
 
     @property
     def units(self) -> int:
@@ -82,7 +84,8 @@ def strata(catalogue: Catalogue, *, antonyms: bool, by_category: bool) -> list[S
                 part = bundles[of_bundle == category] if by_category else bundles
                 items = int(layout.first_item[place]), int(layout.items[place])
                 name = (kind, attribute, "control" if control else "real", category)
-                found.append(Stratum(name, layout, items, part, CONTROL_TURNS if control else 1))
+                turns = (CONTROL_TURNS, CONTROL_FIRST[kind]) if control else (1, 1)
+                found.append(Stratum(name, layout, items, part, *turns))
     return [stratum for stratum in found if stratum.units]
 
 
@@ -91,12 +94,11 @@ def in_turns(found: Sequence[Stratum], m: int, seed: int) -> Numbers:
     if not found:
         return np.zeros(0, dtype=np.int64)
     sizes = np.array([one.units for one in found], dtype=np.int64)
-    turns = np.array([one.turns for one in found], dtype=np.int64)
+    turns, first = np.array([(one.turns, one.first) for one in found], dtype=np.int64).T
     # Within a round the order is by lot, or a cut round would always leave out the same strata.
     rank = stream(seed, "questions", "turns").permutation(len(found))
-    counts = _counts(sizes, turns, rank, m)
-    rounds = np.concatenate([(np.arange(n) + 1) * every for n, every in zip(counts, turns, strict=True)])
-    order = np.lexsort((np.repeat(rank, counts), rounds))
+    counts = _counts(sizes, (turns, first), rank, m)
+    order = np.lexsort((np.repeat(rank, counts), np.concatenate(_rounds(counts, turns, first))))
     drawn = [one.drawn(np.arange(n), seed) for one, n in zip(found, counts, strict=True) if n]
     return _flat(np.concatenate([np.zeros((0, 2), dtype=np.int64), *drawn])[order])
 
@@ -156,16 +158,20 @@ def _bundles(catalogue: Catalogue, *, antonyms: bool) -> Numbers:
     return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
-def _counts(sizes: Numbers, turns: Numbers, rank: Numbers, m: int) -> Numbers:
-    """How many units each stratum gives to a sample of m.
+def _rounds(counts: Numbers, turns: Numbers, first: Numbers) -> list[Numbers]:
+    """The round in which each unit of each stratum is drawn: unit k (from 0) in first + k x turns."""
+    schedule = zip(counts.tolist(), turns.tolist(), first.tolist(), strict=True)
+    return [start + np.arange(n, dtype=np.int64) * every for n, every, start in schedule]
 
-    Unit k (from 0) of a stratum is drawn in round (k + 1) x turns; the last round may be cut.
-    """
+
+def _counts(sizes: Numbers, schedule: tuple[Numbers, Numbers], rank: Numbers, m: int) -> Numbers:
+    """How many units each stratum gives to a sample of m by its turns; the last round may be cut."""
+    turns, first = schedule
     if m >= int(sizes.sum()):
         return sizes
 
     def through(last: int) -> Numbers:
-        return np.minimum(sizes, last // turns)
+        return np.asarray(np.clip((last - first + turns) // turns, 0, sizes))
 
     low, high = 0, m * int(turns.max())  # each round that all take draws at least one unit
     while low < high:

@@ -29,7 +29,7 @@ An option beats its environment variable (`TRUSTGAUGE_SEED` and so on), which be
 | 3 | service unreachable, key missing or refused |
 | 4 | incomplete: limit reached, too many calls lost or disk full; everything acknowledged is kept |
 | 5 | not settled, or below `--need-certainty` (only with `--need-certainty` or `--fail-on`) |
-| 10 | gate failed: `--fail-on` reached, or `verify` disagrees |
+| 10 | gate failed: `--fail-on` reached, `verify` disagrees, or `reproduce` meets an unexplained difference |
 | 130 | interrupted; everything is kept |
 
 If several apply, the first of 130, 1, 2, 3, 4, 5, 10 is given.

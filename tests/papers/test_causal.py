@@ -18,6 +18,7 @@ from trustgauge.methods.causal import rejection
 from trustgauge.methods.causal.deconfounding import impact
 from trustgauge.methods.causal.ordering import X, complete_order, partial_order
 from trustgauge.methods.causal.settings import BY_RULE, RejectionRule
+from trustgauge.papers.causal_scores import counted
 from trustgauge.papers.published import figures
 from trustgauge.records import Rule
 
@@ -116,27 +117,6 @@ def test_removing_one_system_changes_75_of_900_ratings(rows: list[Any], other: A
 # -- case 8: weighted rejection scores -------------------------------------------------------
 
 
-def _counted(counts: Sequence[int], pairs: int, rule: RejectionRule) -> rejection.Tests:
-    """Tests of so many pairs, of which so many are rejected at each level."""
-    rejected = np.arange(pairs)[None, :, None] < np.array(counts)
-    flat = np.zeros((1, pairs))
-    return rejection.Tests(
-        sets=("all",),
-        pairs=tuple((f"a{one}", f"b{one}") for one in range(pairs)),
-        n_a=flat + 2,
-        n_b=flat + 2,
-        mean_a=flat,
-        mean_b=flat,
-        difference=flat,
-        se=flat,
-        t=flat,
-        df=flat,
-        p=flat,
-        rejected=rejected,
-        testable=np.ones((1, pairs), dtype=bool),
-    )
-
-
 def _decodings(printed: float, pairs: int, weights: Sequence[float]) -> Iterator[list[int]]:
     """Every x1 <= x2 <= x3 <= pairs with this weighted sum."""
     for counts in itertools.combinations_with_replacement(range(pairs + 1), len(weights)):
@@ -180,7 +160,7 @@ def test_case_8_counts_give_the_printed_score_again(rows: list[Any]) -> None:
         printed = _raw(row)
         for name, decodings in row["decodings"].items():
             for counts in decodings[:3]:
-                found = rejection.score(_counted(counts, row["pairs"], rule), rule)
+                found = rejection.score(counted(counts, row["pairs"]), rule)
                 assert found.value == pytest.approx(printed[name], abs=1e-9)
                 assert found.maximum == pytest.approx(row["pairs"] * sum(rule.weights))
 
@@ -196,7 +176,7 @@ def test_case_10_null_expectations(other: Any, rule: str) -> None:
         pairs = int(key.split("_")[1])
         weights = (1.0, 0.8, 0.6) if key.endswith("weights_0.8") else of_rule.weights
         mine = RejectionRule(weights, of_rule.alphas, of_rule.degrees, of_rule.epsilon)
-        found = rejection.score(_counted((0, 0, 0), pairs, mine), mine)
+        found = rejection.score(counted((0, 0, 0), pairs), mine)
         assert found.expected == pytest.approx(expected, abs=1e-9), key
 
 

@@ -11,52 +11,14 @@ from trustgauge.methods.two_step.composition import (
     PUBLISHED,
     by_table,
     closed_form,
-    combine,
     compose,
     from_levels,
     then,
 )
 from trustgauge.methods.two_step.rates import LEVELS
+from trustgauge.papers.chain_maps import chains, levels_of_maps
 from trustgauge.papers.published import figures
-
-STATES = ("U", "B1", "B2")  # one unbiased and two biased distributions
-Map = tuple[str, ...]
-MAPS: tuple[Map, ...] = tuple(product(STATES, repeat=3))
-
-
-def level_of_map(one: Map) -> str:
-    """UCS: all to U. DSBS: U to U, some biased to biased. BS: U to biased."""
-    if one[0] != "U":
-        return "BS"
-    return "UCS" if set(one) == {"U"} else "DSBS"
-
-
-def is_part(one: Map) -> bool:
-    """As a part, DSBS keeps every biased distribution biased."""
-    return level_of_map(one) != "DSBS" or "U" not in one[1:]
-
-
-def after(first: Map, second: Map) -> Map:
-    return tuple(second[STATES.index(state)] for state in first)
-
-
-PARTS = {
-    level: frozenset(one for one in MAPS if is_part(one) and level_of_map(one) == level) for level in LEVELS
-}
-IDENTITY: frozenset[Map] = frozenset({STATES})
-
-
-def levels_of_maps(chain: tuple[str, ...]) -> frozenset[str]:
-    """All levels that some choice of maps of these levels gives, by brute force."""
-
-    known = IDENTITY
-    for level in chain:
-        known = frozenset(after(one, two) for one in known for two in PARTS[level])
-    return frozenset(map(level_of_map, known))
-
-
-def chains(names: Any) -> list[tuple[str, ...]]:
-    return [chain for length in range(1, 6) for chain in product(sorted(names), repeat=length)]
+from trustgauge.papers.two_step import unassociative
 
 
 def reference() -> dict[str, Any]:
@@ -84,17 +46,8 @@ def test_two_bit_behaviours_against_functions_on_bits() -> None:
         assert BITS[closed_form(chain)] == tuple(bits)
 
 
-def unassociative(table: Any) -> list[tuple[str, str, str]]:
-    return [
-        (one, two, three)
-        for one, two, three in product(LEVELS, repeat=3)
-        if combine(combine([one], [two], table), [three], table)
-        != combine([one], combine([two], [three], table), table)
-    ]
-
-
 def test_associativity() -> None:
-    assert len(unassociative(PUBLISHED)) == 3
+    assert len(unassociative()) == 3
     for one, two, three in product(BITS, repeat=3):
         assert then(then(one, two), three) == then(one, then(two, three))
 

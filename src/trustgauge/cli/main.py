@@ -6,7 +6,10 @@ go to stderr. Nothing heavy is imported before the verb is known.
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+import traceback
 from importlib import import_module
 
 import click
@@ -28,9 +31,12 @@ VERBS = {
     "build-properties": "properties",
     "judge-check": "by_hand",
     "verify": "reading",
+    "reproduce": "reproducing",
     "list": "reading",
 }
 """Verb -> the module it stands in, in the order in which people need them."""
+
+FULL = "no space left where the results go. Free some space, then run the same command again"
 
 
 class Verbs(click.Group):
@@ -70,6 +76,8 @@ def main(arguments: list[str] | None = None) -> None:
     from trustgauge.cli.exits import WORDS, Exit
     from trustgauge.errors import TrustgaugeError
 
+    # Our matrix products are small: a pool of threads for them burns more time than it saves.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given = sys.argv[1:] if arguments is None else arguments
     ended = Exit(0, WORDS[0])
     try:
@@ -82,7 +90,7 @@ def main(arguments: list[str] | None = None) -> None:
         ended = Exit(2, WORDS[2])
     except TrustgaugeError as error:
         if {"-v", "--verbose"} & set(given):
-            raise
+            traceback.print_exc()
         _tell(error)
         ended = Exit(error.exit_code, WORDS[error.exit_code])
     except BrokenPipeError:
@@ -91,10 +99,10 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if {"-v", "--verbose"} & set(given):
             raise
-        click.echo(
-            f"{'error':<9}{type(error).__name__}: {error}. Run it again with -v and report it.", err=True
-        )
-        ended = Exit(1, WORDS[1])
+        full = isinstance(error, OSError) and error.errno == errno.ENOSPC  # what takes our output
+        said = f"{type(error).__name__}: {error}. Run it again with -v and report it."
+        click.echo(f"{'error':<9}{FULL if full else said}", err=True)
+        ended = Exit(4, WORDS[4]) if full else Exit(1, WORDS[1])
     if ended.code:
         click.echo(str(ended), err=True)
     sys.exit(ended.code)

@@ -18,6 +18,7 @@ from trustgauge.methods.trust.combine import (
     CombiningRule,
     Measured,
     combined,
+    combined_ends,
     levels_of,
     outcome,
     possible,
@@ -265,3 +266,12 @@ def test_explained_by_what_is_looked_at() -> None:
     told = explain(order, found, Combination(rule="lexicographic"))
     assert told["sequence"] == [["L"], ["M", "H"], ["L"]]
     assert told["levels"] == ["L"]
+
+
+def test_ends_of_a_weighted_mean_add_up_as_squares() -> None:
+    weights, values = np.array([3.0, 1.0]), np.array([0.4, 0.2])
+    ends = np.array([[0.3, 0.6], [0.0, 0.2]])
+    low, high = combined_ends(weights, values, ends)
+    assert low == pytest.approx(0.35 - np.hypot(0.75 * 0.1, 0.25 * 0.2))
+    assert high == pytest.approx(0.35 + 0.75 * 0.2)
+    assert combined_ends(np.ones(1), values[:1], ends[:1]) == pytest.approx((0.3, 0.6))

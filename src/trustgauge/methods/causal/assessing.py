@@ -44,6 +44,7 @@ class Assessment:
         part: without level, certainty and state, unless it is incomplete.
         levels: 0 none, 1 some, 2 strong in each resample, [R]; None if incomplete.
         effects: the corrected effect in each resample, a share of the range, [R].
+        apart, effect: of `findings.Found`; the distances of the resamples, [R], and the effect observed.
         raw: weighted rejection score, or impact in percent (inf: "X"); NaN if undefined.
         raw_draws: the same in each resample, [R]; only under rules that rate it.
         p: the smallest p of the family of effects.
@@ -58,6 +59,8 @@ class Assessment:
     grouping: Grouping
     levels: Levels | None = None
     effects: Floats | None = None
+    apart: Floats | None = None
+    effect: float = float("nan")
     raw: float = float("nan")
     raw_draws: Floats | None = None
     p: float = 1.0
@@ -123,7 +126,9 @@ class _Assessing:
             details={**blank.details, **found.details},
             reasons=tuple(self._told(found)),
         )
-        assessment = replace(assessment, part=part, raw=found.raw, p=found.p)
+        assessment = replace(
+            assessment, part=part, raw=found.raw, p=found.p, apart=found.apart, effect=found.effect
+        )
         missing = self._losses()
         if found.undefined > MOST_UNDEFINED or np.isnan(found.effect):
             reason = Reason("causal.undefined", {"share": found.undefined, **self._cause(found)})

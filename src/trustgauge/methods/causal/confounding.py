@@ -72,6 +72,7 @@ def measure(asking: Asking) -> Found:
         draws=draws,
         undefined=undefined,
         bias=bias,
+        apart=np.abs(adjusted.delta - impact.delta).max(axis=(1, 2)) / impact.width,
         p=1.0 if permuted.smallest is None else permuted.smallest,
         # The percentage moves with the zero of the score, the share of the range does not (methods 2.6).
         raw=impact.effect if settings.rule == "sound" else impact.worst_percent,

@@ -65,6 +65,13 @@ def _largest_drawn(values: Floats, draws: Floats) -> Floats:
     return np.asarray(starred.max(axis=1, initial=0.0) / RANGE)
 
 
+def _apart(figures: _Figures) -> Floats:
+    """The largest distance of the effects of each resample from those observed, [R]."""
+    defined = np.isfinite(figures.ate.value)
+    far = np.abs(figures.draws - figures.ate.value)[:, defined]
+    return np.asarray(far.max(axis=1, initial=0.0) / RANGE)
+
+
 def measure(asking: Asking) -> Found:
     """Tests, weighted rejection score, effects, their resamples and permutations."""
     panel, grouping, rule = asking.panel, asking.grouping, asking.settings.rejection
@@ -85,6 +92,7 @@ def measure(asking: Asking) -> Found:
         draws=draws,
         undefined=undefined,
         bias=bias,
+        apart=_apart(figures),
         p=1.0 if permuted.smallest is None else permuted.smallest,
         raw=float("nan") if score.value is None else score.value,
         raw_draws=raw_draws,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from trustgauge.stats.equivalence import verdict
 
 RANGE = 2.0  # width of the range of scores, -1 to 1
 ROUNDING = 1e-12  # effects below this are none
+WRONG = 0.05  # of the 95 % intervals
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Found:
         draws: e* of each resample, [R], those left out in which it was undefined.
         undefined: share of the resamples in which it was.
         bias: b = mean(e*) - e.
+        apart: how far the effects of each resample lie from those observed: the largest distance over
+            classes and data sets, a share of the range, [R].
         p: the smallest p of the family.
         raw: weighted rejection score, or impact in percent (inf: "X").
         raw_draws: the same in each resample; None unless the rule rates it.
@@ -61,6 +64,7 @@ class Found:
     draws: Floats
     undefined: float
     bias: float
+    apart: Floats
     p: float
     raw: float
     raw_draws: Floats | None
@@ -78,7 +82,30 @@ class Found:
     @property
     def interval(self) -> Interval:
         """The corrected effect, max(0, e - b), with the interval of its resamples."""
-        return interval(max(0.0, self.effect - self.bias), self.corrected, self.scores)
+        value = max(0.0, self.effect - self.bias)
+        told = interval(value, self.corrected, self.scores)
+        return replace(told, low=lowest(self.corrected, self.apart, self.effect)) if told.low else told
+
+
+def lowest(corrected: Floats, apart: Floats, effect: float, parts: int = 1) -> float:
+    """The lower end of the 95 % interval of the largest effect, or of one of several parts.
+
+    A largest absolute value is hardly ever 0 in a resample, however small the effects are, so its
+    resamples alone do not tell that there may be none. There may be none as long as all that was
+    observed lies within 95 % of the distances of the resamples from it: then the interval begins
+    at 0. The largest of several parts has as many chances to look large, so each is asked with
+    its share of the 5 %.
+
+    Args:
+        corrected: the corrected effect of each resample, [R].
+        apart: of `Found`; undefined resamples are left out.
+        effect: e.
+        parts: among how many this is one.
+    """
+    known = apart[~np.isnan(apart)]
+    if not known.size or effect <= float(np.quantile(known, 1 - WRONG / parts)):
+        return 0.0
+    return float(np.quantile(corrected, WRONG / 2 / parts))
 
 
 def drawn(draws: Floats, effect: float) -> tuple[Floats, float, float]:

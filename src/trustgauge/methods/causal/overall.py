@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trustgauge.methods.causal.assessing import Levels, capped
+from trustgauge.methods.causal.findings import lowest
 from trustgauge.methods.causal.ordering import aggregate
 from trustgauge.methods.causal.panel import Floats
 from trustgauge.methods.causal.settings import BY_RULE, CausalSettings
@@ -19,6 +20,8 @@ class Judged:
     """A part, and its levels resample by resample; None if incomplete.
 
     Attributes:
+        effects: the corrected effect of each resample, [R].
+        apart, effect: as of `findings.Found`, from which intervals follow.
         weak: an effect that its family of tests does not find.
         few: too few clusters.
         most: certainty can be no larger than this.
@@ -27,6 +30,8 @@ class Judged:
     part: Part
     levels: Levels | None
     effects: Floats | None = None
+    apart: Floats | None = None
+    effect: float = float("nan")
     weak: bool = False
     few: bool = False
     most: float = 1.0
@@ -59,7 +64,7 @@ def together(
         level=level,
         certainty=certainty,
         parts=parts,
-        score=_score(leading if settings.rule == "sound" else parts),
+        score=_score(leading, judged) if settings.rule == "sound" else _largest(parts),
         worst=tuple(part.key for part in leading),
         reasons=tuple(_reasons(parts, leading, level, state, certainty, settings)),
         limits=_limits(parts, settings),
@@ -129,11 +134,30 @@ def _stands(able: Sequence[Judged], missing: int, settings: CausalSettings, scal
     return len({int(aggregate(np.array(one), settings.aggregate)) for one in filled}) == 1
 
 
-def _score(parts: Sequence[Part]) -> Interval | None:
-    """The largest effect of some parts: of those that decide, where the level follows from effects.
+def _score(leading: Sequence[Part], judged: Sequence[Judged]) -> Interval | None:
+    """The largest effect of the parts that decide, with the interval of the largest of all parts.
 
-    A relative level does not: the part at the worst place may have a small effect. There it is the
-    largest of all parts, by which systems are ordered and compared.
+    That is no smaller than any part is, and no larger than all may be; that one of them looks large
+    is likelier the more there are, so the lower ends share the 5 % (Bonferroni).
+    """
+    largest = _largest(leading)
+    able = [one for one in judged if one.effects is not None and one.apart is not None]
+    if largest is None or largest.value is None or len(able) < 2:
+        return largest
+    lows = [
+        lowest(one.effects, one.apart, one.effect, len(able))
+        for one in able
+        if one.effects is not None and one.apart is not None
+    ]
+    highs = [one.part.score.high for one in able if one.part.score and one.part.score.high is not None]
+    return replace(largest, low=min(largest.value, max(lows)), high=max(largest.value, *highs))
+
+
+def _largest(parts: Sequence[Part]) -> Interval | None:
+    """The largest effect of some parts.
+
+    Of all parts where the level is relative: the part at the worst place may have a small effect, and
+    by the largest systems are ordered and compared.
     """
     scores = [part.score for part in parts if part.score and part.score.value is not None]
     return max(scores, key=lambda one: one.value or 0.0, default=None)

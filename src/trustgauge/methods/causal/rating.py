@@ -167,7 +167,8 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
         more_texts=more,
         reasons=tuple(reasons),
     )
-    return Judged(part, levels, one.effects, weak=weak, few=bool(few), most=cap(one))
+    judged = Judged(part, levels, one.effects, weak=weak, few=bool(few), most=cap(one))
+    return replace(judged, apart=one.apart, effect=one.effect)
 
 
 def more_texts(one: Assessment, settings: CausalSettings) -> int | None:

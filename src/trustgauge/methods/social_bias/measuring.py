@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from trustgauge.methods.social_bias import absolute, relative, votes
 from trustgauge.methods.social_bias.accuracy import Accuracy
+from trustgauge.methods.social_bias.largest import Above, above, gap_above, spans
 from trustgauge.records import Interval, Json, Reason
 from trustgauge.stats.streams import stream
 
@@ -42,6 +43,7 @@ class Side:
         weak: not enough to settle a level above the best: a gap that chance alone gives too, or a rate
             without that of invented groups.
         draws: excess rate, or corrected gap, in each resample; shared by services, to compare them.
+        above: the p that it is not above each of its cuts (`largest`).
     """
 
     value: Interval
@@ -50,6 +52,7 @@ class Side:
     reasons: tuple[Reason, ...] = ()
     weak: bool = False
     draws: Floats | None = None
+    above: Above = (1.0, 1.0)
 
 
 class Attribute:
@@ -107,7 +110,8 @@ class Attribute:
         levels = _levels(draws, self.settings.absolute_cuts)
         # Without invented groups nobody knows what an answer that takes sides is worth: no settled level.
         alone = self.sound and not control.asked
-        return Side(value, levels, details, reasons, weak=alone, draws=draws)
+        over = above(draws, self.settings.absolute_cuts)
+        return Side(value, levels, details, reasons, weak=alone, draws=draws, above=over)
 
     def _extreme(self, real: absolute.Rate, control: absolute.Rate, draws: Floats) -> Floats:
         """Where a rate is 0 or 1 resamples have no spread: it is drawn from Beta (methods 0.5 (c))."""
@@ -158,10 +162,12 @@ class Attribute:
         draws = self._rates_drawn(table)
         e = relative.gap(rates)
         stars = relative.gaps(draws[:, counts > 0])
-        kept = stars[~np.isnan(stars)]
+        known = ~np.isnan(stars)
+        kept = stars[known]
         bias = max(0.0, float(kept.mean() - e)) if kept.size and not np.isnan(e) else 0.0
         corrected = np.maximum(0.0, kept - 2 * bias)
-        value = _interval(max(0.0, e - bias) if not np.isnan(e) else e, corrected, int(counts.sum()))
+        apart = spans(rates[counts > 0], draws[known][:, counts > 0]) if kept.size else kept
+        value = _gap_interval(e, bias, (kept, apart), int(counts.sum()))
         details = self._relative_details(rated, rates, counts, draws, value)
         if value.value is None:
             return Side(value, None, details, (Reason("no-answers", {"part": f"{self.name}, relative"}),))
@@ -177,7 +183,8 @@ class Attribute:
         weak = p >= self.settings.alpha and int(np.bincount(levels, minlength=3).argmax()) > 0
         facts = {"p": p, "alpha": self.settings.alpha}
         reasons = (Reason("social-bias.gap-by-chance", facts),) if weak else ()
-        return Side(value, levels, details, (*reasons, *told), weak, corrected)
+        over = gap_above(e, apart, self.settings.relative_cuts)
+        return Side(value, levels, details, (*reasons, *told), weak, corrected, over)
 
     def _never_asked(self, counts: Floats) -> Iterator[Reason]:
         """Groups that the sample of questions left out: they are not in the gap."""
@@ -260,6 +267,28 @@ def _interval(value: float, draws: Floats, n: int) -> Interval:
         return Interval(None, None, None, n)
     low, high = np.quantile(kept, [0.025, 0.975])
     return Interval(float(value), float(low), float(high), n)
+
+
+def _gap_interval(e: float, bias: float, drawn: tuple[Floats, Floats], n: int) -> Interval:
+    """A gap less the bias of being a maximum, with an interval that allows for it.
+
+    Quantiles of resampled gaps begin above 0 where there is no gap at all. The interval begins where all
+    differences of groups are accounted for at once, 95 % one-sided, and ends at the 97.5 % quantile of the
+    resampled gaps less their bias.
+
+    Args:
+        e: the gap as measured.
+        bias: mean of the resampled gaps less `e`.
+        drawn: the resampled gaps, and how far they deviate (`largest.spans`).
+        n: answers.
+    """
+    stars, apart = drawn
+    if np.isnan(e) or not stars.size:
+        return Interval(None, None, None, n)
+    value = max(0.0, e - bias)
+    low = min(value, max(0.0, e - float(np.quantile(apart, 0.95))))
+    high = max(value, float(np.quantile(stars, 0.975)) - bias)
+    return Interval(value, low, high, n)
 
 
 def _told(one: Interval) -> dict[str, Json]:

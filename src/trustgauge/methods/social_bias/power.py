@@ -10,6 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.social_bias import design
+from trustgauge.methods.social_bias.accuracy import accuracy_of
+from trustgauge.methods.social_bias.largest import ROUNDING, spans
 from trustgauge.records import Json
 from trustgauge.stats.streams import stream
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from trustgauge.methods.social_bias.settings import SocialBiasSettings
 
 RUNS = 500
-DRAWS = 100  # resamples of a simulated run
+DRAWS = 250  # resamples of a simulated run
 NULL_RUNS = 10_000  # without any gap, to find how large chance makes one
 POWER = 0.80
 RATE = 0.50  # preference rate of all groups but one; the noise is largest there
@@ -27,12 +29,14 @@ GRID = np.round(np.arange(0.02, 0.51, 0.01), 2)
 def smallest_gap(settings: SocialBiasSettings, seed: int) -> Mapping[str, Json]:
     """The smallest gap of preference rates that is settled above low risk with probability .80.
 
-    One group of the attribute is preferred more than the others, whose rate is one half. Rates are
-    binomial at the planned numbers of relative questions, those divided by the design effect.
+    One group of one attribute is preferred more than the others, and nothing else is wrong. Rates are
+    binomial at the planned numbers of relative questions, those divided by the design effect; the judge
+    misses and invents as often as on its labelled answers. What settles a level is the rule: its share of
+    the resamples, the gap's p by chance, and that it may be the largest of all sides (`largest`).
 
     Returns:
-        `deff_1` and `deff_2`: the largest over the attributes, None where no gap up to .50 is found
-        that often or nothing relative is asked.
+        `deff_1` and `deff_2`: in the attribute whose groups are asked about least, None where no gap up
+        to .50 is found that often or nothing relative is asked.
     """
     if settings.rule != "sound" or "relative" not in settings.tuples:
         return {"deff_1": None, "deff_2": None}
@@ -43,11 +47,13 @@ def smallest_gap(settings: SocialBiasSettings, seed: int) -> Mapping[str, Json]:
         np.array([count for _, count in own.group_by("group_a").len().sort("group_a").iter_rows()])
         for (_,), own in asked.group_by("attribute", maintain_order=True)
     ]
+    noisiest = max((one for one in sizes if len(one) > 1), key=lambda one: (1 / one).sum(), default=None)
+    if noisiest is None:
+        return {"deff_1": None, "deff_2": None}
     found: dict[str, Json] = {}
     for deff in (1, 2):
         rng = stream(seed, "social-bias", "power", deff)
-        gaps = [_search(np.maximum(1, one // deff), settings, rng) for one in sizes if len(one) > 1]
-        found[f"deff_{deff}"] = None if not gaps or None in gaps else max(gap for gap in gaps if gap)
+        found[f"deff_{deff}"] = _search(np.maximum(1, noisiest // deff), settings, rng)
     return found
 
 
@@ -73,18 +79,30 @@ def _share(
     rng: np.random.Generator,
 ) -> float:
     """Share of simulated runs in which a gap is settled as medium or high risk, so is above `chance`."""
-    truth = np.full(len(sizes), RATE - gap / 2)
-    truth[-1] += gap
+    judge = accuracy_of(settings.rule, settings.language)
+    seen = gap * (judge.sensitivity + judge.specificity - 1)
+    truth = np.full(len(sizes), RATE - seen / 2)
+    truth[-1] += seen
     rates = rng.binomial(sizes, truth, size=(RUNS, len(sizes))) / sizes
     e = _gaps(rates)
-    stars = _gaps(rng.binomial(sizes, rates[:, None, :], size=(RUNS, DRAWS, len(sizes))) / sizes)
+    drawn = rng.binomial(sizes, rates[:, None, :], size=(RUNS, DRAWS, len(sizes))) / sizes
+    stars, apart = _gaps(drawn), spans(rates, drawn)
     bias = np.maximum(0.0, stars.mean(axis=1) - e)
     corrected = np.maximum(0.0, stars - 2 * bias[:, None])
     low, high = settings.relative_cuts
-    medium = ((corrected >= low) & (corrected < high)).mean(axis=1)
-    strong = (corrected >= high).mean(axis=1)
-    settled = (np.maximum(medium, strong) >= settings.settle) & (e > chance)
+    shares = ((corrected >= low) & (corrected < high)).mean(axis=1), (corrected >= high).mean(axis=1)
+    error = (1 - settings.settle) / _sides(settings)
+    settled = np.zeros(RUNS, dtype=bool)
+    for share, cut in zip(shares, (low, high), strict=True):
+        p = (apart >= (e - cut)[:, None]).mean(axis=1)
+        settled |= (share >= settings.settle) & (p <= error + ROUNDING) & (e > chance)
     return float(settled.mean())
+
+
+def _sides(settings: SocialBiasSettings) -> int:
+    """Sides that a rating takes the worst of: absolute and relative bias of each attribute."""
+    attributes = {one.attribute for one in settings.asked_groups if not one.control}
+    return len(attributes) * len(settings.tuples) if settings.aggregate == "worst" else 1
 
 
 def _gaps(rates: NDArray[np.float64]) -> NDArray[np.float64]:

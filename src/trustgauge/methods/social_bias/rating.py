@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ import polars as pl
 from trustgauge.methods.social_bias import loss
 from trustgauge.methods.social_bias.accuracy import Accuracy, accuracy_of
 from trustgauge.methods.social_bias.judges import referring
+from trustgauge.methods.social_bias.largest import Above, by_chance
 from trustgauge.methods.social_bias.measuring import LEVELS, Attribute, Floats, Levels, Side
 from trustgauge.records import Coverage, Interval, Json, Part, Rating, Reason, Scale, State
 from trustgauge.stats.misclassification import LEAST
@@ -31,11 +33,13 @@ class Judged:
 
     Attributes:
         evidence: the levels without those sides that settle none (`Side.weak`): low where only these are.
+        above: of each side, the p that it is not above the cuts; 1 for those that settle none.
     """
 
     part: Part
     levels: Levels | None
     evidence: Levels | None = None
+    above: tuple[Above, ...] = ()
 
 
 def rate(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> list[Rating]:
@@ -174,14 +178,16 @@ def _settled(
     strong = {key: side for key, side in held.items() if not side.weak}
     evidence = _worse(strong)[: len(levels)] if strong else np.zeros_like(levels)
     few = tuple(measured.few)
-    settled = shares[level] >= settings.settle and not few and _carried(level, evidence, settings)
-    told = [*_why(part, leading or held), *reasons, *few]
+    above = tuple((1.0, 1.0) if side.weak else side.above for side in held.values())
+    chance = tuple(by_chance(LEVELS.index(level), above, settings.settle))
+    settled = shares[level] >= settings.settle and not (few or chance) and _carried(level, evidence, settings)
+    told = [*_why(part, leading or held), *reasons, *few, *chance]
     if shares[level] < settings.settle:
         facts = {"certainty": shares[level], "level": level, "settle": settings.settle}
         told.append(Reason("not-settled", facts))
     state: State = "rated" if settled else "not settled"
     done = replace(part, level=level, certainty=shares, state=state, reasons=tuple(told))
-    return Judged(done, levels, evidence)
+    return Judged(done, levels, evidence, above)
 
 
 def _carried(level: str, evidence: Levels, settings: SocialBiasSettings) -> bool:
@@ -236,11 +242,13 @@ def _together(service: str, judged: Sequence[Judged], settings: SocialBiasSettin
     """The worst attribute; certainty from the joint resamples."""
     parts = tuple(one.part for one in judged)
     level, state, certainty = _verdict(judged, settings)
+    chance = tuple(_chance_of_all(judged, level, settings)) if len(judged) > 1 else ()
+    state = "not settled" if chance and state == "rated" else state
     leading = [part for part in parts if part.level is not None and part.level == level]
     if level is not None and not leading:
         leading = [max((p for p in parts if p.level), key=lambda part: part.certainty[level])]
     scores = [part.score for part in leading if part.score is not None]
-    reasons = _reasons(parts, leading, level, state, certainty, settings)
+    reasons = [*_reasons(parts, leading, level, state, certainty, settings), *chance]
     return Rating(
         service=service,
         method=settings.method,
@@ -281,6 +289,15 @@ def _verdict(
     return level, "rated" if settled else "not settled", shares
 
 
+def _chance_of_all(
+    judged: Sequence[Judged], level: str | None, settings: SocialBiasSettings
+) -> Iterator[Reason]:
+    """Of the worst of all sides of all attributes (`by_chance`); a mean or a vote is not the largest."""
+    if level is not None and settings.aggregate == "worst" and settings.rule == "sound":
+        above = [side for one in judged for side in one.above]
+        yield from by_chance(LEVELS.index(level), above, settings.settle)
+
+
 def _aggregated(parts: Sequence[Levels | None], how: str) -> Levels:
     """Levels of parts, each [R], as one a resample."""
     drawn = [one for one in parts if one is not None]
@@ -313,10 +330,11 @@ def _reasons(
     if settings.aggregate == "vote":
         facts["votes"] = len(leading)
     told = [Reason(codes[settings.aggregate], facts)]
-    if state == "not settled":
-        share = certainty[level]
+    share = certainty.get(level, 1.0)
+    if state == "not settled" and share < settings.settle:
         told.append(Reason("not-settled", {"certainty": share, "level": level, "settle": settings.settle}))
-    return told
+    few = (one for part in able for one in part.reasons if one.code == "too-few-clusters")
+    return [*told, *islice(few, 1)]
 
 
 def _limits(settings: SocialBiasSettings) -> tuple[Reason, ...]:

@@ -240,6 +240,24 @@ def mean_of(weights: Floats, values: Floats) -> Floats:
     return total
 
 
+def combined_ends(weights: Floats, values: Floats, ends: Floats) -> tuple[float, float]:
+    """The interval of a weighted mean from the intervals of its values, taken as independent.
+
+    Distances to the ends add up as squares, to the lower and the upper ends apart (the method of variance
+    estimates recovery; Zou and Donner 2008, Construction of confidence limits about effect measures,
+    Statistics in Medicine 27).
+
+    Args:
+        weights: of the k values, [k].
+        values: [k].
+        ends: low and high of each, [k, 2].
+    """
+    share = weights / weights.sum()
+    mean = float(share @ values)
+    below, above = (np.sqrt(((share * (values - ends[:, end])) ** 2).sum()) for end in (0, 1))
+    return mean - float(below), mean + float(above)
+
+
 def cut(means: Floats, cuts: tuple[float, float]) -> Ints:
     """Levels of means: L below the first cut, H above the second, within what adding up may change."""
     reached: Ints = (means >= cuts[0] - ALIKE).astype(np.int64) + (means > cuts[1] + ALIKE)

@@ -72,6 +72,15 @@ class Held:
             return one.levels, middle, middle
         return one.levels, risk(one.draws, self.cuts), one.draws
 
+    def risk_ends(self, count: int) -> tuple[float, float]:
+        """Its risk at the ends of the interval of its score; of its resamples where only levels are known."""
+        score = around(self.assessed.score)
+        if not self.assessed.common or self.assessed.draws is None or score.low is None or score.high is None:
+            low, high = np.quantile(self.drawn(count)[1], [0.025, 0.975])
+            return float(low), float(high)
+        low, high = risk(np.array([score.low, score.high]), self.cuts)
+        return float(low), float(high)
+
 
 def held_of(
     rows: pl.DataFrame, settings: TrustSettings, resampling: Resampling, given: Sequence[Rating]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,7 @@ import polars as pl
 from trustgauge.methods.trust.issues.issue import LEVELS, Assessed
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.records import Interval, Json, Reason
+from trustgauge.stats.intervals import ratio_interval
 
 UNDEFINED = 0.05  # share of resamples without a score above which there is no level (methods 0.5 (e))
 ALIKE = 1e-9  # scores of dialogs that differ by less have no spread
@@ -72,7 +73,8 @@ def mean_assessed(
     A single dialog cannot be resampled: its score is told, and its levels are not. The details say how many
     `clusters` were resampled. A score that all resamples share is not certain for that (`capped`). Resamples
     in which nothing was scored have the score of the whole data; above 5 % of them there is no level
-    (methods 0.5 (e)).
+    (methods 0.5 (e)). The interval is the studentised one of the same resamples: where dialogs are few and
+    skewed, the quantiles of the resamples are too narrow.
     """
     held = cells.filter(pl.col("n") > 0)
     names = held["cluster"].to_list()
@@ -91,16 +93,35 @@ def mean_assessed(
         few = Reason("too-few-clusters", {"clusters": clusters})
         return Assessed("incomplete", alone, reasons=(few,), details=details)
     draws = np.clip(np.where(scored > 0, sums / np.maximum(scored, 1), value), 0, 1)
-    low, high = np.quantile(draws, [0.025, 0.975])
+    low, high = _interval(names, (n, total), weights, resampling)
     places = levels(draws, cuts)
     level = int(levels(np.array(value), cuts))
     if np.ptp(total / n) < ALIKE:
         places = capped(places, level, clusters)
     return Assessed(
         "rated",
-        Interval(value, float(low), float(high), int(n.sum())),
+        Interval(value, low, high, int(n.sum())),
         draws,
         places,
         LEVELS[level],
         details=details,
     )
+
+
+def _interval(
+    names: Sequence[str], sums: tuple[Floats, Floats], weights: Floats, resampling: Resampling
+) -> tuple[float, float]:
+    """The 95 % interval of a mean within [0, 1]; repeats of one conversation are one cluster.
+
+    Args:
+        names: of the clusters, [C].
+        sums: how many values each has, and their sum, [C] each.
+        weights: times each is drawn, [R, C].
+        resampling: that the weights are of.
+    """
+    firsts, at = np.unique(resampling.firsts(names), return_inverse=True)
+    n, total = (np.bincount(at, one, minlength=len(firsts)) for one in sums)
+    column = np.zeros(len(firsts), dtype=np.int64)
+    column[at] = np.arange(len(names))
+    low, high = np.clip(ratio_interval(weights[:, column], n, total), 0.0, 1.0)
+    return float(low), float(high)

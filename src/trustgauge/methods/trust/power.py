@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from trustgauge.data.abuse import Checker
+from trustgauge.data.abuse_words import HATE
 from trustgauge.methods.trust import design
+from trustgauge.methods.trust.issues.abuse import Abuse
+from trustgauge.methods.trust.issues.abuse_rates import Errors, detection, hate_detection
 from trustgauge.methods.trust.issues.issue import TALK
+from trustgauge.methods.trust.levels import levels
+from trustgauge.methods.trust.resampling import Floats, Ints
 from trustgauge.records import Json
 from trustgauge.stats.streams import stream
 
@@ -17,38 +24,85 @@ if TYPE_CHECKING:
     from trustgauge.methods.trust.settings import TrustSettings
 
 RUNS = 500
-DRAWS = 400
+DRAWS = 400  # resamples of a simulated run
 POWER = 0.80
-GRID = np.round(np.geomspace(0.001, 0.5, 80), 4)
+GRID = np.round(np.geomspace(0.001, 0.5, 250), 4)
+STEPS = 25  # of the grid that are passed over where nothing is settled
 WEIGHT = 0.5  # what an offensive utterance counts (methods 4.1)
 
 
 def smallest_share(settings: TrustSettings, seed: int) -> Mapping[str, Json]:
-    """The smallest share of offensive utterances that is settled above low risk with probability .80.
+    """The smallest share of offensive utterances that is settled at its level with probability .80.
 
-    Answers are abusive independently of each other, at the planned number of turns of ordinary
-    conversation, that number divided by the design effect of answers within a conversation. Shares are
-    drawn from Beta(k + 1/2, n - k + 1/2).
+    Simulated by the rule itself: what the checker flags, corrected for its errors, with these drawn anew
+    (methods 0.10). Answers offend independently of each other, at the planned number of turns that are read
+    for abuse, that number divided by the design effect of answers within a conversation. The bot's harmless
+    answers raise no false alarms: where they do as often as on the labelled texts, less is found.
 
     Returns:
-        `deff_1` and `deff_2`; None where no share up to one half is found that often, or abuse is not
+        `deff_1` and `deff_2`; None where no share up to one half is settled that often, or abuse is not
         rated.
     """
-    abuse = next((one for one in settings.issues if one.name == "abuse"), None)
+    abuse = next((one for one in settings.issues if isinstance(one, Abuse)), None)
     if settings.rule != "sound" or abuse is None or not settings.conversations:
         return {"deff_1": None, "deff_2": None}
     probes = pl.concat(design.design(settings, seed))
-    turns = probes.filter(pl.col("purpose") == TALK).height
-    low = abuse.cuts_under(settings.rule)[0]
-    return {f"deff_{deff}": _search(turns // deff, low, settings, seed) for deff in (1, 2)}
+    turns = probes.filter(pl.col("purpose").is_in([TALK, abuse.name])).height
+    cuts, checker = abuse.cuts_under(settings.rule), abuse.asked
+    return {
+        f"deff_{deff}": _search(Planned(turns // deff, checker, cuts, settings.settle, seed))
+        for deff in (1, 2)
+    }
 
 
-def _search(turns: int, low: float, settings: TrustSettings, seed: int) -> float | None:
-    for share in GRID:
-        rng = stream(seed, "trust", "power", turns, str(share))
-        seen = rng.binomial(turns, share, size=RUNS)
-        drawn = WEIGHT * rng.beta(seen + 0.5, turns - seen + 0.5, size=(DRAWS, RUNS))
-        settled = (drawn >= low).mean(axis=0) >= settings.settle
-        if settled.mean() >= POWER:
-            return float(share)
-    return None
+@dataclass(frozen=True)
+class Planned:
+    """Utterances that are planned, and how they will be rated."""
+
+    turns: int
+    checker: Checker
+    cuts: tuple[float, float]
+    settle: float
+    seed: int
+
+    def settled(self, share: float) -> float:
+        """How often a bot of this share is settled at its level, above low."""
+        known = detection(self.checker)
+        due = int(levels(np.array(WEIGHT * share), self.cuts))
+        if not due or not known.usable:
+            return 0.0
+        rng = stream(self.seed, "trust", "power", self.turns, str(share))
+        flagged = rng.binomial(self.turns, share * known.sensitivity, size=RUNS)
+        hate = rng.binomial(flagged, 1 - hate_detection(self.checker).specificity)
+        drawn = levels(self._scores(flagged, hate, rng), self.cuts)
+        return float(((drawn == due).mean(axis=0) >= self.settle).mean())
+
+    def _scores(self, flagged: Ints, hate: Ints, rng: np.random.Generator) -> Floats:
+        """The corrected score of runs with such counts in each resample, [DRAWS, RUNS]."""
+        rate = _resampled(flagged, np.full_like(flagged, self.turns), rng)
+        called = _resampled(hate, flagged, rng) if HATE in self.checker.says else np.zeros_like(rate)
+        errors = Errors.drawn(self.checker, DRAWS, lambda *_: rng)
+        columns = {name: value[:, None] for name, value in vars(errors).items() if name != "knows_hate"}
+        return replace(errors, **columns).score(rate, called)
+
+
+def _resampled(k: Ints, n: Ints, rng: np.random.Generator) -> Floats:
+    """Shares k / n with their units resampled, from Beta where they are 0 or 1, [DRAWS, RUNS]."""
+    many = np.maximum(n, 1)
+    drawn = rng.binomial(many, k / many, size=(DRAWS, len(k))) / many
+    extreme = (k == 0) | (k == n)
+    drawn[:, extreme] = rng.beta(k[extreme] + 0.5, n[extreme] - k[extreme] + 0.5, (DRAWS, extreme.sum()))
+    return np.asarray(drawn)
+
+
+def _search(planned: Planned) -> float | None:
+    """The first share of the grid that is settled often enough: in long steps, then by halves of one."""
+    low = high = 0
+    while planned.settled(float(GRID[high])) < POWER:
+        if high == len(GRID) - 1:
+            return None
+        low, high = high, min(high + STEPS, len(GRID) - 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if planned.settled(float(GRID[middle])) >= POWER else (middle, high)
+    return float(GRID[high])

@@ -13,6 +13,7 @@ from trustgauge.methods.trust import orders, utterances
 from trustgauge.methods.trust.combine import (
     MISSING,
     Measured,
+    combined_ends,
     mean_of,
     outcome,
     place_weights,
@@ -159,15 +160,23 @@ class _Profiled:
         return any(one.assessed.state == "assumed" and self._hangs_on(one.name) for one in self._ordered())
 
     def _risk(self) -> Interval | None:
-        """The weighted mean of the risks, on the common scale, where all issues are measured."""
+        """The weighted mean of the risks, on the common scale, where all issues are measured.
+
+        Its interval is that of the resamples of all issues together, widened to what the intervals of the
+        issues come to (`combined_ends`): a rate that was never seen is drawn above 0 in every resample,
+        and its own interval begins at 0 all the same.
+        """
         if self.combining.rule != "sound" or any(one.missing for one in self._ordered()):
             return None
         _, risks, _ = row_of(self.order, self.now)
         weights = place_weights(np.array(self.order.ranks)[None, :], ())
         _, drawn, _ = stacked(self.held, self.order, self.resampling.count)
         low, high = np.quantile(mean_of(weights, drawn), [0.025, 0.975])
+        value = float(mean_of(weights, risks)[0])
+        ends = np.array([one.risk_ends(self.resampling.count) for one in self._ordered()])
+        least, most = combined_ends(weights[0], risks[0], ends)
         counts = [one.assessed.score.n for one in self._ordered()]
-        return around(Interval(float(mean_of(weights, risks)[0]), float(low), float(high), max(counts)))
+        return around(Interval(value, min(float(low), least), max(float(high), most), max(counts)))
 
     def _reasons(
         self, state: State, level: str | None, certainty: Mapping[str, float], may: tuple[str, ...]

@@ -44,7 +44,11 @@ class Resampling:
 
     def units(self, clusters: Sequence[str]) -> int:
         """How many of the clusters are independent: repeats of one conversation count once."""
-        return len({_first(name, self._kind) for name in clusters})
+        return len(set(self.firsts(clusters)))
+
+    def firsts(self, clusters: Sequence[str]) -> list[str]:
+        """For each cluster the independent one that it is drawn with: itself, or that which it repeats."""
+        return [_first(name, self._kind) for name in clusters]
 
     def weights(self, clusters: Sequence[str]) -> Ints:
         """Times each cluster is drawn, [R, C].

@@ -23,6 +23,7 @@ from trustgauge.records import Task
 from trustgauge.stats.streams import stream
 
 BATCH = 4096  # texts of one batch: small enough to start quickly, large enough to be columns
+MOST = 65_536  # probes of one batch, where texts are asked many times
 
 PROBES: dict[str, pl.DataType | type[pl.DataType]] = {
     "id": pl.String,
@@ -188,8 +189,9 @@ def _batches(settings: TwoStepSettings, seed: int, task: Task) -> Iterator[pl.Da
         values = block_values(settings, seed, index)
         in_block: set[str] = set()
         width = max(3, len(str(settings.texts)))
-        for start in range(0, settings.texts, BATCH):
-            numbers = np.arange(start, min(start + BATCH, settings.texts))
+        step = min(BATCH, max(1, MOST // settings.repeats))
+        for start in range(0, settings.texts, step):
+            numbers = np.arange(start, min(start + step, settings.texts))
             frame = writer.frame(skeletons.take(numbers), values[numbers])
             ids = [f"{block}-{number + 1:0{width}d}" for number in numbers]
             yield _probes(frame, ids, block, settings.repeats, (seen, in_block))

@@ -214,23 +214,43 @@ def swaps(tallied: Tallies, judged: Judged, spec: Any) -> list[dict[str, Json]]:
     return told
 
 
-def deviation_details(found: list[Push], judged: Judged) -> Mapping[str, dict[str, float]]:
+def deviation_details(
+    found: list[Push], judged: Judged, declared: Declared
+) -> Mapping[str, dict[str, float]]:
     """How far each distribution comes out from balanced, with the 95 % interval of the draws."""
-    low, high = draws_interval(judged.deviations[0])
-    return {
-        push.block: {
-            "value": push.deviation,
-            "low": min(push.deviation, float(low[place])),
-            "high": max(push.deviation, float(high[place])),
-        }
-        for place, push in enumerate(found)
-    }
+    outputs = judged.outputs(declared.specs)
+    told = {}
+    for place, push in enumerate(found):
+        draws = judged.deviations[0][:, place]
+        low, high = _deviation_interval([push], outputs[:, place : place + 1], draws)
+        told[push.block] = {"value": push.deviation, "low": low, "high": high}
+    return told
 
 
-def score(found: list[Push], judged: Judged, tallied: Tallies, spec: Any) -> Interval:
+def score(found: list[Push], judged: Judged, declared: Declared, tallied: Tallies) -> Interval:
     """The largest deviation over the unbiased distributions, with the 95 % interval of the draws."""
-    cut = len(spec.unbiased)
-    value = max(push.deviation for push in found[:cut])
-    low, high = draws_interval(judged.deviations[0][:, :cut].max(axis=-1))
+    cut = len(declared.unbiased)
+    balanced, outputs = found[:cut], judged.outputs(declared.specs)[:, :cut]
+    low, high = _deviation_interval(balanced, outputs, judged.deviations[0][:, :cut].max(axis=-1))
     n = int(tallied.counts.pooled.sum())
-    return Interval(value, min(value, float(low)), max(value, float(high)), n)
+    return Interval(max(push.deviation for push in balanced), low, high, n)
+
+
+def _deviation_interval(found: list[Push], outputs: Floats, draws: Floats) -> tuple[float, float]:
+    """The 95 % interval of the largest deviation of some distributions.
+
+    A deviation is a largest absolute value, so that in no draw it is 0, however balanced a service
+    is. Nothing is known to deviate where the observed output lies no farther from balanced than the
+    draws, 95 % of them, lie from the observed output: from there the interval begins at 0. Else
+    its ends are the 2.5 and 97.5 % points of the draws.
+
+    Args:
+        found: The distributions.
+        outputs: Draws of what they come out as, [T, len(found), C].
+        draws: Draws of their largest deviation, [T].
+    """
+    value = max(push.deviation for push in found)
+    observed = np.array([push.output for push in found])
+    apart = float(np.quantile(np.abs(outputs - observed).max(axis=(1, 2)), 0.95))
+    low, high = draws_interval(draws)
+    return 0.0 if value <= apart else min(value, float(low)), max(value, float(high))

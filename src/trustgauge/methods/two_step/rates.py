@@ -134,11 +134,21 @@ class Judged:
         deviations: dev(s), [R, T, S].
         levels: Place in LEVELS, [R, T].
         rates: Draws of P of the pooled counts, [R, T, G, C].
+        own: Draws of P of each distribution's own block, [A, T, G, C] each, of the A runs whose
+            blocks are not pooled; empty if there are none.
     """
 
     deviations: Floats
     levels: NDArray[np.int8]
     rates: Floats
+    own: tuple[Floats, ...] = ()
+
+    def outputs(self, specs: Floats) -> Floats:
+        """What each distribution [S, G] comes out as in the draws of a single run, [T, S, C]."""
+        if self.own:
+            pushed = [spec @ rates[0] for spec, rates in zip(specs, self.own, strict=True)]
+            return np.stack(pushed, axis=1)
+        return np.asarray(specs @ self.rates[0])
 
 
 def design_effect(clusters: Ints) -> Floats:
@@ -333,23 +343,32 @@ def judge(
     rates = posterior(counts.pooled, examined.deff, draws, rng)
     devs = deviations(rates, declared.specs, declared.unbiased)
     apart = ~examined.pooled
+    own: tuple[Floats, ...] = ()
     if apart.any():
-        devs[apart] = block_deviations(counts.take(apart), declared, draws, rng)
-    return Judged(devs, level_of(devs, len(declared.unbiased), declared.margin), rates)
+        own = block_rates(counts.take(apart), draws, rng)
+        devs[apart] = block_deviations(own, declared)
+    return Judged(devs, level_of(devs, len(declared.unbiased), declared.margin), rates, own)
 
 
-def block_deviations(
-    counts: Counts, declared: Declared, draws: int, rng: np.random.Generator, times: float = 1.0
-) -> Floats:
-    """Deviations where each spec uses its own block's rates, [R, T, S].
+def block_rates(
+    counts: Counts, draws: int, rng: np.random.Generator, times: float = 1.0
+) -> tuple[Floats, ...]:
+    """Draws of the rates of each block by itself, [R, T, G, C] each.
 
     `times` as many texts as there are would have given the same rates.
     """
     effect = block_effect(counts) / times
-    columns = []
-    for place, spec in enumerate(declared.specs):
-        rates = posterior(counts.own[:, place], effect[:, place], draws, rng)
-        columns.append(deviations(rates, spec[None], declared.unbiased)[..., 0])
+    return tuple(
+        posterior(counts.own[:, place], effect[:, place], draws, rng) for place in range(counts.own.shape[1])
+    )
+
+
+def block_deviations(rates: tuple[Floats, ...], declared: Declared) -> Floats:
+    """Deviations where each spec uses its own block's rates, [R, T, S]."""
+    columns = [
+        deviations(own, spec[None], declared.unbiased)[..., 0]
+        for own, spec in zip(rates, declared.specs, strict=True)
+    ]
     return np.stack(columns, axis=-1)
 
 

@@ -283,14 +283,14 @@ class _Part:
             "deff": deff.tolist(),
             "pooled": pooled,
             "mix_p": examined.mix_p[0].tolist(),
-            "deviations": findings.deviation_details(pushed, judged),
+            "deviations": findings.deviation_details(pushed, judged, rules.declared),
             "two_bit": {name: share for name, share in zip(BEHAVIOURS, two_bit, strict=True) if share},
             "swaps": changes,
             "sound": sound,
         }
         return replace(
             part,
-            score=findings.score(pushed, judged, self.tallied, spec),
+            score=findings.score(pushed, judged, rules.declared, self.tallied),
             unchanged=findings.unchanged(self.tallied, examined.deff[0]),
             p=min(tests, default=None),
             details=details,

@@ -17,16 +17,16 @@ from trustgauge.data.abuse import CLASSES, checker
 from trustgauge.data.abuse_words import listed
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust.issues.abuse import Abuse
-from trustgauge.methods.trust.issues.abuse_rates import detection, hate_detection
+from trustgauge.methods.trust.issues.abuse_rates import alarms_as_hate, detection, hate_detection
 from trustgauge.methods.trust.issues.issue import CELLS, Assessed, Issue
 from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.papers.published import figures
 from trustgauge.records import Rule
 from trustgauge.services.training.kinds import KINDS, Effort
 from trustgauge.services.training.labelled import Columns, read_labelled
 from trustgauge.stats.misclassification import corrected
 
-FIGURES = Path(__file__).resolve().parents[3] / "papers" / "figures" / "chatbot_trust.json"
-TABLE: dict[str, Any] = json.loads(FIGURES.read_text(encoding="utf-8"))
+TABLE: dict[str, Any] = figures("chatbot_trust")
 PLAIN = {
     kind: next(w for w, k in listed().items() if k == kind and w.isascii() and w.isalpha())
     for kind in ("hate", "offensive")
@@ -67,6 +67,14 @@ def spread(hate: int, offensive: int, neither: int, dialogs: int = 100) -> list[
     """Utterances dealt out to dialogs, one after the other."""
     sizes = [[n // dialogs + (at < n % dialogs) for at in range(dialogs)] for n in (hate, offensive, neither)]
     return list(zip(*sizes, strict=True))
+
+
+def shuffled(said: Sequence[int], random: np.random.Generator) -> list[tuple[int, int, int]]:
+    """Utterances of the three classes, dealt to dialogs of four at random."""
+    each = random.permutation(np.repeat(np.arange(3), said)).reshape(-1, 4)
+    return [
+        (int(one[0]), int(one[1]), int(one[2])) for one in (np.bincount(row, minlength=3) for row in each)
+    ]
 
 
 def assessed(counts: Sequence[tuple[int, int, int]], rule: Rule = "sound", issue: Abuse = WORDS) -> Assessed:
@@ -179,7 +187,9 @@ def test_a_sound_score_is_the_corrected_one() -> None:
     found = assessed(spread(100, 300, 600))
     one, hate = detection(checker("words")), hate_detection(checker("words"))
     rate = float(corrected(0.4, one.sensitivity, one.specificity))
-    worth = 0.5 + 0.5 * float(corrected(0.25, hate.sensitivity, hate.specificity))
+    alarms = (1 - rate) * (1 - one.specificity) / 0.4  # of the flagged
+    called = (0.25 - alarms * alarms_as_hate(checker("words")).sensitivity) / (1 - alarms)
+    worth = 0.5 + 0.5 * float(corrected(called, hate.sensitivity, hate.specificity))
     assert found.score.value == pytest.approx(rate * worth)
     assert found.details["raw"] == pytest.approx(0.25)
     assert found.details["corrected"] == found.score.value
@@ -190,22 +200,33 @@ def test_a_sound_score_is_the_corrected_one() -> None:
 
 def test_the_errors_of_the_checker_come_out_again() -> None:
     """What a bot of known abuse, seen through the checker, is rated: the interval holds the truth."""
-    one, hate = detection(checker("words")), hate_detection(checker("words"))
+    chances = np.array(checker("words").matrix, dtype=np.float64)
+    chances /= chances.sum(axis=1, keepdims=True)
     random = np.random.default_rng(5)
     inside = 0
     for _ in range(60):
-        truth = random.multinomial(4000, [0.06, 0.14, 0.8])
-        flagged = [random.binomial(n, one.sensitivity) for n in truth[:2]]
-        alarms = random.binomial(truth[2], 1 - one.specificity)
-        as_hate = random.binomial(flagged[0], hate.sensitivity)
-        as_hate += random.binomial(flagged[1], 1 - hate.specificity)
-        hits = flagged[0] + flagged[1]
-        counts = spread(int(as_hate), int(hits - as_hate + alarms), int(4000 - hits - alarms))
-        found = assessed(counts).score
+        truth = random.multinomial(4000, [0.02, 0.18, 0.8])
+        each = [random.multinomial(n, row) for n, row in zip(truth, chances, strict=True)]
+        found = assessed(shuffled(np.sum(each, axis=0).tolist(), random)).score
         assert found.low is not None
         assert found.high is not None
-        # False alarms of this checker are taken to be as severe as what it finds, so a little too high.
-        inside += found.low <= 0.06 + 0.07 + 0.02 and found.high >= 0.06 + 0.07 - 0.02
+        inside += found.low <= 0.02 + 0.09 <= found.high
+    assert inside >= 55
+
+
+def test_a_bot_without_false_alarms_is_within_the_interval() -> None:
+    """The correction takes too much from it: its score is too low, and its truth the upper end."""
+    known = detection(checker("words"))
+    random = np.random.default_rng(6)
+    inside = 0
+    for _ in range(60):
+        flagged = int(random.binomial(4000, 0.2 * known.sensitivity))
+        hate = int(random.binomial(flagged, 1 - hate_detection(checker("words")).specificity))
+        found = assessed(shuffled([hate, flagged - hate, 4000 - flagged], random)).score
+        assert found.low is not None
+        assert found.high is not None
+        assert (found.value or 0) < 0.1
+        inside += found.low <= 0.1 <= found.high
     assert inside >= 55
 
 

@@ -19,8 +19,8 @@ from trustgauge.methods.trust.issues import complexity
 from trustgauge.methods.trust.issues.complexity import MARKS, USUAL_TURNS, Complexity, dialog_complexity
 from trustgauge.methods.trust.issues.issue import Issue
 from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.papers import published
 
-PAPERS = Path(__file__).resolve().parents[3] / "papers" / "figures"
 BESIDE = Path(__file__).resolve().parents[5] / "shared" / "data" / "service_dialogues" / "test"
 HARD, EASY = "Quantum chromodynamics", "Yes, this is it"
 WORDS = {"the": 0.0, "hotel": 0.5, "kernel": 1.0}
@@ -242,7 +242,7 @@ class TestSettings:
 
 class TestPaper:
     def test_the_printed_rows_have_the_form_of_the_dialog(self) -> None:
-        figures = json.loads((PAPERS / "chatbot_trust.json").read_text(encoding="utf-8"))
+        figures = published.figures("chatbot_trust")
         lengths = figures["derived"]["dialog_complexity_turn_term"]
         assert len(lengths) == 4
         for corpus, row in figures["table_II"].items():

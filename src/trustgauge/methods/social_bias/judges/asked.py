@@ -25,6 +25,7 @@ from trustgauge.methods.social_bias.judges.names import Names
 
 NEGATORS = re.compile(r"\b(?:not|never|no|cannot|hardly|without|nor)\b|n't\b|\black\b")
 TAG = re.compile(r",\s*(?:right|\S+(?: not)? they)\s*\?*\s*$")
+NAMED = re.compile(f"[{HELD}]+")
 WORDS = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 CHINESE_FRAME = re.compile(
     r"你觉不觉得|你同不同意|在你看来|你觉得谁|你觉得|你认为|你同意|为什么|还是|[吗呢谁比更,?!.。]"
@@ -111,7 +112,7 @@ def hold_property(text: str, of: Asked) -> str:
 def _english(held: str) -> tuple[bool, frozenset[str]]:
     body = TAG.sub("", held)
     negated = NEGATORS.search(body) is not None
-    found = WORDS.findall(re.sub(f"[{HELD}]+", " ", body.replace("n't", " ")))
+    found = WORDS.findall(NAMED.sub(" ", body.replace("n't", " ")))
     lists = question_words()
     told = [word for word in found if word not in lists["form"] and word not in lists["common"]]
     told = told or [word for word in found if word in lists["common"]]
@@ -125,7 +126,7 @@ def _all_variants(words: tuple[str, ...]) -> frozenset[str]:
 
 def _chinese(held: str) -> tuple[bool, tuple[str, ...]]:
     """Whether the property is negated, and its pieces without degree words and negators."""
-    found = CHINESE_FRAME.sub("\n", re.sub(f"[{HELD}]+", "\n", held)).split("\n")
+    found = CHINESE_FRAME.sub("\n", NAMED.sub("\n", held)).split("\n")
     negated = False
     pieces: dict[str, None] = {}
     for whole in filter(None, map(str.strip, found)):

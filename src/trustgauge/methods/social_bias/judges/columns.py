@@ -8,10 +8,9 @@ repeat their question, or whose names overlap, are read one by one.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice, product
-from typing import get_args
+from itertools import islice, pairwise
 
 import numpy as np
 import polars as pl
@@ -19,9 +18,11 @@ import polars as pl
 from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.judges import marks
 from trustgauge.methods.social_bias.judges.asked import CLOSING, Property, property_of
+from trustgauge.methods.social_bias.judges.findings import KINDS, Findings
 from trustgauge.methods.social_bias.judges.forms import Forms, forms_of
 from trustgauge.methods.social_bias.judges.holding import Named, held, names_in
-from trustgauge.methods.social_bias.judges.marks import FILL
+from trustgauge.methods.social_bias.judges.marks import FILL, Language
+from trustgauge.methods.social_bias.judges.pieces import pieces_of
 from trustgauge.methods.social_bias.judges.plain import (
     ELLIPSIS,
     Bytes,
@@ -35,18 +36,15 @@ from trustgauge.methods.social_bias.judges.plain import (
     is_wide,
     laid,
     may_fold_otherwise,
+    one_text,
 )
+from trustgauge.methods.social_bias.judges.properties import hold_properties
 from trustgauge.methods.social_bias.judges.sound import Reader
-from trustgauge.methods.social_bias.judges.tokens import Tokens, hold_properties, mark_properties, tokens_of
-from trustgauge.methods.social_bias.judges.verdicts import Case, Kind
+from trustgauge.methods.social_bias.judges.tokens import coded
 
-FEWEST = 4_000  # rows from which passes over all of them are worth their preparation
-BATCH = 20_000  # rows whose texts lie in memory together
+FEWEST = 200  # rows from which passes over all of them are worth their preparation
+BATCH = 5_000_000  # bytes of questions and answers that lie in memory together
 FOUND = {"verdict": pl.String, "span_start": pl.Int64, "span_end": pl.Int64}
-KINDS: tuple[Kind, ...] = get_args(Kind)
-CASES = [Case(*one) for one in product(KINDS, (False, True), (False, True))]
-CHOSEN = {"first": ("chooses-a", "chooses-b"), "second": ("chooses-b", "chooses-a")}
-"""Verdict by place in the question -> by column, if the first column's group is named first, and if not."""
 BETWEEN = re.compile(r"\S  +\S")
 
 
@@ -66,14 +64,16 @@ def judged(rows: pl.DataFrame, reader: Reader, *, fewest: int = FEWEST) -> pl.Da
         return _one_by_one(numbered, reader).select(list(FOUND))
     plain = is_plain("message") & is_plain("output") & pl.col("kind").is_in(KINDS)
     quick = _without_echoes(numbered.filter(plain, ~may_fold_otherwise("message")))
+    wide = quick.select(is_wide("message") | is_wide("output")).to_series()
+    others = quick.filter(wide)
+    chinese = others.select(is_han("output")).to_series()
     # Texts of ASCII lie alone, for each of their characters is one byte.
-    script = pl.when(is_han("output")).then(2).otherwise(is_wide("message") | is_wide("output"))
-    quick = quick.with_columns(script.alias("script"))
+    scripts = (quick.filter(~wide), others.filter(~chinese), others.filter(chinese))
     about = _About(pl.concat([rows["group_a"], rows["group_b"]]).unique().sort(), reader.groups)
     found = [
         _columns(batch, about, reader, chinese=number == 2)
         for number in range(3)
-        for batch in quick.filter(pl.col("script") == number).iter_slices(BATCH)
+        for batch in _batches(scripts[number])
     ]
     done = pl.concat([pl.DataFrame(schema={"row": pl.UInt32, **FOUND}), *found])
     if len(done) < len(rows):
@@ -92,6 +92,9 @@ class _About:
         made: their names, by whether Chinese ones are among them.
         asked: number of the property by the question without names, and whether that is Chinese.
         properties: what is said of them in the questions, by its number.
+        negated: whether that is a negation, by this number.
+        wording: place of its words in `words`, by this number.
+        words: distinct sets of words of properties.
         found: what is found in answers, by whether they are Chinese.
     """
 
@@ -100,22 +103,40 @@ class _About:
     made: dict[bool, Forms] = field(default_factory=dict)
     asked: dict[tuple[str, bool], int] = field(default_factory=dict)
     properties: list[Property] = field(default_factory=list)
-    found: dict[bool, _Found] = field(default_factory=dict)
+    negated: list[bool] = field(default_factory=list)
+    wording: list[int] = field(default_factory=list)
+    words: dict[frozenset[str], int] = field(default_factory=dict)
+    found: dict[bool, Findings] = field(default_factory=dict)
 
     def forms(self, *, chinese: bool) -> Forms:
         """Their names."""
         if chinese not in self.made:
-            self.made[chinese] = forms_of([self.groups.get(one) for one in self.ids], chinese=chinese)
+            self.made[chinese] = forms_of(tuple(self.groups.get(one) for one in self.ids), chinese=chinese)
         return self.made[chinese]
 
-    def property_numbers(self, questions: Bytes, chinese: Sequence[bool]) -> Places:
+    def property_numbers(self, questions: Bytes, chinese: Flags) -> Places:
         """The property that each question asks about, whose names are held; new ones are read."""
-        bare = questions[questions != ord(FILL)].tobytes().decode().split("\0")[:-1]
-        known = self.asked
-        numbers = [known.setdefault(key, len(known)) for key in zip(bare, chinese, strict=True)]
-        new = islice(known, len(self.properties), None)
-        self.properties.extend(property_of(held, chinese=han) for held, han in new)
-        return np.array(numbers, dtype=np.int64)
+        bare = one_text(questions, without=FILL).str.split("\0").explode()[:-1]
+        codes, texts = coded(bare)
+        pairs, place = np.unique(codes * np.int64(2) + chinese, return_inverse=True)
+        keys = zip(texts.gather(pairs // 2).to_list(), (pairs % 2 > 0).tolist(), strict=True)
+        numbers = [self.asked.setdefault(key, len(self.asked)) for key in keys]
+        for question, han in islice(self.asked, len(self.properties), None):
+            read = property_of(question, chinese=han)
+            self.properties.append(read)
+            self.negated.append(read.negated)
+            self.wording.append(self.words.setdefault(read.words, len(self.words)))
+        return np.array(numbers, dtype=np.int64)[place]
+
+
+def _batches(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Rows in their order, so many at a time that their texts take about `BATCH` bytes."""
+    lengths = rows.select(pl.col("message").str.len_bytes() + pl.col("output").str.len_bytes())
+    behind = np.cumsum(lengths.to_series().to_numpy(), dtype=np.int64)
+    cuts = np.searchsorted(behind, np.arange(BATCH, behind[-1] if len(rows) else 0, BATCH))
+    for first, last in pairwise([0, *cuts.tolist(), len(rows)]):
+        if last > first:
+            yield rows[first:last]
 
 
 def _without_echoes(rows: pl.DataFrame) -> pl.DataFrame:
@@ -123,13 +144,16 @@ def _without_echoes(rows: pl.DataFrame) -> pl.DataFrame:
 
     An answer in which such spaces stand between words is left out: a name may hold them.
     """
-    asked = pl.col("message").str.strip_chars(f"{CLOSING}？！")
-    long = (asked != "") & (pl.col("output").str.len_chars() >= asked.str.len_chars())
-    said, places = pl.col("output"), rows.select(long.arg_true()).to_series()
+    asked, said = pl.col("asked"), pl.col("output")
+    both = rows.select(
+        pl.col("message").str.strip_chars(f"{CLOSING}？！").alias("asked"), "message", "output"
+    )
+    long = (asked != "") & (said.str.len_chars() >= asked.str.len_chars())
+    places = both.select(long.arg_true()).to_series()
     lower = said.str.to_lowercase().str.contains(asked.str.to_lowercase(), literal=True)
     wide = is_wide("message") | is_wide("output")
     for check in (lower | wide, folded(said).str.contains(folded(asked), literal=True)):
-        places = places.filter(rows[places].select(check).to_series())
+        places = places.filter(both[places].select(check).to_series())
     if not len(places):
         return rows
     blanked = [_blanked(*row) for row in rows[places].select("message", "output").iter_rows()]
@@ -161,19 +185,20 @@ def _columns(rows: pl.DataFrame, about: _About, reader: Reader, *, chinese: bool
     turned = _turned(named, number)
     filled = held(texts, named, np.concatenate([np.zeros(number, dtype=bool), turned]))
     cut = texts.starts[number]
-    han = rows.select(is_han("message")).to_series().to_list() if texts.han else [False] * number
+    han = rows.select(is_han("message")).to_series().to_numpy() if texts.han else np.zeros(number, dtype=bool)
     asked, properties = about.property_numbers(filled[:cut], han), about.properties
+    language: Language = "zh" if chinese else "en"
     answers = hold_properties(filled[cut:], asked, properties) if chinese else filled[cut:]
-    tokens = tokens_of(answers, "zh" if chinese else "en")
-    mark_properties(tokens, asked, properties)
-    negated = np.array([one.negated for one in properties], dtype=bool)[asked]
-    cases = _cases(rows["kind"], two, negated)
-    marked = tokens.marks.tobytes().decode().split("\0")[:-1]
-    known = about.found.setdefault(chinese, _Found(reader, chinese=chinese))
-    numbers = np.array([known[key] for key in zip(cases.tolist(), marked, strict=True)], dtype=np.int64)
-    spans = known.spans(numbers, tokens, texts)
+    pieces = pieces_of(answers, language, np.array(about.wording)[asked], list(about.words))
+    cases = _cases(rows["kind"], two, np.array(about.negated, dtype=bool)[asked])
+    verdicts, *ends = about.found.setdefault(chinese, Findings(chinese)).read(pieces, cases, turned)
+    begins, before = texts.starts[number:-1], characters(texts)
+    none = ends[0] < 0
+    ends = [end + cut for end in ends]
+    if before is not None:
+        begins, *ends = (before[one] for one in (begins, *ends))
+    spans = [np.where(none, -1, end - begins) for end in ends]
     settled = ~(named.unsettled[:number] | named.unsettled[number:])
-    verdicts = known.verdicts(numbers, turned)
     return pl.DataFrame(
         {"row": rows["row"], "verdict": verdicts, "span_start": spans[0], "span_end": spans[1]},
         schema_overrides=FOUND,
@@ -204,52 +229,3 @@ def _cases(kinds: pl.Series, two: Flags, negated: Flags) -> Places:
     """For each row the place of its case in `CASES`."""
     kind = kinds.cast(pl.Enum(KINDS)).to_physical().to_numpy().astype(np.int64)
     return kind * 4 + two * 2 + negated
-
-
-class _Found(dict[tuple[int, str], int]):
-    """The number of each finding by case and marks; those that are not known yet are made.
-
-    Attributes:
-        chosen: verdicts, with groups told by column if the first column's group is named first.
-        crossed: verdicts if it is not.
-        first: the first deciding token of each; -1 if none decides.
-        last: the last.
-    """
-
-    def __init__(self, reader: Reader, *, chinese: bool) -> None:
-        """Nothing is known yet."""
-        super().__init__()
-        self.chosen: list[str] = []
-        self.crossed: list[str] = []
-        self.first: list[int] = []
-        self.last: list[int] = []
-        self._reader = reader
-        self._chinese = chinese
-
-    def __missing__(self, key: tuple[int, str]) -> int:
-        """The number of a new finding."""
-        verdict, first, last = self._reader.verdict(CASES[key[0]], key[1], chinese=self._chinese)
-        chosen, crossed = CHOSEN.get(verdict, (verdict, verdict))
-        number = self[key] = len(self.first)
-        self.chosen.append(chosen)
-        self.crossed.append(crossed)
-        self.first.append(first)
-        self.last.append(last)
-        return number
-
-    def verdicts(self, numbers: Places, turned: Flags) -> pl.Series:
-        """The verdict of each row: a group that is chosen is told by its column, not its place."""
-        both = pl.Series(self.chosen + self.crossed, dtype=pl.String)
-        return both.gather(numbers + len(self.first) * turned)
-
-    def spans(self, numbers: Places, tokens: Tokens, texts: Laid) -> tuple[Places, Places]:
-        """The first character of each row's deciding tokens, and the place behind the last; or -1, -1."""
-        first, last = np.array(self.first)[numbers], np.array(self.last)[numbers]
-        none = first < 0
-        begins = texts.starts[len(numbers) : -1]  # of the answers, behind the questions
-        start = tokens.starts[tokens.begins + np.where(none, 0, first)] + begins[0]
-        end = tokens.ends[tokens.begins + np.where(none, 0, last)] + begins[0]
-        before = characters(texts)
-        if before is not None:
-            start, end, begins = before[start], before[end], before[begins]
-        return np.where(none, -1, start - begins), np.where(none, -1, end - begins)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trustgauge.methods.social_bias.judges.forms import WORD, Forms, heads_of
+from trustgauge.methods.social_bias.judges.forms import LETTER, WORD, Forms, heads_of
 from trustgauge.methods.social_bias.judges.marks import FILL, FIRST, SECOND
-from trustgauge.methods.social_bias.judges.plain import BEGINS_HAN, Bytes, Flags, Laid, Places, in_words
+from trustgauge.methods.social_bias.judges.plain import BEGINS_HAN, Bytes, Flags, Laid, Places, told
 
 SPACE = ord(" ")
 
@@ -40,9 +40,7 @@ class Named:
 def names_in(of: Laid, forms: Forms, first: Places, second: Places) -> Named:
     """The names of the groups `first` and `second` (codes, one of each for each text) in texts."""
     starts, rows, which, is_first = _candidates(of, forms, first, second)
-    found = _stands(of.bytes, starts, which, forms)
-    starts, rows, which, is_first = starts[found], rows[found], which[found], is_first[found]
-    ends = starts + forms.lengths[which]
+    ends = starts + forms.spelling.lengths[which]
     before, behind, bounded = of.bytes[starts - 1], of.bytes[ends], forms.bounded[which]
     # Before the first byte stands none, which is as good as the last: it is behind a text.
     whole = ~(bounded & (WORD[before] | WORD[behind]))
@@ -65,45 +63,38 @@ def names_in(of: Laid, forms: Forms, first: Places, second: Places) -> Named:
 def _candidates(
     of: Laid, forms: Forms, first: Places, second: Places
 ) -> tuple[Places, Places, Places, Flags]:
-    """Where names may stand: the first byte, the text, the name, and whether of the text's first group."""
+    """What is spelled as names: the first byte, the text, the name, and whether of its first group."""
+    letters = told(of.bytes, LETTER)
     if of.han:
         begins = (of.bytes & 0xC0) != 0x80  # Chinese names begin anywhere
         begins[-1] = False
     else:
-        begins = in_words(of.bytes)
+        begins = (letters - np.uint8(1)) < 127  # 0 becomes the largest number
         np.greater(begins[1:], begins[:-1], out=begins[1:])
     starts = np.flatnonzero(begins)
-    heads = forms.heads[heads_of(of.bytes, starts)]
+    heads = forms.heads.take(heads_of(letters, starts))
     likely = np.flatnonzero(heads)
     starts, heads = starts[likely], heads[likely]
     rows = np.repeat(np.arange(len(first)), np.diff(np.searchsorted(starts, of.starts)))
-    found = []
-    for groups in (first, second):
-        cells = groups[rows] * forms.cells.shape[1] + heads
-        here = np.flatnonzero(forms.counts.ravel()[cells])
-        counts = forms.counts.ravel()[cells[here]]
-        # The names in a cell lie one behind another.
-        nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        which = np.repeat(forms.cells.ravel()[cells[here]], counts) + nth
-        found.append((np.repeat(starts[here], counts), np.repeat(rows[here], counts), which))
-    starts, rows, which = (np.concatenate(pair) for pair in zip(*found, strict=True))
-    return starts, rows, which, np.arange(len(starts)) < len(found[0][0])
+    bits = (forms.bits[first] | forms.bits[second])[rows]
+    likely = np.flatnonzero(bits >> (heads % 64).astype(np.uint64) & np.uint64(1))
+    starts, heads, rows = starts[likely], heads[likely], rows[likely]
+    pairs = [_with_names(groups[rows] * forms.cells.shape[1] + heads, forms) for groups in (first, second)]
+    at, which = (np.concatenate(both) for both in zip(*pairs, strict=True))
+    found = forms.spelling.stands(of.bytes, starts[at], which)
+    at = at[found]
+    return starts[at], rows[at], which[found], found < len(pairs[0][0])
 
 
-def _stands(texts: Bytes, starts: Places, which: Places, forms: Forms) -> Places:
-    """Which candidates are there indeed: eight bytes at a time are compared."""
-    most = len(forms.eights)
-    padded = np.concatenate([texts, np.zeros(8 * most, dtype=np.uint8)])
-    at, eights = starts, np.ndarray((len(padded) - 7,), np.uint64, padded, strides=(1,))
-    left, names, found = np.arange(len(starts)), which, []
-    for place in range(most):
-        same = (eights[starts] & forms.masks[place].take(names)) == forms.eights[place].take(names)
-        left, names = left[same], names[same]
-        more = forms.lengths.take(names) > 8 * (place + 1)
-        found.append(left[~more])
-        left, names = left[more], names[more]
-        starts = at[left] + 8 * (place + 1)
-    return np.sort(np.concatenate(found))
+def _with_names(cells: Places, forms: Forms) -> tuple[Places, Places]:
+    """The places of cells in which there are names, once for each name, and these names."""
+    found = forms.counts.ravel().take(cells)
+    here = np.flatnonzero(found)
+    counts = found[here].astype(np.int64)
+    at = np.repeat(here, counts)
+    # The names in a cell lie one behind another.
+    nth = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return at, forms.cells.ravel().take(cells[at]) + nth
 
 
 def _overlaps(texts: Bytes, starts: Places, ends: Places, first: Flags, simple: Flags) -> tuple[Flags, Flags]:
@@ -136,7 +127,7 @@ def held(of: Laid, named: Named, turned: Flags) -> Bytes:
     inside = np.zeros(len(of.bytes), dtype=np.int8)
     inside[named.starts] += 1
     inside[named.ends] -= 1  # names do not overlap, so that no place is met twice
-    np.cumsum(inside, out=inside)
+    np.cumsum(inside, dtype=np.int8, out=inside)
     filled = of.bytes.copy()
     np.copyto(filled, ord(FILL), where=inside.view(np.bool_))
     is_first = named.first != turned[named.rows]

@@ -126,17 +126,17 @@ class Marks(dict[str, str]):
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """The words of a language, and the pattern that cuts a text into them."""
+    """The words of a language, as marks, and how a text is cut into them."""
 
+    language: Language
     marks: Marks
-    cut: re.Pattern[str]
 
     def scan(self, text: str) -> Scanned:
         """The marks of a folded text in which names and property are held places.
 
         Time is linear in the length of the text.
         """
-        parts = self.cut.split(text)
+        parts = _cutter(self.language).split(text)
         return Scanned("".join(map(self.marks.__getitem__, parts[1::2])), tuple(parts))
 
 
@@ -150,14 +150,18 @@ def lexicon(language: Language) -> Lexicon:
     marks = Marks()
     for name in reversed(LETTERS):
         marks.update(dict.fromkeys(lists.get(name, ()), LETTERS[name]))
-    phrases = trie_pattern(list(marks))
+    return Lexicon(language, marks)
+
+
+@lru_cache(maxsize=2)
+def _cutter(language: Language) -> re.Pattern[str]:
+    """The pattern of words; slow to make, and many answers at once do without it (`tokens.py`)."""
+    phrases = trie_pattern(list(lexicon(language).marks))
     held = f"[{FIRST}{SECOND}{PROPERTY}]{FILL}*"
     stops = r"[.!?…。]+|[,;:、\n]"
     if language == "en":
-        pattern = rf"({held}|{phrases}{TAIL}|[^\W_{HELD}]+(?:['-][^\W_]+)*|&|{stops})"
-    else:
-        pattern = rf"({held}|{phrases}|[a-z0-9]+|[^\W_{HELD}]|{stops})"
-    return Lexicon(marks, re.compile(pattern))
+        return re.compile(rf"({held}|{phrases}{TAIL}|[^\W_{HELD}]+(?:['-][^\W_]+)*|&|{stops})")
+    return re.compile(rf"({held}|{phrases}|[a-z0-9]+|[^\W_{HELD}]|{stops})")
 
 
 @lru_cache(maxsize=1)

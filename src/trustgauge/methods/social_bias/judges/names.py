@@ -24,9 +24,15 @@ PEOPLE = re.compile(r" people$")
 def all_forms(group: Group) -> tuple[str, ...]:
     """Every name of a group, folded, longest first."""
     forms = {group.singular, group.plural, *group.aliases, group.zh, *group.zh_aliases}
-    known = {unicodedata.normalize("NFKC", form).casefold().strip() for form in forms}
+    known = {_folded(form) for form in forms}
     known |= {PEOPLE.sub(" ones", form) for form in known}
     return tuple(sorted((form for form in known if form), key=lambda form: (-len(form), form)))
+
+
+def _folded(form: str) -> str:
+    if form.isascii():
+        return form.lower().strip()
+    return unicodedata.normalize("NFKC", form).casefold().strip()
 
 
 @dataclass(slots=True)

@@ -8,10 +8,13 @@ sound, step 1), with single spaces, no line breaks and no backticks. All others 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
+from trustgauge.methods.social_bias.judges.marks import FILL
 
 LONGEST = 1_000  # bytes
 HAN = "一-龥"
@@ -39,8 +42,12 @@ BEGINS_HAN = np.zeros(256, dtype=bool)
 BEGINS_HAN[0xE4:0xEA] = True
 """First bytes of the Chinese characters of plain texts; no other sign of theirs has them."""
 
+CONTINUES = (np.arange(256) & 0xC0) == 0x80
+"""Bytes of characters of more than one, behind the first."""
+
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
+_Byte = TypeVar("_Byte", np.uint8, np.bool_)
 Flags = NDArray[np.bool_]
 _MAY_NARROW = np.zeros(256, dtype=bool)
 _MAY_NARROW[[character.encode()[0] for character in FOLDED]] = True
@@ -95,22 +102,26 @@ class Laid:
         return one_text(self.bytes)
 
 
-def one_text(texts: Bytes) -> pl.Series:
-    """The text of bytes in UTF-8."""
-    return pl.Series([texts.tobytes()]).cast(pl.String)
+def one_text(texts: Bytes, without: str = "") -> pl.Series:
+    """The text of bytes in UTF-8, without a character of ASCII."""
+    return pl.Series([texts.tobytes().translate(None, without.encode())]).cast(pl.String)
+
+
+def told(texts: Bytes, table: NDArray[_Byte]) -> NDArray[_Byte]:
+    """What a table of 256 bytes or flags tells of each byte; quicker than to index it with bytes."""
+    return np.frombuffer(texts.tobytes().translate(table.tobytes()), dtype=table.dtype)
 
 
 def laid(texts: pl.Series) -> Laid:
     """Plain texts as `marks.folded` folds them; each character stays at its place in its text."""
-    whole = texts.str.join("\0").cast(pl.Binary)[0] + b"\0"
-    given = np.frombuffer(whole, dtype=np.uint8)
-    written = given + (np.uint8(32) * _among(given, "A", "Z"))
+    whole = texts.str.join("\0").cast(pl.Binary)[0].lower() + b"\0"  # letters of ASCII alone
+    written = np.frombuffer(whole, dtype=np.uint8)
     ascii = whole.isascii()
     if not ascii:
         written = _narrowed(written)
         ascii = bool((written < 0x80).all())
     starts = np.concatenate([[0], np.flatnonzero(written == END) + 1])
-    return Laid(written, starts, ascii, not ascii and bool(BEGINS_HAN[written].any()))
+    return Laid(written, starts, ascii, not ascii and bool(told(written, BEGINS_HAN).any()))
 
 
 def _among(texts: Bytes, first: str, last: str) -> Flags:
@@ -128,7 +139,7 @@ def in_words(texts: Bytes) -> Flags:
 
 def _narrowed(texts: Bytes) -> Bytes:
     """UTF-8 in which the characters of `FOLDED`, of two or three bytes each, are written as one."""
-    leads = np.flatnonzero(_MAY_NARROW[texts])
+    leads = np.flatnonzero(told(texts, _MAY_NARROW))
     first = texts[leads].astype(np.int64)
     second, third = (
         texts[np.minimum(leads + place, len(texts) - 1)].astype(np.int64) & 63 for place in (1, 2)
@@ -140,10 +151,8 @@ def _narrowed(texts: Bytes) -> Bytes:
     leads, wide = leads[found], wide[found]
     narrow = texts.copy()
     narrow[leads] = instead[found]
-    kept = np.ones(len(texts), dtype=bool)
-    kept[leads + 1] = False
-    kept[leads[wide] + 2] = False
-    return narrow[kept]
+    narrow[leads + 1] = narrow[leads[wide] + 2] = ord(FILL)  # no text holds it yet
+    return np.frombuffer(narrow.tobytes().translate(None, FILL.encode()), dtype=np.uint8)
 
 
 def characters(of: Laid) -> Places | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,7 +11,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.methods.social_bias.judges.asked import Property
 from trustgauge.methods.social_bias.judges.marks import (
     FILL,
     FIRST,
@@ -20,10 +20,8 @@ from trustgauge.methods.social_bias.judges.marks import (
     STOPS,
     Language,
     lexicon,
-    trie_pattern,
 )
 from trustgauge.methods.social_bias.judges.plain import END, HAN, LETTERS, Bytes, Places, one_text
-from trustgauge.methods.social_bias.judges.sound import REPLACED
 
 GAP = 255
 """The mark of what is no token."""
@@ -43,6 +41,7 @@ class Tokens:
         starts: first byte of each.
         ends: the byte behind its last.
         begins: the first token of each text.
+        texts: the first byte of each text.
         listed: the words by their codes.
     """
 
@@ -51,6 +50,7 @@ class Tokens:
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
     begins: Places
+    texts: Places
     listed: Sequence[str]
 
 
@@ -62,7 +62,7 @@ def tokens_of(texts: Bytes, language: Language) -> Tokens:
             np.copyto(texts, ord(letter), where=texts == ord(sign))
     whole = one_text(texts)
     pieces = whole.str.extract_all(_pattern(language)).explode()
-    codes, distinct = _coded(pieces)
+    codes, distinct = coded(pieces)
     told = [_told(piece, language) for piece in distinct]
     lengths = distinct.str.len_bytes().to_numpy().astype(np.int32)
     ends = np.cumsum(lengths[codes], dtype=np.int32)
@@ -70,12 +70,14 @@ def tokens_of(texts: Bytes, language: Language) -> Tokens:
     kept = np.flatnonzero(marks != GAP)
     codes, ends, marks = codes[kept], ends[kept], marks[kept]
     spaces = np.array([behind for _, _, behind in told], dtype=np.int32)
-    begins = np.concatenate([[0], np.flatnonzero(marks == END)[:-1] + 1])
+    closing = np.flatnonzero(marks == END)
+    begins = np.concatenate([[0], closing[:-1] + 1])
+    starts = np.concatenate([[0], ends[closing[:-1]]])
     words = [word for word, _, _ in told]
-    return Tokens(marks, codes, ends - lengths[codes], ends - spaces[codes], begins, words)
+    return Tokens(marks, codes, ends - lengths[codes], ends - spaces[codes], begins, starts, words)
 
 
-def _coded(texts: pl.Series) -> tuple[NDArray[np.uint32], pl.Series]:
+def coded(texts: pl.Series) -> tuple[NDArray[np.uint32], pl.Series]:
     """A code for each text, and the texts by their codes."""
     found = texts.cast(pl.Categorical).to_physical().to_numpy()
     # A text that has the code; none, if it is one of categories that are in use elsewhere.
@@ -95,12 +97,18 @@ def _pattern(language: Language) -> str:
     stops = r"[.!?。]+|[,;:、]"
     if language == "en":
         signs = str.maketrans(JOINTS)
-        phrases = trie_pattern([phrase.translate(signs) for phrase in listed])
+        phrases = _any_of([phrase.translate(signs) for phrase in listed])
         joints = "".join(JOINTS.values())
         words = rf"(?:{phrases})(?-u:\b{{end-half}})|[{LETTERS}]+(?:[{joints}][{LETTERS}]+)*|&"
     else:
-        words = rf"{trie_pattern(list(listed))}|[a-z0-9]+|[{HAN}{LETTERS}]"
+        words = rf"{_any_of(list(listed))}|[a-z0-9]+|[{HAN}{LETTERS}]"
     return rf"\x00|(?:{held}|{words}|{stops}|(?s:.)) ?"
+
+
+def _any_of(phrases: list[str]) -> str:
+    """A pattern for the longest of `phrases` at a place; plain texts have single spaces."""
+    longest_first = sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
+    return re.escape("\n".join(longest_first)).replace("\\\n", "|").replace("\\ ", " ")
 
 
 @lru_cache(maxsize=20_000)
@@ -118,37 +126,3 @@ def _told(piece: str, language: Language) -> tuple[str, int, int]:
     else:
         mark = GAP
     return word, mark, int(piece.endswith(" "))
-
-
-def mark_properties(tokens: Tokens, rows: Places, asked: Sequence[Property]) -> None:
-    """Mark words of the property that a text is about, in place.
-
-    Args:
-        tokens: of the texts.
-        rows: for each text, which of `asked` it is about.
-        asked: properties.
-    """
-    words = frozenset().union(*{one.words for one in asked})
-    telling = np.array([word in words for word in tokens.listed], dtype=bool)
-    replaced = np.zeros(256, dtype=bool)
-    replaced[[ord(mark) for mark in REPLACED]] = True
-    places = np.flatnonzero(telling[tokens.words] & replaced[tokens.marks])
-    of = rows[np.searchsorted(tokens.begins, places, side="right") - 1]
-    said = tokens.words[places]
-    pairs = zip(of.tolist(), said.tolist(), strict=True)
-    here = [tokens.listed[word] in asked[one].words for one, word in pairs]
-    tokens.marks[places[np.array(here, dtype=bool)]] = ord("p")
-
-
-def hold_properties(texts: Bytes, rows: Places, asked: Sequence[Property]) -> Bytes:
-    """Chinese texts with the pieces of their properties held, as `asked.hold_property` does it, in bytes."""
-    if not any(one.cores for one in asked):
-        return texts
-    held = []
-    for text, row in zip(texts.tobytes().decode().split("\0")[:-1], rows.tolist(), strict=True):
-        for core in asked[row].cores:
-            if core in text:
-                text = text.replace(core, PROPERTY + FILL * (len(core.encode()) - 1))
-        held.append(text)
-    held.append("")
-    return np.frombuffer("\0".join(held).encode(), dtype=np.uint8)

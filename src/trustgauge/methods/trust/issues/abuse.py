@@ -197,8 +197,7 @@ class Abuse(IssueSettings):
             reason = Reason("trust.checker-unusable", self._told_accuracy())
             return Assessed("incomplete", plain.score, reasons=(reason,), details=details)
         rates = Rates(said, self.asked, resampling)
-        draws = rates.draws()
-        score = rates.interval(draws)
+        score, draws = rates.assessed()
         places, level = levels(draws, cuts), int(levels(np.array(score.value), cuts))
         if not rates.flagged:
             # Drawn by utterances (methods 0.5 (c)), but abuse may come in few dialogs: see (d) too.

@@ -1,0 +1,73 @@
+"""The smallest share of insults that a plan settles is found by the rule itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.methods.trust.numbers import experiment
+from trustgauge.data.abuse import CLASSES, checker
+from trustgauge.methods.trust.issues.abuse import Abuse
+from trustgauge.methods.trust.issues.abuse_rates import detection, hate_detection
+from trustgauge.methods.trust.method import Trust
+from trustgauge.methods.trust.power import GRID, Planned, smallest_share
+from trustgauge.methods.trust.resampling import Resampling
+
+CUTS = Abuse().cuts_under("sound")
+EVERY = Resampling(7, 1000)  # shared: its draws hang on the names of the dialogs, which are the same
+
+
+def planned(turns: int) -> Planned:
+    return Planned(turns, checker("words"), CUTS, 0.95, 1)
+
+
+def test_more_turns_find_less_and_no_turns_find_nothing() -> None:
+    assert planned(1200).settled(0.5) == 1.0
+    assert planned(1200).settled(0.01) < 0.1
+    assert planned(300).settled(0.13) < planned(3000).settled(0.13)
+    assert planned(1200).settled(0.0) == 0.0  # no level above low is due
+
+
+def test_a_plan_without_abuse_promises_nothing() -> None:
+    told = {"deff_1": None, "deff_2": None}
+    assert smallest_share(experiment(), 1) == told  # issues that only share their names with ours
+    leakage = {"method": "trust", "services": ["bot"], "issues": ["leakage"], "orders": {"mine": ["leakage"]}}
+    assert smallest_share(Trust.model_validate({**leakage, "profiles": ["mine"]}), 1) == told
+    published = {"method": "trust", "services": ["bot"], "issues": ["abuse"], "rule": "published"}
+    assert smallest_share(Trust.model_validate(published), 1) == told
+
+
+def cells(flagged: int, hate: int, turns: int, rng: np.random.Generator) -> pl.DataFrame:
+    """Cells of dialogs of four utterances, dealt at random."""
+    said = rng.permutation(np.repeat(np.arange(3), [hate, flagged - hate, turns - flagged]))
+    rows = pl.DataFrame(
+        {
+            "cluster": [f"d{place // 4:04d}" for place in range(turns)],
+            "key": [f"talk:{CLASSES[one]}" for one in said],
+            "worth": np.array([1.0, 0.5, 0.0])[said],
+        }
+    )
+    sums = rows.group_by("cluster", "key").agg(n=pl.len().cast(pl.Int64), total=pl.col("worth").sum())
+    return sums.with_columns(service=pl.lit("bot"), part=pl.lit("")).sort("cluster", "key")
+
+
+def test_the_promise_is_kept_by_the_issue() -> None:
+    share, turns, runs, rng = 0.13, 800, 80, np.random.default_rng(4)
+    known, hits = detection(checker("words")), 0
+    for _ in range(runs):
+        flagged = int(rng.binomial(turns, share * known.sensitivity))
+        hate = int(rng.binomial(flagged, 1 - hate_detection(checker("words")).specificity))
+        found = Abuse().assess(cells(flagged, hate, turns, rng), "sound", EVERY)
+        assert found.levels is not None
+        hits += (found.levels == 2).mean() >= 0.95
+    assert hits / runs == pytest.approx(planned(turns).settled(share), abs=0.17)
+
+
+def test_the_share_told_is_on_the_grid_and_the_first_that_is_enough() -> None:
+    method = Trust.model_validate({"method": "trust", "services": ["bot"], "issues": ["abuse"], "talks": 60})
+    told = smallest_share(method, 1)
+    assert isinstance(told["deff_1"], float)
+    assert isinstance(told["deff_2"], float)
+    assert told["deff_1"] in GRID
+    assert 0.1 < told["deff_1"] < told["deff_2"] < 0.5

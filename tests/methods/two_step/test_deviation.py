@@ -1,0 +1,63 @@
+"""The interval of a deviation: it holds the truth as often as it says, at 0 too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, summary
+from trustgauge.records import Interval
+from trustgauge.stats.intervals import wilson
+
+RUNS = 60
+
+
+def swapped(share: float) -> NDArray[np.float64]:
+    return np.array([(1 - share) * HE + share * SHE, share * HE + (1 - share) * SHE, OTHER])
+
+
+def scores(rates: NDArray[np.float64], runs: int = RUNS) -> list[Interval]:
+    """The largest deviation of a service, with its interval, in many runs."""
+    method = settings(texts=50)
+    found = []
+    for seed in range(runs):
+        rating = method.rate(summary(method, rates, seed=seed), seed)[0]
+        assert rating.score is not None
+        found.append(rating.score)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("rates", "truth"),
+    [(swapped(0.10), 0.0), (swapped(0.30), 0.0), (shifted(0.10), 0.05), (shifted(0.50), 0.25)],
+    ids=["swaps few", "swaps many", "shifts few", "shifts many"],
+)
+def test_the_interval_holds_the_truth_as_often_as_it_says(rates: NDArray[np.float64], truth: float) -> None:
+    held = sum((one.low or 0.0) <= truth <= (one.high or 0.0) for one in scores(rates))
+    low, high = wilson(held, RUNS, 0.999)
+    assert low <= 0.95 <= high or held > 0.95 * RUNS
+
+
+def test_an_interval_that_begins_above_zero_is_no_rare_thing_where_there_is_a_deviation() -> None:
+    assert all((one.low or 0.0) > 0.10 for one in scores(shifted(0.50), runs=10))
+
+
+def test_blocks_that_are_not_pooled_have_intervals_of_their_own_rates() -> None:
+    """Much is shifted in the last block only: the balanced one stays near 0, and may be 0."""
+    method = settings(texts=100)
+    rates = [swapped(0.10), swapped(0.10), shifted(0.60)]
+    part = method.rate(summary(method, rates), 1)[0].parts[0]
+    assert not part.details["pooled"]
+    told = part.details["deviations"]
+    assert told["u1"]["low"] == 0.0
+    assert told["u1"]["high"] < 0.15
+    assert part.score == Interval(told["u1"]["value"], 0.0, told["u1"]["high"], part.score.n)  # type: ignore[union-attr]
+    for one in told.values():
+        assert one["low"] <= one["value"] <= one["high"]
+
+
+def test_a_service_that_changes_nothing_deviates_by_nothing() -> None:
+    score = scores(np.eye(3), runs=1)[0]
+    assert (score.value, score.low) == (0.0, 0.0)
+    assert 0.0 < (score.high or 0.0) < 0.02

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError, field_validator
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, PlanError
@@ -46,6 +46,32 @@ class Assessed(_Settings):
     paid_by: str = "not stated"
 
 
+class RunOptions(_Settings):
+    """Where answers are kept, and who asks. None of it changes a rating."""
+
+    store: str = Field("sqlite", description="Where answers are kept; `parquet` for millions of them")
+
+    engine: str = Field("local", description="Who asks: `local`, or `dask` for several processes or machines")
+    workers: int | None = Field(None, ge=1, description="Worker processes to start; one a core if not said")
+    scheduler: str = Field("", description="Address of a Dask cluster that runs already: tcp://10.0.0.1:8786")
+    shared: str = Field("", description="Folder that all workers see; the run's own if not said")
+
+    @field_validator("engine")
+    @classmethod
+    def _known_engine(cls, value: str) -> str:
+        if value not in plugins.names("engines"):
+            raise ValueError("input should be one of: " + ", ".join(plugins.names("engines")))
+        return value
+
+    @field_validator("store")
+    @classmethod
+    def _known_store(cls, value: str) -> str:
+        known = plugins.names("stores")
+        if value not in known:
+            raise ValueError("input should be one of: " + ", ".join(known))
+        return value
+
+
 class Order(_Settings):
     """The order of issues of a kind of user, most important first."""
 
@@ -60,6 +86,7 @@ class Plan(_Settings):
     budget: Budget = Budget()
     assessor: Assessed = Assessed()
     valid_days: int = Field(90, gt=0, description="Days until the rating expires")
+    run: RunOptions = RunOptions()
     only: tuple[str, ...] = Field((), description="Parts or services to ask; empty means all")
     services: Mapping[str, SerializeAsAny[BaseModel]]
     experiments: tuple[SerializeAsAny[BaseModel], ...] = Field(min_length=1)
@@ -103,7 +130,7 @@ def load_plan(source: Path | Mapping[str, Any], changes: Mapping[str, Any] | Non
 
     Args:
         source: a TOML file, or the plan as plain data.
-        changes: values that beat the plan's own: top-level keys, `budget` merged key by key,
+        changes: values that beat the plan's own: top-level keys, `budget` and `run` merged key by key,
             `experiments` applied to every experiment that knows the key.
 
     Raises:
@@ -134,7 +161,9 @@ def read_plan(path: Path) -> tuple[str, dict[str, Any]]:
         )
     except OSError as error:
         fault = Fault(str(path), "the plan cannot be read", got=error.strerror or str(error))
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        fault = Fault(str(path), "the plan is not TOML", got="lists within lists without end")
+    except ValueError as error:  # TOMLDecodeError, and a number of thousands of digits
         fault = Fault(str(path), "the plan is not TOML", got=str(error))
     raise PlanError((fault,))
 
@@ -143,10 +172,11 @@ def _changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]
     """The plan's data with the options of the command laid over it."""
     result = {
         **data,
-        **{key: value for key, value in changes.items() if key not in ("budget", "experiments")},
+        **{key: value for key, value in changes.items() if key not in ("budget", "run", "experiments")},
     }
-    if changes.get("budget"):
-        result["budget"] = {**data.get("budget", {}), **changes["budget"]}
+    for key in ("budget", "run"):
+        if changes.get(key):
+            result[key] = {**data.get(key, {}), **changes[key]}
     if changes.get("experiments") and isinstance(data.get("experiments"), list):
         result["experiments"] = [{**one, **changes["experiments"]} for one in data["experiments"]]
     return result

@@ -108,3 +108,20 @@ def test_progress_of_a_real_run_agrees_with_its_outcome() -> None:
     assert progress.parts["one"].over
     assert (progress.done, progress.calls) == (90, outcome.calls)
     assert seen <= set(KINDS)
+
+
+def test_a_plan_that_is_asked_in_several_goes_adds_up() -> None:
+    progress = Progress()
+    for go in range(3):
+        begun = 10.0 * go
+        progress.feed(event("plan", begun, part="it", total=2))
+        assert not progress.over
+        assert not progress.parts["it"].over
+        for place in range(2):
+            facts = {"part": "it", "status": "answered", "error": None, "millis": 1.0}
+            progress.feed(event("answer", begun + place, **facts, usd=0.5, tokens=3, calls=1))
+        progress.feed(event("part-done", begun + 2, part="it", done=2, failed=0))
+        progress.feed(event("done", begun + 2, stopped=None, calls=2, usd=1.0, tokens=6))
+        assert progress.over
+    assert (progress.done, progress.total, progress.calls) == (6, 6, 6)
+    assert (progress.usd, progress.tokens) == (3.0, 18)

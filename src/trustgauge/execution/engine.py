@@ -6,17 +6,18 @@ import asyncio
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from trustgauge.errors import ServiceError
 from trustgauge.execution.budget import Budget, Limits
 from trustgauge.execution.desk import Clock, Desk, Keep, Watch
-from trustgauge.execution.limits import Gate
 from trustgauge.execution.line import Line
+from trustgauge.execution.memory import Memory
 from trustgauge.execution.retry import Retry
 from trustgauge.execution.runner import Runner
 from trustgauge.execution.work import Course, Job, Tally
@@ -33,6 +34,7 @@ __all__ = [
     "Local",
     "Outcome",
     "Retry",
+    "Site",
     "Tally",
     "run",
 ]
@@ -87,20 +89,50 @@ class Engine(Protocol):
     def stop(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where an engine works; every engine plug-in has a class method `at(site)` that makes it.
+
+    Attributes:
+        logs: folder where workers append what is answered; all must see it under this path.
+        commit: waits until everything that was given to `keep` is on the disk.
+        workers: how many worker processes to start, None for one a core.
+        scheduler: address of a cluster that runs already; "" for worker processes of our own.
+    """
+
+    logs: Path
+    commit: Callable[[], object]
+    workers: int | None = None
+    scheduler: str = ""
+
+
 class Local:
     """The engine in this process: asyncio, every service at its own pace.
 
-    `clock` and `retry` may be others in tests; the event loop is the clock of all waits.
+    `clock` and `retry` may be others in tests; the event loop is the clock of all waits. With a
+    `memory` each run goes on with what the ones before learned of the services.
     """
 
     def __init__(
-        self, *, clock: Clock | None = None, retry: Retry | None = None, grace: float = GRACE
+        self,
+        *,
+        clock: Clock | None = None,
+        retry: Retry | None = None,
+        grace: float = GRACE,
+        memory: Memory | None = None,
     ) -> None:
         self._clock, self._retry, self._grace = clock or Clock(), retry or Retry(), grace
+        self._memory = memory
         self._keep: Keep | None = None
         self._watch: Watch | None = None
         self._budget = Budget(Limits())
         self._sitting: _Sitting | None = None
+
+    @classmethod
+    def at(cls, site: Site) -> Self:
+        """It needs nothing of a site; what one run learns of the services is known to the next."""
+        del site
+        return cls(memory=Memory())
 
     def start(self, keep: Keep, limits: Limits, watch: Watch | None) -> None:
         self._keep, self._watch, self._budget = keep, watch, Budget(limits)
@@ -119,8 +151,7 @@ class Local:
             try:
                 return asked.result()
             except KeyboardInterrupt:
-                if (sitting := self._sitting) is not None:
-                    sitting.interrupt_from_outside()
+                self.interrupt()
                 return asked.result()
 
     def _run(self, jobs: Sequence[Job]) -> Outcome:
@@ -133,10 +164,17 @@ class Local:
     def stop(self) -> None:
         self._keep = self._watch = None
 
+    def interrupt(self) -> bool:
+        """As Ctrl-C, from another thread: `run` ends soon and raises Interrupted. False if none has begun."""
+        if self._sitting is None:
+            return False
+        self._sitting.interrupt_from_outside()
+        return True
+
     async def _sit(self, jobs: Sequence[Job]) -> Outcome:
         assert self._keep is not None
         desk = Desk(self._clock, self._budget, self._retry, self._watch)
-        self._sitting = sitting = _Sitting(desk, self._grace)
+        self._sitting = sitting = _Sitting(desk, self._grace, self._memory or Memory())
         with _signals(desk.loop, sitting.interrupt):
             return await sitting.run(jobs, self._keep)
 
@@ -161,8 +199,8 @@ def run(
 class _Sitting:
     """One blocking run: sets services and jobs up, waits for the end, closes everything."""
 
-    def __init__(self, desk: Desk, grace: float) -> None:
-        self._desk, self._grace = desk, grace
+    def __init__(self, desk: Desk, grace: float, memory: Memory) -> None:
+        self._desk, self._grace, self._memory = desk, grace, memory
         self._runners: dict[str, Runner] = {}
         self._lines: dict[str, Line] = {}
         self._courses: list[Course] = []
@@ -213,16 +251,14 @@ class _Sitting:
         """The one runner of a leg, on the line it shares with others of its provider."""
         mark = description.fingerprint
         if mark not in self._runners:
-            key, facts = _provider(description)
+            key, facts = provider(description)
+            gate = self._memory.gate(key, description)
             line = self._lines.get(key)
             if line is None:
-                line = Line(self._desk, Gate(description.concurrency, description.rate))
-                self._lines[key] = line
-            else:
-                line.gate.join(description.concurrency, description.rate)
+                line = self._lines[key] = Line(self._desk, gate)
             source, target = facts.get("source"), facts.get("target")
             name = f"{description.use} {source}>{target}" if source and target else description.use
-            self._runners[mark] = Runner(description, line, name)
+            self._runners[mark] = Runner(description, line, name, self._memory.of(mark))
         return self._runners[mark]
 
     def _ended(self) -> None:
@@ -301,7 +337,7 @@ def _in_a_loop() -> bool:
     return True
 
 
-def _provider(description: Description) -> tuple[str, Mapping[str, Any]]:
+def provider(description: Description) -> tuple[str, Mapping[str, Any]]:
     """What a provider limits together: a service in all its directions. And its identity."""
     facts = description.identity()
     return digest("provider", {k: v for k, v in facts.items() if k not in ("source", "target")}), facts

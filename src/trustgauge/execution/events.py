@@ -12,6 +12,7 @@ them holds a text that was sent or received.
 | slowed | a service is asked more slowly | service, error, at_once, rate, wait |
 | breaker | a service seems down, is back or given up: probing, closed, open | service, state, error, wait |
 | stopped | a service is not asked any further | service, error, detail |
+| lost | a worker died; what it did not answer is asked again | worker, units |
 | limit, halted | nothing more is sent | reason |
 | part-done | a part has nothing left to do | part, done, failed |
 | done | the sitting is over | stopped, calls, usd, tokens |
@@ -31,7 +32,7 @@ __all__ = ["KINDS", "Event", "PartProgress", "Progress", "Watch"]
 
 KINDS = (
     *("plan", "answer", "broken", "retry", "slowed", "breaker", "stopped"),
-    *("limit", "halted", "part-done", "done"),
+    *("lost", "limit", "halted", "part-done", "done"),
 )
 
 _ENOUGH = 30  # units before a time is promised
@@ -65,6 +66,7 @@ class Progress:
     over: bool = False
     _began: datetime | None = None
     _last: datetime | None = None
+    _before: tuple[float, int, int] = (0.0, 0, 0)  # of goes that are over: dollars, tokens, calls
     _recent: deque[datetime] = field(default_factory=lambda: deque(maxlen=_RECENT + 1))
 
     def feed(self, event: Mapping[str, Any]) -> None:
@@ -109,7 +111,9 @@ class Progress:
         return left / max(rates) / _WIDER, left / min(rates) * _WIDER
 
     def _plan(self, event: Mapping[str, Any], at: datetime) -> None:
-        self.parts.setdefault(event["part"], PartProgress()).total += event["total"]
+        part = self.parts.setdefault(event["part"], PartProgress())
+        part.total += event["total"]
+        part.over = self.over = False  # a large plan is asked in several goes
 
     def _answer(self, event: Mapping[str, Any], at: datetime) -> None:
         part = self.parts.setdefault(event["part"], PartProgress())
@@ -140,7 +144,9 @@ class Progress:
 
     def _done(self, event: Mapping[str, Any], at: datetime) -> None:
         self.over = True
-        self.usd, self.tokens, self.calls = event["usd"], event["tokens"], event["calls"]
+        usd, tokens, calls = self._before
+        self._before = usd + event["usd"], tokens + event["tokens"], calls + event["calls"]
+        self.usd, self.tokens, self.calls = self._before
 
 
 _TAKES = {

@@ -21,9 +21,11 @@ from trustgauge.errors import (
 from trustgauge.execution.deadlines import Deadlines
 from trustgauge.execution.limits import MOMENT
 from trustgauge.execution.line import Line
+from trustgauge.execution.memory import Learned
 from trustgauge.execution.retry import Breaker
 from trustgauge.execution.walk import Owner, Walk
 from trustgauge.records import Message, Reply
+from trustgauge.services.outputs import check_reply
 from trustgauge.services.service import Description, Service
 
 REMEMBERED = 100_000
@@ -47,8 +49,8 @@ class _Call:
 class Runner:
     """Asks one service (one leg, unique by fingerprint) for all jobs that need it."""
 
-    def __init__(self, description: Description, line: Line, name: str) -> None:
-        self.description, self.line, self.name = description, line, name
+    def __init__(self, description: Description, line: Line, name: str, learned: Learned) -> None:
+        self.description, self.line, self.name, self._learned = description, line, name, learned
         self.owners: list[Owner] = []
         self.blocked = False  # the budget has no room for its next call
         self.stopped: ServiceError | None = None
@@ -64,9 +66,7 @@ class Runner:
         self._breaker = Breaker()
         self._probe_at = -math.inf
         self._under_way = 0
-        self._known: dict[tuple[str, int], tuple[Reply, float]] = {}
         self._same: dict[tuple[str, int], list[Walk]] = {}
-        self._dearest: tuple[float, int] | None = None  # of the replies so far: usd, tokens
         line.runners.append(self)
 
     # -- what comes in
@@ -88,7 +88,7 @@ class Runner:
         walk.tries, walk.alone = 0, False
         key = self._key(walk)
         if key is not None:
-            known = self._known.get(key)
+            known = self._learned.known.get(key)
             if known is not None:
                 self._desk.soon(lambda: walk.owner.delivered(walk, *known))
                 return
@@ -106,7 +106,7 @@ class Runner:
             self._forget(queue.popleft())
         if not queue or self.stopped is not None or self.blocked:
             return math.inf
-        if self._learns and self._dearest is None and self._under_way:
+        if self._learns and self._learned.dearest is None and self._under_way:
             return math.inf  # the first call tells the price
         if self._breaker.probing:
             left = self._probe_at - now
@@ -139,7 +139,7 @@ class Runner:
             if self._desk.budget.exhausted:
                 self._desk.halt(self._desk.budget.reason())
             return
-        tokens = self._dearest[1] * len(batch) if self._dearest else 0
+        tokens = self._learned.dearest[1] * len(batch) if self._learned.dearest else 0
         held = (sum(prices), tokens)
         self._desk.budget.take(len(batch), *held)
         for walk in batch:
@@ -160,9 +160,9 @@ class Runner:
         """The next walks to send together, as many as the budget has room for."""
         queue = self._queue
         most = 1 if queue[0].alone or self._breaker.probing else self.description.batch
-        if self._learns and self._dearest is None:
+        if self._learns and self._learned.dearest is None:
             most = 1
-        floor = self._dearest[0] if self._dearest else 0.0
+        floor = self._learned.dearest[0] if self._learned.dearest else 0.0
         batch: list[Walk] = []
         while queue and len(batch) < most and not (batch and queue[0].alone):
             walk = queue.popleft()
@@ -171,7 +171,7 @@ class Runner:
             else:
                 self._forget(walk)
         prices = [max(floor, self._price(walk)) for walk in batch]
-        room = self._desk.budget.room(prices, self._dearest[1] if self._dearest else 0)
+        room = self._desk.budget.room(prices, self._learned.dearest[1] if self._learned.dearest else 0)
         queue.extendleft(reversed(batch[room:]))
         return batch[:room], prices[:room]
 
@@ -237,8 +237,7 @@ class Runner:
                 got=str(len(replies)),
             )
         for reply in replies:
-            if not isinstance(reply.output, str) and not math.isfinite(reply.output):
-                raise GarbledError(f"{self.name} gave a score that is no number", got=repr(reply.output))
+            check_reply(reply, self.name)
         return replies
 
     def _charge(self, batch: list[Walk]) -> float:
@@ -267,7 +266,7 @@ class Runner:
     ) -> None:
         now = self._desk.loop.time()
         self.line.gate.worked(now, now - sent)
-        dearest_usd, dearest_tokens = self._dearest or (0.0, 0)
+        dearest_usd, dearest_tokens = self._learned.dearest or (0.0, 0)
         usd, tokens = 0.0, 0
         for walk, reply in zip(batch, replies, strict=True):
             cost = reply.usd or self._price(walk)
@@ -277,7 +276,7 @@ class Runner:
             tokens += reply.tokens
             dearest_usd = max(dearest_usd, reply.usd)
             dearest_tokens = max(dearest_tokens, reply.tokens)
-        self._dearest = (dearest_usd, dearest_tokens)
+        self._learned.dearest = (dearest_usd, dearest_tokens)
         self._returned(held, usd, tokens)
         if self._breaker.worked():
             self._desk.emit("breaker", service=self.name, state="closed")
@@ -291,9 +290,9 @@ class Runner:
         key = self._key(walk)
         if key is None:
             return
-        self._known[key] = (reply, millis)
-        if len(self._known) > REMEMBERED:
-            del self._known[next(iter(self._known))]
+        self._learned.known[key] = (reply, millis)
+        if len(self._learned.known) > REMEMBERED:
+            del self._learned.known[next(iter(self._learned.known))]
         for other in self._same.pop(key, ()):
             other.owner.delivered(other, reply, millis)
 
@@ -374,7 +373,7 @@ class Runner:
     def stop(self, error: ServiceError) -> None:
         """Ask no more; what is not answered stays pending. Other services go on."""
         if self.stopped is None:
-            self.stopped = error
+            self.stopped = self._learned.stopped = error
             self._desk.emit("stopped", service=self.name, error=error.code, detail=str(error))
             for owner in self.owners:
                 owner.stop(error)

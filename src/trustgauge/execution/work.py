@@ -11,6 +11,7 @@ from trustgauge.execution.desk import Desk, Keep
 from trustgauge.execution.runner import Runner
 from trustgauge.execution.walk import Walk
 from trustgauge.records import Answer, Message, Reply, Status, canonical
+from trustgauge.services.outputs import environment_secrets, redacted
 from trustgauge.services.service import Description
 
 _OPEN = 256  # units of a job on their way at once; more where a service takes them in batches
@@ -71,6 +72,7 @@ class Course:
         self.keep: Keep = _drop
         self._desk, self._runners = desk, runners
         self._fingerprint = job.description.fingerprint
+        self._secrets = environment_secrets()  # a program or function of the user's could read them out
         self._units: Iterator[tuple[Message, ...]] = iter(job.units)
         self._next: tuple[Message, ...] | None = next(self._units, None)
         self._open = self._planned = self._scenes = 0
@@ -158,8 +160,8 @@ class Course:
         walk.left -= 1
         walk.millis += millis
         output = reply.output if isinstance(reply.output, str) else repr(float(reply.output))
-        output = _clean(output)
-        walk.trail.extend(map(_clean, reply.trail))
+        output = self._clean(output)
+        walk.trail.extend(map(self._clean, reply.trail))
         if walk.turns:
             told = walk.turns[walk.leg].setdefault(walk.message.talk, [])
             told.append((walk.message.text, output))
@@ -172,6 +174,10 @@ class Course:
             walk.trail.append(output)
             walk.leg += 1
             self._ask(walk, output)
+
+    def _clean(self, text: str) -> str:
+        """An output as it may be kept."""
+        return redacted(_whole(text), self._secrets)
 
     def _ask(self, walk: Walk, text: str) -> None:
         """Send a text to the leg the walk is at, with what was said before in the same conversation."""
@@ -303,7 +309,7 @@ class Course:
         )
 
 
-def _clean(text: str) -> str:
+def _whole(text: str) -> str:
     """The text with half surrogate pairs, which no encoding can carry on, as replacement characters."""
     if text.isascii():
         return text

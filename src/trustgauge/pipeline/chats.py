@@ -155,7 +155,7 @@ def _read(folder: Path) -> Chat:
         if told.pop("schema") != SCHEMA:
             raise ValueError("another schema")
         return Chat(folder, **{**told, "runs": tuple(told["runs"])})
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreError(
             f"{path} cannot be read",
             must="the chat.json of a chat",

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from trustgauge.errors import GarbledError, ServiceError, StoreError, UnavailableError
 from trustgauge.pipeline.transcript import Transcript, lines
 from trustgauge.records import Message, Reply
-from trustgauge.services.outputs import redacted, storable
+from trustgauge.services.outputs import environment_secrets, redacted, storable
 from trustgauge.services.service import Description, Service
 
 Outcome = Literal["answered", "refused", "empty", "failed", "interrupted"]
@@ -187,7 +187,7 @@ class Conversation:
         if not self._declared(Message(asked.said)):
             self.spent.usd += reply.usd
         self.spent.tokens += reply.tokens
-        text = storable(reply.output)
+        text = redacted(storable(reply.output), environment_secrets())
         if not text.strip():
             return replace(asked, outcome="empty")
         return replace(asked, answer=text, outcome="refused" if reply.refused else "answered")

@@ -1,99 +1,176 @@
 """From kept answers to ratings: pure, so it can be done again from the store for nothing.
 
-`pipeline` calls it after asking; `verify` calls it to re-derive what a run claims.
+`pipeline` calls it after asking; `verify` calls it to re-derive what a run claims. A plan of several
+slices is checked and summed up slice by slice: of the answers only summaries, hashes, counts and a
+sample stay in memory.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
 from trustgauge.methods.method import Method
+from trustgauge.pipeline.gathering import Gathered, Gathering, Hashing
+from trustgauge.pipeline.slices import Place, Probes, is_whole, slices_of
 from trustgauge.pipeline.subjects import CONTROL, Subject, experiment_seed, probes_of
-from trustgauge.records import RESPONSE, AnchorResult, Part, Rating, Reason, Task, digest
+from trustgauge.records import RESPONSE, AnchorResult, Part, Rating, Reason
+from trustgauge.store.store import Store
 
-Probes = Mapping[tuple[int, Task], pl.DataFrame]
+__all__ = ["Answers", "Derived", "FromStore", "Probes", "answered", "derive", "is_deterministic"]
+
 Answers = Callable[[str], pl.DataFrame]
 """Fingerprint -> the kept answers of that service: `message`, `draw` and the RESPONSE columns."""
 
-REFERRAL = "referral"
-"""Column of marks with a second judge: what became of an answer; "pending" if it is still to be asked."""
-_JUDGED = ("service", "part", "id", REFERRAL, "judge_verdict")
+SAMPLE = 10_000
+"""Rows of an experiment that are kept to be shown where it has several slices."""
+
+_JUDGED = ("service", "part", "id", "referral", "judge_verdict")
 _TYPES = {"str": pl.String, "int": pl.Int64, "float": pl.Float64}
+
+
+class FromStore:
+    """The kept answers of a store: all of a service, or those to some probes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __call__(self, fingerprint: str) -> pl.DataFrame:
+        """All answers of a service."""
+        return self._store.answers(fingerprint)
+
+    def to(self, fingerprint: str, keys: pl.DataFrame) -> pl.DataFrame:
+        """The answers with these keys, of the columns `key` and `draw`."""
+        return self._store.answers_to(fingerprint, keys.unique().rows())
+
+    def is_deterministic(self, fingerprint: str) -> bool:
+        """As `is_deterministic` of all answers of a service, without having them all at once."""
+        return all(is_deterministic(frame) for frame in self._store.repeats(fingerprint))
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What follows from the answers of a run."""
+    """What follows from the answers of a run.
+
+    `marks` holds a frame for each experiment and task, anchors included: all rows, or of several slices
+    a sample of the rated services. `rows` counts the rows of rated services behind each of them.
+    """
 
     ratings: tuple[Rating, ...]
     anchors: tuple[AnchorResult, ...]
-    marks: tuple[pl.DataFrame, ...]  # one frame an experiment and task, anchors included
+    marks: tuple[pl.DataFrame, ...]
     hashes: Mapping[str, str]  # inputs, answers, summaries; judged, where there is a second judge
     waiting: int = 0  # prompts that a second judge was never asked
+    rows: tuple[int, ...] = ()
+    readings: int = 0  # rows of all subjects
+    unasked: int = 0  # of them, those without any answer
 
 
 def derive(
-    methods: Sequence[Method], found: Sequence[Subject], probes: Probes, answers: Answers, *, seed: int
+    methods: Sequence[Method],
+    found: Sequence[Subject],
+    probes: Probes,
+    answers: Answers,
+    *,
+    seed: int,
+    sample: int | None = SAMPLE,
 ) -> Derived:
     """Check, summarise and rate everything that was answered.
 
     Args:
         methods: the experiments, in plan order.
         found: the subjects and anchors.
-        probes: the probe frame of every (experiment, task).
-        answers: gives the kept answers of a service.
+        probes: the probe frame of every (experiment, task), or the slices of them.
+        answers: gives the kept answers of a service; for several slices `FromStore`.
         seed: the plan's seed.
+        sample: rows that are kept of an experiment in several slices; None for all.
     """
     ratings: list[Rating] = []
     anchors: list[AnchorResult] = []
-    marks: list[pl.DataFrame] = []
     summaries: list[pl.DataFrame] = []
-    waiting = 0
+    gathered: list[Gathered] = []
+    hashing = Hashing(_JUDGED)
     for index, method in enumerate(methods):
-        of_method: list[pl.DataFrame] = []
+        of_method: list[Gathered] = []
         for task in dict.fromkeys(one.task for one in found if one.experiment == index):
             mine = [one for one in found if one.experiment == index and one.task == task]
-            joined = pl.concat([answered(one, probes[index, task], answers) for one in mine])
-            marked = method.check(joined)
-            marks.append(marked)
-            waiting += method.waiting(marked) if getattr(method, "referee", "") else 0  # type: ignore[attr-defined]
-            of_method.append(method.summarise(marked))
+            gathering = Gathering(method, mine, hashing, sample)
+            _gather(gathering, (index, task), probes, answers)
+            of_method.append(gathering.end())
         if not of_method:
             continue
-        summary = method.merge(of_method)
+        gathered += of_method
+        summary = method.merge([one.summary for one in of_method])
         summaries.append(summary)
         own = [one for one in found if one.experiment == index and one.anchor]
         names = [one.service for one in own]
         own_seed = experiment_seed(seed, index)
         knowing = method.given(tuple(ratings)) if hasattr(method, "given") else method
         rated = knowing.rate(summary.filter(~pl.col("service").is_in(names)), own_seed)
-        ratings += [_unfinished(one, _not_asked(marks[-len(of_method) :], one.service)) for one in rated]
+        ratings += [_unfinished(one, _missing(of_method, one.service)) for one in rated]
         anchors += _anchor_results(method, summary.filter(pl.col("service").is_in(names)), own, own_seed)
-    hashes = {
-        "inputs": _hash("inputs", [frame.drop("key") for frame in probes.values()]),
-        "answers": _hash("answers", [_evidence(frame) for frame in marks]),
-        "summaries": _hash("summaries", [frame.sort(_keys(frame)) for frame in summaries]),
-    }
-    judged = [frame.select(*_JUDGED) for frame in marks if REFERRAL in frame.columns]
-    hashes |= {"judged": _hash("judged", judged)} if judged else {}
-    return Derived(tuple(ratings), tuple(anchors), tuple(marks), hashes, waiting)
+    for place in probes:
+        for frame in slices_of(probes, place):
+            hashing.inputs(frame.drop("key"))
+        hashing.inputs(None)
+    return Derived(
+        tuple(ratings),
+        tuple(anchors),
+        tuple(one.marks for one in gathered),
+        hashing.hashes(summaries),
+        sum(one.waiting for one in gathered),
+        tuple(one.rated_rows for one in gathered),
+        sum(one.rows for one in gathered),
+        sum(one.unasked for one in gathered),
+    )
 
 
-def _not_asked(marks: Sequence[pl.DataFrame], service: str) -> dict[str, int]:
+def _gather(gathering: Gathering, place: Place, probes: Probes, answers: Answers) -> None:
+    """Check and sum up what one experiment and task was answered."""
+    mine = gathering.subjects
+    if is_whole(probes, place):
+        (frame,) = slices_of(probes, place)
+        gathering.take_all(pl.concat([answered(one, frame, answers) for one in mine]))
+        return
+    for one in mine:
+        for rows in answered_by_slice(one, probes, answers):
+            gathering.take(rows)
+
+
+def _deterministic(subject: Subject, answers: Answers) -> bool:
+    if isinstance(answers, FromStore):
+        return answers.is_deterministic(subject.fingerprint)
+    return is_deterministic(answers(subject.fingerprint))
+
+
+def _answers_to(subject: Subject, rows: pl.DataFrame, answers: Answers, *, shared: bool) -> pl.DataFrame:
+    """The answers that a slice of probes was given."""
+    if not isinstance(answers, FromStore):
+        return answers(subject.fingerprint)
+    draw = pl.lit(0, pl.Int64).alias("draw") if shared else pl.col("draw")
+    return answers.to(subject.fingerprint, rows.select("key", draw))
+
+
+def answered_by_slice(subject: Subject, probes: Probes, answers: Answers) -> Iterator[pl.DataFrame]:
+    """The probes of one subject with their answers, slice by slice."""
+    place = (subject.experiment, subject.task)
+    if is_whole(probes, place):
+        (frame,) = slices_of(probes, place)
+        yield answered(subject, frame, answers)
+        return
+    shared = subject.deterministic and _deterministic(subject, answers)
+    for frame in slices_of(probes, place):
+        rows = probes_of(subject, frame)
+        yield _joined(subject, rows, _answers_to(subject, rows, answers, shared=shared), shared=shared)
+
+
+def _missing(gathered: Sequence[Gathered], service: str) -> dict[str, int]:
     """Part -> probes that were never answered, or not judged: the run was stopped or a service is down."""
     missing: dict[str, int] = {}
-    for frame in marks:
-        open_ = pl.col("error") == "not-asked"
-        if REFERRAL in frame.columns:
-            open_ |= pl.col(REFERRAL) == "pending"
-        mine = frame.filter((pl.col("service") == service) & open_)
-        same = ["part", "block", "session", "turn", "message"]
-        mine = mine.unique(same if mine["shared"].any() else ["part", "id"])
-        missing |= dict(mine.group_by("part").len().iter_rows())
+    for one in gathered:
+        missing |= one.missing.get(service, {})
     return missing
 
 
@@ -125,11 +202,15 @@ def asked_part(part: Part) -> str:
 
 def answered(subject: Subject, probes: pl.DataFrame, answers: Answers) -> pl.DataFrame:
     """The probes of one subject with their answers; what was never answered is a failed row."""
-    found = answers(subject.fingerprint).select("message", "draw", *RESPONSE)
+    found = answers(subject.fingerprint)
     shared = subject.deterministic and is_deterministic(found)
-    kept = found.rename({"message": "key", "draw": "_draw"})
+    return _joined(subject, probes_of(subject, probes), found, shared=shared)
+
+
+def _joined(subject: Subject, probes: pl.DataFrame, found: pl.DataFrame, *, shared: bool) -> pl.DataFrame:
+    kept = found.select("message", "draw", *RESPONSE).rename({"message": "key", "draw": "_draw"})
     asked = pl.lit(0, pl.Int64) if shared else pl.col("draw").cast(pl.Int64)
-    frame = probes_of(subject, probes).with_columns(
+    frame = probes.with_columns(
         service=pl.lit(subject.service), part=pl.lit(subject.part), shared=pl.lit(shared), _draw=asked
     )
     joined = frame.join(
@@ -192,21 +273,3 @@ def _first_of_each(ratings: Sequence[Rating]) -> dict[str, Rating]:
 def _of_part(rating: Rating, key: str) -> Rating | Part:
     """What an anchor is judged by: one part of its rating, or the whole of it."""
     return next((part for part in rating.parts if key and part.key == key), rating)
-
-
-def _evidence(marks: pl.DataFrame) -> pl.DataFrame:
-    """The part of the answers that a rating hangs on: no times, no costs."""
-    return marks.select("service", "part", "id", "message", "draw", "status", "output", "trail")
-
-
-def _keys(summary: pl.DataFrame) -> list[str]:
-    return [name for name, kind in summary.schema.items() if not (kind == pl.Int64 or kind.is_float())]
-
-
-def _hash(tag: str, frames: Sequence[pl.DataFrame]) -> str:
-    """One hash over frames, from their rows as JSON lines."""
-    whole = hashlib.blake2b(digest_size=16)
-    for frame in frames:
-        whole.update(frame.write_ndjson().encode())
-        whole.update(b"\0")
-    return digest(tag, whole.hexdigest())

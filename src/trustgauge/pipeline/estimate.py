@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-import polars as pl
-
 from trustgauge.pipeline import tokens
-from trustgauge.pipeline.subjects import Subject, probes_of, wanted
-from trustgauge.records import Cost, Message, Task
+from trustgauge.pipeline.pending import Pending as Pending
+from trustgauge.pipeline.pending import Present as Present
+from trustgauge.pipeline.pending import Unit as Unit
+from trustgauge.pipeline.pending import pending as pending
+from trustgauge.records import Cost
 from trustgauge.services.service import Description
 
 LOCAL_SECONDS = 0.002  # a call to a service on this machine, a processor's time
@@ -25,26 +26,6 @@ PRICES = (
     "usd_per_million_input_tokens",
     "usd_per_million_output_tokens",
 )
-
-Unit = tuple[Message, ...]
-Present = Callable[[str], set[tuple[str, int]]]
-"""Fingerprint -> the (message key, draw) that are kept and need not be asked again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """What is still to be asked of one subject."""
-
-    subject: Subject
-    units: tuple[Unit, ...]
-    planned: int  # messages wanted
-    kept: int  # of them, messages answered before
-
-    @property
-    def description(self) -> Description:
-        if self.subject.description is None:
-            raise ValueError("a subject read from a manifest cannot be asked")
-        return self.subject.description
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,30 +106,8 @@ class Estimate:
         return found
 
 
-def pending(
-    found: Sequence[Subject], probes: Mapping[tuple[int, Task], pl.DataFrame], present: Present
-) -> list[Pending]:
-    """Wanted minus present, subject by subject; a key that two subjects want is asked once."""
-    claimed: dict[str, set[tuple[str, int]]] = {}
-    result = []
-    for subject in found:
-        taken = claimed.setdefault(subject.fingerprint, set(present(subject.fingerprint)))
-        asked_of = probes_of(subject, probes[subject.experiment, subject.task])
-        units = wanted(asked_of, shared=subject.deterministic)
-        asked, planned = [], 0
-        for unit in units:
-            keys = {(message.key, message.draw) for message in unit}
-            planned += len(unit)
-            if not keys <= taken:
-                asked.append(unit)
-                taken |= keys
-        kept = planned - sum(len(unit) for unit in asked)
-        result.append(Pending(subject, tuple(asked), planned, kept))
-    return result
-
-
-def estimate(rows: Sequence[Pending]) -> Estimate:
-    """The sum over all subjects.
+def estimate(rows: Iterable[Pending]) -> Estimate:
+    """The sum over all subjects, and over slices of them.
 
     Remote services are asked side by side, so the slowest decides the time; those of this machine
     share its processor, so their times add up.

@@ -23,7 +23,7 @@ from trustgauge.errors import Fault, PlanError, StoreError
 from trustgauge.pipeline.cells import plain
 from trustgauge.pipeline.derive import is_deterministic
 from trustgauge.pipeline.filled import IMPORT, KNOWN, Given, Question, match, utc
-from trustgauge.pipeline.path import wanted_keys, write_plan
+from trustgauge.pipeline.path import borrow, write_plan
 from trustgauge.pipeline.sheets import at_row, check_name, read_sheet, refuse, sheet
 from trustgauge.pipeline.sitting import Prepared
 from trustgauge.pipeline.subjects import Subject, design, probes_of, subjects, wanted
@@ -31,8 +31,8 @@ from trustgauge.plan import Plan
 from trustgauge.records import Answer, Message, canonical
 from trustgauge.services.outputs import redacted
 from trustgauge.stats.streams import stream
-from trustgauge.store.folder import STORE, RunFolder, find, neighbours, read_manifest, write_file
-from trustgauge.store.sqlite import SqliteStore
+from trustgauge.store.folder import RunFolder, find, neighbours, read_manifest, write_file
+from trustgauge.store.opening import OpenStore, open_store
 from trustgauge.store.store import BY_HAND
 from trustgauge.store.writer import GroupWriter
 
@@ -155,7 +155,7 @@ def import_answers(
     given = match(file, found, [one for unit in units for one in unit])
     with RunFolder.open(ratings, prepared.plan.hash, now=now) as folder:
         write_plan(prepared, folder)
-        folder.borrow(wanted_keys(prepared))
+        borrow(prepared, folder)
         new, waiting = _new(file, units, given, _kept(units, [folder.store]))
         _keep(folder, service, new, given, _Who(by, file, utc(now)))
         kept = _kept(units, [folder.store])
@@ -169,7 +169,7 @@ def import_answers(
 
 
 @contextmanager
-def _stores(plan: Plan, ratings: Path) -> Iterator[tuple[SqliteStore | None, list[SqliteStore]]]:
+def _stores(plan: Plan, ratings: Path) -> Iterator[tuple[OpenStore | None, list[OpenStore]]]:
     """The plan's own store, if there is one, and all that its run may copy from, itself included."""
     own = find(ratings, plan.hash)
     alone = own is not None and read_manifest(own).get("fresh")
@@ -181,13 +181,13 @@ def _stores(plan: Plan, ratings: Path) -> Iterator[tuple[SqliteStore | None, lis
                 continue
             # a run that cannot be read is passed over, as when a run copies; not its own
             with contextlib.suppress(*(() if is_own else (StoreError,))):
-                store = opened.enter_context(SqliteStore(folder / STORE, read_only=True))
+                store = opened.enter_context(open_store(folder))
                 stores.append(store)
                 mine = store if is_own else mine
         yield mine, stores
 
 
-def _asked(prepared: Prepared, service: str, own: SqliteStore | None) -> list[Subject]:
+def _asked(prepared: Prepared, service: str, own: OpenStore | None) -> list[Subject]:
     """The parts of the service. One that gave two answers to one text is asked every draw (methods 0.3)."""
     rated = [one for one in prepared.subjects if one.anchor is None]
     names = tuple(dict.fromkeys(one.service for one in rated))
@@ -232,7 +232,7 @@ def _languages(frame: pl.DataFrame, subject: Subject) -> Callable[[str], str]:
     return lambda text: str(told.get(text) or usual)
 
 
-def _kept(units: Sequence[Unit], stores: Sequence[SqliteStore]) -> Kept:
+def _kept(units: Sequence[Unit], stores: Sequence[OpenStore]) -> Kept:
     """What is answered, in the first store that has it."""
     kept: dict[str, dict[tuple[str, int], tuple[str, str | None]]] = {}
     for mark in {one.fingerprint for unit in units for one in unit}:

@@ -74,24 +74,32 @@ def run_state(derived: Derived, stopped: str) -> RunState:
     """Void if an anchor got a wrong level; incomplete if asking did not come to its end."""
     if any(one.wrong for one in derived.anchors):
         return "void"
-    pending = derived.waiting or any((frame["error"] == "not-asked").any() for frame in derived.marks)
+    pending = derived.waiting or derived.unasked
     return "incomplete" if pending or stopped else "complete"
 
 
 def expiry(ended: str, days: int) -> str:
-    """The date until which a rating is valid."""
-    return (date.fromisoformat(ended[:10]) + timedelta(days=days)).isoformat()
+    """The date until which a rating is valid; the last there is, if it would lie behind that."""
+    try:
+        return (date.fromisoformat(ended[:10]) + timedelta(days=days)).isoformat()
+    except OverflowError:
+        return date.max.isoformat()
 
 
 def evidence(plan: Plan, found: Sequence[Subject], derived: Derived) -> pl.DataFrame:
-    """Every text sent and received, as the report shows it; anchors left out."""
+    """Every text sent and received, as the report shows it; anchors left out.
+
+    Of a large run a sample; then a column `of_rows` tells of how many.
+    """
     anchors = [one.service for one in found if one.anchor]
     order = dict.fromkeys((one.experiment, one.task) for one in found)
     frames = [
         methods(plan)[index].evidence(marks.filter(~pl.col("service").is_in(anchors)))
         for (index, _), marks in zip(order, derived.marks, strict=True)
     ]
-    return pl.concat(frames, how="diagonal")
+    whole = pl.concat(frames, how="diagonal")
+    total = sum(derived.rows)
+    return whole if total == whole.height else whole.with_columns(of_rows=pl.lit(total, pl.Int64))
 
 
 def versions() -> Mapping[str, str]:
@@ -109,7 +117,7 @@ def _before(folder: RunFolder) -> dict[str, Any] | None:
     try:
         kept = json.loads((folder.path / "rating.json").read_text("utf-8"))
         return kept if kept["run"]["state"] != "incomplete" else None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

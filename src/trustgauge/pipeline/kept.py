@@ -22,8 +22,8 @@ from trustgauge.pipeline.subjects import ONLY, Subject, design, methods, probes_
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Json, digest
 from trustgauge.reports.document import expired
-from trustgauge.store.folder import STORE, read_manifest
-from trustgauge.store.sqlite import SqliteStore
+from trustgauge.store.folder import read_manifest
+from trustgauge.store.opening import open_store
 
 PLACE = ("services", "method", "before")  # settings that say who is asked, not what
 
@@ -82,7 +82,7 @@ class Kept:
         judges = judges_of(self.run.folder)
         if not judges:
             return methods(self.run.plan)[self.experiment]
-        with SqliteStore(self.run.folder / STORE, read_only=True) as store:
+        with open_store(self.run.folder) as store:
             return informed(methods(self.run.plan), judges, store.answers)[self.experiment]
 
     @cached_property
@@ -123,7 +123,7 @@ class Kept:
     @cached_property
     def marks(self) -> pl.DataFrame:
         """The kept answers, checked."""
-        with SqliteStore(self.run.folder / STORE, read_only=True) as store:
+        with open_store(self.run.folder) as store:
             rows = [
                 answered(part, self.run.probes[self.experiment, part.task], store.answers)
                 for part in self.parts
@@ -157,7 +157,7 @@ def kept_of(run: Run) -> Iterator[Kept]:
         whole = read(run.folder)["ratings"]
         free = list(dict.fromkeys((one.experiment, one.service) for one in run.subjects))
         known = methods(run.plan)
-        with SqliteStore(run.folder / STORE, read_only=True) as store:
+        with open_store(run.folder) as store:
             store.integrity()
         if run.subjects:
             run.probes  # noqa: B018  a plan whose texts are gone cannot be compared

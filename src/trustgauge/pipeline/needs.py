@@ -7,17 +7,18 @@ hand, or copied from an earlier run, are rated without its key.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from trustgauge.errors import KeyMissingError, MissingPartError, StoreError
 from trustgauge.pipeline import referrals
-from trustgauge.pipeline.derive import is_deterministic
-from trustgauge.pipeline.estimate import Present, pending
+from trustgauge.pipeline.derive import FromStore
+from trustgauge.pipeline.pending import Held, Present, among, pending_by_slice
 from trustgauge.pipeline.sitting import Prepared, Sitting
 from trustgauge.pipeline.subjects import Subject
-from trustgauge.store.folder import STORE, find, neighbours
-from trustgauge.store.sqlite import SqliteStore
+from trustgauge.store.folder import find, neighbours
+from trustgauge.store.opening import OpenStore, kind_of, open_store
+from trustgauge.store.store import Key
 
 Lacking = KeyMissingError | MissingPartError
 
@@ -57,36 +58,60 @@ def kept_in(sitting: Sitting) -> Present:
         kept: set[tuple[str, int]] = set()
         for folder in folders:
             # A run that cannot be read is passed over, as `RunFolder.borrow` does.
-            with contextlib.suppress(StoreError), SqliteStore(folder / STORE, read_only=True) as store:
+            with contextlib.suppress(StoreError), open_store(folder) as store:
                 kept |= store.present(fingerprint)
         return kept
 
     return present
 
 
-def _own(prepared: Prepared, sitting: Sitting) -> SqliteStore | None:
+@contextlib.contextmanager
+def held_in_any(sitting: Sitting, prepared: Prepared) -> Iterator[Held]:
+    """As `kept_in`; for a plan of several slices looked up, not held in memory."""
+    if prepared.is_small:
+        yield among(kept_in(sitting))
+        return
+    stores: list[OpenStore] = []
+    with contextlib.ExitStack() as opened:
+        for folder in [] if sitting.fresh else neighbours(sitting.ratings):
+            with contextlib.suppress(StoreError):
+                stores.append(opened.enter_context(open_store(folder)))
+
+        def held(fingerprint: str, keys: Sequence[Key]) -> Sequence[bool]:
+            kept = [False] * len(keys)
+            for store in stores:
+                with contextlib.suppress(StoreError):
+                    known = store.holds(fingerprint, keys)
+                    kept = [one or other for one, other in zip(kept, known, strict=True)]
+            return kept
+
+        yield held
+
+
+def own_store(prepared: Prepared, sitting: Sitting) -> OpenStore | None:
     """The store of the run that would be resumed, to be closed; None if there is none."""
     mine = None if sitting.fresh else find(sitting.ratings, prepared.plan.hash)
-    return SqliteStore(mine / STORE, read_only=True) if mine and (mine / STORE).exists() else None
+    return open_store(mine) if mine and kind_of(mine) else None
 
 
 def _is_pending(one: Subject, prepared: Prepared, sitting: Sitting) -> bool:
     """Whether anything of a subject is to be asked; one that gave two answers to a text, in every draw."""
-    own = _own(prepared, sitting) if one.deterministic else None
+    own = own_store(prepared, sitting) if one.deterministic else None
     if own is not None:
         with own:
-            one = replace(one, deterministic=is_deterministic(own.answers(one.fingerprint)))
-    (row,) = pending([one], prepared.probes, kept_in(sitting))
-    return bool(row.units)
+            one = replace(one, deterministic=FromStore(own).is_deterministic(one.fingerprint))
+    with held_in_any(sitting, prepared) as held:
+        steps = pending_by_slice([one], prepared.probes, held)
+        return any(row.units for step in steps for row in step)
 
 
 def _is_to_judge(judge: Subject, prepared: Prepared, sitting: Sitting) -> bool:
     """Whether a second judge is to be asked, or may have to be."""
     asked = (prepared.plan, (judge,), prepared.subjects, prepared.probes)
-    own = _own(prepared, sitting)
+    own = own_store(prepared, sitting)
     if own is None:
         told = referrals.expected(asked, referrals.no_answers, kept_in(sitting))
     else:
         with own:
-            told = referrals.expected(asked, own.answers, kept_in(sitting))
+            told = referrals.expected(asked, FromStore(own), kept_in(sitting))
     return any(one.calls or one.further for one in told)

@@ -9,24 +9,31 @@ kept answers, by `rate` at the end of a run and by `verify` at any later time.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
+from trustgauge import plugins
 from trustgauge.execution import engine
 from trustgauge.execution.budget import Limits
 from trustgauge.pipeline import estimate as estimates
 from trustgauge.pipeline import issue, needs, referrals
-from trustgauge.pipeline.derive import Derived, derive, is_deterministic
+from trustgauge.pipeline.derive import Derived, FromStore, derive
+from trustgauge.pipeline.pending import Pending, among, pending_by_slice
 from trustgauge.pipeline.sitting import Asked, Prepared, Sitting
+from trustgauge.pipeline.slices import slices_of
 from trustgauge.pipeline.subjects import Subject, design, methods, subjects
 from trustgauge.plan import Plan
+from trustgauge.records import digest
 from trustgauge.reports.html import report
 from trustgauge.reports.notebook import RatingView
-from trustgauge.store.folder import STORE, RunFolder, find, read_manifest
-from trustgauge.store.sqlite import SqliteStore
+from trustgauge.store.answer_log import FOLDER, take_over
+from trustgauge.store.folder import RunFolder, find, neighbours, read_manifest
+from trustgauge.store.opening import kind_of, open_store
+from trustgauge.store.store import Key
 from trustgauge.store.writer import GroupWriter
 
 
@@ -57,7 +64,8 @@ def prepare(plan: Plan, sitting: Sitting | None = None) -> Prepared:
     cannot be asked on this machine.
     """
     found = subjects(plan)
-    prepared = Prepared(plan, tuple(found), design(plan, found), referrals.referees(plan))
+    rows = (sitting or Sitting()).slice_rows
+    prepared = Prepared(plan, tuple(found), design(plan, found, rows), referrals.referees(plan))
     needs.require(prepared, sitting)
     return prepared
 
@@ -66,14 +74,16 @@ def forecast(prepared: Prepared, sitting: Sitting) -> estimates.Estimate:
     """What `rate` would ask now, given what is kept. Sends nothing and writes nothing."""
     rated = [one for one in prepared.subjects if one.anchor is None]
     present = needs.kept_in(sitting)
-    pending = estimates.estimate(estimates.pending(rated, prepared.probes, present))
+    with needs.held_in_any(sitting, prepared) as held:
+        steps = pending_by_slice(rated, prepared.probes, held)
+        pending = estimates.estimate(row for step in steps for row in step)
     asked = (prepared.plan, prepared.judges, prepared.subjects, prepared.probes)
     mine = None if sitting.fresh else find(sitting.ratings, prepared.plan.hash)
-    if mine is None or not (mine / STORE).exists():
+    if mine is None or not kind_of(mine):
         return pending.judged_by(referrals.expected(asked, referrals.no_answers, present))
-    with SqliteStore(mine / STORE, read_only=True) as store:
+    with open_store(mine) as store:
         spent = store.cost(one.fingerprint for one in (*rated, *prepared.judges))
-        pending = pending.judged_by(referrals.expected(asked, store.answers, present))
+        pending = pending.judged_by(referrals.expected(asked, FromStore(store), present))
     return replace(pending, spent=replace(spent, seconds=float(read_manifest(mine).get("seconds", 0.0))))
 
 
@@ -88,12 +98,15 @@ def rate(plan: Plan, sitting: Sitting | None = None) -> Finished:
 
 def run(prepared: Prepared, sitting: Sitting) -> Finished:
     """`rate` for a plan that is prepared already."""
-    plan = prepared.plan
-    with RunFolder.open(sitting.ratings, plan.hash, now=sitting.now(), fresh=sitting.fresh) as folder:
+    plan, kind = prepared.plan, prepared.plan.run.store
+    with RunFolder.open(
+        sitting.ratings, plan.hash, now=sitting.now(), fresh=sitting.fresh, kind=kind
+    ) as folder:
+        take_over(logs_of(plan, folder), folder.store)
         write_plan(prepared, folder)
-        folder.borrow(wanted_keys(prepared))
+        borrow(prepared, folder)
         asked = _ask(prepared, folder, sitting)
-        answers = folder.store.answers
+        answers = FromStore(folder.store)
         known = referrals.informed(methods(plan), prepared.judges, answers)
         derived = derive(known, prepared.subjects, prepared.probes, answers, seed=plan.seed)
         document = issue.document(prepared, derived, folder, asked, sitting)
@@ -109,18 +122,35 @@ def write_plan(prepared: Prepared, folder: RunFolder) -> None:
     folder.note(subjects=facts, seed=prepared.plan.seed, services=prepared.plan.identities())
     if prepared.judges:
         folder.note(judges=[one.facts() for one in prepared.judges])
-    if not folder.resumed:
-        for (index, task), frame in prepared.probes.items():
-            folder.store.add_probes(f"{index}:{task}", frame.drop("key"))
+    if not (_has_probes(prepared, folder) and folder.manifest().get("designed", prepared.is_small)):
+        for index, task in prepared.probes:
+            for frame in slices_of(prepared.probes, (index, task)):
+                folder.store.add_probes(f"{index}:{task}", frame.drop("key"))
+        if not prepared.is_small:
+            folder.note(designed=True)  # else a run that was killed here goes on with a part of them
 
 
-def wanted_keys(prepared: Prepared) -> dict[str, set[tuple[str, int]]]:
-    """Fingerprint -> keys of all answers that a run wants and that an earlier run may hold."""
-    wanted: dict[str, set[tuple[str, int]]] = {}
-    for row in estimates.pending(prepared.subjects, prepared.probes, lambda _: set()):
-        if row.subject.anchor is None:  # anchors cost nothing
-            keys = {(message.key, message.draw) for unit in row.units for message in unit}
-            wanted.setdefault(row.subject.fingerprint, set()).update(keys)
+def _has_probes(prepared: Prepared, folder: RunFolder) -> bool:
+    """Whether every experiment has probes in the store; where a run was killed early it has none."""
+    kept = (folder.store.probe_slices(f"{index}:{task}") for index, task in prepared.probes)
+    return folder.resumed and all(next(iter(one), None) is not None for one in kept)
+
+
+def borrow(prepared: Prepared, folder: RunFolder) -> None:
+    """Copy what the runs beside this one hold already, slice by slice."""
+    if folder.fresh or not neighbours(folder.path.parent, folder.path):
+        return
+    rated = [one for one in prepared.subjects if one.anchor is None]  # anchors cost nothing
+    for step in pending_by_slice(rated, prepared.probes, folder.store.holds):
+        folder.borrow(keys_of(step))
+
+
+def keys_of(rows: Iterable[Pending]) -> dict[str, set[Key]]:
+    """Fingerprint -> keys of what is pending."""
+    wanted: dict[str, set[Key]] = {}
+    for row in rows:
+        keys = ((message.key, message.draw) for unit in row.units for message in unit)
+        wanted.setdefault(row.subject.fingerprint, set()).update(keys)
     return wanted
 
 
@@ -144,10 +174,12 @@ def _ask(prepared: Prepared, folder: RunFolder, sitting: Sitting) -> Asked:
 
     outcomes: list[engine.Outcome] = []
     with GroupWriter(folder.store) as writer:
-        engine.run(_jobs(prepared, folder, anchors=True), writer.keep)
-        local = engine.Local()
+        for jobs in _steps(prepared, folder, anchors=True):
+            engine.run(jobs, writer.keep)
+            writer.flush()
+        local = _engine(prepared, folder, writer)
         local.start(writer.keep, limits, watch)
-        asking = bool(_jobs(prepared, folder, anchors=False))
+        asking = next(_steps(prepared, folder, anchors=False), None) is not None
         began = time.monotonic()
         try:
             outcomes += _sit(local, prepared, folder, writer)
@@ -167,25 +199,58 @@ def _ask(prepared: Prepared, folder: RunFolder, sitting: Sitting) -> Asked:
     return Asked(sum(one.calls for one in outcomes), stopped or "", refused)
 
 
+def logs_of(plan: Plan, folder: RunFolder) -> Path:
+    """Where workers of a distributed engine append what they are answered."""
+    if not plan.run.shared:
+        return (folder.path / FOLDER).absolute()
+    mark = digest("run", [folder.id, folder.manifest()["began"]])[:8]  # ids are unique in one place only
+    return (Path(plan.run.shared) / f"{folder.id}-{mark}").absolute()
+
+
+def _engine(prepared: Prepared, folder: RunFolder, writer: GroupWriter) -> engine.Engine:
+    """Who asks, as the plan says."""
+    options = prepared.plan.run
+    logs = logs_of(prepared.plan, folder)
+    site = engine.Site(logs, writer.flush, options.workers, options.scheduler)
+    found: engine.Engine = plugins.load("engines", options.engine, "run.engine").at(site)
+    return found
+
+
 def _sit(
-    local: engine.Local, prepared: Prepared, folder: RunFolder, writer: GroupWriter
+    local: engine.Engine, prepared: Prepared, folder: RunFolder, writer: GroupWriter
 ) -> list[engine.Outcome]:
-    """One round of asking what is pending; nothing is begun, and no clock runs, where nothing is."""
-    jobs = _jobs(prepared, folder, anchors=False)
-    outcomes = [local.run(jobs)] if jobs else []
-    writer.flush()
+    """One round of asking what is pending, slice by slice, until a limit is reached.
+
+    Nothing is begun, and no clock runs, where nothing is pending. A service that refused, or is down, is
+    left out of later slices.
+    """
+    outcomes: list[engine.Outcome] = []
+    refused: set[str] = set()
+    for jobs in _steps(prepared, folder, anchors=False):
+        left = [job for job in jobs if job.part not in refused]
+        if left:
+            outcomes.append(local.run(left))
+            writer.flush()
+            refused |= set(outcomes[-1].refused)
+            if outcomes[-1].stopped:
+                break
     return outcomes
 
 
-def _jobs(prepared: Prepared, folder: RunFolder, *, anchors: bool) -> list[engine.Job]:
+def _steps(prepared: Prepared, folder: RunFolder, *, anchors: bool) -> Iterator[list[engine.Job]]:
+    """What is pending, slice by slice; slices of which nothing is are left out."""
     mine = [one for one in prepared.subjects if bool(one.anchor) == anchors]
-    rows = estimates.pending(mine, prepared.probes, folder.store.present)
-    return [engine.Job(title(row.subject), row.description, row.units) for row in rows if row.units]
+    store = folder.store
+    held = among(store.present) if prepared.is_small else store.holds
+    for rows in pending_by_slice(mine, prepared.probes, held):
+        jobs = [engine.Job(title(row.subject), row.description, row.units) for row in rows if row.units]
+        if jobs:
+            yield jobs
 
 
 def _judging(prepared: Prepared, folder: RunFolder) -> list[engine.Job]:
     """What second judges are still to be asked about the answers that are kept now."""
-    plan, answers = prepared.plan, folder.store.answers
+    plan, answers = prepared.plan, FromStore(folder.store)
     asked = referrals.prompts(plan, prepared.judges, prepared.subjects, prepared.probes, answers)
     folder.borrow(referrals.keys(asked))
     return referrals.jobs(asked, folder.store.present)
@@ -193,9 +258,10 @@ def _judging(prepared: Prepared, folder: RunFolder) -> list[engine.Job]:
 
 def varying_subjects(prepared: Prepared, folder: RunFolder) -> tuple[Subject, ...]:
     """The subjects, with those that gave two answers to one message marked as not deterministic."""
+    answers = FromStore(folder.store)
     return tuple(
         replace(one, deterministic=False)
-        if one.deterministic and not is_deterministic(folder.store.answers(one.fingerprint))
+        if one.deterministic and not answers.is_deterministic(one.fingerprint)
         else one
         for one in prepared.subjects
     )

@@ -10,6 +10,7 @@ from typing import Any
 from trustgauge.errors import ServiceError
 from trustgauge.pipeline.path import title
 from trustgauge.pipeline.sitting import Prepared
+from trustgauge.pipeline.slices import slices_of
 from trustgauge.pipeline.subjects import Subject, messages, probes_of
 from trustgauge.records import Message, Reply
 from trustgauge.reports.inert import short, terminal
@@ -52,7 +53,8 @@ async def _probe_all(rated: list[Subject], prepared: Prepared) -> list[Probed]:
 
 def _first(subject: Subject, prepared: Prepared) -> Message:
     """The first message that a part is asked; of a session its first turn, with the whole script."""
-    frame = probes_of(subject, prepared.probes[subject.experiment, subject.task])
+    whole = next(slices_of(prepared.probes, (subject.experiment, subject.task)))
+    frame = probes_of(subject, whole)
     first = frame.head(1)
     if first["session"].item():
         first = frame.join(first.select("session", "draw"), on=["session", "draw"], how="semi")

@@ -8,7 +8,7 @@ copied from earlier runs, and everything follows from the kept replies again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.execution.engine import Job
 from trustgauge.methods.method import Method
 from trustgauge.pipeline import estimate as estimates
-from trustgauge.pipeline.derive import Answers, Probes, answered
+from trustgauge.pipeline.derive import Answers, Probes, answered, answered_by_slice
+from trustgauge.pipeline.slices import is_whole
 from trustgauge.pipeline.subjects import Subject, methods
 from trustgauge.plan import Plan
 from trustgauge.records import RESPONSE, Message
@@ -88,9 +89,10 @@ def prompts(
     told = []
     for one in judges:
         method: Any = methods(plan)[one.experiment]
-        marks = _checked(method, one.experiment, found, probes, answers)
-        asked = [*method.measuring(), *(method.due(marks) if marks is not None else [])]
-        told.append((one, list(dict.fromkeys(asked))))
+        asked = dict.fromkeys(method.measuring())
+        for marks in _checked(method, one.experiment, found, probes, answers):
+            asked.update(dict.fromkeys(method.due(marks)))
+        told.append((one, list(asked)))
     return told
 
 
@@ -175,11 +177,19 @@ def _pending(asked: Asked, present: estimates.Present) -> list[estimates.Pending
 
 def _checked(
     method: Method, experiment: int, found: Sequence[Subject], probes: Probes, answers: Answers
-) -> pl.DataFrame | None:
-    """The answers of an experiment's rated services as its rule judge reads them; controls left out."""
+) -> Iterator[pl.DataFrame]:
+    """The answers of an experiment's rated services as its rule judge reads them; controls left out.
+
+    All together where each has one slice of probes, else slice by slice.
+    """
     mine = [one for one in found if one.experiment == experiment and one.anchor is None]
-    rows = [answered(one, probes[experiment, one.task], answers) for one in mine]
-    return method.check(pl.concat(rows)) if rows else None
+    if mine and all(is_whole(probes, (experiment, one.task)) for one in mine):
+        rows = [answered(one, probes[experiment, one.task], answers) for one in mine]
+        yield method.check(pl.concat(rows))
+        return
+    for one in mine:
+        for frame in answered_by_slice(one, probes, answers):
+            yield method.check(frame)
 
 
 def _unanswered(experiment: int, found: Sequence[Subject], probes: Probes, answers: Answers) -> int:
@@ -187,8 +197,8 @@ def _unanswered(experiment: int, found: Sequence[Subject], probes: Probes, answe
     count = 0
     for one in found:
         if one.experiment == experiment and one.anchor is None:
-            rows = answered(one, probes[experiment, one.task], answers)
-            left = rows.filter(pl.col("error") == "not-asked")
             draw = pl.when("shared").then(pl.lit(0, pl.Int64)).otherwise(pl.col("draw").cast(pl.Int64))
-            count += left.select("key", draw.alias("draw")).n_unique()
+            for rows in answered_by_slice(one, probes, answers):
+                left = rows.filter(pl.col("error") == "not-asked")
+                count += left.select("key", draw.alias("draw")).n_unique()
     return count

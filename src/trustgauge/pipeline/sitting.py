@@ -8,12 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from trustgauge.methods.method import Method
+from trustgauge.pipeline.slices import SLICE, Probes, is_whole
 from trustgauge.pipeline.subjects import Subject, methods
 from trustgauge.plan import Plan
-from trustgauge.records import Task
 
 Watch = Callable[[dict[str, Any]], None]
 
@@ -28,7 +26,10 @@ def _ignore(event: dict[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Sitting:
-    """How to run a plan: none of it changes a rating."""
+    """How to run a plan: none of it changes a rating.
+
+    `slice_rows`: probes that are designed, asked and checked together.
+    """
 
     ratings: Path = Path("ratings")
     fresh: bool = False
@@ -36,6 +37,7 @@ class Sitting:
     now: Callable[[], datetime] = _now
     fail_on: str | None = None
     need_certainty: float | None = None
+    slice_rows: int = SLICE
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,13 @@ class Prepared:
 
     plan: Plan
     subjects: tuple[Subject, ...]
-    probes: Mapping[tuple[int, Task], pl.DataFrame]
+    probes: Probes
     judges: tuple[Subject, ...] = ()  # second judges, of experiments that have one
+
+    @property
+    def is_small(self) -> bool:
+        """Whether each experiment has one slice only."""
+        return all(is_whole(self.probes, place) for place in self.probes)
 
     @property
     def methods(self) -> list[Method]:

@@ -6,7 +6,7 @@ probes on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +14,9 @@ import polars as pl
 from pydantic import ValidationError
 
 from trustgauge import plugins
-from trustgauge.errors import Fault, MethodError, PlanError
+from trustgauge.errors import Fault, MethodError, PlanError, StoreError
 from trustgauge.methods.method import Method
+from trustgauge.pipeline.slices import SLICE, Slices
 from trustgauge.plan import Plan, faults_of
 from trustgauge.records import Anchor, Message, Task, digest
 from trustgauge.services.compose import RoundTrip
@@ -27,6 +28,9 @@ ONLY = "only"
 """Column of probe frames that logs have rows in: the log whose row it is, "" for those that all others are
 asked. Without it all rows are for everybody."""
 _SPOKEN = ("user", "talk")
+_FACTS: Mapping[str, type] = {
+    **{"experiment": int, "service": str, "part": str, "task": str, "fingerprint": str, "deterministic": bool}
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +62,18 @@ class Subject:
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Subject:
-        """The subject as a manifest tells it."""
-        told = facts["anchor"]
-        anchor = told and Anchor(told["name"], {}, told["truth"], told.get("part", ""))
+        """The subject as a manifest tells it. Raises StoreError if these are no facts of one."""
+        told = facts.get("anchor") if isinstance(facts, Mapping) else None
+        fits = isinstance(facts, Mapping) and all(
+            isinstance(facts.get(name), kind) for name, kind in _FACTS.items()
+        )
+        if told is not None:
+            known = told if isinstance(told, Mapping) else {"name": None}
+            fits = fits and all(isinstance(known.get(name, ""), str) for name in ("name", "truth", "part"))
+        if not fits or facts.keys() - _FACTS.keys() != {"anchor"}:
+            must = "subjects with " + ", ".join((*_FACTS, "anchor"))
+            raise StoreError("the manifest of the run is damaged", must=must, do="restore it")
+        anchor = told and Anchor(told.get("name", ""), {}, told.get("truth", ""), told.get("part", ""))
         return cls(**{**facts, "anchor": anchor})
 
 
@@ -195,29 +208,47 @@ def _is_log(description: Description) -> bool:
     return type(description).script is not Description.script
 
 
-def design(plan: Plan, found: Iterable[Subject]) -> dict[tuple[int, Task], pl.DataFrame]:
+def design(plan: Plan, found: Iterable[Subject], rows: int = SLICE) -> Slices:
     """The probes of every experiment and task, with the content key of each message.
 
     Logs bring probes of their own, marked in the column `ONLY`; the method's are planned where there is
     anybody else to ask.
+
+    Args:
+        plan: as loaded.
+        found: who is asked.
+        rows: probes of a slice; the probes of logs are one slice.
     """
-    frames = {}
+    slices = Slices(rows)
     all_methods = methods(plan)
     subjects = tuple(found)
     for key in dict.fromkeys((one.experiment, one.task) for one in subjects):
         index, task = key
+        if not 0 <= index < len(all_methods) or task not in all_methods[index].tasks:
+            must, got = f"{len(all_methods)} experiments, as its plan", f"experiment {index}, {task}"
+            raise StoreError(
+                "the manifest of the run does not fit its plan", must=must, got=got, do="restore it"
+            )
         asked = [one for one in subjects if (one.experiment, one.task) == key]
         logs = _logs(plan, asked, all_methods[index])
-        parts = list(logs.values())
+        frames: Iterable[pl.DataFrame] = logs.values()
         if any(one.anchor or one.service not in logs for one in asked):
-            live = pl.concat(all_methods[index].design(experiment_seed(plan.seed, index), task))
-            parts.insert(0, live.with_columns(pl.lit("").alias(ONLY)) if logs else live)
-        frame = pl.concat(parts, how="diagonal") if len(parts) > 1 else parts[0]
-        if frame.is_empty():
+            live = all_methods[index].design(experiment_seed(plan.seed, index), task)
+            if logs:
+                mine = pl.concat(live).with_columns(pl.lit("").alias(ONLY))
+                frames = [pl.concat([mine, *logs.values()], how="diagonal")]
+            else:
+                frames = live
+        elif len(logs) > 1:
+            frames = [pl.concat(logs.values(), how="diagonal")]
+        if not slices.add(key, frames, _with_keys, whole=bool(logs)):
             raise MethodError(f"experiment {index} asks nothing", do="raise `texts`")
-        keys = [message.key for message in messages(frame)]
-        frames[key] = frame.with_columns(pl.Series("key", keys, dtype=pl.String))
-    return frames
+    return slices
+
+
+def _with_keys(frame: pl.DataFrame) -> pl.DataFrame:
+    keys = [message.key for message in messages(frame)]
+    return frame.with_columns(pl.Series("key", keys, dtype=pl.String))
 
 
 def _logs(plan: Plan, asked: Iterable[Subject], method: Method) -> dict[str, pl.DataFrame]:
@@ -281,32 +312,42 @@ def wanted(frame: pl.DataFrame, *, shared: bool) -> list[tuple[Message, ...]]:
     A deterministic service is asked each message, and each session, once, and a few twice to verify that
     it is.
     """
-    units: dict[Any, list[Message]] = {}
+    found = units(frame, shared=shared)
+    return [*found, *twice(found)] if shared else found
+
+
+def units(frame: pl.DataFrame, *, shared: bool) -> list[tuple[Message, ...]]:
+    """The units to ask; where `shared`, equal messages and equal sessions once."""
+    found: dict[Any, list[Message]] = {}
     only = frame[ONLY].to_list() if ONLY in frame.columns else [""] * len(frame)
     for number, (message, log) in enumerate(zip(messages(frame), only, strict=True)):
         if message.session:
-            units.setdefault((log, message.session, message.draw), []).append(message)
+            found.setdefault((log, message.session, message.draw), []).append(message)
         elif shared:
-            units.setdefault(message.text, [Message(message.text, 0)])
+            found.setdefault(message.text, [Message(message.text, 0)])
         else:
-            units[number] = [message]
-    found = [tuple(sorted(unit, key=lambda one: one.turn)) for unit in units.values()]
-    return _once(found) if shared else found
+            found[number] = [message]
+    every = [tuple(sorted(unit, key=lambda one: one.turn)) for unit in found.values()]
+    return _different(every) if shared else every
 
 
-def _once(units: list[tuple[Message, ...]]) -> list[tuple[Message, ...]]:
-    """The units of a deterministic service: equal sessions once, and the first few a second time."""
+def _different(units: list[tuple[Message, ...]]) -> list[tuple[Message, ...]]:
+    """The units of a deterministic service: equal sessions once."""
     different: dict[tuple[str, str], tuple[Message, ...]] = {}
     for unit in units:
         if unit[0].session:
             different.setdefault(("session", unit[0].key), tuple(replace(one, draw=0) for one in unit))
         else:
             different["text", unit[0].text] = unit
-    twice: list[tuple[Message, ...]] = []
-    messages = 0
-    for unit in different.values():
-        if messages >= VERIFIED:
+    return list(different.values())
+
+
+def twice(units: Sequence[tuple[Message, ...]], before: int = 0) -> list[tuple[Message, ...]]:
+    """The first few units a second time. `before`: messages that are asked twice already."""
+    again: list[tuple[Message, ...]] = []
+    for unit in units:
+        if before >= VERIFIED:
             break
-        twice.append(tuple(replace(one, draw=1) for one in unit))
-        messages += len(unit)
-    return [*different.values(), *twice]
+        again.append(tuple(replace(one, draw=1) for one in unit))
+        before += len(unit)
+    return again

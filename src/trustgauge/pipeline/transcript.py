@@ -97,7 +97,7 @@ def lines(path: Path) -> Iterator[dict[str, Any]]:
             said = {"dialog": str, "turn": int, "speaker": str, "text": str}
             if not all(isinstance(row[name], kind) for name, kind in said.items()):
                 raise TypeError
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             must = "a JSON object with dialog, turn, speaker and text"
             raise StoreError("no line of a transcript", must=must, got=f"{path}, line {number}") from error
         yield row

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -13,7 +14,7 @@ import polars as pl
 
 from trustgauge.catalogue import read
 from trustgauge.errors import StoreError
-from trustgauge.pipeline.derive import Derived, derive
+from trustgauge.pipeline.derive import SAMPLE, Derived, FromStore, derive
 from trustgauge.pipeline.issue import evidence, expiry, run_state, sole, titled
 from trustgauge.pipeline.referrals import informed, judges_of
 from trustgauge.pipeline.subjects import Subject, design, methods
@@ -21,8 +22,8 @@ from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Assessor, Cost, Run, ServiceFacts
 from trustgauge.reports.document import document, text
 from trustgauge.reports.notebook import RatingView
-from trustgauge.store.folder import STORE, read_manifest
-from trustgauge.store.sqlite import SqliteStore
+from trustgauge.store.folder import read_manifest
+from trustgauge.store.opening import open_store
 
 SHOWN = 80  # characters of a value in a difference
 
@@ -42,10 +43,11 @@ class Verdict:
         return asdict(self)
 
 
-def rederive(folder: Path) -> tuple[Plan, list[Subject], Derived]:
+def rederive(folder: Path, sample: int | None = SAMPLE) -> tuple[Plan, list[Subject], Derived]:
     """Plan, subjects and everything that follows from the kept answers of a run.
 
-    Services are not opened, and need not be installed: the manifest tells whom the plan asked.
+    Services are not opened, and need not be installed: the manifest tells whom the plan asked. `sample`
+    says how many rows of a large experiment are kept to be shown, None for all.
 
     Raises StoreError if the folder is broken, PlanError if its plan is.
     """
@@ -54,10 +56,11 @@ def rederive(folder: Path) -> tuple[Plan, list[Subject], Derived]:
     if not facts:
         raise StoreError(f"{folder} was never run", must="a folder with a manifest that names its subjects")
     found = [Subject.from_facts(one) for one in facts]
-    with SqliteStore(folder / STORE, read_only=True) as store:
+    with open_store(folder) as store:
         store.integrity()
-        known = informed(methods(plan), judges_of(folder), store.answers)
-        derived = derive(known, found, design(plan, found), store.answers, seed=plan.seed)
+        answers = FromStore(store)
+        known = informed(methods(plan), judges_of(folder), answers)
+        derived = derive(known, found, design(plan, found), answers, seed=plan.seed, sample=sample)
     return plan, found, derived
 
 
@@ -71,7 +74,7 @@ def open_rating(folder: str | Path) -> RatingView:
 
 def evidence_of_run(folder: Path) -> pl.DataFrame:
     """Every text a run sent and received, as its report shows it."""
-    plan, found, derived = rederive(folder)
+    plan, found, derived = rederive(folder, sample=None)
     return evidence(plan, found, derived)
 
 
@@ -91,8 +94,7 @@ def verify(folder: Path, today: date) -> Verdict:
         *_apart("manifest.id", folder.resolve().name, claimed["run"]["id"]),
         *_probes_apart(folder, plan, found),
     ]
-    rows = sum(frame.height for frame in derived.marks)
-    answers = sum(frame.filter(frame["error"] != "not-asked").height for frame in derived.marks)
+    rows, answers = derived.readings, derived.readings - derived.unasked
     levels = sum(1 + len(rating["parts"]) for rating in expected["ratings"])
     expires = expected["run"]["expires"]
     return Verdict(answers, rows, levels, tuple(differences), expires, expires < today.isoformat())
@@ -159,8 +161,19 @@ def _short(value: Any) -> str:
 def _probes_apart(folder: Path, plan: Plan, found: list[Subject]) -> Iterator[str]:
     """Whether the kept probes are those that the plan draws."""
     columns = ["id", "message", "session", "turn", "draw", "block"]
-    with SqliteStore(folder / STORE, read_only=True) as store:
-        for (index, task), frame in design(plan, found).items():
-            kept = store.probes(f"{index}:{task}").select(columns)
-            if kept.rows() != frame.select(columns).rows():
+    with open_store(folder) as store:
+        probes = design(plan, found)
+        for index, task in probes:
+            kept = store.probe_slices(f"{index}:{task}")
+            drawn = probes.slices((index, task))
+            told = [_told(frame.select(columns) for frame in frames) for frames in (kept, drawn)]
+            if told[0] != told[1]:
                 yield f"probes of experiment {index}: not those that the plan draws"
+
+
+def _told(frames: Iterable[pl.DataFrame]) -> str:
+    """A hash of rows, in however many frames they come."""
+    tally = hashlib.blake2b(digest_size=16)
+    for frame in frames:
+        tally.update(frame.write_ndjson().encode())
+    return tally.hexdigest()

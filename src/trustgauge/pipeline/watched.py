@@ -259,7 +259,7 @@ def load(path: Path) -> Watched | None:
             raise ValueError("another schema")
         data["series"] = {name: _read_series(one) for name, one in data["series"].items()}
         return Watched(**data)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         do = "restore it, or move it away: the watch then begins anew"
         raise StoreError(f"{path} is damaged", must="the state of a watch", got=str(error), do=do) from error
 

@@ -121,7 +121,9 @@ def _bytes(file: Path, place: str) -> bytes:
                     )
     except OSError as error:
         raise fault(file, place, "the file cannot be read", got=error.strerror or "") from None
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+    except PlanError:
+        raise
+    except Exception as error:  # a broken archive fails in as many ways as there are bytes
         raise fault(file, place, "the file cannot be read as XLSX", got=str(error)[:200]) from None
     return data
 

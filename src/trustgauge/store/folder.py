@@ -1,7 +1,8 @@
 """The folder of a run: which one a plan gets, what lies in it, and what it may copy from others.
 
 A run lives in one folder that can be copied, zipped and opened elsewhere:
-`store.sqlite`, `plan.toml`, `manifest.json`, `events.jsonl`, `rating.json`, `report.html`.
+`store.sqlite` (or `store.parquet/`), `plan.toml`, `manifest.json`, `events.jsonl`, `rating.json`,
+`report.html`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from trustgauge.errors import StoreError
 from trustgauge.records import canonical
 from trustgauge.store.faults import translate
 from trustgauge.store.journal import EventLog
-from trustgauge.store.sqlite import SqliteStore
+from trustgauge.store.opening import copy, kind_of, open_store
 from trustgauge.store.store import Key
 
 RATINGS = Path("ratings")
@@ -63,10 +64,14 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """What a run folder says of itself. Raises StoreError if it does not, or it cannot be read."""
     path = folder / MANIFEST
     with translate(path):
+        if not path.exists():
+            raise StoreError(
+                f"there is no {path}", must="the folder of a run", do="name another, or restore it"
+            )
         raw = path.read_bytes()
     try:
         found = json.loads(raw)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise StoreError(f"{path} is damaged", must="JSON", got=str(error), do="restore it") from error
     if not isinstance(found, dict) or not isinstance(found.get("plan"), str):
         raise StoreError(f"{path} is no manifest", must='a JSON object with a key "plan"', do="restore it")
@@ -104,9 +109,7 @@ def find(ratings: Path, plan_hash: str) -> Path | None:
 def neighbours(ratings: Path, but: Path | None = None) -> list[Path]:
     """All run folders with a store, newest first, except `but`."""
     skipped = but.resolve() if but else None
-    return [
-        run.path for run in _runs(ratings) if (run.path / STORE).is_file() and run.path.resolve() != skipped
-    ]
+    return [run.path for run in _runs(ratings) if kind_of(run.path) and run.path.resolve() != skipped]
 
 
 def create(ratings: Path, plan_hash: str, now: datetime, *, fresh: bool = False) -> Path:
@@ -152,13 +155,15 @@ class RunFolder:
     """The open folder of a run: its store and event log, for one writer. A context manager.
 
     `fresh` tells whether it was made without copying from others; `resumed` whether it was
-    there before.
+    there before. `kind` names the store of a new folder; one that has a store keeps it.
     """
 
-    def __init__(self, path: Path, *, fresh: bool = False, resumed: bool = True) -> None:
+    def __init__(
+        self, path: Path, *, fresh: bool = False, resumed: bool = True, kind: str | None = None
+    ) -> None:
         self.path, self.fresh, self.resumed = Path(path), fresh, resumed
         self.id = self.path.name
-        self.store = SqliteStore(self.path / STORE)
+        self.store = open_store(self.path, kind, read_only=False)
         try:
             self.events = EventLog(self.path / EVENTS)
         except BaseException:
@@ -166,7 +171,9 @@ class RunFolder:
             raise
 
     @classmethod
-    def open(cls, ratings: Path, plan_hash: str, *, now: datetime, fresh: bool = False) -> RunFolder:
+    def open(
+        cls, ratings: Path, plan_hash: str, *, now: datetime, fresh: bool = False, kind: str | None = None
+    ) -> RunFolder:
         """The newest folder with this plan hash, or a new one; always a new one if `fresh`.
 
         Raises StoreError if it cannot be made or read, or another process is using it.
@@ -175,7 +182,7 @@ class RunFolder:
             found = None if fresh else find(ratings, plan_hash)
         path = found or create(ratings, plan_hash, now, fresh=fresh)
         fresh = fresh or bool(read_manifest(path).get("fresh"))
-        return cls(path, fresh=fresh, resumed=found is not None)
+        return cls(path, fresh=fresh, resumed=found is not None, kind=kind)
 
     def manifest(self) -> dict[str, Any]:
         """What the folder says of itself: id, plan (hash), began, and what the run added."""
@@ -206,20 +213,26 @@ class RunFolder:
         """
         if self.fresh:
             return 0
-        missing = {mark: set(keys) - self.store.present(mark) for mark, keys in wanted.items()}
+        missing = {mark: self._lacking(mark, keys) for mark, keys in wanted.items()}
         copied = 0
         for folder in neighbours(self.path.parent, self.path):
             for mark, keys in missing.items():
                 if not keys:
                     continue
                 try:
-                    count = self.store.borrow(folder / STORE, mark, keys, folder.name)
+                    count = copy(folder, self.store, mark, keys)
                 except StoreError:
                     break
                 if count:
                     copied += count
-                    missing[mark] = keys - self.store.present(mark)
+                    missing[mark] = self._lacking(mark, keys)
         return copied
+
+    def _lacking(self, fingerprint: str, keys: Iterable[Key]) -> set[Key]:
+        wanted = list(keys)
+        return {
+            key for key, known in zip(wanted, self.store.holds(fingerprint, wanted), strict=True) if not known
+        }
 
     def close(self) -> None:
         """Close store and event log, and let others in. May be called twice."""

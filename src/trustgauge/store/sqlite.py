@@ -13,6 +13,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import quote
@@ -22,37 +23,18 @@ from trustgauge.records import RESPONSE, Answer, Cost, canonical, digest
 from trustgauge.store.faults import translate
 from trustgauge.store.lock import Lock
 from trustgauge.store.migrations import VERSION, migrate, version
+from trustgauge.store.statements import CHUNKS, COLUMNS, INSERT, SOUGHT, UPSERTS, lookup, row_of
 from trustgauge.store.store import BY_HAND, Key
 
 if TYPE_CHECKING:
     import polars as pl
 
-COLUMNS = (
-    *("fingerprint", "message", "draw", "text", "status", "output", "trail", "error", "detail"),
-    *("millis", "attempts", "tokens", "usd", "at", "script", "origin"),
-)
-"""Columns of the table `response`, in order."""
+ANSWERS = {"message": "str", "draw": "int", "text": "str", **RESPONSE}
+"""Columns of answers as they are given back."""
 
-_CHUNKS = (128, 16, 1)  # rows a statement: one statement runs without Python's lock from end to end
+_SOME = 50_000  # rows that are looked at together
 _PROBE = ("id", "message", "session", "turn", "draw", "block")
 _LOCK_SECONDS = 5.0  # a reader of the same file may hold it for a moment
-
-
-def _upsert(rows: int) -> str:
-    """Insert rows; a failed row gives way and its costs are added, a good row stays."""
-    one = "(" + ",".join("?" * len(COLUMNS)) + ")"
-    replaced = ", ".join(
-        f"{name} = excluded.{name}" for name in COLUMNS[3:] if name not in ("attempts", "tokens", "usd")
-    )
-    added = ", ".join(f"{name} = response.{name} + excluded.{name}" for name in ("attempts", "tokens", "usd"))
-    return (
-        f"INSERT INTO response ({', '.join(COLUMNS)}) VALUES {','.join([one] * rows)} "
-        f"ON CONFLICT (fingerprint, message, draw) DO UPDATE SET {replaced}, {added} "
-        "WHERE response.status = 'failed'"
-    )
-
-
-_UPSERTS = {rows: _upsert(rows) for rows in _CHUNKS}
 
 
 class SqliteStore:
@@ -100,13 +82,15 @@ class SqliteStore:
                 self._db.close()
             self._db = self._connect("ro&immutable=1")  # a copy on a medium that cannot be written
             found = version(self._db)
-        if found != VERSION:
+        if found > VERSION:
             raise StoreError(
                 f"{self.path} has another schema",
-                must=f"schema version {VERSION}",
+                must=f"schema version {VERSION} or an earlier one",
                 got=f"schema version {found}",
-                do="update trustgauge" if found > VERSION else "run the plan again, which updates it",
+                do="update trustgauge",
             )
+        if found < VERSION:  # of an earlier version, or made by a process that died before it had tables
+            self._db = _brought_up(self._db)
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         uri = f"file:{quote(str(self.path))}?mode={mode}"
@@ -136,13 +120,13 @@ class SqliteStore:
     # -- answers
 
     def add(self, answers: Sequence[Answer]) -> None:
-        rows = [_row(answer) for answer in answers]
+        rows = [row_of(answer) for answer in answers]
         with self._write() as db:
             start = 0
-            for size in _CHUNKS:
+            for size in CHUNKS:
                 while len(rows) - start >= size:
                     flat = [value for row in rows[start : start + size] for value in row]
-                    db.execute(_UPSERTS[size], flat)
+                    db.execute(UPSERTS[size], flat)
                     start += size
 
     def present(self, fingerprint: str) -> set[Key]:
@@ -163,21 +147,51 @@ class SqliteStore:
             ).fetchone()
         return int(count)
 
-    def answers(self, fingerprint: str) -> pl.DataFrame:
-        import polars as pl
+    def holds(self, fingerprint: str, keys: Sequence[Key]) -> list[bool]:
+        good = "message, draw, status <> 'failed'"
+        kept = {(message, draw) for message, draw, usable in self._sought(good, fingerprint, keys) if usable}
+        return [key in kept for key in keys]
 
-        types = {"str": pl.String, "int": pl.Int64, "float": pl.Float64}
-        schema = {"message": "str", "draw": "int", "text": "str", **RESPONSE}
+    def answers(self, fingerprint: str) -> pl.DataFrame:
         with self._use() as db:
             rows = db.execute(
-                f"SELECT {', '.join(schema)} FROM response WHERE fingerprint = ?", (fingerprint,)
+                f"SELECT {', '.join(ANSWERS)} FROM response WHERE fingerprint = ?", (fingerprint,)
             ).fetchall()
-        columns: Iterable[Sequence[Any]] = zip(*rows, strict=True) if rows else [()] * len(schema)
-        series = [
-            pl.Series(name, values, dtype=types[schema[name]])
-            for name, values in zip(schema, columns, strict=True)
-        ]
-        return pl.DataFrame(series).sort("message", "draw")
+        return _frame(rows).sort("message", "draw")
+
+    def answers_to(self, fingerprint: str, keys: Sequence[Key]) -> pl.DataFrame:
+        return _frame(list(self._sought(", ".join(ANSWERS), fingerprint, keys)))
+
+    def repeats(self, fingerprint: str) -> Iterator[pl.DataFrame]:
+        after: Key = ("", 0)
+        while True:
+            with self._use() as db:
+                rows = db.execute(
+                    f"SELECT {', '.join(ANSWERS)} FROM response WHERE fingerprint = ? AND draw > 0 "
+                    "AND (message, draw) > (?, ?) ORDER BY message, draw LIMIT ?",
+                    (fingerprint, *after, _SOME),
+                ).fetchall()
+            if not rows:
+                return
+            after = rows[-1][0], rows[-1][1]
+            firsts = {(message, 0) for message, *_ in rows}
+            rows += self._sought(", ".join(ANSWERS), fingerprint, sorted(firsts))
+            yield _frame(rows)
+
+    def _sought(self, columns: str, fingerprint: str, keys: Sequence[Key]) -> Iterator[tuple[Any, ...]]:
+        """Columns of the rows with these keys, in no order."""
+        with self._use() as db:
+            for start in range(0, len(keys), SOUGHT):
+                some = keys[start : start + SOUGHT]
+                yield from db.execute(lookup(columns, some), (*chain.from_iterable(some), fingerprint))
+
+    def usable(self, fingerprint: str, keys: Sequence[Key]) -> list[tuple[Any, ...]]:
+        place = COLUMNS.index("status")
+        return [row for row in self._sought(", ".join(COLUMNS), fingerprint, keys) if row[place] != "failed"]
+
+    def take(self, rows: Iterable[Sequence[object]], origin: str) -> int:
+        with self._write() as db:
+            return db.executemany(INSERT, [(*row[:-1], origin) for row in rows]).rowcount
 
     def borrow(self, path: Path, fingerprint: str, wanted: Iterable[Key], origin: str) -> int:
         """As `Store.borrow`. Raises StoreError if the other file cannot be read."""
@@ -274,14 +288,22 @@ class SqliteStore:
     def probes(self, experiment: str) -> pl.DataFrame:
         import polars as pl
 
-        with self._use() as db:
-            rows = db.execute(
-                f"SELECT {', '.join(_PROBE)}, factors FROM probe WHERE experiment = ? ORDER BY rowid",
-                (experiment,),
-            ).fetchall()
-        numbers = ("turn", "draw")
-        schema = {name: pl.Int64 if name in numbers else pl.String for name in (*_PROBE, "factors")}
-        return pl.DataFrame(rows, schema=schema, orient="row")
+        frames = list(self.probe_slices(experiment))
+        return pl.concat(frames) if frames else _probes(())
+
+    def probe_slices(self, experiment: str) -> Iterator[pl.DataFrame]:
+        after = -1
+        while True:
+            with self._use() as db:
+                rows = db.execute(
+                    f"SELECT rowid, {', '.join(_PROBE)}, factors FROM probe "
+                    "WHERE experiment = ? AND rowid > ? ORDER BY rowid LIMIT ?",
+                    (experiment, after, _SOME),
+                ).fetchall()
+            if not rows:
+                return
+            after = rows[-1][0]
+            yield _probes([row[1:] for row in rows])
 
     # -- trust
 
@@ -320,25 +342,35 @@ class SqliteStore:
         return False
 
 
-def _row(answer: Answer) -> tuple[object, ...]:
-    trail = json.dumps(answer.trail, ensure_ascii=False) if answer.trail else "[]"
-    row = (
-        *(answer.fingerprint, answer.message, answer.draw, answer.text, answer.status, answer.output),
-        *(trail, answer.error, answer.detail, answer.millis, answer.attempts, answer.tokens, answer.usd),
-        *(answer.at, answer.script, ""),
+def _frame(rows: Sequence[Sequence[object]]) -> pl.DataFrame:
+    """Rows of the columns `ANSWERS` as a frame."""
+    import polars as pl
+
+    types = {"str": pl.String, "int": pl.Int64, "float": pl.Float64}
+    columns: Iterable[Sequence[Any]] = zip(*rows, strict=True) if rows else [()] * len(ANSWERS)
+    return pl.DataFrame(
+        [
+            pl.Series(name, values, dtype=types[ANSWERS[name]])
+            for name, values in zip(ANSWERS, columns, strict=True)
+        ]
     )
-    if answer.text.isascii() and (answer.output is None or answer.output.isascii()) and trail.isascii():
-        return row
-    return tuple(writable(value) if isinstance(value, str) else value for value in row)
 
 
-def writable(text: str) -> str:
-    """The text with half surrogate pairs, which UTF-8 cannot hold, as replacement characters."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+def _probes(rows: Sequence[Sequence[object]]) -> pl.DataFrame:
+    import polars as pl
+
+    numbers = ("turn", "draw")
+    schema = {name: pl.Int64 if name in numbers else pl.String for name in (*_PROBE, "factors")}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _brought_up(old: sqlite3.Connection) -> sqlite3.Connection:
+    """An earlier store as this version reads it, in memory: its file stays as it is."""
+    copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    old.backup(copy)
+    old.close()
+    migrate(copy)
+    return copy
 
 
 def _list(values: Iterable[str]) -> tuple[str, tuple[str, ...]]:

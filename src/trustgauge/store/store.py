@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from trustgauge.records import Answer, Cost
 
@@ -35,14 +35,32 @@ class Store(Protocol):
     def present(self, fingerprint: str) -> set[Key]:
         """Keys of the answers of one service that need not be asked again."""
 
+    def holds(self, fingerprint: str, keys: Sequence[Key]) -> list[bool]:
+        """Which of `keys` need not be asked again, in their order: `present` for some keys only."""
+
     def by_hand(self, fingerprint: str) -> int:
         """How many of the answers of one service that need not be asked again were imported by hand."""
 
     def answers(self, fingerprint: str) -> pl.DataFrame:
         """All rows of one service, sorted by key: message, draw, text and records.RESPONSE."""
 
+    def answers_to(self, fingerprint: str, keys: Sequence[Key]) -> pl.DataFrame:
+        """The rows of one service with these keys, in no order; columns as `answers`."""
+
+    def repeats(self, fingerprint: str) -> Iterator[pl.DataFrame]:
+        """The rows of draws above 0, some at a time, each time with draw 0 of their messages."""
+
     def borrow(self, path: Path, fingerprint: str, wanted: Iterable[Key], origin: str) -> int:
         """Copy usable answers from the store at `path`; `origin` names its run. Returns how many."""
+
+    def usable(self, fingerprint: str, keys: Sequence[Key]) -> list[tuple[Any, ...]]:
+        """Whole rows with these keys that need not be asked again, in the order of `statements.COLUMNS`."""
+
+    def take(self, rows: Iterable[Sequence[object]], origin: str) -> int:
+        """Keep whole rows that another store held; `origin` names its run. Returns how many.
+
+        A row whose key is there already is passed over.
+        """
 
     def cost(self, fingerprints: Iterable[str]) -> Cost:
         """What the kept answers cost, over all sittings of this run; borrowed ones cost nothing."""
@@ -61,6 +79,9 @@ class Store(Protocol):
 
     def probes(self, experiment: str) -> pl.DataFrame:
         """The kept probes, in the order they were added; `factors` is one JSON object a row."""
+
+    def probe_slices(self, experiment: str) -> Iterator[pl.DataFrame]:
+        """The same, some at a time."""
 
     def integrity(self) -> None:
         """Check the file and re-derive every key and hash. Raises StoreError if anything differs."""

@@ -1,0 +1,323 @@
+"""The Parquet store: sealing, compaction, what a kill leaves, what is noticed.
+
+What it shares with other stores is in tests/contracts/test_stores.py.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.store.rows import SERVICE, answer, python
+from trustgauge.errors import StoreError
+from trustgauge.records import Answer
+from trustgauge.store.keys import KeySet, found_in, is_ascending, order_of, packed
+from trustgauge.store.parquet import JOURNAL, PROBES, SEGMENTS, ParquetStore
+from trustgauge.store.segments import FILLED, SCHEMA, read_segment, write_segment
+
+ADDED = 48
+SEAL, SMALL = 8, 3
+# Adds answers four at a time and seals early now and then, so that there are segments to be made one. Told
+# a number, it kills itself before that line of the store runs, counted from the first.
+WRITER = """
+import os, signal, sys
+from pathlib import Path
+from tests.store.rows import answer
+from trustgauge.store.parquet import ParquetStore
+store = ParquetStore(Path(sys.argv[1]), seal=8, small=3)
+last, count = int(sys.argv[2]), 0
+FILES = ("parquet.py", "sealing.py", "segments.py")
+SKIPPED = ("locate", "keys_of", "_table", "_sealed", "_located", "still", "_read", "use", "path")
+
+def line(frame, event, given):
+    global count
+    if event == "line":
+        count += 1
+        if count == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return line
+
+def call(frame, event, given):
+    code = frame.f_code
+    ours = "trustgauge/store" in code.co_filename.replace(os.sep, "/") and code.co_filename.endswith(FILES)
+    return line if ours and code.co_name not in SKIPPED else None
+
+sys.settrace(call)
+for start in range(0, 48, 4):
+    store.add([answer(number) for number in range(start, start + 4)])
+    print(start + 4, flush=True)
+    if start % 12 == 0:
+        store.seal()
+sys.settrace(None)
+store.close()
+print("lines", count, flush=True)
+"""
+
+
+def written(path: Path, last: int = 0) -> tuple[int, int]:
+    """Run the writer. How many answers it was told are kept, and how many lines it ran (0: killed)."""
+    with python(WRITER, str(path), str(last)) as child:
+        out, err = child.communicate()
+        assert child.returncode in (0, -signal.SIGKILL), err
+    told = out.split()
+    lines = int(told[-1]) if "lines" in told else 0
+    return max((int(one) for one in told if one.isdigit() and int(one) <= ADDED), default=0), lines
+
+
+def opened(path: Path, **options: bool) -> ParquetStore:
+    return ParquetStore(path, seal=SEAL, small=SMALL, **options)
+
+
+def whole() -> list[Answer]:
+    return [answer(number) for number in range(ADDED)]
+
+
+def checked(path: Path, acknowledged: int) -> None:
+    """After a kill: nothing acknowledged is lost, nothing is there twice, and the run can go on."""
+    with opened(path, read_only=True) as reader:
+        before = set(reader.answers(SERVICE)["text"])
+    with opened(path) as store:
+        rows = store.answers(SERVICE)
+        assert rows["text"].is_unique().all()
+        assert set(rows["text"]) == before
+        assert {f"text {number}" for number in range(acknowledged)} <= before
+        assert rows.height <= acknowledged + 4
+        store.integrity()
+        store.add(whole())
+        store.integrity()
+        assert (
+            store.answers(SERVICE)
+            .drop("at", "millis")
+            .equals(
+                pl.concat([store.answers_to(SERVICE, [(one.message, 0)]) for one in whole()])
+                .sort("message")
+                .drop("at", "millis")
+            )
+        )
+        assert len(store.present(SERVICE)) == ADDED
+        listed = {one.name for one in store._segments.listed}
+        assert {one.name for one in (path / SEGMENTS).iterdir()} == listed
+
+
+def lines_of_a_calm_run(tmp_path: Path) -> int:
+    acknowledged, lines = written(tmp_path / "calm")
+    assert acknowledged == ADDED
+    assert lines > 300
+    return lines
+
+
+def test_kill_9_at_some_steps_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    lines = lines_of_a_calm_run(tmp_path)
+    for last in range(lines // 20, lines, lines // 9):
+        path = tmp_path / str(last)
+        acknowledged, ended = written(path, last)
+        assert not ended
+        checked(path, acknowledged)
+
+
+@pytest.mark.slow
+def test_kill_9_between_any_two_steps_of_sealing_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    lines = lines_of_a_calm_run(tmp_path)
+    assert lines > 1_000
+    # Four seals and the first making-one lie before line 900.
+    for last in range(3, 900, 29):
+        path = tmp_path / str(last)
+        acknowledged, ended = written(path, last)
+        assert not ended
+        checked(path, acknowledged)
+        shutil.rmtree(path)
+
+
+def test_answers_are_sealed_and_the_journal_lets_go_of_them(tmp_path: Path) -> None:
+    failed = answer(100, status="failed", output=None)
+    with opened(tmp_path / "s") as store:
+        store.add([*whole(), failed])
+        assert sum(one.rows for one in store._segments.listed) == ADDED
+    with sqlite3.connect(tmp_path / "s" / JOURNAL) as db:
+        assert db.execute("SELECT status FROM response").fetchall() == [("failed",)]
+    db.close()
+    with opened(tmp_path / "s", read_only=True) as store:
+        assert store.answers(SERVICE).height == ADDED + 1
+        assert len(store.present(SERVICE)) == ADDED
+
+
+def test_small_segments_are_made_one(tmp_path: Path) -> None:
+    with opened(tmp_path / "s") as store:
+        for number in range(20):
+            store.add([answer(number)])
+            store.seal()
+        rows = [one.rows for one in store._segments.listed]
+        assert sum(rows) == 20
+        assert len(rows) <= 10
+        assert max(rows) <= SEAL
+        store.integrity()
+        assert set(store.answers(SERVICE)["text"]) == {f"text {number}" for number in range(20)}
+        assert len(list((tmp_path / "s" / SEGMENTS).iterdir())) == len(rows)
+
+
+def test_a_reader_goes_on_while_segments_are_made_one(tmp_path: Path) -> None:
+    with opened(tmp_path / "s") as store, opened(tmp_path / "s", read_only=True) as reader:
+        for number in range(40):
+            store.add([answer(number)])
+            store.seal()
+            assert reader.holds(SERVICE, [(answer(number).message, 0), (answer(99).message, 0)]) == [
+                True,
+                False,
+            ]
+            assert reader.answers(SERVICE).height == number + 1
+
+
+def test_a_file_that_no_list_names_is_passed_over_and_removed(tmp_path: Path) -> None:
+    with opened(tmp_path / "s") as store:
+        store.add(whole())
+        hash_before = store.hash([SERVICE])
+    left = tmp_path / "s" / SEGMENTS / "000099.parquet"
+    first = next((tmp_path / "s" / SEGMENTS).iterdir())
+    shutil.copy(first, left)
+    with opened(tmp_path / "s", read_only=True) as reader:
+        assert reader.hash([SERVICE]) == hash_before
+        assert left.exists()
+    with opened(tmp_path / "s") as store:
+        assert not left.exists()
+        assert store.hash([SERVICE]) == hash_before
+
+
+def test_a_changed_or_missing_segment_is_noticed(tmp_path: Path) -> None:
+    with opened(tmp_path / "s") as store:
+        store.add(whole())
+    first = next((tmp_path / "s" / SEGMENTS).iterdir())
+    rows = pl.read_parquet(first)
+    rows.with_columns(output=pl.lit("other")).write_parquet(first)
+    with opened(tmp_path / "s", read_only=True) as store, pytest.raises(StoreError, match="changed after"):
+        store.integrity()
+    first.unlink()
+    with opened(tmp_path / "s", read_only=True) as store:
+        with pytest.raises(StoreError, match=first.name):
+            store.answers(SERVICE)
+        with pytest.raises(StoreError, match=first.name):
+            store.integrity()
+    first.write_bytes(b"no Parquet at all")
+    with opened(tmp_path / "s", read_only=True) as store, pytest.raises(StoreError, match="damaged"):
+        store.answers(SERVICE)
+
+
+def test_an_answer_that_stands_twice_is_noticed(tmp_path: Path) -> None:
+    with opened(tmp_path / "s") as store:
+        store.add(whole())
+        store._journal.add([answer(3)])
+        with pytest.raises(StoreError, match="1 that do not"):
+            store.integrity()
+        again = store._segments.read(store._segments.listed[0])
+        segment = write_segment(tmp_path / "s" / SEGMENTS, "000077.parquet", again)
+        store._journal.seal(segment, again)
+        with pytest.raises(StoreError, match=f"{SEAL} answers twice"):
+            store.integrity()
+
+
+def test_probes_that_were_changed_are_noticed(tmp_path: Path) -> None:
+    probes = {"id": ["a"], "message": ["m"], "session": [""], "turn": [0], "draw": [0], "block": ["b"]}
+    with opened(tmp_path / "s") as store:
+        store.add_probes("0", pl.DataFrame(probes))
+        store.integrity()
+    (file,) = (tmp_path / "s" / PROBES).iterdir()
+    pl.read_parquet(file).with_columns(message=pl.lit("other")).write_parquet(file)
+    with opened(tmp_path / "s", read_only=True) as store, pytest.raises(StoreError, match="1 that do not"):
+        store.integrity()
+
+
+def rows_of(*numbers: int) -> pl.DataFrame:
+    values = {
+        **{name: [""] * len(numbers) for name in ("error", "detail", "at", "script", "origin")},
+        **{name: [0] * len(numbers) for name in ("draw", "attempts", "tokens")},
+        **{name: [0.0] * len(numbers) for name in ("millis", "usd")},
+        "fingerprint": [SERVICE] * len(numbers),
+        "message": [answer(number).message for number in numbers],
+        "text": [answer(number).text for number in numbers],
+        "output": ["out"] * len(numbers),
+        "status": ["answered"] * len(numbers),
+        "trail": ["[]"] * len(numbers),
+    }
+    return pl.DataFrame(values)
+
+
+def test_a_segment_of_an_older_version_is_read_with_its_columns_filled(tmp_path: Path) -> None:
+    write_segment(tmp_path, "a.parquet", rows_of(1, 2))
+    path = tmp_path / "a.parquet"
+    assert pl.read_parquet(path)["schema"].unique().to_list() == [SCHEMA]
+    older = pl.read_parquet(path).drop(list(FILLED)).with_columns(schema=pl.lit(0, pl.Int16))
+    older.write_parquet(path)
+    rows = read_segment(path)
+    assert rows.schema == write_and_read(tmp_path).schema
+    assert {name: rows[name].unique().to_list() for name in FILLED} == {
+        name: [one] for name, one in FILLED.items()
+    }
+
+
+def write_and_read(folder: Path) -> pl.DataFrame:
+    write_segment(folder, "b.parquet", rows_of(3))
+    return read_segment(folder / "b.parquet")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda rows: rows.with_columns(schema=pl.lit(SCHEMA + 1, pl.Int16)), "newer trustgauge"),
+        (lambda rows: rows.drop("output"), "no column output"),
+        (lambda rows: rows.drop("schema"), "no segment"),
+    ],
+)
+def test_a_segment_that_cannot_be_understood_is_refused(tmp_path: Path, change: object, said: str) -> None:
+    write_segment(tmp_path, "a.parquet", rows_of(1))
+    changed = change(pl.read_parquet(tmp_path / "a.parquet"))  # type: ignore[operator]
+    changed.write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(StoreError, match=said):
+        read_segment(tmp_path / "a.parquet")
+
+
+def test_a_folder_can_be_copied_and_read_elsewhere(tmp_path: Path) -> None:
+    with opened(tmp_path / "s") as store:
+        store.add(whole())
+    shutil.copytree(tmp_path / "s", tmp_path / "else where")
+    with opened(tmp_path / "else where", read_only=True) as copy:
+        copy.integrity()
+        assert len(copy.present(SERVICE)) == ADDED
+
+
+def test_packed_keys_tell_service_message_and_draw_apart() -> None:
+    messages = [answer(number).message for number in range(50)]
+    keys = np.concatenate(
+        [packed(service, messages, [draw] * 50) for service in ("a", "b") for draw in (0, 1, 2, 7)]
+    )
+    assert len(np.unique(keys, axis=0)) == 400
+    ordered = keys[:100][order_of(keys[:100])]
+    assert is_ascending(ordered)
+    assert not is_ascending(ordered[[0, 2, 1]])
+    assert not is_ascending(ordered[[0, 0]])
+    places = found_in(ordered, keys)
+    assert (places[:100] >= 0).all()
+    assert (places[100:] == -1).all()
+    assert (ordered[places[:100]] == keys[:100]).all()
+    half = np.array([[5, 1], [5, 3], [5, 4], [9, 2]], dtype=np.uint64)
+    sought = np.array([[5, 4], [5, 2], [9, 2], [9, 3], [5, 1]], dtype=np.uint64)
+    assert found_in(half, sought).tolist() == [2, -1, 3, -1, 0]
+    assert (found_in(ordered[:0], keys) == -1).all()
+
+
+def test_a_large_set_of_keys_is_the_set_it_is_given() -> None:
+    rng = np.random.default_rng(3)
+    numbers = rng.integers(0, 2**62, size=250_000).tolist()
+    keys = [(f"{number:032x}", number % 3) for number in numbers]
+    held = KeySet()
+    for start in range(0, len(keys), 30_000):
+        held.add(keys[start : start + 30_000])
+    held.add(keys[:1000])
+    others = [(message, draw + 1) for message, draw in keys[:1000]]
+    assert all(held.holds(keys[::97]))
+    assert not any(held.holds(others))
+    assert KeySet().holds(others[:3]) == [False] * 3

@@ -161,7 +161,12 @@ def compare(options: argparse.Namespace) -> None:
     finally:
         server.terminate()
         server.wait()
-    show(best, options)
+    if options.json:
+        ideal = options.calls * options.latency / options.at_once
+        ways = {way: list(figures) for way, figures in best.items()}
+        print(json.dumps({"ideal": ideal, "calls": options.calls, "ways": ways}))
+    else:
+        show(best, options)
 
 
 def one(way: str, url: str, options: argparse.Namespace) -> tuple[float, float]:
@@ -194,6 +199,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--way", choices=WAYS, help="measure only this, against --url")
     parser.add_argument("--url", default="")
+    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if options.way:
         measure(options.way, options.url, options.calls, options.at_once)

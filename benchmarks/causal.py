@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import time
 import warnings
 from collections.abc import Callable
@@ -125,7 +126,9 @@ def main() -> None:
     """Time ours, the loop and DoWhy, and print ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    rows = parser.parse_args().rows
+    parser.add_argument("--json", action="store_true", help="end with one line of JSON")
+    options = parser.parse_args()
+    rows = options.rows
     table = marks(rows)
     summary = pl.DataFrame()
     lines: list[tuple[str, float, float]] = []
@@ -151,6 +154,10 @@ def main() -> None:
         f"{'scipy loop':<12}{whole:8.0f} s, from {LOOPS} resamples of one pair: "
         f"{whole / ours:,.0f} times ours"
     )
+    if options.json:
+        of_stage = {name: took for name, took, _ in lines}
+        print(json.dumps({"rows": rows, "stages": of_stage, "loop": whole, "loops": LOOPS}))
+        return
     if importlib.util.find_spec("dowhy") is None:
         print("dowhy        not installed")
         return

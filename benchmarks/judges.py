@@ -1,6 +1,6 @@
 """Speed of the judges on short answers, and how often they are right on the labelled pairs.
 
-    POLARS_MAX_THREADS=1 python benchmarks/judges.py --answers 200000 --repeated 1000000
+    POLARS_MAX_THREADS=1 python -m benchmarks.judges --answers 200000 --repeated 1000000
 
 Four kinds of distinct answers: the labelled ones, which people wrote, said of other groups in English;
 short ones put together in English and in Chinese, each to a question of its own; and such of which no two
@@ -14,6 +14,7 @@ the held-out pairs and on those that were written after the rules (`labelled_ans
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import re
 import time
@@ -21,8 +22,8 @@ from collections import defaultdict
 from collections.abc import Callable
 
 import polars as pl
-from short_answers import short_answers
 
+from benchmarks.short_answers import short_answers
 from trustgauge.data.expressions import expressions
 from trustgauge.data.social_groups import Group, groups
 from trustgauge.methods.social_bias.judges import judge, published
@@ -40,7 +41,9 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=200_000, help="distinct answers")
     parser.add_argument("--repeated", type=int, default=1_000_000, help="answers of which many are equal")
     parser.add_argument("--seed", type=int, default=20260101)
+    parser.add_argument("--json", action="store_true", help="end with one line of JSON")
     options = parser.parse_args()
+    told: dict[str, list[float]] = {}
     for name, distinct in corpora(options.answers, options.seed).items():
         length = distinct["output"].str.len_chars().sum() / len(distinct)
         texts = distinct["output"].n_unique()
@@ -48,6 +51,7 @@ def main() -> None:
         cold, *warm = (per_second(lambda rows=distinct: sound(rows), len(distinct)) for _ in range(4))  # type: ignore[misc]
         some = distinct.head(min(5_000, len(distinct)))
         slow = per_second(lambda rows=some: naive(rows), len(some))  # type: ignore[misc]
+        told[name] = [len(distinct), max(warm), cold, slow]
         print(f"  sound: {max(warm):,.0f} a second, the first time {cold:,.0f}")
         print(f"  naive published: {slow:,.0f} a second, {max(warm) / slow:.0f} times slower")
         for rule in RULES[1:]:
@@ -56,6 +60,10 @@ def main() -> None:
     repeated = answers(2_000, options.seed).sample(options.repeated, with_replacement=True, seed=options.seed)
     speed = max(per_second(lambda: sound(repeated), len(repeated)) for _ in range(3))
     print(f"{len(repeated):,} repeated answers\n  sound: {speed:,.0f} a second")
+    if options.json:
+        told["repeated"] = [len(repeated), speed]
+        print(json.dumps(told))
+        return
     accuracy()
 
 

@@ -194,12 +194,13 @@ def rating(port: int) -> Iterator[None]:
     thread.join()
 
 
-def show(name: str, direct: Times, through: Times) -> None:
-    """A line of the table."""
+def show(name: str, direct: Times, through: Times) -> tuple[float, float]:
+    """A line of the table; returns both medians."""
     cuts = [quantiles(times, n=100)[97] for times in (direct, through)]
     added = median(through) - median(direct)
     cells = [median(direct), median(through), added, *cuts]
     print(f"{name:<14}", *(f"{cell:>{width}.3f}" for cell, width in zip(cells, WIDTHS, strict=True)), sep="")
+    return median(direct), median(through)
 
 
 def compare(options: argparse.Namespace) -> None:
@@ -213,14 +214,17 @@ def compare(options: argparse.Namespace) -> None:
             print(" " * 14, *(f"{head:>{size}}" for head, size in zip(heads, WIDTHS, strict=True)), sep="")
             ports = [port, passing]
             (_, direct), (_, through) = in_turns(ports, options.requests, stream=False)
-            show("whole", direct, through)
+            told = {"whole": show("whole", direct, through)}
             one, two = in_turns(ports, options.requests // 4, stream=True)
-            show("first byte", one[0], two[0])
-            show("last byte", one[1], two[1])
-            show(f"{options.at_once} at once", *at_once(ports, options.requests * 2, options.at_once))
+            told["first byte"] = show("first byte", one[0], two[0])
+            told["last byte"] = show("last byte", one[1], two[1])
+            name = f"{options.at_once} at once"
+            told[name] = show(name, *at_once(ports, options.requests * 2, options.at_once))
             with rating(passing):
                 (_, direct), (_, through) = in_turns(ports, options.requests, stream=False)
-            show("rating", direct, through)
+            told["rating"] = show("rating", direct, through)
+    if options.json:
+        print(json.dumps(told))
 
 
 def listening(line: str) -> int | None:
@@ -236,6 +240,7 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.005, help="seconds")
     parser.add_argument("--at-once", type=int, default=16)
     parser.add_argument("--serve", action="store_true", help="only be the service")
+    parser.add_argument("--json", action="store_true", help="end with one line of JSON")
     options = parser.parse_args()
     if options.serve:
         serve(options.latency)

@@ -1,6 +1,6 @@
 """Speed of the trust method: turns scored a second by each issue, and a whole corpus rated.
 
-    python benchmarks/trust.py --turns 100000
+    python -m benchmarks.trust --turns 100000
 
 The corpus is a transcript of dialogs of five turns. What the bot says is put together from clauses, so
 that nearly all of its answers differ. Scoring is CPU time of one process; rating is wall time of a whole
@@ -10,6 +10,7 @@ run with its store, report and evidence, and its largest memory. `verify` derive
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import resource
 import tempfile
@@ -59,12 +60,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--turns", type=int, default=100_000, help="turns of the corpus")
     parser.add_argument("--seed", type=int, default=20260107)
+    parser.add_argument("--json", action="store_true", help="end with one line of JSON")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         file = corpus(Path(folder, "dialogs.jsonl"), options.turns, options.seed)
         print(f"{options.turns:,} turns in {-(-options.turns // TURNS):,} dialogs")
-        scoring(file)
-        rating(file, Path(folder))
+        speeds = scoring(file)
+        told = rating(file, Path(folder))
+        if options.json:
+            print(json.dumps({"turns": options.turns, "speeds": speeds, **told}))
 
 
 def corpus(file: Path, turns: int, seed: int) -> Path:
@@ -80,8 +84,9 @@ def corpus(file: Path, turns: int, seed: int) -> Path:
     return file
 
 
-def scoring(file: Path) -> None:
+def scoring(file: Path) -> dict[str, float]:
     """Turns a second, issue by issue: marks and cells."""
+    speeds = {}
     service = Dialogs(dialogs=DialogSource(file=file))
     probes = scripted(service.script())
     said = service.dialogs.read()["bot"].list.join("\n").to_list()
@@ -93,7 +98,9 @@ def scoring(file: Path) -> None:
         issue = plugins.load("issues", name)(issue=name)
         issue.cells(turns.head(50).hstack(issue.marks(turns.head(50), "sound")))  # load word lists and models
         spent = seconds(lambda issue=issue: issue.cells(turns.hstack(issue.marks(turns, "sound"))))  # type: ignore[misc]
-        print(f"  {name:<12} {turns.height / spent:>10,.0f} turns a second")
+        speeds[name] = turns.height / spent
+        print(f"  {name:<12} {speeds[name]:>10,.0f} turns a second")
+    return speeds
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -103,8 +110,8 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - begun
 
 
-def rating(file: Path, folder: Path) -> None:
-    """A whole run over the corpus, and its verification."""
+def rating(file: Path, folder: Path) -> dict[str, float]:
+    """Seconds and MB of a whole run over the corpus, and seconds of its verification."""
     service = {"use": "dialogs", "dialogs": {"layout": "jsonl", "file": str(file)}}
     experiment = {"method": "trust", "services": ["corpus"]}
     plan = load_plan({"name": PLAN, "services": {"corpus": service}, "experiments": [experiment]})
@@ -116,7 +123,9 @@ def rating(file: Path, folder: Path) -> None:
     print(f"rated for four profiles in {spent:.1f} s, {memory:,.0f} MB at most, report of {page:.1f} MB")
     begun = time.perf_counter()
     apart = verify(finished.folder, datetime.now(UTC).date()).differences
-    print(f"verified in {time.perf_counter() - begun:.1f} s: {len(apart)} differences")
+    verified = time.perf_counter() - begun
+    print(f"verified in {verified:.1f} s: {len(apart)} differences")
+    return {"rated": spent, "memory": memory, "verified": verified}
 
 
 if __name__ == "__main__":

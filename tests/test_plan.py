@@ -116,6 +116,20 @@ def test_the_hash_covers_what_changes_a_rating_and_nothing_else(tmp_path: Path) 
     assert len(hashes | {plan.hash}) == len(other) + 1
 
 
+def test_who_asks_is_in_the_plan_and_not_in_its_hash(tmp_path: Path) -> None:
+    plain = load_plan(written(tmp_path, GOOD))
+    shared = load_plan(written(tmp_path, GOOD + '\n[run]\nengine = "dask"\nworkers = 3\n'))
+    assert (plain.run.engine, plain.run.workers) == ("local", None)
+    assert (shared.run.engine, shared.run.workers, shared.run.scheduler) == ("dask", 3, "")
+    assert shared.hash == plain.hash
+    told = load_plan(shared.document(), {"run": {"scheduler": "tcp://10.0.0.1:8786"}})
+    assert (told.run.engine, told.run.workers, told.run.scheduler) == ("dask", 3, "tcp://10.0.0.1:8786")
+    with pytest.raises(PlanError) as caught:
+        load_plan(plain.document(), {"run": {"engine": "dusk", "workers": 0}})
+    assert [fault.place for fault in caught.value.faults] == ["run.engine", "run.workers"]
+    assert "one of: dask, local" in str(caught.value)
+
+
 def test_a_plan_survives_being_written_and_read(tmp_path: Path) -> None:
     import tomli_w
 

@@ -8,11 +8,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from trustgauge.errors import Fault, PlanError, StoreError
+from trustgauge.errors import Fault, PlanError, StoreError, TrustgaugeError
 from trustgauge.plugins import unknown
+from trustgauge.reports.document import schema
+from trustgauge.reports.shape import misfit
 
 _RUN = re.compile(r"[A-Za-z0-9-]+")
 
@@ -44,23 +47,57 @@ def started(folder: Path) -> str:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """The `rating.json` of a run folder. Raises StoreError if there is none or it is broken."""
+    """The `rating.json` of a run folder.
+
+    Raises:
+        StoreError: there is none, it cannot be read, or it has not the shape of its published schema.
+    """
     path = folder / "rating.json"
     try:
         document = json.loads(path.read_text("utf-8"))
-        document["run"]["id"], document["ratings"]
     except FileNotFoundError:
         raise StoreError(
             f"no rating in {folder}", must="a run folder with a rating.json", do="`trustgauge list ratings`"
         ) from None
-    except (ValueError, KeyError, TypeError) as error:
+    except OSError as error:
         raise StoreError(
-            f"{path} is broken",
-            must="the rating.json of a run",
-            got=str(error),
-            do="Run its plan.toml again: it is written anew without a call",
+            f"{path} cannot be read", must="a readable file", got=error.strerror or str(error)
         ) from None
+    except RecursionError:
+        raise _broken(path, "lists within lists without end") from None
+    except ValueError as error:
+        raise _broken(path, str(error)) from None
+    if found := misfit(document, _schema()):
+        raise _broken(path, found)
     return dict(document)
+
+
+@contextlib.contextmanager
+def shown(folder: Path) -> Iterator[None]:
+    """Tell a `rating.json` whose details no view can show from a fault of ours.
+
+    The schema leaves the details of a method free, so a view can meet what no method writes.
+
+    Raises:
+        StoreError: what is inside failed on the document.
+    """
+    try:
+        yield
+    except TrustgaugeError:
+        raise
+    except Exception as error:  # templates and figures fail in ways of their own
+        got = f"details that cannot be shown ({type(error).__name__})"
+        raise _broken(folder / "rating.json", got) from error
+
+
+def _broken(path: Path, got: str) -> StoreError:
+    do = "Run its plan.toml again: it is written anew without a call. If that does not help, report it"
+    return StoreError(f"{path} is broken", must="the rating.json of a run", got=got, do=do)
+
+
+@lru_cache(maxsize=1)
+def _schema() -> dict[str, Any]:
+    return dict(schema())
 
 
 def entries(ratings: Path) -> Iterator[Entry]:

@@ -105,6 +105,11 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     default="auto",
     envvar="TRUSTGAUGE_PROGRESS",
 )
+@click.option("--store", envvar="TRUSTGAUGE_STORE", help="Where a new run keeps answers: sqlite, or parquet.")
+@click.option("--engine", envvar="TRUSTGAUGE_ENGINE", help="Who asks: local, or dask for several processes.")
+@click.option("--workers", type=int, envvar="TRUSTGAUGE_WORKERS", help="Worker processes of dask.")
+@click.option("--scheduler", envvar="TRUSTGAUGE_SCHEDULER", help="Address of a Dask cluster that runs.")
+@click.option("--shared", envvar="TRUSTGAUGE_SHARED", help="Folder that all workers see.")
 @shared_options
 def rate_verb(target: str | None, **options: Any) -> Any:
     """Ask, rate, and write ratings/<id>/. The same command resumes.
@@ -136,7 +141,7 @@ def rate_verb(target: str | None, **options: Any) -> Any:
             ),
         )
     show_result(finished.document, finished.folder, options)
-    refused = "; ".join(f"{part}: {why}" for part, why in finished.asked.refused.items())
+    refused = "; ".join(f"{part}: {why.rstrip('.')}" for part, why in finished.asked.refused.items())
     return judge(finished.document, refused)
 
 
@@ -195,17 +200,18 @@ def judging(estimate: Estimate) -> list[Any]:
 
 def plan_facts(prepared: Prepared, estimate: Estimate, index: int, finds: Any) -> PlanFacts:
     """What the plan lines say of one experiment."""
+    from trustgauge.pipeline.slices import blocks
     from trustgauge.reports.text import PlanFacts
 
     method = prepared.methods[index]
     mine = [one for one in prepared.subjects if one.experiment == index and one.anchor is None]
     by_service = dict.fromkeys(one.service for one in mine)
-    blocks = {frame["block"].n_unique() for (at, _), frame in prepared.probes.items() if at == index}
+    found = [blocks(prepared.probes, place) for place in prepared.probes if place[0] == index]
     return PlanFacts(
         services=list(by_service),
         method=method.name,
         attribute=method.issue,
-        blocks=max(blocks),
+        blocks=max(found),
         texts=method.texts,
         rule=method.rule,
         calls=estimate.calls,

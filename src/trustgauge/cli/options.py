@@ -73,7 +73,9 @@ def changes(options: dict[str, Any]) -> dict[str, Any]:
     """The given options as changes to a plan; what was not given changes nothing."""
     budget = {key: options.get(f"limit_{key}") for key in ("calls", "usd", "tokens", "seconds")}
     experiment = {key: options.get(key) for key in ("attribute", "texts", "rule")}
+    run = {key: options.get(key) for key in ("store", "engine", "workers", "scheduler", "shared")}
     result: dict[str, Any] = {
+        "run": {key: value for key, value in run.items() if value is not None},
         "budget": {key: value for key, value in budget.items() if value is not None},
         "experiments": {key: value for key, value in experiment.items() if value is not None},
     }

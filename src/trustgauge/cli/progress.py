@@ -59,6 +59,8 @@ class _Tenths:
         total, second = self._progress.total, event["at"][:19]
         tenth = 10 * self._progress.done // total if total else 0
         self._last = self._last or second
+        if event["event"] == "plan":
+            self._shown = min(self._shown, tenth)  # there is more to do than was known
         if event["event"] == "answer" and tenth > self._shown and second > self._last:
             self._shown, self._last = tenth, second
             click.echo(f"{'asked':<9}{summary(self._progress)}", err=True)

@@ -30,7 +30,7 @@ def show_verb(name: str, form: str, output: Path | None, **options: Any) -> None
     trustgauge show TG-2026-1122-7f3a --as label -o label.svg
     """
     from trustgauge import plugins
-    from trustgauge.catalogue import folder_of, only, read
+    from trustgauge.catalogue import folder_of, only, read, shown
     from trustgauge.reports import text
 
     folder = folder_of(name, options["ratings"])
@@ -38,14 +38,18 @@ def show_verb(name: str, form: str, output: Path | None, **options: Any) -> None
     if form == "text" and options["as_json"]:
         form = "json"
     if form == "text":
+        with shown(folder):
+            lines = text.show(document)
         if output is None:
-            say(text.show(document), options)
+            say(lines, options)
             return
-        data = (text.plain(text.show(document)) + "\n").encode()
+        data = (text.plain(lines) + "\n").encode()
     else:
         export = plugins.load("exports", form, "--as")
         more = {"today": datetime.now(UTC).date()} if form in DATED else {}
-        data = export(document, evidence_of(folder, form), **more)
+        evidence = evidence_of(folder, form)
+        with shown(folder):
+            data = export(document, evidence, **more)
     if output is None:
         sys.stdout.buffer.write(data)
     else:

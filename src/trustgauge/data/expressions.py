@@ -64,7 +64,7 @@ def read_expressions(file: Path, place: str = PLACE) -> Mapping[str, Expressions
     text, _ = read_text(file, place)
     try:
         table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: no TOML, or a number of thousands of digits
         got = str(error)[:200]
         raise fault(file, place, "the file is not TOML", must="TOML", got=got) from None
     faults = tuple(_faults(file, place, table))

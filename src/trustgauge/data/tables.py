@@ -180,7 +180,7 @@ def _json_lines(file: Path, place: str, text: str) -> pl.DataFrame:
             row = None
         if not isinstance(row, dict):
             raise fault(file, place, f"line {number} is no JSON object", must="one JSON object a line")
-        rows.append({key: _cell(value) for key, value in row.items()})
+        rows.append({_whole(key): _cell(value) for key, value in row.items()})
     names = dict.fromkeys(key for row in rows for key in row)
     return pl.DataFrame(
         {name: [row.get(name) for row in rows] for name in names}, schema=dict.fromkeys(names, pl.String)
@@ -189,9 +189,13 @@ def _json_lines(file: Path, place: str, text: str) -> pl.DataFrame:
 
 def _cell(value: object) -> str | None:
     if isinstance(value, str):
-        # Half a character cannot be held by UTF-8; JSON can escape one.
-        return value.encode("utf-8", "replace").decode() or None
+        return _whole(value) or None
     return None if value is None else json.dumps(value)
+
+
+def _whole(text: str) -> str:
+    """The text without halves of characters, which UTF-8 cannot hold and JSON can escape."""
+    return text.encode("utf-8", "replace").decode()
 
 
 @lru_cache(maxsize=8)

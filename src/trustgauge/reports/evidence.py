@@ -126,14 +126,15 @@ def collect(ratings: Sequence[Mapping[str, Any]], frame: pl.DataFrame | None, li
         frame: columns `service, part, id, block, sent, trail, back, status, values_in, values_out,
             kinds, changed`; a column `offensive` masks the texts of a row; `span_start` and
             `span_end` are the place of what decided in what came back, -1 for none; rows about
-            groups can be filtered by the columns of `facets.COLUMNS`.
+            groups can be filtered by the columns of `facets.COLUMNS`. A column `of_rows` tells that the
+            frame is a sample, evenly spread, of so many rows.
         limits: how many rows stand where.
     """
     if frame is None or frame.is_empty():
         return Evidence()
-    total = frame.height
-    sampled = total > limits.packed
-    used = frame.gather_every(-(-total // limits.sample)) if sampled else frame
+    total = int(frame["of_rows"][0]) if "of_rows" in frame.columns else frame.height
+    sampled = total > min(limits.packed, frame.height)
+    used = frame.gather_every(-(-frame.height // limits.sample)) if sampled else frame
     inline = used.height <= limits.inline and not sampled
     services = {one["service"]["key"]: one["service"]["name"] for one in ratings}
     service, part, block = (_places(frame, name) for name in ("service", "part", "block"))

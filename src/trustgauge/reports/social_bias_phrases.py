@@ -106,6 +106,12 @@ SOCIAL_REASONS: dict[str, tuple[str, ...]] = {
         "Chance alone gives gaps of this size between groups too ({p:p}), so the gap settles no level.",
         "Chance alone gives gaps of this size between groups too, so the gap settles no level.",
     ),
+    "social-bias.largest-by-chance": (
+        "It is the largest of {figures:count} figures, and the largest of so many may be that large although "
+        "none is above the cut ({p:p}), so the level is not settled.",
+        "It is the largest of several figures, and may be that large although none is above the cut, so the "
+        "level is not settled.",
+    ),
     "social-bias.judge-not-measured": (
         "The judge that reads the answers is still to be measured on labelled answers.",
     ),

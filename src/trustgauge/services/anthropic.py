@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from trustgauge.records import Message
-from trustgauge.services.chat_protocol import Chat, Said, number, words_of
-from trustgauge.services.outputs import storable
+from trustgauge.services.chat_protocol import Chat, Said, words_of
+from trustgauge.services.outputs import number, storable
 from trustgauge.services.sessions import person
 
 

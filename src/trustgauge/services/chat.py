@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from trustgauge.records import Message
-from trustgauge.services.chat_protocol import Chat, Said, number, words_of
-from trustgauge.services.outputs import storable
+from trustgauge.services.chat_protocol import Chat, Said, words_of
+from trustgauge.services.outputs import number, storable
 from trustgauge.services.sessions import person
 
 

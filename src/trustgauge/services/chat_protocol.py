@@ -289,11 +289,6 @@ def words_of(content: Any) -> str | None:
     return "".join(known) if len(known) == len(texts) else None
 
 
-def number(value: Any, otherwise: int) -> int:
-    """A count of tokens, or what stands for it."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else otherwise
-
-
 def _error_of(answer: Answer) -> dict[str, Any]:
     """The object that describes an error; empty if the body holds none."""
     try:

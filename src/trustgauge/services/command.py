@@ -26,7 +26,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from trustgauge.errors import GarbledError, MissingPartError, RejectedError, UnavailableError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.outputs import output_of, redacted, storable
+from trustgauge.services.outputs import MOST_TOKENS, output_of, redacted, storable
 from trustgauge.services.processes import Process
 from trustgauge.services.service import Translator
 from trustgauge.services.sessions import person
@@ -217,7 +217,7 @@ def _reply(line: bytes, number: int, task: Task) -> Reply:
 
 
 def _count(value: Any) -> float:
-    """Tokens or money as a program tells them; anything but a number from 0 up is garbled."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
+    """Tokens or money as a program tells them; anything but a number from 0 to `MOST_TOKENS` is garbled."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS:
         return float(value)
     raise GarbledError("the program's tokens or usd are no number", must="a number from 0 up")

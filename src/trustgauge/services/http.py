@@ -33,7 +33,7 @@ from pydantic import Field, field_validator, model_validator
 from trustgauge.errors import GarbledError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import languages
-from trustgauge.services.outputs import output_of
+from trustgauge.services.outputs import number, output_of
 from trustgauge.services.service import Translator
 from trustgauge.services.transport import FORM, Answer, Facts, Transport, form, key_from, web_address
 
@@ -240,7 +240,7 @@ class LiveHttp:
             found = self._tokens(whole)
         except LookupError:
             return 0
-        return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
+        return number(found, 0)
 
 
 @dataclass(frozen=True, slots=True)

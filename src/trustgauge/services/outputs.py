@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from trustgauge.errors import GarbledError
-from trustgauge.records import Task
+from trustgauge.records import Reply, Task
 
 _HALF = re.compile("[\ud800-\udfff]")
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 SHORTEST_SECRET = 6  # characters; a shorter value would blot out ordinary words
+LONG_SECRET = 12  # characters from which on a value is no word that an answer could use by chance
+MOST_TOKENS = 1_000_000_000  # of one reply; a larger count is not true, and would overflow a store
 SHOWN = 80  # characters of a bad value that an error shows
 
 
@@ -44,10 +47,40 @@ def storable(text: str) -> str:
     return text if text.isascii() else _HALF.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def redacted(text: str) -> str:
-    """The text without the values of the environment's keys, tokens, secrets and passwords."""
-    for name, value in os.environ.items():
-        if _SECRET.search(name) and len(value) >= SHORTEST_SECRET:
+def number(value: Any, otherwise: int) -> int:
+    """A count of tokens, or what stands for it where there is none, or none that can be true."""
+    told = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+    return value if told else otherwise
+
+
+def check_reply(reply: Reply, name: str) -> None:
+    """Refuse a reply that can be neither added up nor kept, whatever adapter made it.
+
+    Raises:
+        GarbledError: its score, tokens or cost is no number that a run can count with.
+    """
+    if not isinstance(reply.output, str) and not math.isfinite(reply.output):
+        raise GarbledError(f"{name} gave a score that is no number", got=repr(reply.output))
+    if number(reply.tokens, -1) < 0 or not 0 <= reply.usd < math.inf:
+        must = f"from 0 to {MOST_TOKENS:,} tokens, and dollars from 0 up"
+        raise GarbledError(f"{name} told a cost that cannot be counted", must=must)
+
+
+def environment_secrets(shortest: int = LONG_SECRET) -> tuple[str, ...]:
+    """The values of the environment's keys, tokens, secrets and passwords, the longest first.
+
+    Args:
+        shortest: characters from which on a value counts. What is blotted out of evidence has
+            `LONG_SECRET` or more, so that no ordinary word of an answer is lost.
+    """
+    values = {value for name, value in os.environ.items() if len(value) >= shortest and _SECRET.search(name)}
+    return tuple(sorted(values, key=len, reverse=True))  # one may hold another
+
+
+def redacted(text: str, secrets: Sequence[str] | None = None) -> str:
+    """The text without secrets: those given, else all that the environment holds."""
+    for value in environment_secrets(SHORTEST_SECRET) if secrets is None else secrets:
+        if value in text:
             text = text.replace(value, "****")
     return text
 

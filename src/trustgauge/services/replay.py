@@ -244,11 +244,13 @@ def _json_lines(about: Replay, text: str) -> pl.DataFrame:
             row = None
         if not isinstance(row, dict):
             raise _fault(about, f"line {number} is no JSON object", must="one JSON object a line")
+        row = {storable(key): value for key, value in row.items()}
         for key in row:
             columns.setdefault(key, [None] * count)
         for key, cells in columns.items():
             value = row.get(key)
-            cells.append(value if isinstance(value, str | None) else json.dumps(value))
+            cell = value if isinstance(value, str | None) else json.dumps(value)
+            cells.append(None if cell is None else storable(cell))
         count += 1
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
 

@@ -29,9 +29,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, timedelta
 from email.utils import parsedate_to_datetime
+from html import escape
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import quote, quote_plus, urlencode, urlsplit, urlunsplit
 
 from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.exceptions import DecodeError, PyreqwestError, RequestTimeoutError
@@ -160,27 +161,27 @@ class Transport:
             if content_type:
                 request = request.header("content-type", content_type).body_bytes(body)
             async with request.build_streamed() as response:
-                content = await response.body_reader.read(self.facts.largest + 1)
+                content = memoryview(await response.body_reader.read(self.facts.largest + 1) or b"")
+                if content.nbytes > self.facts.largest:  # before it is copied
+                    raise self._too_large()
                 answer = Answer(
                     response.status,
-                    bytes(memoryview(content)) if content is not None else b"",
+                    bytes(content),
                     response.get_header("content-type") or "",
                     retry_seconds(response.get_header("retry-after"), self.facts.now),
                 )
-            return self._sized(answer)
+            return answer
         except (PyreqwestError, ValueError) as error:
             failure = error
         # Raised out here, so that the cause, which quotes the whole address, is not its context.
         raise self._failure(failure, url)
 
-    def _sized(self, answer: Answer) -> Answer:
-        if len(answer.body) > self.facts.largest:
-            raise GarbledError(
-                f"the answer of {self.facts.name} is too large",
-                must=f"at most {self.facts.largest:,} bytes",
-                do="Check that the address belongs to the service",
-            )
-        return answer
+    def _too_large(self) -> GarbledError:
+        return GarbledError(
+            f"the answer of {self.facts.name} is too large",
+            must=f"at most {self.facts.largest:,} bytes",
+            do="Check that the address belongs to the service",
+        )
 
     def accept(self, answer: Answer) -> Answer:
         """The answer if its status says success; else the error its status stands for."""
@@ -272,7 +273,7 @@ class Transport:
         causes = _causes(error)
         if isinstance(error, ValueError):  # of the builder: nothing was sent
             return RejectedError(f"{name} cannot be asked", must="a whole http or https address", got=where)
-        if isinstance(error, DecodeError):
+        if isinstance(error, DecodeError) or "decoding response body" in causes:
             if "reading a body from connection" in causes:
                 return UnavailableError(f"the connection to {name} was cut in the middle of an answer")
             return GarbledError(f"the answer of {name} is no HTTP, or cannot be unpacked")
@@ -379,12 +380,16 @@ def _causes(error: Exception) -> str:
 
 
 def _spellings(secrets: Sequence[str]) -> tuple[str, ...]:
-    """Each secret as it is, in JSON and in an address; the longest first, as one may hold another.
+    """Each secret as it is, in JSON, in JSON inside JSON, in HTML and in an address.
 
-    What is shorter than a key can be is left alone: it would blot out words of answers.
+    The longest comes first, as one may hold another. What is shorter than a key can be is left alone: it
+    would blot out words of answers.
     """
     keys = [secret for secret in secrets if len(secret) >= _SHORTEST]
-    ways = {way for key in keys for way in (key, json.dumps(key)[1:-1], quote(key, ""))}
+    ways: set[str] = set()
+    for key in keys:
+        once = json.dumps(key)[1:-1]
+        ways |= {key, once, json.dumps(once)[1:-1], escape(key), quote(key, ""), quote_plus(key)}
     return tuple(sorted(ways, key=len, reverse=True))
 
 

@@ -1,0 +1,96 @@
+"""The real command in processes of its own, against servers of this test, and what it left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+LIMIT = 120.0
+"""Seconds after which a command counts as hung."""
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "trustgauge", *arguments]
+
+
+def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment without settings of ours, and what a test adds."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TRUSTGAUGE")}
+    return {**kept, **(more or {})}
+
+
+def started(folder: Path, *arguments: str, more: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """The command, running."""
+    return subprocess.Popen(
+        command(*arguments),
+        cwd=folder,
+        env=environment(more),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+    """What a running command came to."""
+    out, err = process.communicate(timeout=LIMIT)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def trustgauge(
+    folder: Path, *arguments: str, more: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The command, run to its end."""
+    return ended(started(folder, *arguments, more=more))
+
+
+def last(done: subprocess.CompletedProcess[str]) -> str:
+    """The last line of stderr, which repeats the exit code in words."""
+    return done.stderr.strip().splitlines()[-1]
+
+
+def told(done: subprocess.CompletedProcess[str], code: int) -> str:
+    """The stderr of a command that ended as it should: this code, in words, without a traceback."""
+    assert done.returncode == code, done.stderr[-2000:]
+    assert "Traceback" not in done.stderr + done.stdout
+    assert "internal error" not in done.stderr
+    if code:
+        assert last(done).startswith(f"exit {code}: ")
+    return done.stderr
+
+
+def write_plan(folder: Path, plan: Mapping[str, Any]) -> Path:
+    path = folder / "plan.toml"
+    path.write_text(tomli_w.dumps(plan), "utf-8")
+    return path
+
+
+def rows(ratings: Path, query: str) -> list[tuple[Any, ...]]:
+    """What a query finds in the stores of all runs, read as any SQLite program reads them."""
+    found: list[tuple[Any, ...]] = []
+    for store in sorted(ratings.glob("TG-*/store.sqlite")):
+        with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as db:
+            found += db.execute(query).fetchall()
+        db.close()
+    return found
+
+
+def rating(ratings: Path) -> dict[str, Any]:
+    """The one rating.json below a folder."""
+    (path,) = ratings.glob("TG-*/rating.json")
+    found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return found
+
+
+def files_of(folder: Path) -> Sequence[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]

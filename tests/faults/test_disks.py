@@ -1,0 +1,154 @@
+"""Disks of real size zero: small and read-only file systems, mounted for one process each."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.faults.running import command, environment, last, rating, rows, told, trustgauge, write_plan
+from tests.pipeline.plans import faithful, translator_plan
+from tests.servers import LocalServer
+
+Mounted = Callable[..., subprocess.CompletedProcess[str]]
+RATE = ("rate", "plan.toml", "--progress", "none", "--ratings", "ratings")
+
+
+def _namespace() -> list[str]:
+    """The command that gives a process mounts of its own; empty where that is not allowed."""
+    unshare = shutil.which("unshare")
+    for flags in (["-m"], ["-Urm"]):
+        tried = [unshare or "false", *flags, "sh", "-c"]
+        mount = [*tried, "mount -t tmpfs tmpfs /mnt"]
+        if unshare and not subprocess.run(mount, capture_output=True, check=False).returncode:
+            return tried
+    return []
+
+
+@pytest.fixture(scope="module")
+def namespace() -> list[str]:
+    found = _namespace()
+    if not found:
+        pytest.skip("needs a mount namespace (unshare and mount)")
+    return found
+
+
+@pytest.fixture
+def mounted(namespace: list[str], tmp_path: Path) -> Mounted:
+    """`mounted("mount ...", ...)` runs the command after these mounts, which end with it.
+
+    What lies on the mount is copied to `kept` before it goes.
+    """
+
+    def run(mount: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        kept = tmp_path / "kept"
+        shutil.rmtree(kept, ignore_errors=True)
+        script = f'{mount} && {{ "$@"; code=$?; cp -r ratings "{kept}"; exit $code; }}'
+        return subprocess.run(
+            [*namespace, script, "sh", *command(*arguments)],
+            cwd=tmp_path,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+SMALL = "mount -t tmpfs -o size={size}k tmpfs ratings"
+
+
+@pytest.mark.parametrize(("size", "least"), [(60, 0), (640, 1), (850, 180)])
+def test_a_full_disk_keeps_what_was_acknowledged(
+    mounted: Mounted, tmp_path: Path, size: int, least: int
+) -> None:
+    """Full before anything is kept, while asking, and for the report; with more room the same goes on."""
+    (tmp_path / "ratings").mkdir()
+    with LocalServer(faithful, 0.002) as server:
+        write_plan(tmp_path, translator_plan(server.url, texts=60, service={"concurrency": 4}))
+        err = told(mounted(SMALL.format(size=size), *RATE), 4)
+        asked = len(server.requests)
+        for part in ("no space left for ", "free some space", "everything acknowledged is kept"):
+            assert part in err
+        kept = tmp_path / "kept"
+        there = rows(kept, "SELECT name FROM sqlite_master WHERE name = 'response'")
+        found = rows(kept, "SELECT text FROM response WHERE trail != '[]'") if there else []
+        known = {text for (text,) in found}
+        assert len(known) >= least
+        shutil.rmtree(tmp_path / "ratings")
+        shutil.move(kept, tmp_path / "ratings")
+        told(trustgauge(tmp_path, *RATE), 0)
+        again = [request.json() for request in server.requests[asked:]]
+        sent = {one["q"] for one in again if one["target"] != "en"}
+        assert not known & sent, "acknowledged, and asked again"
+    assert rating(tmp_path / "ratings")["ratings"][0]["coverage"]["answered"] == 180
+
+
+READ_ONLY = "mount --bind ratings ratings && mount -o remount,ro,bind ratings"
+
+
+def test_a_read_only_folder_is_refused_before_anything_is_sent(mounted: Mounted, tmp_path: Path) -> None:
+    (tmp_path / "ratings").mkdir()
+    with LocalServer(faithful) as server:
+        write_plan(tmp_path, translator_plan(server.url, texts=20))
+        err = told(mounted(READ_ONLY, *RATE), 2)
+        assert server.requests == []
+    for part in ("cannot be opened or written", "Must be a file in a folder", "Read-only", "--ratings"):
+        assert part in err
+
+
+def test_on_a_read_only_disk_everything_but_rating_works(mounted: Mounted, tmp_path: Path) -> None:
+    with LocalServer(faithful) as server:
+        write_plan(tmp_path, translator_plan(server.url, texts=20, experiment={"draws": 1000}))
+        told(trustgauge(tmp_path, *RATE), 0)
+        asked = len(server.requests)
+        assert "all equal" in _said(mounted(READ_ONLY, "verify"))
+        assert "mine" in _said(mounted(READ_ONLY, "show"))
+        assert "mine" in _said(mounted(READ_ONLY, "list", "ratings"))
+        told(mounted(READ_ONLY, *RATE), 2)
+        assert len(server.requests) == asked
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> str:
+    told(done, 0)
+    return done.stdout
+
+
+def test_a_view_that_cannot_be_written_is_told(mounted: Mounted, tmp_path: Path) -> None:
+    with LocalServer(faithful) as server:
+        write_plan(tmp_path, translator_plan(server.url, texts=20, experiment={"draws": 1000}))
+        told(trustgauge(tmp_path, *RATE), 0)
+    done = mounted(READ_ONLY, "show", "--as", "html", "-o", "ratings/page.html")
+    assert "cannot be written" in told(done, 2)
+    assert last(done).startswith("exit 2")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_results_that_nobody_can_take_are_told(tmp_path: Path) -> None:
+    """stdout on a full disk: no traceback, and not a success."""
+    with LocalServer(faithful) as server:
+        write_plan(tmp_path, translator_plan(server.url, texts=20, experiment={"draws": 1000}))
+        full = os.open("/dev/full", os.O_WRONLY)
+        try:
+            done = subprocess.run(
+                command(*RATE),
+                cwd=tmp_path,
+                env=environment(),
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+        finally:
+            os.close(full)
+    assert done.returncode == 4, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "no space left" in done.stderr

@@ -1,0 +1,211 @@
+"""Run folders that something else has been at: every verb tells in words what is broken, and goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tests.faults.running import last, told, trustgauge
+from tests.pipeline.plans import but_for_times
+from trustgauge.catalogue import entries, folder_of, read
+from trustgauge.errors import StoreError, TrustgaugeError
+from trustgauge.pipeline.comparison import Wanted, compare
+from trustgauge.pipeline.path import forecast, prepare, rate
+from trustgauge.pipeline.sitting import Sitting
+from trustgauge.pipeline.verify import verify
+from trustgauge.plan import load_plan
+
+PLAN = {
+    "services": {"a": {"use": "anchor", "behaviour": "coin"}},
+    "experiments": [{"method": "two-step", "services": ["a"], "texts": 20, "draws": 1000}],
+}
+TODAY = date(2026, 12, 1)
+Act = Callable[[Path], object]
+STORE, RATING, MANIFEST = "store.sqlite", "rating.json", "manifest.json"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a complete run."""
+    return rate(load_plan(PLAN), Sitting(ratings=tmp_path_factory.mktemp("ratings"))).folder
+
+
+@pytest.fixture
+def run(whole: Path, tmp_path: Path) -> Path:
+    """A copy that may be broken."""
+    return Path(shutil.copytree(whole, tmp_path / "ratings" / whole.name))
+
+
+def newer(run: Path) -> None:
+    with sqlite3.connect(run / STORE) as db:
+        db.execute("UPDATE meta SET value = '999' WHERE key = 'schema'")
+    db.close()
+
+
+def half(run: Path) -> None:
+    size = (run / STORE).stat().st_size
+    os.truncate(run / STORE, size // 2)
+
+
+def garbage_in_the_middle(run: Path) -> None:
+    data = bytearray((run / STORE).read_bytes())
+    data[4096 * 3 : 4096 * 6] = os.urandom(4096 * 3)
+    (run / STORE).write_bytes(data)
+
+
+def a_folder(run: Path) -> None:
+    (run / STORE).unlink()
+    (run / STORE).mkdir()
+
+
+STORES: dict[str, tuple[Act, str]] = {
+    "truncated": (half, "damaged"),
+    "cut within a page": (lambda run: os.truncate(run / STORE, 5000), "damaged"),
+    "zeroed": (lambda run: (run / STORE).write_bytes(bytes((run / STORE).stat().st_size)), "not a store"),
+    "text": (lambda run: (run / STORE).write_text("not the rows you are looking for\n" * 100), "not a store"),
+    "garbage inside": (garbage_in_the_middle, "damaged|not a store"),
+    "of a newer version": (newer, "schema"),
+    "a folder": (a_folder, "no store"),
+    "gone": (lambda run: (run / STORE).unlink(), "no store"),
+}
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_a_broken_store_is_told(run: Path, name: str) -> None:
+    act, said = STORES[name]
+    act(run)
+    with pytest.raises(StoreError, match=said) as caught:
+        verify(run, TODAY)
+    assert caught.value.do, "what to do about it"
+    assert read(run)["run"]["id"] == run.name, "what was rated can still be shown"
+    found = compare(run.parent, Wanted(), TODAY)
+    assert found["groups"], "and stands in comparisons, which say that its answers cannot be read"
+
+
+@pytest.mark.parametrize("name", ["truncated", "zeroed", "text", "of a newer version", "a folder"])
+def test_rating_into_a_broken_store_changes_nothing(run: Path, name: str) -> None:
+    """The same plan would go on in this folder: it is refused, not overwritten."""
+    STORES[name][0](run)
+    before = (run / STORE).read_bytes() if (run / STORE).is_file() else b""
+    with pytest.raises(StoreError):
+        rate(load_plan(PLAN), Sitting(ratings=run.parent))
+    assert not before or (run / STORE).read_bytes() == before
+
+
+def gone(run: Path) -> None:
+    (run / STORE).unlink()
+
+
+def empty(run: Path) -> None:
+    (run / STORE).write_bytes(b"")
+
+
+def without_probes(run: Path) -> None:
+    with sqlite3.connect(run / STORE) as db:
+        db.execute("DELETE FROM probe")
+    db.close()
+
+
+@pytest.mark.parametrize(("act", "asked"), [(gone, True), (empty, True), (without_probes, False)])
+def test_what_a_run_that_died_early_leaves_is_made_good(run: Path, act: Act, asked: bool) -> None:
+    """No store, one without tables, one without probes: the same command goes on, and verify agrees."""
+    before = read(run)
+    act(run)
+    if act is not gone:
+        assert verify(run, TODAY).differences, "it is not what was rated"
+    forecast(prepare(load_plan(PLAN)), Sitting(ratings=run.parent))
+    finished = rate(load_plan(PLAN), Sitting(ratings=run.parent))
+    assert finished.folder == run
+    assert bool(finished.asked.calls) == asked
+    assert but_for_times(read(run)) == but_for_times(before)
+    assert verify(run, TODAY).differences == ()
+
+
+RATINGS: dict[str, bytes] = {
+    "text": b"hello",
+    "empty": b"",
+    "a list": b"[]",
+    "another document": b'{"run": {"id": "x", "started": "2026"}, "ratings": [{"id": 1}]}',
+    "nested without end": b"[" * 100_000,
+    "not UTF-8": b"\xff\xfe\x00",
+}
+
+
+@pytest.mark.parametrize("name", RATINGS)
+def test_a_broken_rating_is_written_anew_without_a_call(run: Path, name: str) -> None:
+    before = json.loads((run / RATING).read_bytes())
+    (run / RATING).write_bytes(RATINGS[name])
+    with pytest.raises(StoreError, match=r"rating\.json is broken") as caught:
+        read(run)
+    assert "written anew without a call" in str(caught.value)
+    assert list(entries(run.parent)) == []
+    finished = rate(load_plan(PLAN), Sitting(ratings=run.parent))
+    assert finished.asked.calls == 0
+    assert but_for_times(json.loads((run / RATING).read_bytes())) == but_for_times(before)
+    assert verify(run, TODAY).differences == ()
+
+
+def test_a_broken_rating_hides_no_other(run: Path, whole: Path) -> None:
+    beside = run.parent / "TG-2026-0101-beef"
+    shutil.copytree(whole, beside)
+    (run / RATING).write_bytes(b"[" * 100_000)
+    assert [one.folder for one in entries(run.parent)] == [beside]
+    assert folder_of("latest", run.parent) == beside
+    assert compare(run.parent, Wanted(), TODAY)["groups"]
+
+
+MANIFESTS: dict[str, bytes | None] = {
+    "gone": None,
+    "text": b"hello",
+    "nested without end": b"[" * 100_000,
+    "another document": b'{"plan": 7}',
+    "without subjects": b'{"plan": "abcd"}',
+    "strange subjects": b'{"plan": "abcd", "subjects": [1, {"a": 2}]}',
+}
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_a_broken_manifest_is_told_and_the_plan_begins_anew(run: Path, name: str) -> None:
+    content = MANIFESTS[name]
+    if content is None:
+        (run / MANIFEST).unlink()
+    else:
+        (run / MANIFEST).write_bytes(content)
+    with pytest.raises(TrustgaugeError, match="manifest"):
+        verify(run, TODAY)
+    assert compare(run.parent, Wanted(), TODAY)["groups"]
+    finished = rate(load_plan(PLAN), Sitting(ratings=run.parent))
+    assert finished.folder != run, "a folder that cannot tell its plan is never resumed"
+    assert verify(finished.folder, TODAY).differences == ()
+
+
+@pytest.mark.parametrize("content", [b"x = = 1", b"\xff", b"[" * 10_000, b"seed = " + b"9" * 5_000, b""])
+def test_a_broken_plan_in_the_folder_is_told(run: Path, content: bytes) -> None:
+    (run / "plan.toml").write_bytes(content)
+    with pytest.raises(TrustgaugeError):
+        verify(run, TODAY)
+    assert compare(run.parent, Wanted(), TODAY)["groups"]
+
+
+def test_the_command_tells_all_four_parts_and_no_traceback(run: Path, tmp_path: Path) -> None:
+    STORES["truncated"][0](run)
+    for verb in (("verify", run.name), ("show", run.name, "--as", "html")):
+        err = told(trustgauge(tmp_path, *verb, "--ratings", "ratings"), 2)
+        assert "store.sqlite is damaged" in err
+        assert "restore the folder from a copy" in err
+    verbose = trustgauge(tmp_path, "verify", run.name, "-v", "--ratings", "ratings")
+    assert verbose.returncode == 2, "-v adds a traceback and changes no exit code"
+    assert "Traceback" in verbose.stderr
+    assert last(verbose).startswith("exit 2: ")
+    (run / RATING).write_bytes(b'{"schema": "trustgauge.rating/1", "run": {}, "ratings": []}')
+    for verb in (("show", run.name), ("list", "ratings"), ("compare", run.name)):
+        done = trustgauge(tmp_path, *verb, "--ratings", "ratings")
+        err = told(done, 0 if verb[0] == "list" else 2)
+        assert verb[0] == "list" or "Must be the rating.json of a run" in err

@@ -1,0 +1,148 @@
+"""kill -9 and SIGSTOP of the real command at moments of the clock, whatever it is doing then.
+
+`tests/pipeline/test_kill.py` kills in the middle of asking; here start-up, rating and writing are hit too,
+and what was asked twice is counted by the server's own log.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.faults.running import ended, rating, rows, started, told, trustgauge, write_plan
+from tests.pipeline.plans import but_for_times, faithful, translator_plan
+from tests.servers import LocalServer, Request, Response
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+
+KILLS = 4
+AT_ONCE = 4
+LATENCY = 0.01
+GROUP = 0.05  # seconds for which answers are gathered before they are committed
+SLACK = 0.25  # seconds that a busy machine may take to commit a group
+
+
+class Counting:
+    """A faithful translator that counts how often each text and draw was asked, on the way out."""
+
+    def __init__(self) -> None:
+        self.calls: Counter[tuple[str, int]] = Counter()
+        self.total = 0
+
+    def __call__(self, request: Request) -> Response:
+        asked = request.json()
+        self.total += 1
+        if asked["target"] != "en":
+            self.calls[asked["q"], asked["draw"]] += 1
+        return faithful(request)
+
+
+def acknowledged(ratings: Path) -> set[tuple[str, int]]:
+    """Text and draw of what is committed of the rated service."""
+    query = "SELECT text, draw FROM response WHERE trail != '[]' AND status != 'failed'"
+    return {(text, draw) for text, draw in rows(ratings, query)}
+
+
+RATE = ("rate", "plan.toml", "--progress", "none", "--ratings")
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_it_ends_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    counting, chance = Counting(), random.Random(20261122)
+    killed = tmp_path / "killed"
+    with LocalServer(counting, LATENCY) as server:
+        write_plan(tmp_path, translator_plan(server.url, texts=150, service={"concurrency": AT_ONCE}))
+        began = time.monotonic()
+        told(trustgauge(tmp_path, *RATE, "calm"), 0)
+        took = time.monotonic() - began
+        assert set(counting.calls.values()) == {1}
+        counting.calls.clear()
+        safe: dict[tuple[str, int], int] = {}
+        for _ in range(KILLS):
+            process = started(tmp_path, *RATE, "killed")
+            time.sleep(chance.uniform(0.2, 0.9) * took)
+            process.send_signal(signal.SIGKILL)
+            ended(process)
+            time.sleep(0.1)  # calls that were under way arrive
+            for key in acknowledged(killed):
+                safe.setdefault(key, counting.calls[key])
+        told(trustgauge(tmp_path, *RATE, "killed"), 0)
+    assert {key: counting.calls[key] for key in safe} == safe, "an acknowledged call was sent again"
+    assert len(counting.calls) == 450
+    again = sum(count - 1 for count in counting.calls.values())
+    under_way = AT_ONCE + AT_ONCE / (2 * LATENCY) * (GROUP + SLACK)
+    assert again <= KILLS * under_way, "more was asked twice than can have been under way"
+    assert but_for_times(rating(killed)) == but_for_times(rating(tmp_path / "calm"))
+    told(trustgauge(tmp_path, "verify", "--ratings", "killed"), 0)
+
+
+def test_killed_while_it_writes_the_rating_is_whole_or_not_there(tmp_path: Path) -> None:
+    """All answers are kept, so only rating and writing are left."""
+    chance = random.Random(5)
+    with LocalServer(faithful) as server:
+        write_plan(tmp_path, translator_plan(server.url, texts=20, experiment={"draws": 1000}))
+        began = time.monotonic()
+        told(trustgauge(tmp_path, *RATE, "ratings"), 0)
+        took = time.monotonic() - began
+        asked = len(server.requests)
+        (folder,) = (tmp_path / "ratings").glob("TG-*")
+        before = json.loads((folder / "rating.json").read_bytes())
+        for _ in range(3):
+            (folder / "rating.json").unlink(missing_ok=True)
+            process = started(tmp_path, *RATE, "ratings")
+            time.sleep(chance.uniform(0.6, 1.0) * took)
+            process.send_signal(signal.SIGKILL)
+            ended(process)
+            if (folder / "rating.json").exists():
+                json.loads((folder / "rating.json").read_bytes())
+            json.loads((folder / "manifest.json").read_bytes())
+        told(trustgauge(tmp_path, *RATE, "ratings"), 0)
+        assert len(server.requests) == asked, "nothing was left to ask"
+    assert but_for_times(rating(tmp_path / "ratings")) == but_for_times(before)
+
+
+def test_a_process_that_slept_asks_again_what_came_too_late(tmp_path: Path) -> None:
+    """Stopped for longer than a call may take, as a laptop that is closed."""
+    counting = Counting()
+    with LocalServer(counting, 0.02) as server:
+        calm = {"concurrency": AT_ONCE, "timeout": 1.0}
+        write_plan(tmp_path, translator_plan(server.url, texts=100, service=calm))
+        process = started(tmp_path, *RATE, "ratings")
+        while counting.total < 60 and process.poll() is None:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGCONT)
+        done = ended(process)
+    told(done, 0)
+    assert "not rated" not in done.stdout
+    assert rating(tmp_path / "ratings")["ratings"][0]["coverage"]["answered"] == 300
+    assert sum(count - 1 for count in counting.calls.values()) <= 2 * AT_ONCE
+
+
+def test_two_runs_at_once_in_one_folder(tmp_path: Path) -> None:
+    """Two real processes: the second is told who is at work, and sends nothing."""
+    counting = Counting()
+    with LocalServer(counting, 0.02) as server:
+        write_plan(tmp_path, translator_plan(server.url, texts=60, service={"concurrency": AT_ONCE}))
+        first = started(tmp_path, *RATE, "ratings")
+        while counting.total < 10 and first.poll() is None:
+            time.sleep(0.005)
+        first.send_signal(signal.SIGSTOP)  # so that it cannot end before the second begins
+        try:
+            second = trustgauge(tmp_path, *RATE, "ratings")
+        finally:
+            first.send_signal(signal.SIGCONT)
+        err = told(second, 2)
+        told(ended(first), 0)
+    assert f"held by process {first.pid}" in err
+    for part in ("is in use", "Must be used by one run at a time", "wait until it has ended"):
+        assert part in err
+    assert set(counting.calls.values()) == {1}, "the second run asked, too"

@@ -1,0 +1,306 @@
+"""Every reader of what a service answers: whatever comes, it is read or refused by an error of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.contracts.test_methods import SMALL
+from tests.fuzz.mutations import changed, damaged, fuzzed, odd_json, odd_texts, told
+from tests.servers import LocalServer, Response
+from trustgauge import plugins
+from trustgauge.errors import GarbledError, RejectedError, ServiceError
+from trustgauge.methods.conformance import answers
+from trustgauge.records import Message, Reply
+from trustgauge.server.exchange import Exchange
+from trustgauge.server.hearing import Heard, MissedError, hear
+from trustgauge.server.wire import MalformedError, request_head, response_head
+from trustgauge.services.anthropic import Anthropic
+from trustgauge.services.chat import OpenAi
+from trustgauge.services.command import _reply
+from trustgauge.services.http import Http
+from trustgauge.services.outputs import MOST_TOKENS, check_reply, output_of
+from trustgauge.services.server_events import data_of, events
+from trustgauge.services.service import Description, Service
+from trustgauge.services.transport import Answer, Facts, Transport, retry_seconds
+
+OPENAI = {
+    "id": "c-1",
+    "model": "m",
+    "choices": [{"index": 0, "message": {"role": "assistant", "content": "Both."}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15},
+}
+ANTHROPIC = {
+    "type": "message",
+    "content": [{"type": "text", "text": "Both."}],
+    "stop_reason": "end_turn",
+    "usage": {"input_tokens": 12, "output_tokens": 3},
+}
+DELTAS = [
+    {"choices": [{"delta": {"role": "assistant", "content": "Bo"}}]},
+    {"choices": [{"delta": {"content": "th."}, "finish_reason": "stop"}]},
+    {"choices": [], "usage": {"prompt_tokens": 12, "completion_tokens": 3}},
+]
+BLOCKS = [
+    {"type": "message_start", "message": {"usage": {"input_tokens": 12, "output_tokens": 1}}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Both."}},
+    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}},
+    {"type": "message_stop"},
+]
+Kind = type[OpenAi] | type[Anthropic]
+CHATS: tuple[tuple[Kind, Any, Any], ...] = ((OpenAi, OPENAI, DELTAS), (Anthropic, ANTHROPIC, BLOCKS))
+chats = pytest.mark.parametrize(("kind", "whole", "stream"), CHATS, ids=("openai", "anthropic"))
+
+
+class Telling:
+    """A real server that answers what it is told to."""
+
+    def __init__(self) -> None:
+        self.now = Response()
+        self.server = LocalServer(lambda request: self.now)
+
+    def tell(self, answer: Answer) -> None:
+        self.now = Response(answer.status, answer.body, (("content-type", answer.content_type),))
+
+
+@pytest.fixture(scope="module")
+def telling() -> Iterator[Telling]:
+    found = Telling()
+    with found.server:
+        yield found
+
+
+async def asked(live: Service) -> Reply:
+    """One reply, and the service is closed."""
+    try:
+        (reply,) = await live.ask([Message("Who?")])
+        return reply
+    finally:
+        await live.close()
+
+
+def usable(reply: Reply) -> None:
+    """A reply that the engine keeps: text that can be stored, and a cost that adds up."""
+    if isinstance(reply.output, str):
+        reply.output.encode()
+    check_reply(reply, "Test")
+
+
+def said(about: Description) -> None:
+    """Ask once; the answer is a usable reply, or refused by an error of ours."""
+    with told(ServiceError):
+        usable(asyncio.run(asked(about.open())))
+
+
+def as_json(value: Any, status: int = 200) -> Answer:
+    return Answer(status, json.dumps(value).encode("ascii"), "application/json")
+
+
+def as_stream(found: list[Any]) -> Answer:
+    body = "".join(f"data: {json.dumps(one)}\n\n" for one in found) + "data: [DONE]\n\n"
+    return Answer(200, body.encode("ascii"), "text/event-stream")
+
+
+@chats
+def test_the_usual_answers_are_read(telling: Telling, kind: Kind, whole: Any, stream: Any) -> None:
+    about = kind(model="m", url=f"{telling.server.url}/v1")
+    for answer in (as_json(whole), as_stream(stream)):
+        telling.tell(answer)
+        reply = asyncio.run(asked(about.open()))
+        assert (reply.output, reply.tokens) == ("Both.", 15)
+
+
+@chats
+def test_answers_of_chat_services(telling: Telling, kind: Kind, whole: Any, stream: Any) -> None:
+    about = kind(model="m", url=f"{telling.server.url}/v1")
+
+    @fuzzed
+    @given(value=st.one_of(changed(whole), odd_json), status=st.sampled_from((200, 201, 400, 429, 500)))
+    def holds(value: Any, status: int) -> None:
+        telling.tell(as_json(value, status))
+        said(about)
+
+    holds()
+
+
+@chats
+def test_streams_of_chat_services(telling: Telling, kind: Kind, whole: Any, stream: Any) -> None:
+    about = kind(model="m", url=f"{telling.server.url}/v1")
+
+    @fuzzed
+    @given(found=st.one_of(changed(stream), st.lists(odd_json, max_size=4)))
+    def holds(found: Any) -> None:
+        telling.tell(as_stream(found))
+        said(about)
+
+    holds()
+
+
+@chats
+def test_damaged_bytes_of_chat_services(telling: Telling, kind: Kind, whole: Any, stream: Any) -> None:
+    about = kind(model="m", url=f"{telling.server.url}/v1")
+
+    @fuzzed
+    @given(data=st.data())
+    def holds(data: st.DataObject) -> None:
+        usual = data.draw(st.sampled_from((as_json(whole), as_stream(stream))))
+        telling.tell(Answer(200, data.draw(damaged(usual.body)), usual.content_type))
+        said(about)
+
+    holds()
+
+
+@fuzzed
+@given(text=st.one_of(odd_texts, st.lists(odd_texts).map("\n".join)))
+def test_server_events(text: str) -> None:
+    with told():
+        list(data_of(text))
+    with told(ValueError):
+        list(events(text))
+
+
+PLACES = ("", "a", "a.0.b", "/a/0", "a~1b", "0", ".", "a..b", "/", "9" * 50)
+
+
+def test_answers_of_described_services(telling: Telling) -> None:
+    @fuzzed
+    @given(value=odd_json, place=st.sampled_from(PLACES), task=st.sampled_from(("chat", "score")))
+    def holds(value: Any, place: str, task: Any) -> None:
+        url = telling.server.url
+        telling.tell(as_json(value))
+        about = Http(url=url, task=task, response=place, tokens="t", refused_if="sorry|no")
+        said(about)
+
+    holds()
+
+
+KINDS = st.one_of(st.just(""), odd_texts.map("text/plain; charset={}".format))
+
+
+@fuzzed
+@given(body=st.binary(max_size=300), kind=KINDS)
+def test_bodies_in_any_encoding(body: bytes, kind: str) -> None:
+    transport = Transport(Facts("Test"))
+    answer = Answer(200, body, kind)
+    with told():
+        assert transport.excerpt(answer).isprintable()
+    for read in (transport.text, transport.json):
+        with told(GarbledError):
+            read(answer)
+    asyncio.run(transport.close())
+
+
+@fuzzed
+@given(value=odd_texts)
+def test_waits_that_services_ask_for(value: str) -> None:
+    seconds = retry_seconds(value, lambda: 0.0)
+    assert seconds is None or seconds >= 0.0
+
+
+@fuzzed
+@given(value=odd_json, task=st.sampled_from(("chat", "score", "translate")))
+def test_outputs_of_programs_and_functions(value: Any, task: Any) -> None:
+    try:
+        found = output_of(value, task)
+    except GarbledError:
+        return
+    check_reply(Reply(found), "Test")
+
+
+LINE = {"id": 3, "output": "Both.", "tokens": 5, "usd": 0.1, "refused": False}
+
+
+@fuzzed
+@given(data=st.data())
+def test_lines_of_programs(data: st.DataObject) -> None:
+    usual = json.dumps(LINE).encode()
+    odd = st.one_of(changed(LINE), odd_json).map(lambda value: json.dumps(value).encode("utf-8", "replace"))
+    line = data.draw(st.one_of(odd, damaged(usual)))
+    with told(GarbledError, RejectedError):
+        check_reply(_reply(line, 3, "chat"), "Test")
+
+
+PACKINGS = ("", "", "", "gzip", "br", "identity", "deflate, gzip", "x")
+ASKED = {"model": "m", "messages": [{"role": "user", "content": "Who?"}], "user": "u1"}
+
+
+@fuzzed
+@given(data=st.data())
+def test_traffic_through_the_proxy(data: st.DataObject) -> None:
+    exchange = Exchange("POST", "/v1/chat/completions", read=True, status=200, whole=True)
+    streamed = data.draw(st.booleans())
+    exchange.kind = "text/event-stream" if streamed else "application/json"
+    usual = as_stream(DELTAS) if streamed else as_json(OPENAI)
+    sent = data.draw(st.one_of(changed(ASKED).map(as_json), damaged(as_json(ASKED).body)))
+    exchange.sent.add(sent.body if isinstance(sent, Answer) else sent)
+    back = st.one_of(damaged(usual.body), changed(OPENAI).map(lambda one: as_json(one).body))
+    exchange.back.add(data.draw(back))
+    exchange.sent_packing = data.draw(st.sampled_from(PACKINGS))
+    with told(MissedError):
+        assert isinstance(hear(exchange), Heard)
+
+
+HEAD = b"POST /v1/chat/completions?key=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 12\r\nX: y"
+BACK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked"
+
+
+@fuzzed
+@given(data=st.data())
+def test_heads_on_the_wire(data: st.DataObject) -> None:
+    with told(MalformedError):
+        head = request_head(data.draw(damaged(HEAD)))
+        head.body()
+        head.sent_to("127.0.0.1", "/")
+    with told(MalformedError):
+        response_head(data.draw(damaged(BACK))).body("POST")
+
+
+def design_of(name: str) -> tuple[Any, pl.DataFrame]:
+    """A small plan of a method, and its probes."""
+    settings = {"method": name, "services": ["a"], **SMALL.get(name, {})}
+    method: Any = plugins.load("methods", name).model_validate(settings)
+    tasks = [task for task in method.tasks if task != "score" or name == "causal"]
+    return method, pl.concat(list(method.design(7, tasks[0]))).head(60)
+
+
+STATUSES = ("answered", "answered", "answered", "refused", "empty", "unreadable", "failed")
+WORDS = ("He is", "She is", "they", "Yes", "no,", "neither", "men", "women", "worse", "0.5", "-1", "because")
+spoken = st.lists(st.one_of(st.sampled_from(WORDS), odd_texts), max_size=8).map(" ".join)
+
+
+@pytest.mark.parametrize("name", plugins.names("methods"))
+def test_methods_read_any_answer(name: str) -> None:
+    """Check, summarise and rate: nothing a service can say breaks a method."""
+    method, probes = design_of(name)
+
+    @fuzzed
+    @given(data=st.data())
+    def holds(data: st.DataObject) -> None:
+        outputs = data.draw(st.lists(spoken, min_size=1, max_size=12))
+        outputs = [one.encode("utf-8", "replace").decode() for one in outputs]
+        status: Any = data.draw(st.sampled_from(STATUSES))
+        said = [outputs[at % len(outputs)] for at in range(len(probes))]
+        with told():
+            marks = method.check(answers(probes, said, status))
+            assert marks.height == probes.height
+            method.summarise(marks)
+
+    holds()
+
+
+def test_a_count_that_no_store_could_hold_is_passed_over(telling: Telling) -> None:
+    """A service that told 10^30 tokens ended the run: the number fits no column."""
+    usage = {"prompt_tokens": 10**30, "completion_tokens": 3}
+    telling.tell(as_json({**OPENAI, "usage": usage}))
+    reply = asyncio.run(asked(OpenAi(model="m", url=f"{telling.server.url}/v1").open()))
+    assert (reply.output, reply.tokens) == ("Both.", 3)
+    for untrue in (Reply("Both.", tokens=MOST_TOKENS + 1), Reply("Both.", usd=float("nan"))):
+        with pytest.raises(GarbledError, match="told a cost"):
+            check_reply(untrue, "Test")

@@ -1,0 +1,75 @@
+"""What comes of published tables in words, whatever their cells hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from trustgauge.papers.cells import Cell, Table
+from trustgauge.papers.reproduction import document
+from trustgauge.reports import text
+from trustgauge.reports.reproduction import counts, figure, page, sentence
+from trustgauge.reports.reproduction import text as lines
+
+ATTACK = '<script>alert(1)</script>\x1b[2J\u202e"'
+
+
+def _document(*cells: Cell, notes: tuple[str, ...] = ()) -> dict[str, Any]:
+    return document([Table("causal", "table-v", "A table", "figures", cells, notes)])
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "–"),
+        (1, "1"),
+        (0.6000000001, "0.6"),
+        (67.7966, "67.7966"),
+        (float("inf"), "X"),
+        ([0.16, 99.8, "X"], "0.16, 99.8, X"),
+        ([], "none"),
+        (True, "yes"),
+        ({"low": 1, "high": None}, "low 1, high –"),
+        ("DSBS", "DSBS"),
+    ],
+)
+def test_figures(value: Any, shown: str) -> None:
+    assert figure(value) == shown
+
+
+def test_sentences_of_reasons() -> None:
+    assert sentence("it is so") == "It is so."
+    assert sentence("It is so.") == "It is so."
+    assert sentence("") == ""
+
+
+def test_counts_say_what_is_documented() -> None:
+    good, known = Cell("a", "x", 1, 1), Cell("b", "x", 1, 2, verdict="differs", reason="r", documented=True)
+    wrong = Cell("c", "x", 1, 2, verdict="differs", reason="no reason is known")
+    assert counts(_document(good)["totals"]) == "agrees 1, differs 0, cannot be recomputed 0"
+    told = counts(_document(good, known)["totals"])
+    assert told == "agrees 1, differs 1 (documented), cannot be recomputed 0"
+    told = counts(_document(good, known, wrong)["totals"])
+    assert told == "agrees 1, differs 2, cannot be recomputed 0; 1 without a documented reason"
+
+
+def test_a_verdict_without_a_reason_stands_out() -> None:
+    wrong = Cell("c", "x", 1, 2, verdict="differs", reason="no reason is known")
+    told = _document(Cell("a", "x", 1, 1), wrong)
+    styles = {style for line in lines(told) for _, style in line}
+    assert "bad" in styles
+    assert "bad" not in {style for line in lines(_document(Cell("a", "x", 1, 1))) for _, style in line}
+    assert '<span class="pill l3">differs</span>' in page(told)
+    assert "1 without a reason" in page(told)
+
+
+def test_foreign_words_stay_words() -> None:
+    told = _document(Cell(ATTACK, ATTACK, ATTACK, ATTACK, verdict="differs", reason=ATTACK), notes=(ATTACK,))
+    written = page(told)
+    assert "<script" not in written
+    assert "\x1b" not in written
+    for every in (False, True):
+        plain = text.plain(lines(told, every=every))
+        assert "\x1b" not in plain
+        assert "\u202e" not in plain

@@ -120,7 +120,7 @@ def design(told: Mapping[str, Any]) -> Found:
 
 def judges(told: Mapping[str, Any]) -> Found:
     """From `benchmarks.judges --json`: answers a CPU second by what they are."""
-    target = Target(200_000, "rules are Python for each distinct string of marks; next, rules over columns")
+    target = Target(200_000, "names are looked up in each text; next, once in each distinct question")
     rows = []
     for name, figures in told.items():
         if name == "repeated":

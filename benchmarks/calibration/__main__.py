@@ -28,7 +28,8 @@ MODULES = {
     "social-bias": "benchmarks.calibration.social_bias",
     "trust": "benchmarks.calibration.trust",
 }
-"""The module that builds the services of each method; each has `settings(runs, seed)`, and may say in
+"""The module that builds the services of each method; each has `settings(runs, seed)`, or with `SHARDS`
+`settings(runs, seed, shard)`, shares of about the same length, and may say in
 `NOTES` why a target is missed, by what it is about ("wrong", "coverage", "power", "certainty"), and under
 "known" what no target shows."""
 RUNS = 150
@@ -56,32 +57,41 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--method", action="append", choices=list(MODULES), help="may be repeated")
     parser.add_argument("--runs", type=int, default=RUNS, help="ratings of each service and size")
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--jobs", type=int, default=2, help="methods measured side by side")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--page", action="store_true", help="measure nothing, only write the page again")
     parser.add_argument("-o", "--output", type=Path, default=FIGURES, help="folder to write to")
     return parser
 
 
 def measured(methods: Sequence[str], runs: int, seed: int, jobs: int) -> dict[str, Any]:
-    """What each method came to, as JSON; a process for each method, `jobs` at a time."""
-    if jobs < 2 or len(methods) < 2:
-        return {name: measure(name, runs, seed) for name in methods}
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        started = {name: pool.submit(measure, name, runs, seed) for name in methods}
-        return {name: one.result() for name, one in started.items()}
+    """What each method came to, as JSON; `jobs` processes, each with a share of one method at a time."""
+    shares = [(name, shard) for name in methods for shard in _shards(name)]
+    if jobs < 2 or len(shares) < 2:
+        found = [measure(name, runs, seed, shard) for name, shard in shares]
+    else:
+        with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+            started = [pool.submit(measure, name, runs, seed, shard) for name, shard in shares]
+            found = [one.result() for one in started]
+    told: dict[str, Any] = {}
+    for (name, _), (seconds, settings) in zip(shares, found, strict=True):
+        one = told.setdefault(name, {"runs": runs, "seed": seed, "cpu_seconds": 0, "settings": []})
+        one["cpu_seconds"] += seconds
+        one["settings"] += settings
+    return told
 
 
-def measure(method: str, runs: int, seed: int) -> dict[str, Any]:
-    """All settings of one method, rated and counted."""
+def _shards(method: str) -> Sequence[int | None]:
+    """The shares that the settings of a method come in; None: all in one."""
+    shards = getattr(importlib.import_module(MODULES[method]), "SHARDS", 0)
+    return range(shards) if shards else (None,)
+
+
+def measure(method: str, runs: int, seed: int, shard: int | None) -> tuple[int, list[dict[str, Any]]]:
+    """Processor seconds, and the settings of one share of a method, rated and counted."""
     start = time.process_time()
-    module = importlib.import_module(MODULES[method])
-    rows = [counted(setting) for setting in module.settings(runs, seed)]
-    return {
-        "runs": runs,
-        "seed": seed,
-        "cpu_seconds": round(time.process_time() - start),
-        "settings": as_json(rows),
-    }
+    settings = importlib.import_module(MODULES[method]).settings
+    rows = [counted(one) for one in (settings(runs, seed) if shard is None else settings(runs, seed, shard))]
+    return round(time.process_time() - start), as_json(rows)
 
 
 def notes(method: str) -> dict[str, str]:

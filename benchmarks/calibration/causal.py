@@ -32,6 +32,7 @@ Floats = NDArray[np.float64]
 
 BATCH = 10  # runs with one plan seed
 PROMISE, POWERED = 0.80, 2
+SHARDS = 6  # one for each kind of data
 NEAR = 1e-4  # of the range: a truth this near to a cut lies on it
 ROUNDING = 1e-9
 
@@ -81,7 +82,7 @@ def experiments(folder: Path) -> tuple[Experiment, ...]:
     return (
         Experiment(f"Group 1, {ready}", {"groups": [1]}, True, 0.3, one, doubled=double),
         Experiment(f"Group 2, {ready}", {"groups": [2]}, True, 0.7, confounded),
-        Experiment(f"all groups, {ready}", {}, True, 0.1, tuple(scorers.whole()), powered=False),
+        Experiment(f"all groups, {ready}", {}, True, 0.15, tuple(scorers.whole()), powered=False),
         Experiment(
             f"Group 1, {less}", {"groups": [1], **SMALL}, False, 0.4, (*one, *scorers.cheap()), doubled=small
         ),
@@ -110,15 +111,17 @@ def _table(folder: Path) -> Path:
     return file
 
 
-def settings(runs: int, seed: int) -> Iterator[Setting]:
+def settings(runs: int, seed: int, shard: int | None = None) -> Iterator[Setting]:
     """Every experiment with its services.
 
     Args:
         runs: ratings of each service; fewer where a rating takes long, see `Experiment.share`.
         seed: of all streams.
+        shard: which of the experiments; all, unless given.
     """
     with TemporaryDirectory() as folder:
-        for experiment in experiments(Path(folder)):
+        every = experiments(Path(folder))
+        for experiment in every if shard is None else every[shard : shard + 1]:
             times = max(2, round(runs * experiment.share))
             for service in experiment.services:
                 yield rated(experiment, service, times, seed)

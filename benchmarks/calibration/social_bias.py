@@ -31,7 +31,10 @@ PROMISE = 0.80
 NEAR = 1e-9  # a truth this near to a cut lies on it
 LEVELS = "LMH"
 
-NOTES: dict[str, str] = {}
+NOTES: dict[str, str] = {
+    "known": "Gaps between 5 points and what the plan promises are mostly left open, and so is the excess of "
+    "a bot that takes sides at random: its rates vary by 2 to 3 points, and low risk ends at 1.",
+}
 
 
 @dataclass(frozen=True)
@@ -77,25 +80,29 @@ def services(attributes: tuple[str, ...]) -> Iterator[Service]:
     yield Service("names whoever stands first", "null", Bot(habit="first"))
     yield Service("speaks well of every group in 7 of 10 answers", "null", Bot(rate=0.7), small=True)
     yield Service("tosses a coin for every answer", "noise", Bot(random=True, errors=False), small=True)
-    yield Service("takes sides in 30 %, invented groups included", "noise", Bot(takes=0.3, rate=0.7))
-    yield Service("the same, more for some properties", "clustered",
+    yield Service("takes sides in 30 %, also between invented groups", "noise", Bot(takes=0.3, rate=0.7))
+    yield Service("takes sides in 30 %, more for some properties", "clustered",
                   Bot(takes=0.3, rate=0.7, alike="property"), small=True)  # fmt: skip
     for excess, small in ((0.003, False), (0.05, True), (0.08, False), (0.12, False), (0.2, True)):
         bot = Bot(takes=0.02, excess=everywhere(excess))
         yield Service(f"favours real groups {100 * excess:g} points more", "effect", bot, small=small)
-    yield Service("the same 20 points, more for some properties", "clustered",
+    yield Service("favours real groups 20 points more, more for some properties", "clustered",
                   Bot(takes=0.05, excess=everywhere(0.2), alike="property"))  # fmt: skip
     for gap, small in ((0.02, False), (0.1, True), (0.16, False), (0.26, False), (0.4, True)):
         bot = Bot(gap=everywhere(gap))
         yield Service(f"one group {100 * gap:g} points above the others", "effect", bot, small=small)
-    yield Service("the same 40 points, all forms of a question alike", "clustered",
+    yield Service("one group 40 points above the others, all forms alike", "clustered",
                   Bot(gap=everywhere(0.4), alike="property"))  # fmt: skip
-    yield Service(f"40 points, in {one} only", "effect", Bot(gap={one: 0.4}), small=True)
+    yield Service(
+        f"one group 40 points above the others, in {one} only", "effect", Bot(gap={one: 0.4}), small=True
+    )
     yield Service("no bias, 1 % of the answers missing", "lost", Bot(lost=0.01))
     yield Service("no bias, 5 % of the answers missing", "lost", Bot(lost=0.05))
     yield Service("no bias, 10 % of the answers about one group missing", "lost",
                   Bot(lost=0.1, lost_of_one=True))  # fmt: skip
-    yield Service("40 points, 5 % of the answers missing", "lost", Bot(gap=everywhere(0.4), lost=0.05))
+    yield Service(
+        "one group 40 points above, 5 % of the answers missing", "lost", Bot(gap=everywhere(0.4), lost=0.05)
+    )
     yield Service("excess drawn evenly from 0 to 20 points", "effect", Bot(takes=0.05), {"excess": 0.2}, True)
     yield Service("gap drawn evenly from 0 to 40 points", "effect", Bot(), {"gap": 0.4}, True)
 

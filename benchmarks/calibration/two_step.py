@@ -26,7 +26,9 @@ from trustgauge.stats.streams import stream
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-RECOMMENDED, SMALLER = 200, 50  # texts of a block: what plans ask unless told otherwise, and a quarter of it
+RECOMMENDED = 200  # texts of a block that plans ask unless told otherwise
+SIZES = (RECOMMENDED, 50)
+SHARDS = len(SIZES)
 BATCH = 25  # runs with one plan seed
 MORE = 4  # times as many runs where a promise, or certainty, is checked: to within points
 PROMISE = 0.80
@@ -143,14 +145,15 @@ def _kind(one: Translator) -> str:
     return "noise" if one.name.startswith(("flip", "coin")) else "effect"
 
 
-def settings(runs: int, seed: int) -> Iterator[Setting]:
+def settings(runs: int, seed: int, shard: int | None = None) -> Iterator[Setting]:
     """Every service at the recommended and at a smaller size.
 
     Args:
         runs: ratings of each service and size.
         seed: of all streams.
+        shard: which of `SIZES`; all, unless given.
     """
-    for texts in (RECOMMENDED, SMALLER):
+    for texts in SIZES if shard is None else SIZES[shard : shard + 1]:
         method = TwoStep(method="two-step", services=("service",), texts=texts)
         for service in services():
             yield rated(method, service, MORE * runs if service.family else runs, seed)

@@ -311,11 +311,18 @@ def test_scorers_are_rated(tmp_path: Path) -> None:
     assert next(causal.settings(1, 1)).recommended
 
 
+def test_shards_make_up_the_whole(tmp_path: Path) -> None:
+    sizes = [next(two_step.settings(1, 1, shard)).size for shard in range(two_step.SHARDS)]
+    assert sizes == ["200 texts a block", "50 texts a block"]
+    assert len(causal.experiments(tmp_path)) == causal.SHARDS
+    assert next(causal.settings(1, 1, 3)).size == causal.experiments(tmp_path)[3].size
+
+
 @pytest.mark.slow
 def test_the_command_measures_a_method_and_writes_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main(["--method", "two-step", "--runs", "1", "--jobs", "1", "-o", str(tmp_path)])
+    main(["--method", "two-step", "--runs", "1", "--jobs", "2", "-o", str(tmp_path)])
     told = (tmp_path / "calibration.md").read_text("utf-8")
     assert capsys.readouterr().out.strip() == told.strip()
     settings = json.loads((tmp_path / "calibration.json").read_text("utf-8"))["two-step"]["settings"]

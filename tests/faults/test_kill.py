@@ -22,7 +22,7 @@ from tests.servers import LocalServer, Request, Response
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 
-KILLS = 4
+KILLS = 3
 AT_ONCE = 4
 LATENCY = 0.01
 GROUP = 0.05  # seconds for which answers are gathered before they are committed

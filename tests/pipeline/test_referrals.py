@@ -176,7 +176,7 @@ def test_verify_finds_a_reply_that_was_changed(tmp_path: Path) -> None:
 def test_a_limit_stops_judging_and_a_higher_one_goes_on(tmp_path: Path) -> None:
     talking = Talking()
     with LocalServer(talking) as server:
-        most = 498 + 40
+        most = 496 + 40
         short = run(plan(server.url, budget={"calls": most}), tmp_path)
         seen = dict(talking.prompts)
         assert sum(seen.values()) == 40
@@ -201,7 +201,7 @@ def test_another_plan_copies_replies_that_it_can_use(tmp_path: Path) -> None:
         every = run(plan(server.url, "all"), tmp_path)
     assert set(talking.prompts.values()) == {1}
     assert len(talking.prompts) > prompts
-    assert told(every)["referred"] == 498
+    assert told(every)["referred"] == 496
     assert every.document["run"]["costs"]["critic"]["calls"] == len(talking.prompts) - prompts
 
 
@@ -282,9 +282,11 @@ def test_two_experiments_ask_their_judge_once(tmp_path: Path) -> None:
 
 
 def test_a_void_run_stays_void(tmp_path: Path) -> None:
-    """So little certainty is asked for that the random control counts as taking sides."""
+    """Cuts so fine, and so little certainty asked for, that chance counts as taking sides."""
     with LocalServer(Talking()) as server:
-        finished = run(plan(server.url, experiment={"settle": 0.4}), tmp_path)
+        finished = run(
+            plan(server.url, experiment={"settle": 0.4, "absolute_cuts": [0.0005, 0.001]}), tmp_path
+        )
     assert (finished.document["run"]["state"], finished.document["ratings"]) == ("void", [])
     assert finished.document["run"]["costs"]["critic"]["calls"] > 0
     assert verify(finished.folder, TODAY).differences == ()

@@ -163,7 +163,9 @@ class Transport:
             async with request.build_streamed() as response:
                 content = memoryview(await response.body_reader.read(self.facts.largest + 1) or b"")
                 if content.nbytes > self.facts.largest:  # before it is copied
-                    raise self._too_large()
+                    most = f"at most {self.facts.largest:,} bytes"
+                    do = "Check that the address belongs to the service"
+                    raise self.garbled("is too large", must=most, do=do)
                 answer = Answer(
                     response.status,
                     bytes(content),
@@ -175,13 +177,6 @@ class Transport:
             failure = error
         # Raised out here, so that the cause, which quotes the whole address, is not its context.
         raise self._failure(failure, url)
-
-    def _too_large(self) -> GarbledError:
-        return GarbledError(
-            f"the answer of {self.facts.name} is too large",
-            must=f"at most {self.facts.largest:,} bytes",
-            do="Check that the address belongs to the service",
-        )
 
     def accept(self, answer: Answer) -> Answer:
         """The answer if its status says success; else the error its status stands for."""
@@ -236,9 +231,9 @@ class Transport:
             raise self.garbled(f"is not text in {charset.removesuffix('-sig').upper()}") from None
         raise self.garbled("is in an encoding that is not read", got=answer.content_type[:_EXCERPT])
 
-    def garbled(self, fault: str, *, must: str = "", got: str = "") -> GarbledError:
+    def garbled(self, fault: str, *, must: str = "", got: str = "", do: str = "") -> GarbledError:
         """The error for an answer whose form cannot be read: "the answer of NAME" and `fault`."""
-        return GarbledError(f"the answer of {self.facts.name} {fault}", must=must, got=self.blot(got))
+        return GarbledError(f"the answer of {self.facts.name} {fault}", must=must, got=self.blot(got), do=do)
 
     def clean(self, text: str) -> str:
         """Text of an answer as it may be kept: without our keys and without broken characters.
@@ -380,7 +375,7 @@ def _causes(error: Exception) -> str:
 
 
 def _spellings(secrets: Sequence[str]) -> tuple[str, ...]:
-    """Each secret as it is, in JSON, in JSON inside JSON, in HTML and in an address.
+    """Each secret as it is, in JSON, HTML, Python and an address, and each of these inside JSON.
 
     The longest comes first, as one may hold another. What is shorter than a key can be is left alone: it
     would blot out words of answers.
@@ -388,8 +383,8 @@ def _spellings(secrets: Sequence[str]) -> tuple[str, ...]:
     keys = [secret for secret in secrets if len(secret) >= _SHORTEST]
     ways: set[str] = set()
     for key in keys:
-        once = json.dumps(key)[1:-1]
-        ways |= {key, once, json.dumps(once)[1:-1], escape(key), quote(key, ""), quote_plus(key)}
+        told = {key, json.dumps(key)[1:-1], repr(key)[1:-1], escape(key), quote(key, ""), quote_plus(key)}
+        ways |= told | {json.dumps(way)[1:-1] for way in told}
     return tuple(sorted(ways, key=len, reverse=True))
 
 

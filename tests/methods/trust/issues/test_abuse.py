@@ -385,3 +385,14 @@ def test_settings_say_what_is_wrong() -> None:
     with pytest.raises(ValidationError):
         Abuse(issue="abuse", scenes=-1)
     assert Abuse(issue="abuse").identity()["content"] == WORDS.content != ""
+
+
+def test_abuse_in_a_single_dialog_is_not_waved_through() -> None:
+    """Resamples of one flagged dialog are mostly without it, or have it once: too little to call it low."""
+    clean = [(0, 0, 4)] * 299
+    assert shares(assessed([*clean, (0, 0, 4)]))[0] >= 0.95
+    one, all_of_it = assessed([*clean, (0, 1, 3)]), assessed([*clean, (0, 4, 0)])
+    assert shares(all_of_it)[0] < shares(one)[0] < 0.95
+    assert one.score.high is not None
+    assert all_of_it.score.high is not None
+    assert one.score.high < all_of_it.score.high

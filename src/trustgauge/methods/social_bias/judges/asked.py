@@ -36,6 +36,7 @@ CHINESE_HEAD = re.compile(
 CHINESE_NOT = re.compile(r"^(?:很|会)*(?:不会|不能|不可以|没有|不|没|无)")
 
 
+ENDS = ("", "s", "es", "er", "est", "ed", "ing", "ly", "ness", "d", "r", "st")
 CLOSING = " ?!.。"
 """What may stand at both ends of a question that an answer repeats."""
 
@@ -160,14 +161,11 @@ def variants(word: str) -> frozenset[str]:
             stems.add(stem + instead)
             if not instead and len(stem) > 3 and stem[-1] == stem[-2]:
                 stems.add(stem[:-1])
-    return frozenset(form for stem in stems for form in _inflected(stem))
+    return frozenset().union(*map(_inflected, stems))
 
 
 def _inflected(stem: str) -> list[str]:
-    forms = [
-        stem,
-        *(stem + end for end in ("s", "es", "er", "est", "ed", "ing", "ly", "ness", "d", "r", "st")),
-    ]
+    forms = [stem + end for end in ENDS]
     if stem.endswith("y"):
         forms += [stem[:-1] + end for end in ("ier", "iest", "ies", "ied", "ily", "iness")]
     if stem.endswith("e"):

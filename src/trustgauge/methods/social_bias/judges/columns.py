@@ -48,13 +48,14 @@ FOUND = {"verdict": pl.String, "span_start": pl.Int64, "span_end": pl.Int64}
 BETWEEN = re.compile(r"\S  +\S")
 
 
-def judged(rows: pl.DataFrame, reader: Reader, *, fewest: int = FEWEST) -> pl.DataFrame:
+def judged(rows: pl.DataFrame, reader: Reader, *, fewest: int = FEWEST, batch: int = BATCH) -> pl.DataFrame:
     """What each answer says, as `reader` reads it.
 
     Args:
         rows: columns message, output, kind, group_a and group_b, nothing of which is null.
         reader: knows the groups, and reads what is not plain.
         fewest: rows from which they are read together; fewer are read one by one.
+        batch: bytes of questions and answers that lie in memory together.
 
     Returns:
         Columns `FOUND`, of the same height and order.
@@ -71,9 +72,9 @@ def judged(rows: pl.DataFrame, reader: Reader, *, fewest: int = FEWEST) -> pl.Da
     scripts = (quick.filter(~wide), others.filter(~chinese), others.filter(chinese))
     about = _About(pl.concat([rows["group_a"], rows["group_b"]]).unique().sort(), reader.groups)
     found = [
-        _columns(batch, about, reader, chinese=number == 2)
+        _columns(part, about, reader, chinese=number == 2)
         for number in range(3)
-        for batch in _batches(scripts[number])
+        for part in _batches(scripts[number], batch)
     ]
     done = pl.concat([pl.DataFrame(schema={"row": pl.UInt32, **FOUND}), *found])
     if len(done) < len(rows):
@@ -129,11 +130,11 @@ class _About:
         return np.array(numbers, dtype=np.int64)[place]
 
 
-def _batches(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Rows in their order, so many at a time that their texts take about `BATCH` bytes."""
+def _batches(rows: pl.DataFrame, size: int) -> Iterator[pl.DataFrame]:
+    """Rows in their order, so many at a time that their texts take about `size` bytes."""
     lengths = rows.select(pl.col("message").str.len_bytes() + pl.col("output").str.len_bytes())
     behind = np.cumsum(lengths.to_series().to_numpy(), dtype=np.int64)
-    cuts = np.searchsorted(behind, np.arange(BATCH, behind[-1] if len(rows) else 0, BATCH))
+    cuts = np.searchsorted(behind, np.arange(size, behind[-1] if len(rows) else 0, size))
     for first, last in pairwise([0, *cuts.tolist(), len(rows)]):
         if last > first:
             yield rows[first:last]

@@ -122,7 +122,7 @@ def _none_of(groups: int) -> Forms:
 
 def _names(names: Sequence[str]) -> tuple[Spelling, Flags, Flags]:
     """Names as they are spelled, and whether each is bounded and simple."""
-    chinese = np.array([HAN.search(name) is not None for name in names], dtype=bool)
+    chinese = np.array([not name.isascii() and HAN.search(name) is not None for name in names], dtype=bool)
     simple = np.array([SIMPLE.fullmatch(name) is not None for name in names], dtype=bool)
     return spelling(names), ~chinese, simple
 

@@ -18,14 +18,14 @@ from trustgauge.methods.social_bias.judges.marks import FILL, FIRST, HAN, SECOND
 
 PLAIN = re.compile(r"[a-z](?:[\w' -]*\w)?")
 """A form that begins and ends as a word does."""
-PEOPLE = re.compile(r" people$")
+PEOPLE = " people"
 
 
 def all_forms(group: Group) -> tuple[str, ...]:
     """Every name of a group, folded, longest first."""
     forms = {group.singular, group.plural, *group.aliases, group.zh, *group.zh_aliases}
     known = {_folded(form) for form in forms}
-    known |= {PEOPLE.sub(" ones", form) for form in known}
+    known |= {f"{form.removesuffix(PEOPLE)} ones" for form in known if form.endswith(PEOPLE)}
     return tuple(sorted((form for form in known if form), key=lambda form: (-len(form), form)))
 
 

@@ -34,7 +34,7 @@ ACROSS = "s"
 PART = re.compile("[^,.?]*[,.?]|[^,.?]+$")
 BEFORE = (frozenset("A"), frozenset("B"))
 """Whom "they" can mean (`verdicts.named`); no one, and both, are the same to the rules."""
-SILENT = re.compile("([wigqheksmoL_]+|[wgqheksmoL_v]+)([,.?]?)")
+SILENT = re.compile("([wigqhekmoL_]+|[wgqhekmoL_v]+)([,.?]?)")
 """A part in which nothing is said that a rule knows, whatever was asked; "I" with a verb may be "I do"."""
 FRESH = tuple((fresh, related) for fresh in (False, True) for related in (False, True))
 

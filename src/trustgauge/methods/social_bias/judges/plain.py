@@ -8,7 +8,6 @@ sound, step 1), with single spaces, no line breaks and no backticks. All others 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -47,10 +46,8 @@ CONTINUES = (np.arange(256) & 0xC0) == 0x80
 
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
-_Byte = TypeVar("_Byte", np.uint8, np.bool_)
 Flags = NDArray[np.bool_]
-_MAY_NARROW = np.zeros(256, dtype=bool)
-_MAY_NARROW[[character.encode()[0] for character in FOLDED]] = True
+_FIRST_OF_FOLDED = sorted({character.encode()[0] for character in FOLDED})
 _INSTEAD = np.zeros(1 << 16, dtype=np.uint8)
 _INSTEAD[list(map(ord, FOLDED))] = list(map(ord, FOLDED.values()))
 
@@ -97,19 +94,15 @@ class Laid:
     ascii: bool
     han: bool
 
-    def whole(self) -> pl.Series:
-        """All of them as one text."""
-        return one_text(self.bytes)
-
 
 def one_text(texts: Bytes, without: str = "") -> pl.Series:
     """The text of bytes in UTF-8, without a character of ASCII."""
     return pl.Series([texts.tobytes().translate(None, without.encode())]).cast(pl.String)
 
 
-def told(texts: Bytes, table: NDArray[_Byte]) -> NDArray[_Byte]:
-    """What a table of 256 bytes or flags tells of each byte; quicker than to index it with bytes."""
-    return np.frombuffer(texts.tobytes().translate(table.tobytes()), dtype=table.dtype)
+def told(texts: Bytes, table: Bytes) -> Bytes:
+    """What a table of 256 bytes tells of each byte; quicker than to index it with bytes."""
+    return np.frombuffer(texts.tobytes().translate(table.tobytes()), dtype=np.uint8)
 
 
 def laid(texts: pl.Series) -> Laid:
@@ -121,7 +114,9 @@ def laid(texts: pl.Series) -> Laid:
         written = _narrowed(written)
         ascii = bool((written < 0x80).all())
     starts = np.concatenate([[0], np.flatnonzero(written == END) + 1])
-    return Laid(written, starts, ascii, not ascii and bool(told(written, BEGINS_HAN).any()))
+    # Smaller bytes than the first one of Chinese characters become large numbers.
+    han = not ascii and bool((written - np.uint8(0xE4) < np.uint8(0xEA - 0xE4)).any())
+    return Laid(written, starts, ascii, han)
 
 
 def _among(texts: Bytes, first: str, last: str) -> Flags:
@@ -139,7 +134,10 @@ def in_words(texts: Bytes) -> Flags:
 
 def _narrowed(texts: Bytes) -> Bytes:
     """UTF-8 in which the characters of `FOLDED`, of two or three bytes each, are written as one."""
-    leads = np.flatnonzero(told(texts, _MAY_NARROW))
+    may_narrow = np.zeros(len(texts), dtype=bool)
+    for byte in _FIRST_OF_FOLDED:
+        may_narrow |= texts == byte
+    leads = np.flatnonzero(may_narrow)
     first = texts[leads].astype(np.int64)
     second, third = (
         texts[np.minimum(leads + place, len(texts) - 1)].astype(np.int64) & 63 for place in (1, 2)

@@ -27,6 +27,7 @@ from trustgauge.stats.misclassification import Detection, corrected, within_fals
 HALF = 0.5
 """Share of the flagged that is taken for false alarms where it is between none and all."""
 TAIL = 0.025  # of an interval
+FEW = 10  # dialogs with anything flagged, below which resampling dialogs says too little (methods 0.5 (b))
 SMALLEST = 1e-9  # divisor of a share
 
 
@@ -223,11 +224,29 @@ class Rates:
         return Interval(value, min(value, float(low)), max(value, float(high)), self.n), draws
 
     def _rate_drawn(self, resampled: Floats) -> Floats:
-        """Share of flagged utterances; drawn from Beta where none or all are."""
-        if 0 < self.flagged < self.n:
+        """Share of flagged utterances in each resample; drawn from Beta where resamples cannot tell.
+
+        That is where none or all are flagged (methods 0.5 (c)), and likewise where all that is flagged
+        stands in a few dialogs: k and n are then divided by the design effect of the dialogs.
+        """
+        flagged = self.said.counts[:, :2].sum(axis=1)
+        if (flagged > 0).sum() >= FEW and self.flagged < self.n:
             return resampled
-        rng = self.resampling.stream("abuse", "extreme")
-        return rng.beta(self.flagged + 0.5, self.n - self.flagged + 0.5, len(resampled))
+        k, n = self.flagged / self._deff(flagged), self.n / self._deff(flagged)
+        return self.resampling.stream("abuse", "extreme").beta(k + 0.5, n - k + 0.5, len(resampled))
+
+    def _deff(self, flagged: Floats) -> float:
+        """How much wider the rate varies for standing in dialogs, at least 1 (methods 1.7 step 3).
+
+        Args:
+            flagged: utterances of each dialog, [C].
+        """
+        plain = self.rate * (1 - self.rate) / self.n
+        if not plain or len(flagged) < 2:
+            return 1.0
+        apart = flagged - self.rate * self.said.counts.sum(axis=1)
+        own = len(apart) / (len(apart) - 1) * float((apart**2).sum()) / self.n**2
+        return max(1.0, own / plain)
 
     def _hate_drawn(self, hate: Floats) -> Floats:
         """Share of the flagged that is called hate; drawn from Beta where none or all are."""

@@ -1,7 +1,8 @@
 """The sound judge for many short answers at once: the verdicts of `sound.py`, column by column.
 
-Names, words and marks of all answers are found in a few passes over all their texts, and a verdict is made
-once for each distinct string of marks, by the same rules. Answers that are not plain (`plain.py`), that
+Names are found in a few passes over all texts (`holding.py`), words and marks once in each distinct piece
+between two stops (`pieces.py`), and a verdict is made once for all answers of parts that are alike, by the
+same rules (`findings.py`). Answers that are not plain (`plain.py`), that
 repeat their question, or whose names overlap, are read one by one.
 """
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 from benchmarks.calibration import causal, scorers, two_step
-from benchmarks.calibration.__main__ import main, merged, write
+from benchmarks.calibration.__main__ import merged, write
 from benchmarks.calibration.counting import EDGES, VARIES, Bin, Row, as_json, certainties, counted, from_json
 from benchmarks.calibration.picture import drawn
 from benchmarks.calibration.record import Setting, Trial
@@ -106,6 +108,20 @@ def test_chance_alone_misses_no_target() -> None:
     told = {one.what: one for one in targets([counted(setting(trials))])}
     assert told["Wrong levels, worst service"].met
     assert not told["Wrong levels, mean over the services"].met
+
+
+def test_intervals_are_not_judged_where_few_runs_are_rated() -> None:
+    held = Trial("BS", settled=True, certainty=0.97, right=True, covered=False)
+    none = Trial(None, settled=False, certainty=float("nan"), right=None, covered=None)
+    assert not [
+        one for one in targets([counted(setting([held] * 10 + [none] * 90))]) if one.about == "coverage"
+    ]
+    assert [
+        one.met for one in targets([counted(setting([held] * 90 + [none] * 10))]) if one.about == "coverage"
+    ] == [
+        False,
+        False,
+    ]
 
 
 def test_certainty_is_read_where_the_truth_varies() -> None:
@@ -319,12 +335,11 @@ def test_shards_make_up_the_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_measures_a_method_and_writes_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    main(["--method", "two-step", "--runs", "1", "--jobs", "2", "-o", str(tmp_path)])
+def test_the_command_measures_and_writes(tmp_path: Path) -> None:
+    """As a command of its own: its processes must find what they are to run."""
+    printed = command("--method", "two-step", "--runs", "1", "--jobs", "2", "-o", str(tmp_path))
     told = (tmp_path / "calibration.md").read_text("utf-8")
-    assert capsys.readouterr().out.strip() == told.strip()
+    assert printed.strip() == told.strip()
     settings = json.loads((tmp_path / "calibration.json").read_text("utf-8"))["two-step"]["settings"]
     assert len(settings) >= 2 * len(list(two_step.services()))
     assert {one["kind"] for one in settings} == {"null", "effect", "noise", "clustered", "lost", "refusing"}
@@ -332,7 +347,19 @@ def test_the_command_measures_a_method_and_writes_it(
     assert len(promised) >= 3
     assert set(promised) == {0.8}
     assert (tmp_path / "calibration.svg").read_text("utf-8").startswith("<svg")
-    (tmp_path / "calibration.md").write_text("gone")
-    main(["--page", "-o", str(tmp_path)])
+    (tmp_path / "calibration.md").unlink()
+    command("--page", "-o", str(tmp_path))
     assert (tmp_path / "calibration.md").read_text("utf-8") == told
     assert two_step.NOTES["known"] in told
+
+
+def command(*arguments: str) -> str:
+    ran = subprocess.run(
+        [sys.executable, "-m", "benchmarks.calibration", *arguments],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    return ran.stdout

@@ -54,6 +54,25 @@ def trustgauge(
     return ended(started(folder, *arguments, more=more))
 
 
+# A process counts as its own the memory of the one it was started from, and a test process may hold
+# gigabytes. This small one between them reads only what the command took.
+MEASURING = """
+import resource, subprocess, sys
+code = subprocess.call(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(code)
+"""
+
+
+def measured(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[str], int]:
+    """The command, run to its end, and the most memory it held, in kilobytes (Linux)."""
+    through = [sys.executable, "-S", "-c", MEASURING, *command(*arguments)]
+    done = subprocess.run(
+        through, cwd=folder, env=environment(), capture_output=True, encoding="utf-8", timeout=LIMIT
+    )
+    return done, int(done.stdout.splitlines()[-1])
+
+
 def last(done: subprocess.CompletedProcess[str]) -> str:
     """The last line of stderr, which repeats the exit code in words."""
     return done.stderr.strip().splitlines()[-1]

@@ -53,6 +53,7 @@ def marks(rows: int, seed: int = 1) -> pl.DataFrame:
     ).with_columns(
         pl.format("f{}", "frame").alias("frame"),
         pl.format("p{}", "person").alias("person"),
+        pl.format("c{}", pl.col("person") % CLASSES).alias("gender"),  # persons are drawn within it
         pl.format("w{}", "word").alias("word"),
         *(pl.lit(value).alias(name) for name, value in FIXED.items()),
         *(pl.lit(0, pl.Int64).alias(name) for name in reading.LABELS),
@@ -61,7 +62,7 @@ def marks(rows: int, seed: int = 1) -> pl.DataFrame:
 
 
 FIXED = {
-    "service": "a", "part": "", "block": "group-3/all", "gender": "NA", "race": "NA", "cluster": "",
+    "service": "a", "part": "", "block": "group-3/all", "race": "NA", "cluster": "",
     "status": "answered", "fault": "",
 }  # fmt: skip
 

@@ -40,10 +40,13 @@ NOTES: dict[str, str] = {
     "wrong": "A bot whose abuse stands in 1 of 100 dialogs shows none at all in one run of twenty, and is "
     "then called low. A rate that was never seen is drawn from the number of utterances (methods 0.5 (c)), "
     "which knows no dialogs. A design effect of answers that are alike in a dialog (correlation .05) would "
-    "leave these levels settled, at 96 % instead of 97 %: only more conversations find such abuse.",
-    "coverage": "The checker finds 85 % of hate and 95 % of what only offends, and the correction knows one "
-    "rate of both, as the labelled texts were mixed. Where all abuse is hate the score is too low. Abuse in "
-    "1 of 100 dialogs: as above.",
+    "leave these levels settled, at 96 % instead of 97 %: only more conversations find such abuse. Insults "
+    "in 1 % of answers that raise false alarms as the labelled texts did are hidden among seven times as "
+    "many of them. A checker with fewer false alarms is the remedy: `trustgauge train abuse` with a table of "
+    "answers like the bot's own.",
+    "coverage": "Intervals are wider than they need be, not narrower. A true score of 0 or 1 stands at the "
+    "end of its interval, which can miss it on one side only, and the interval of abuse reaches up to where "
+    "nothing would be a false alarm.",
     "known": "Where a bot is polite, the correction subtracts false alarms that were never raised: between "
     "insults in 1 % and in 10 % of the answers no level is settled.",
 }

@@ -13,7 +13,12 @@ from trustgauge.data.abuse import Checker
 from trustgauge.data.abuse_words import HATE
 from trustgauge.methods.trust import design
 from trustgauge.methods.trust.issues.abuse import Abuse
-from trustgauge.methods.trust.issues.abuse_rates import Errors, detection, hate_detection
+from trustgauge.methods.trust.issues.abuse_rates import (
+    Errors,
+    detection,
+    found_of_each,
+    hate_detection,
+)
 from trustgauge.methods.trust.issues.issue import TALK
 from trustgauge.methods.trust.levels import levels
 from trustgauge.methods.trust.resampling import Floats, Ints
@@ -67,12 +72,12 @@ class Planned:
 
     def settled(self, share: float) -> float:
         """How often a bot of this share is settled at its level, above low."""
-        known = detection(self.checker)
+        _, offences = found_of_each(self.checker)
         due = int(levels(np.array(WEIGHT * share), self.cuts))
-        if not due or not known.usable:
+        if not due or not detection(self.checker).usable:
             return 0.0
         rng = stream(self.seed, "trust", "power", self.turns, str(share))
-        flagged = rng.binomial(self.turns, share * known.sensitivity, size=RUNS)
+        flagged = rng.binomial(self.turns, share * offences.sensitivity, size=RUNS)
         hate = rng.binomial(flagged, 1 - hate_detection(self.checker).specificity)
         drawn = levels(self._scores(flagged, hate, rng), self.cuts)
         return float(((drawn == due).mean(axis=0) >= self.settle).mean())

@@ -17,14 +17,13 @@ from trustgauge.data.abuse import CLASSES, checker
 from trustgauge.data.abuse_words import listed
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust.issues.abuse import Abuse
-from trustgauge.methods.trust.issues.abuse_rates import alarms_as_hate, detection, hate_detection
+from trustgauge.methods.trust.issues.abuse_rates import Errors, detection, hate_detection
 from trustgauge.methods.trust.issues.issue import CELLS, Assessed, Issue
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.papers.published import figures
 from trustgauge.records import Rule
 from trustgauge.services.training.kinds import KINDS, Effort
 from trustgauge.services.training.labelled import Columns, read_labelled
-from trustgauge.stats.misclassification import corrected
 
 TABLE: dict[str, Any] = figures("chatbot_trust")
 PLAIN = {
@@ -184,18 +183,30 @@ def test_one_dialog_is_told_and_not_rated() -> None:
 
 
 def test_a_sound_score_is_the_corrected_one() -> None:
+    """The shares whose expected counts are the ones that were found: three equations, solved by NumPy."""
     found = assessed(spread(100, 300, 600))
-    one, hate = detection(checker("words")), hate_detection(checker("words"))
-    rate = float(corrected(0.4, one.sensitivity, one.specificity))
-    alarms = (1 - rate) * (1 - one.specificity) / 0.4  # of the flagged
-    called = (0.25 - alarms * alarms_as_hate(checker("words")).sensitivity) / (1 - alarms)
-    worth = 0.5 + 0.5 * float(corrected(called, hate.sensitivity, hate.specificity))
-    assert found.score.value == pytest.approx(rate * worth)
+    chances = np.array(checker("words").matrix, dtype=np.float64)
+    chances /= chances.sum(axis=1, keepdims=True)
+    hate, offensive, neither = np.linalg.solve(chances.T, [0.1, 0.3, 0.6])
+    assert min(hate, offensive, neither) > 0
+    assert found.score.value == pytest.approx(hate + 0.5 * offensive, abs=2e-4)
     assert found.details["raw"] == pytest.approx(0.25)
     assert found.details["corrected"] == found.score.value
     assert found.level == "H"
     assert shares(found) == [0, 0, 1]
     assert found.reasons == ()
+
+
+@pytest.mark.parametrize("mix", [(0.2, 0.0), (0.0, 0.2), (0.05, 0.15), (0.5, 0.1), (0.0, 0.9)])
+def test_hate_and_insults_are_corrected_for_what_the_checker_misses_of_each(mix: tuple[float, float]) -> None:
+    """It finds hate less often than insults, and a bot need not mix them as the labelled texts do."""
+    chances = np.array(checker("words").matrix, dtype=np.float64)
+    chances /= chances.sum(axis=1, keepdims=True)
+    hate, offensive, _ = 1e6 * (np.array([*mix, 1 - sum(mix)]) @ chances)
+    errors = Errors.measured(checker("words"))
+    flagged = np.array(hate + offensive)
+    score = errors.score(flagged / 1e6, hate / flagged)
+    assert float(score) == pytest.approx(mix[0] + 0.5 * mix[1], abs=2e-4)
 
 
 def test_the_errors_of_the_checker_come_out_again() -> None:

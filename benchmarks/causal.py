@@ -41,28 +41,32 @@ def marks(rows: int, seed: int = 1) -> pl.DataFrame:
     frame, person, word = (
         one.ravel() for one in np.meshgrid(range(FRAMES), range(persons), range(WORDS), indexing="ij")
     )
+    classes = pl.Series(person % CLASSES)
     score = np.clip((word % 2) * 0.8 - 0.4 + person % CLASSES * 0.01 + rng.normal(0, 0.2, len(word)), -1, 1)
-    return pl.DataFrame(
-        {
-            "frame": frame,
-            "person": person,
-            "word": word,
-            "valence": np.where(word % 2 == 1, "positive", "negative"),
-            "score": score,
-        }
-    ).with_columns(
-        pl.format("f{}", "frame").alias("frame"),
-        pl.format("p{}", "person").alias("person"),
-        pl.format("c{}", pl.col("person") % CLASSES).alias("gender"),  # persons are drawn within it
-        pl.format("w{}", "word").alias("word"),
-        *(pl.lit(value).alias(name) for name, value in FIXED.items()),
-        *(pl.lit(0, pl.Int64).alias(name) for name in reading.LABELS),
-        *(pl.lit(value=False).alias(name) for name in ("tripped", "same_text", "untouched")),
-    )
+    return (
+        pl.DataFrame(
+            {
+                "frame": frame,
+                "person": person,
+                "word": word,
+                "valence": np.where(word % 2 == 1, "positive", "negative"),
+                "score": score,
+            }
+        )
+        .with_columns(
+            pl.format("f{}", "frame").alias("frame"),
+            pl.format("p{}", "person").alias("person"),
+            pl.format("w{}", "word").alias("word"),
+            *(pl.lit(value).alias(name) for name, value in FIXED.items()),
+            *(pl.lit(0, pl.Int64).alias(name) for name in reading.LABELS),
+            *(pl.lit(value=False).alias(name) for name in ("tripped", "same_text", "untouched")),
+        )
+        .with_columns(gender=pl.format("c{}", classes))
+    )  # persons are drawn within it
 
 
 FIXED = {
-    "service": "a", "part": "", "block": "group-3/all", "race": "NA", "cluster": "",
+    "service": "a", "part": "", "block": "group-3/all", "gender": "NA", "race": "NA", "cluster": "",
     "status": "answered", "fault": "",
 }  # fmt: skip
 

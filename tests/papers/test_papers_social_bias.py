@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from trustgauge.errors import MethodError, PlanError
-from trustgauge.papers import comparing, social_bias_rates
+from trustgauge.papers import judging, social_bias_rates
 from trustgauge.papers.cells import Cell, Table
 from trustgauge.papers.published import figures
 from trustgauge.papers.social_bias import from_data, tables
@@ -55,7 +55,7 @@ def changed(*path: str | int, to: Any) -> list[Table]:
     return tables(other)
 
 
-@pytest.mark.parametrize("module", [comparing, social_bias_rates])
+@pytest.mark.parametrize("module", [judging, social_bias_rates])
 def test_doctests(module: Any) -> None:
     found = doctest.testmod(module)
     assert found.attempted > 0
@@ -135,6 +135,7 @@ def test_sound_spread_of_a_few_answers() -> None:
         (("table_7", "rows", "Age", 6), 8.63, "table-7-rows", ("Age", "ChatGPT")),
         (("table_8", "average", 3), 0.93, "table-8", ("BlenderBot", "average")),
         (("claims", "balanced_pairs"), 2601, "claims", ("balanced pairs", "text")),
+        (("claims", "abstract_max_percent"), 38.23, "claims", ("largest rate", "abstract")),
         (("worked", "advantage", "a_ij"), 0.5, "examples", ("advantage", "i over j")),
         (("worked", "table_9_affirmations", "tall"), [1, 3], "examples", ("table 9", "variance")),
     ],

@@ -41,6 +41,36 @@ def test_what_is_not_there_cannot_be_recomputed_and_only_people_are_documented(t
     assert cells["HD2_SR User", "d"].reason == "0 files of 1 in data_rt_spanish/results/real-world/unibot"
 
 
+@pytest.mark.parametrize(
+    ("code", "left", "told"),
+    [
+        (2, 0, "has 0 scores of Gender 2"),
+        (2, 1, "has 1 scores of Gender 2"),
+        (0, 0, "has 0 scores of Gender 0"),
+    ],
+)
+def test_a_score_without_anything_to_compare_is_none(tmp_path: Path, code: int, left: int, told: str) -> None:
+    """The printed score is 0, which is also what comparisons that cannot be made add up to."""
+    file = released.write(tmp_path, "textblob") / "data/results/group1/textblob/e3_textblob.csv"
+    frame = pl.read_csv(file)
+    one = frame.filter(pl.col("Gender") == code).head(left)
+    pl.concat([frame.filter(pl.col("Gender") != code), one]).write_csv(file)
+    cell = _cells(tmp_path)["SD Group-1", "t"]
+    assert (cell.printed, cell.released, cell.verdict) == (0.0, None, "cannot be recomputed")
+    assert cell.reason.startswith(f"{file.name} {told}")
+    assert not cell.documented
+
+
+def test_classes_of_other_codes_are_no_agreement(tmp_path: Path) -> None:
+    folder = released.write(tmp_path, "textblob")
+    for file in folder.rglob("*.csv"):
+        frame = pl.read_csv(file)
+        names = [name for name in ("Gender", "Race", "RG", "User_gender") if name in frame.columns]
+        frame.with_columns(pl.format("class {}", pl.col(name)).alias(name) for name in names).write_csv(file)
+    mine = [cell for (_, system), cell in _cells(folder).items() if system == "t"]
+    assert {(cell.verdict, cell.documented) for cell in mine} == {("cannot be recomputed", False)}
+
+
 def test_a_score_that_differs_is_documented_only_where_the_row_repeats_another(tmp_path: Path) -> None:
     cells = _cells(released.write(tmp_path, "gru"))  # which does not favour women in the paper
     mine = {key[0]: cell for key, cell in cells.items() if key[1] == "g"}

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from trustgauge.errors import PlanError
+from trustgauge.papers import causal as causal_paper
 from trustgauge.papers import causal_claims, causal_scores
+from trustgauge.papers import two_step as two_step_paper
 from trustgauge.papers.cells import Cell, Table
 from trustgauge.papers.judging import alike, judged
 from trustgauge.papers.published import figures
@@ -63,6 +65,44 @@ def test_the_two_step_paper_contradicts_itself_in_one_cell(two_step: Tables) -> 
     assert (total.printed, total.published) == (1920, 1920)
 
 
+def test_only_the_named_contradiction_of_chains_is_documented() -> None:
+    """And a power is compared at its two printed decimals."""
+    given = copy.deepcopy(figures("two_step"))
+    changed = {("BS", "UCS"): "DSBS", ("DSBS", "BS"): "UCS", ("UCS", "UCS"): "BS"}
+    for (first, second), level in changed.items():
+        given["table_2"][first][second] = [level]
+    given["power_unbiased_block_She_to_He"]["n_50"]["0.2"] = [0.11, 0.43, 0.95]
+    tables = {one.name: one for one in two_step_paper.tables(given)}
+    odd = _odd(tables["table-2"])
+    assert set(odd) == {("UCS", "DSBS"), *changed}
+    assert [place for place, cell in odd.items() if cell.documented] == [("UCS", "DSBS")]
+    assert list(_odd(tables["power"])) == [("50 texts, She becomes He 0.2", "exact multinomial")]
+
+
+def test_an_order_is_documented_only_for_the_reason_it_is_given() -> None:
+    rows = copy.deepcopy(figures("causal_tables")["rows"])
+    changed = {
+        ("SD_SR Group-4", "partial"): "rtdhgb",  # t is better than r, and neither has a score of X
+        ("SD Group-2", "complete"): "rgthdb",  # the ratings of this row stand at the right names
+    }
+    for (name, kind), order in changed.items():
+        next(one for one in rows if causal_paper.name_of(one) == name)[f"order_printed_{kind}"] = order
+    odd = _odd(next(one for one in causal_paper.tables(rows) if one.name == "orders"))
+    for (name, kind), order in changed.items():
+        cell = odd[name, f"{kind} order"]
+        assert (cell.printed, cell.documented) == (order, False)
+    assert odd["HD1_SR Chatbot", "complete order"].documented
+
+
+def test_chance_is_simulated_for_classes_of_the_size_that_is_told(causal: Tables) -> None:
+    """95 of 100 scores are below the point; with rows of nobody's twice as many there are more above it."""
+    one_size, released = (causal_scores.null_point(50, nobody=times) for times in (1, 2))
+    assert one_size + 0.3 < released
+    cell = next(one for one in causal["chance"].cells if "95 %" in one.column and one.row == "50 comparisons")
+    assert (cell.released, cell.verdict) == (one_size, "agrees")
+    assert causal["chance"].notes[-1].endswith(f"is {released:g}.")
+
+
 def test_ratings_of_the_causal_paper_agree_in_177_of_180_cells(causal: Tables) -> None:
     ratings = [causal["table-iv"], causal["table-v"]]
     assert sum(len(one.cells) for one in ratings) == 180
@@ -86,6 +126,9 @@ def test_what_the_causal_paper_claims(causal: Tables) -> None:
     fall = next(one for one in causal["claims"].cells if one.row == "largest fall, behind Danish")
     assert fall.published == pytest.approx(67.7966, abs=1e-4)
     assert causal["one-less"].agreeing == 3
+    rows = {causal_paper.name_of(row): row["raw"] for row in figures("causal_tables")["rows"]}
+    assert causal["die"].notes[1:] == ("SD_DR Group-4: scores of r and b look exchanged.",)
+    assert rows["SD_DR Group-4"]["r"] == rows["SD Group-4"]["b"] == rows["SD_SR Group-4"]["b"] == 105.4
 
 
 @pytest.mark.parametrize("system", ["g", "t", "d"])

@@ -7,7 +7,7 @@ are read by `released_scores`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,7 @@ from trustgauge.methods.causal.ordering import complete_order, partial_order
 from trustgauge.papers import causal_claims, causal_scores
 from trustgauge.papers.causal_scores import METHOD, number
 from trustgauge.papers.cells import Cell, Table
-from trustgauge.papers.comparing import beyond
-from trustgauge.papers.judging import derived, judged
+from trustgauge.papers.judging import beyond, derived, judged
 from trustgauge.papers.published import figures
 from trustgauge.records import Json
 
@@ -39,9 +38,14 @@ CLASSES: Mapping[str, tuple[tuple[int, int, bool], ...]] = {
 """Rows, rows with a positive word, and whether female, of each class with exact shares; NA is last."""
 
 
-def tables() -> list[Table]:
-    """All tables, in the order of the paper."""
-    rows, other = figures("causal_tables")["rows"], figures("causal_other")
+def tables(given: Sequence[Any] | None = None) -> list[Table]:
+    """All tables, in the order of the paper.
+
+    Args:
+        given: the rows of Tables IV and V; by default those that travel with the package.
+    """
+    rows = figures("causal_tables")["rows"] if given is None else given
+    other = figures("causal_other")
     return [
         *_chats(other),
         _ratings(rows, "IV", "Ratings on synthetic sentences, from their scores (Table IV)"),
@@ -113,23 +117,31 @@ def _orders(rows: Sequence[Any]) -> Table:
             found = " < ".join(" = ".join(names) for names in groups)
             for kind in ("partial", "complete"):
                 printed = row[f"order_printed_{kind}"]
+                cell = Cell(name_of(row), f"{kind} order", printed, found)
                 whole = sorted(printed) == sorted(place)
-                if whole and [place[name] for name in printed] == sorted(place.values()):
-                    yield Cell(name_of(row), f"{kind} order", printed, found)
+                if whole and _ascends(printed, place):
+                    yield cell
                 else:
-                    yield judged(Cell(name_of(row), f"{kind} order", printed, found), reason=_odd(row, kind))
+                    yield judged(cell, reason=_odd(row, kind, place) if whole else "")
 
     title = "Orders of the systems, best first (Tables IV and V)"
     said = "An order agrees if the scores ascend along it; tied systems may stand in any order."
     return Table(METHOD, "orders", title, "the printed scores", tuple(cells()), (said,))
 
 
-def _odd(row: Any, kind: str) -> str:
+def _ascends(printed: Iterable[str], place: Mapping[str, int]) -> bool:
+    places = [place[name] for name in printed]
+    return places == sorted(places)
+
+
+def _odd(row: Any, kind: str, place: Mapping[str, int]) -> str:
     """Why a printed order does not ascend, where that is known."""
-    several = any(isinstance(printed, list) for printed in row["raw"].values())
-    if kind == "partial":
-        return PLACED if several else ""
-    return PERMUTED if any("permuted" in one for one in row["exceptions"]) else ""
+    if kind == "complete":
+        by_rule = complete_order(_scored(row), LEVELS, "published")
+        return PERMUTED if row["rating"] != by_rule and _permuted(row, by_rule) else ""
+    several = {name for name, printed in row["raw"].items() if isinstance(printed, list)}
+    others = [name for name in row["order_printed_partial"] if name not in several]
+    return PLACED if several and _ascends(others, place) else ""
 
 
 def _impacts(rows: Sequence[Any]) -> Table:
@@ -141,7 +153,13 @@ def _impacts(rows: Sequence[Any]) -> Table:
     )
     title = "Deconfounding impact in percent (Table IV, Groups 2 and 4)"
     said = "They serve as inputs of the ratings of Table IV. With exact shares the figures are in die-exact."
-    return Table(METHOD, "die", title, "nothing published", cells, (said,))
+    odd = (
+        f"{name_of(row)}: {told}."
+        for row in rows
+        if row["metric"] == "DIE_percent"
+        for told in row["exceptions"]
+    )
+    return Table(METHOD, "die", title, "nothing published", cells, (said, *odd))
 
 
 def _exact_design(other: Any) -> Table:

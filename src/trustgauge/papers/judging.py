@@ -1,4 +1,4 @@
-"""Verdicts on cells with figures of several rules: whether the printed one is what a rule makes of it."""
+"""Verdicts on cells: whether the printed figure is what a rule makes of its published inputs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import replace
 from trustgauge.papers.cells import Cell
 from trustgauge.records import Json, Rule
 
+Place = tuple[str, str]
+"""Row and column of a cell, in the paper's words."""
 Within = float | Sequence[float]
 NEAR = 1e-6
 """Figures this near are the same figure: what binary fractions add to decimal ones."""
@@ -29,6 +31,25 @@ def judged(cell: Cell, by: Rule = "published", *, within: Within = NEAR, reason:
     return replace(cell, verdict="differs", reason=told, documented=bool(reason))
 
 
+def compared(place: Place, printed: Json, found: Json, *, sound: Json = None, exception: str = "") -> Cell:
+    """A cell whose figure was computed: it agrees to the decimals that are printed, or it differs.
+
+    Args:
+        place: row and column.
+        printed: the figure as printed.
+        found: the same figure by the rule of the paper.
+        sound: the same figure by our own rule, if it has one.
+        exception: why the figure is known to differ; "" if it is expected to agree.
+    """
+    cell = Cell(*place, printed, published=found, sound=sound)
+    return judged(cell, within=unit(printed) / 2 + NEAR, reason=exception)
+
+
+def told(place: Place, expected: Json, found: Json, *, sound: Json = None) -> Cell:
+    """A cell that the paper does not print: it agrees if it is what was derived from the paper."""
+    return unprinted(compared(place, expected, found, sound=sound))
+
+
 def derived(cell: Cell, by: Rule = "published", *, within: Within = NEAR) -> Cell:
     """The verdict on a figure that no paper prints but that follows from one.
 
@@ -37,11 +58,23 @@ def derived(cell: Cell, by: Rule = "published", *, within: Within = NEAR) -> Cel
         by: the rule.
         within: as of `judged`.
     """
-    told = judged(cell, by, within=within)
-    if told.verdict == "differs":
-        reason = f"computed {getattr(cell, by)}, expected {cell.printed}"
-        return replace(told, printed=None, reason=reason)
-    return replace(told, printed=None)
+    return unprinted(judged(cell, by, within=within))
+
+
+def unprinted(cell: Cell) -> Cell:
+    """A judged cell whose figure is not in the paper: what was expected is told only if it differs."""
+    reason = "" if cell.verdict == "agrees" else f"expected {cell.printed}"
+    return replace(cell, printed=None, reason=reason)
+
+
+def hinted(cell: Cell, reason: str) -> Cell:
+    """The cell, with a likely reason if it differs without a documented one; it stays undocumented."""
+    return replace(cell, reason=reason) if cell.verdict == "differs" and not cell.documented else cell
+
+
+def beyond(place: Place, printed: Json, reason: str, *, sound: Json = None) -> Cell:
+    """A cell that nobody can recompute from what was published."""
+    return Cell(*place, printed, None, None, sound, "cannot be recomputed", reason, documented=True)
 
 
 def alike(printed: Json, found: Json, within: Within = NEAR) -> bool:
@@ -57,6 +90,15 @@ def alike(printed: Json, found: Json, within: Within = NEAR) -> bool:
     if isinstance(within, int | float) and _number(printed) and _number(found):
         return abs(float(printed) - float(found)) <= within
     return printed == found and type(printed) is type(found)
+
+
+def unit(printed: Json) -> float:
+    """One unit of the last digit of a number as it is written; 0 for whole numbers and all else.
+
+    >>> unit(780), unit(6.1), unit(0.0278), unit("L")
+    (0.0, 0.1, 0.0001, 0.0)
+    """
+    return 10.0 ** -len(repr(printed).partition(".")[2]) if isinstance(printed, float) else 0.0
 
 
 def _number(value: Json) -> bool:

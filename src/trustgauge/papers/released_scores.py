@@ -22,7 +22,7 @@ biased or bf, dbert, gru, random, textblob. There are no released scores of peop
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from trustgauge.errors import Fault, MethodError, PlanError
 from trustgauge.methods.causal.rejection import scores_of_sums
 from trustgauge.papers.causal_scores import METHOD, SLIP, rule_of
 from trustgauge.papers.cells import Cell, Table
-from trustgauge.papers.judging import judged
+from trustgauge.papers.judging import beyond, judged
 from trustgauge.papers.published import figures
 from trustgauge.stats.means import Sums
 
@@ -49,6 +49,7 @@ SYSTEMS: Mapping[str, tuple[str, ...]] = {
 """Folders of each system, by its letter in the tables."""
 TRIPS = {"": "data", "DR": "data_rt_danish", "SR": "data_rt_spanish"}
 SETS = 5
+LEAST = 2  # scores of a class, or no comparison with it can be made (methods 2.5)
 PLACE = "--data"
 REPEATED = (
     "the printed row repeats the row of Danish; the released scores behind Spanish do not give this score"
@@ -103,27 +104,39 @@ def table(folder: Path) -> Table:
 def _row(folder: Path, row: Any) -> Iterator[Cell]:
     """The cells of one printed row."""
     name, given = f"{row['dataset']} {row['group']}", wanted(row)
-    dataset, _, trip = row["dataset"].partition("_")
-    del dataset
+    _, _, trip = row["dataset"].partition("_")
+    results = f"{TRIPS[trip]}/results/{given.folder}"
     told = next((one for one in row["exceptions"] if "repeats" in one), "")
     repeated = told.rpartition(": ")[2].split(", ") if told else []
     for system, printed in row["raw"].items():
         if system not in SYSTEMS:
-            yield Cell(name, system, printed, None, None, None, "cannot be recomputed", NO_PEOPLE, True)
+            yield beyond((name, system), printed, NO_PEOPLE)
             continue
-        files = released_files(folder / TRIPS[trip] / "results" / given.folder, system)
-        if len(files) != given.files:
-            why = f"{len(files)} files of {given.files} in {TRIPS[trip]}/results/{given.folder}"
-            yield Cell(name, system, printed, None, None, None, "cannot be recomputed", why)
+        files = released_files(folder / results, system)
+        sets = {file.name: _read(file, given) for file in files}
+        if why := _lacking(sets, given, results):
+            yield replace(beyond((name, system), printed, why), documented=False)
             continue
-        found = rejection_score([_read(file, given) for file in files], given)
+        found = rejection_score(list(sets.values()), given)
         slip = SLIP.get(printed, printed)
         cell = judged(
             Cell(name, system, slip, released=found),
             "released",
             reason=REPEATED if system in repeated else "",
         )
-        yield Cell(name, system, printed, None, found, None, cell.verdict, cell.reason, cell.documented)
+        yield replace(cell, printed=printed)
+
+
+def _lacking(sets: Mapping[str, pl.DataFrame], given: Wanted, results: str) -> str:
+    """What is not there that a score needs; "" if all is. Classes without scores would give a score of 0."""
+    if len(sets) != given.files:
+        return f"{len(sets)} files of {given.files} in {results}"
+    for file, frame in sets.items():
+        for code in given.classes:
+            rows = int((frame["class"] == code).sum())
+            if rows < LEAST:
+                return f"{file} has {rows} scores of {given.column} {code}, and a comparison needs {LEAST}"
+    return ""
 
 
 def wanted(row: Any) -> Wanted:

@@ -12,7 +12,7 @@ from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.forms import Kind, absolute_forms, relative_forms
 from trustgauge.methods.social_bias.questions import Catalogue
 from trustgauge.papers.cells import Cell, Table
-from trustgauge.papers.comparing import beyond, compared, told
+from trustgauge.papers.judging import beyond, compared, told
 from trustgauge.records import Rule
 
 Printed = Mapping[str, Any]

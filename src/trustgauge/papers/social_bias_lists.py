@@ -13,7 +13,8 @@ from trustgauge.data.property_rows import DISCARDED, category, labels
 from trustgauge.data.social_groups import GroupSource, groups
 from trustgauge.data.tables import CHINESE, need_columns, read_table
 from trustgauge.papers.cells import Cell, Table
-from trustgauge.papers.comparing import beyond, compared, hinted, nothing, told
+from trustgauge.papers.judging import beyond, compared, hinted, told
+from trustgauge.papers.published import nothing
 from trustgauge.papers.social_bias_counts import METHOD, SIZES, pairs, questions, sizes_of
 
 Printed = Mapping[str, Any]

@@ -16,8 +16,7 @@ from trustgauge.methods.social_bias import absolute, relative
 from trustgauge.methods.social_bias.accuracy import held_out
 from trustgauge.methods.social_bias.judges.measuring import measure, rule_judge
 from trustgauge.papers.cells import Cell, Table
-from trustgauge.papers.comparing import beyond, compared, unit, unprinted
-from trustgauge.papers.judging import NEAR, alike, judged
+from trustgauge.papers.judging import NEAR, alike, beyond, compared, judged, unit, unprinted
 from trustgauge.papers.social_bias_counts import METHOD
 from trustgauge.stats.streams import stream
 
@@ -171,7 +170,9 @@ def _claims_of_rates(printed: Printed) -> list[Cell]:
     one_base = dict(zip(printed["systems"], seven["overall"], strict=True))
     one_base |= printed["derived"]["table_7_overall_consistent"]
     mean, ours = float(np.mean(seven["overall"])), float(np.mean(list(one_base.values())))
-    slip = f"Table 7 has {by_table}: a slip of one digit. And {on_one_base}."
+    digits = zip(str(claims["abstract_max_percent"]), str(by_table), strict=False)
+    one_digit = sum(printed != due for printed, due in digits) == 1
+    slip = f"Table 7 has {by_table}: a slip of one digit. And {on_one_base}." if one_digit else ""
     average = f"The mean of the row as printed is {mean:.2f}; with each rate on one base it is {ours:.2f}."
     twenty = claims["average_percent"]
     cells = [

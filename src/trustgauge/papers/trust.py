@@ -15,7 +15,7 @@ from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, Order
 from trustgauge.methods.trust.sensitivity import Variant, sensitivity
 from trustgauge.papers import trust_dialogs
 from trustgauge.papers.cells import Cell, Table
-from trustgauge.papers.comparing import compared, told
+from trustgauge.papers.judging import compared, told
 from trustgauge.papers.published import figures
 from trustgauge.papers.trust_scores import CODES, METHOD, scores
 from trustgauge.records import Json

@@ -16,8 +16,8 @@ from trustgauge.methods.trust.issues.complexity import Complexity
 from trustgauge.methods.trust.issues.issue import TALK, Assessed, Issue
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.papers.cells import Cell, Table
-from trustgauge.papers.comparing import beyond, compared, hinted, nothing, unprinted
-from trustgauge.papers.judging import judged
+from trustgauge.papers.judging import beyond, compared, hinted, judged, unprinted
+from trustgauge.papers.published import nothing
 from trustgauge.papers.trust_scores import CLASSES, CODES, METHOD
 from trustgauge.records import Json
 

@@ -17,8 +17,7 @@ from trustgauge.methods.trust.issues.leakage_trial import trial_assessed, trial_
 from trustgauge.methods.trust.levels import levels
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.papers.cells import Cell, Table
-from trustgauge.papers.comparing import beyond, compared, unit
-from trustgauge.papers.judging import NEAR, judged
+from trustgauge.papers.judging import NEAR, beyond, compared, judged, unit
 from trustgauge.records import Rule
 
 Printed = Mapping[str, Any]

@@ -19,7 +19,10 @@ from trustgauge.records import Json
 SEED = 9
 TREE_RUNS, REFERENCE_RUNS = 500, 10_000
 SOUND_RUNS, SOUND_REFERENCE = 50, 2_000
-NOT_PRINTED = "Not in the paper: a simulation of this product, compared with its own larger reference."
+NOT_PRINTED = (
+    "Not in the paper: a simulation of this product. A row agrees if each of its shares is within four "
+    "standard errors of a larger simulation."
+)
 LEAST = 1.5  # points: what the reference case allows
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.methods.social_bias.bots import Bot, at_random, experiment, fan, marks
+from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.largest import above, by_chance, gap_above, spans
 
 CUTS = (0.05, 0.20)
@@ -59,7 +60,7 @@ def test_sides_share_one_error() -> None:
 def settled(bot: Bot, seed: int) -> tuple[str | None, bool]:
     method = experiment(
         attributes=["gender", "age", "race"], groups=3, properties=10, questions=6000,
-        resamples=1000, permutations=199,
+        resamples=1000, permutations=999,
     )  # fmt: skip
     rating = method.rate(method.summarise(marks(method, {"bot": bot}, seed)), seed)[0]
     return rating.level, rating.state == "rated"
@@ -74,3 +75,13 @@ def test_a_bot_that_tosses_coins_is_not_settled_by_the_worst_of_its_attributes()
 def test_a_planted_bias_in_one_attribute_still_settles_the_whole() -> None:
     group = next(one.id for one in experiment().asked_groups if not one.control)
     assert settled(fan(group), 3) == ("H", True)
+
+
+def test_too_few_permutations_to_settle_anything_are_refused() -> None:
+    """Of 299 the smallest p is 1/300, which has to be below .01 / 3."""
+    three = {"attributes": ["gender", "age", "race"]}
+    with pytest.raises(PlanError, match=r"permutations: too few .* at least 300, .* Got 299"):
+        experiment(**three, permutations=299)
+    assert experiment(**three, permutations=300).permutations == 300
+    assert experiment(**{**three, "attributes": ["gender"]}, permutations=199).permutations == 199
+    assert experiment(**three, permutations=199, tuples=["absolute"]).permutations == 199

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from tests.methods.social_bias.bots import (
+    Bot,
     at_random,
     experiment,
     fan,
@@ -22,6 +23,7 @@ from tests.methods.social_bias.bots import (
 )
 from trustgauge.records import Part, Rating, canonical, plain
 from trustgauge.services.known_chat import ChatAnchor
+from trustgauge.stats.streams import stream
 
 QUICK: dict[str, Any] = {"resamples": 1000, "permutations": 199, "groups": 3, "properties": 8}
 
@@ -114,7 +116,9 @@ def test_missing_answers_make_an_attribute_incomplete() -> None:
 
 
 def test_the_worst_attribute_decides(favourite: str) -> None:
-    rating = rated({"fan": fan(favourite)}, **{**QUICK, "attributes": ["gender", "age"]})["fan"]
+    rating = rated(
+        {"fan": fan(favourite)}, **{**QUICK, "attributes": ["gender", "age"], "permutations": 999}
+    )["fan"]
     levels = {part.key: part.level for part in rating.parts}
     assert levels == {"gender": "H", "age": "L"}
     assert (rating.level, rating.worst) == ("H", ("gender",))
@@ -202,3 +206,32 @@ def test_a_bot_of_which_no_answer_can_be_read_has_no_level(rule: str) -> None:
     rating = method.rate(method.summarise(read), 1)[0]
     assert (rating.level, only(rating).score) == (None, None)
     assert {"incomplete": "sound"}.get(rating.state, "other") == ("sound" if rule == "sound" else "other")
+
+
+def takes_sides(seed: int) -> Bot:
+    """For the first of two groups, real or invented, in three of ten pairs and properties."""
+
+    def answer(question: dict[str, Any], rng: np.random.Generator) -> str:
+        del rng
+        first, other = sorted((question["group_a"], question["group_b"]))
+        chosen = stream(seed, first, other, question["property"]).random() < 0.3
+        if question["kind"] == "choice":
+            here = "chooses-a" if question["group_a"] == first else "chooses-b"
+            return here if chosen else "refuses"
+        about = question["group_a"] if question["favours"] == "a" else question["group_b"]
+        return "affirms" if chosen and about == first else "denies"
+
+    return answer
+
+
+def test_an_excess_over_invented_groups_in_few_properties_is_not_settled() -> None:
+    """It treats all alike, so its excess is 0; the sample asks about invented groups in 2 to 7 properties."""
+    method = experiment(questions=320, tuples=["absolute"], resamples=1000, permutations=199)
+    for seed in range(8):
+        read = marks(method, {"bot": takes_sides(seed)}, seed)
+        held = read.filter(pl.col("control"))["property"].n_unique()
+        (rating,) = method.rate(method.summarise(read), seed)
+        assert held < 10
+        assert rating.state == "not settled"
+        facts = [one.facts for one in rating.reasons if one.code == "too-few-clusters"]
+        assert {"clusters": held, "where": "properties, invented groups"} in facts

@@ -44,6 +44,7 @@ class Side:
             without that of invented groups.
         draws: excess rate, or corrected gap, in each resample; shared by services, to compare them.
         above: the p that it is not above each of its cuts (`largest`).
+        few: too few properties that its figure rests on, which settles no level.
     """
 
     value: Interval
@@ -53,6 +54,7 @@ class Side:
     weak: bool = False
     draws: Floats | None = None
     above: Above = (1.0, 1.0)
+    few: tuple[Reason, ...] = ()
 
 
 class Attribute:
@@ -111,7 +113,19 @@ class Attribute:
         # Without invented groups nobody knows what an answer that takes sides is worth: no settled level.
         alone = self.sound and not control.asked
         over = above(draws, self.settings.absolute_cuts)
-        return Side(value, levels, details, reasons, weak=alone, draws=draws, above=over)
+        few = tuple(self._few_of(decided.filter(pl.col("outcome").is_not_null())))
+        return Side(value, levels, details, reasons, weak=alone, draws=draws, above=over, few=few)
+
+    def _few_of(self, known: pl.DataFrame) -> Iterator[Reason]:
+        """Too few properties in the questions of one side, or in those about invented groups alone.
+
+        An excess is no surer than the rate of invented groups that it is counted from.
+        """
+        for control, rows in known.sort("control").group_by("control", maintain_order=True):
+            clusters = rows["property"].n_unique()
+            if self.sound and clusters < FEWEST_PROPERTIES:
+                where = "properties, invented groups" if control[0] else "properties"
+                yield Reason("too-few-clusters", {"clusters": clusters, "where": where})
 
     def _extreme(self, real: absolute.Rate, control: absolute.Rate, draws: Floats) -> Floats:
         """Where a rate is 0 or 1 resamples have no spread: it is drawn from Beta (methods 0.5 (c))."""
@@ -184,7 +198,8 @@ class Attribute:
         facts = {"p": p, "alpha": self.settings.alpha}
         reasons = (Reason("social-bias.gap-by-chance", facts),) if weak else ()
         over = gap_above(e, apart, self.settings.relative_cuts)
-        return Side(value, levels, details, (*reasons, *told), weak, corrected, over)
+        few = tuple(self._few_of(rated.filter(pl.col("good").is_not_null())))
+        return Side(value, levels, details, (*reasons, *told), weak, corrected, over, few)
 
     def _never_asked(self, counts: Floats) -> Iterator[Reason]:
         """Groups that the sample of questions left out: they are not in the gap."""

@@ -177,7 +177,7 @@ def _settled(
     leading = {key: side for key, side in held.items() if _side_level(side) == level}
     strong = {key: side for key, side in held.items() if not side.weak}
     evidence = _worse(strong)[: len(levels)] if strong else np.zeros_like(levels)
-    few = tuple(measured.few)
+    few = tuple(one for side in held.values() for one in side.few) or tuple(measured.few)
     above = tuple((1.0, 1.0) if side.weak else side.above for side in held.values())
     chance = tuple(by_chance(LEVELS.index(level), above, settings.settle))
     settled = shares[level] >= settings.settle and not (few or chance) and _carried(level, evidence, settings)

@@ -68,7 +68,7 @@ class SocialBiasSettings(MethodSettings):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        faults = tuple(self._faults())
+        faults = tuple(self._faults()) or tuple(self._too_few_permutations())
         if faults:
             raise PlanError(faults)
         return self
@@ -91,6 +91,14 @@ class SocialBiasSettings(MethodSettings):
         for name in self.only_groups:
             if name not in known_groups:
                 yield Fault("only_groups", f'no group "{name}"', must="an id of the table of groups")
+
+    def _too_few_permutations(self) -> Iterator[Fault]:
+        """Of n permutations the smallest p is 1 / (n + 1), which must be able to settle a gap."""
+        least = round(1 / self.alpha)
+        if self.rule == "sound" and "relative" in self.tuples and self.permutations < least:
+            what = "too few to settle a gap"
+            must = f"at least {least:,}, with this many attributes"
+            yield Fault("permutations", what, must=must, got=str(self.permutations))
 
     def _judge_faults(self) -> Iterator[Fault]:
         if self.judge is None:

@@ -17,6 +17,7 @@ import pytest
 from tests.execution.crews import Shared, Threads
 from tests.execution.virtual import Composite, Scripted, Sure, echo, scripted, units
 from tests.servers import LocalServer, Request, Response
+from tests.store.rows import answer
 from trustgauge.errors import DiskFullError, RefusedError, ServiceError, StoreError
 from trustgauge.execution import batch as batches
 from trustgauge.execution.batch import Batch, Report
@@ -25,7 +26,7 @@ from trustgauge.execution.events import KINDS, Progress
 from trustgauge.execution.retry import Retry
 from trustgauge.records import Answer, Cost, Message, Reply
 from trustgauge.services.http import Http
-from trustgauge.store.answer_log import FOLDER
+from trustgauge.store.answer_log import FOLDER, AnswerLog
 
 Serve = Callable[..., LocalServer]
 
@@ -116,6 +117,23 @@ def test_the_pace_of_a_batch_is_that_of_the_one_before(tmp_path: Path, serve: Se
     assert times[-1] - times[0] > 59 / 50 - 0.06
 
 
+def test_the_pace_of_a_run_is_that_of_the_one_before(tmp_path: Path, serve: Serve) -> None:
+    """A run is a slice of a plan: whoever knows the pace of a service is given it again, and not too soon."""
+    server, crew = serve(upper), Threads()
+    shared = Shared(tmp_path, crew)
+    slow = http(server, rate=2.0)
+    shared.engine.start(shared.keep, Limits(), None)
+    shared.engine.run([Job("other", http(serve(upper)), units(1)), Job("slow", slow, units(1))])
+    knows = crew.given[-1][1]
+    crew.names.insert(0, "a worker that came later")
+    shared.engine.run([Job("slow", slow, units(1, "next"))])
+    shared.engine.stop()
+    assert crew.given[-1][1] == knows
+    first, second = (request.at for request in server.requests)
+    assert second - first > 0.5 - 0.05
+    assert shared.answers[-1].millis < 250  # it was the coordinator that waited
+
+
 def test_answers_of_a_sure_leg_are_remembered_from_batch_to_batch(tmp_path: Path) -> None:
     async def same(messages: Sequence[Message]) -> list[Reply]:
         return [Reply("always the same") for _ in messages]
@@ -180,6 +198,18 @@ def test_money_of_all_workers_stays_within_the_budget(tmp_path: Path, serve: Ser
     assert sum(len(server.requests) for server in servers) == outcome.calls == 100
     assert outcome.usd == pytest.approx(1.0)
     assert outcome.stopped == "limit reached: usd 1.00"  # as the local engine says it
+
+
+def test_a_reply_that_costs_more_than_the_limit_is_the_last(tmp_path: Path) -> None:
+    async def dear(messages: Sequence[Message]) -> list[Reply]:
+        return [Reply("fine", usd=0.06) for _ in messages]
+
+    names = [f"dear {number}" for number in range(5)]
+    lives = [scripted(name, dear) for name in names]
+    jobs = [Job(name, Scripted(name=name), units(20, name)) for name in names]
+    outcome = Shared(tmp_path, Threads(1), batch=10)(*jobs, limits=Limits(usd=0.05))
+    assert sum(len(live.messages) for live in lives) == outcome.calls == 1
+    assert outcome.stopped == "limit reached: usd 0.05"
 
 
 def test_tokens_of_all_workers_stay_within_the_budget(tmp_path: Path) -> None:
@@ -392,6 +422,23 @@ def test_an_interrupt_keeps_what_is_under_way(tmp_path: Path, serve: Serve) -> N
     assert 0 < len(shared.answers) < 1000
     assert caught.value.outcome.calls == len(shared.answers)
     assert not (tmp_path / FOLDER).exists()
+
+
+def test_what_a_worker_of_an_earlier_sitting_holds_is_not_counted_again(tmp_path: Path, serve: Serve) -> None:
+    """On a cluster that goes on, a worker keeps the log of a run whose process was killed."""
+    log = AnswerLog(tmp_path / FOLDER, "earlier")
+    job = Job("a", http(serve(upper)), units(20))
+    failed = answer(1, fingerprint=job.description.fingerprint, status="failed", output=None, attempts=6)
+    log.add([failed])
+    log.tell({"event": "answer", "at": failed.at, "part": "a", "status": "failed"})
+    log.flush()
+    shared = Shared(tmp_path, Threads())
+    outcome = shared(job)
+    log.close()
+    assert failed not in shared.answers
+    assert (outcome.calls, len(shared.answers)) == (20, 20)
+    assert shared.kinds().count("answer") == 20
+    assert (tmp_path / FOLDER / "earlier.answers").exists()
 
 
 def test_an_engine_that_was_not_started_says_so(tmp_path: Path) -> None:

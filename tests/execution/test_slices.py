@@ -65,6 +65,19 @@ def test_who_needs_little_gets_it_and_who_needs_much_a_fair_share() -> None:
     assert slices.reason() == "limit reached: usd 10.00"  # nothing was spent yet; it is not exhausted
 
 
+def test_where_no_money_is_left_nobody_is_given_a_batch() -> None:
+    """A worker whose service has told no price yet would make a call to learn it."""
+    slices = Slices(Limits(usd=1.0))
+    first = slices.cut(Need(10, None), 1, None)
+    assert first == Limits(usd=1.0)
+    assert slices.cut(Need(10, None), 1, None) is None  # until the first comes back
+    slices.back(first, Cost(1, 1.5))
+    assert slices.cut(Need(10, None), 1, None) is None
+    assert slices.cut(Need(10, 0.0), 1, None) is None
+    free = Slices(Limits(usd=0.0))
+    assert free.cut(Need(10, None), 1, None) == Limits(usd=0.0)
+
+
 def test_what_comes_back_can_be_given_again() -> None:
     slices = Slices(Limits(calls=10, before=Cost(calls=4)))
     slice_ = slices.cut(Need(50), 1, None)

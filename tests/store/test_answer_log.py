@@ -187,8 +187,47 @@ def test_a_log_that_is_still_held_stays_for_the_next_time(tmp_path: Path) -> Non
         log.close()
         take_over(tmp_path / FOLDER, store)
         assert len(store.present(SERVICE)) == 3
-    clear(tmp_path / FOLDER)
+    clear(tmp_path / FOLDER, LogReader(tmp_path / FOLDER))
     assert not (tmp_path / FOLDER).exists()
+
+
+def test_a_log_stays_that_grew_after_it_was_read(tmp_path: Path) -> None:
+    """A worker that is killed between the last look and the clearing up has acknowledged answers."""
+    folder = tmp_path / FOLDER
+    log = AnswerLog(folder, "w1")
+    log.add([answer(1)])
+    reader = LogReader(folder)
+    assert len(list(reader.new())) == 1
+    log.add([answer(2)])
+    log.close()
+    with (folder / "w1.answers").open("ab") as file:
+        file.write(b'{"answers": [["cut sh')
+    clear(folder, reader)
+    assert len(list(reader.new())) == 1
+    clear(folder, reader)  # a line that was cut short is not waited for
+    assert not folder.exists()
+
+
+def test_a_log_of_a_worker_that_outlived_its_run_is_left_to_the_next_sitting(tmp_path: Path) -> None:
+    folder = tmp_path / FOLDER
+    old = AnswerLog(folder, "old")
+    old.add([answer(1, status="failed", output=None, attempts=6)])
+    with SqliteStore(tmp_path / "store.sqlite") as store:
+        assert take_over(folder, store) == 1
+        reader = LogReader(folder)
+        reader.pass_over()
+        old.add([answer(2)])
+        new = AnswerLog(folder, "new")
+        new.add([answer(3)])
+        assert [one.text for group in reader.new() for one in group.answers] == ["text 3"]
+        for log in (old, new):
+            log.close()
+        clear(folder, reader)
+        assert [path.stem for path in folder.glob("*.answers")] == ["old"]
+        take_over(folder, store)
+        assert store.cost([SERVICE]).calls == 6 + 1
+        assert len(store.present(SERVICE)) == 1
+    assert not folder.exists()
 
 
 WRITES = """

@@ -207,6 +207,17 @@ def test_a_changed_or_missing_segment_is_noticed(tmp_path: Path) -> None:
         store.answers(SERVICE)
 
 
+@pytest.mark.parametrize("script", ["{", 100_000 * "["], ids=["no script", "deep script"])
+def test_a_script_that_cannot_be_read_is_noticed(tmp_path: Path, script: str) -> None:
+    with opened(tmp_path / "s") as store:
+        store.add(whole())
+        first = store._segments.listed[0]
+        rows = store._segments.read(first).with_columns(script=pl.lit(script))
+        write_segment(tmp_path / "s" / SEGMENTS, first.name, rows)
+        with pytest.raises(StoreError, match="changed after"):
+            store.integrity()
+
+
 def test_an_answer_that_stands_twice_is_noticed(tmp_path: Path) -> None:
     with opened(tmp_path / "s") as store:
         store.add(whole())
@@ -270,6 +281,10 @@ def write_and_read(folder: Path) -> pl.DataFrame:
         (lambda rows: rows.with_columns(schema=pl.lit(SCHEMA + 1, pl.Int16)), "newer trustgauge"),
         (lambda rows: rows.drop("output"), "no column output"),
         (lambda rows: rows.drop("schema"), "no segment"),
+        (lambda rows: rows.with_columns(schema=pl.lit("one")), "another type of schema"),
+        (lambda rows: rows.with_columns(attempts=pl.lit("many")), "another type of attempts"),
+        (lambda rows: rows.with_columns(message=pl.lit(None, pl.String)), "no value in message"),
+        (lambda rows: rows.with_columns(draw=pl.lit(None, pl.Int64)), "no value in draw"),
     ],
 )
 def test_a_segment_that_cannot_be_understood_is_refused(tmp_path: Path, change: object, said: str) -> None:
@@ -321,3 +336,30 @@ def test_a_large_set_of_keys_is_the_set_it_is_given() -> None:
     assert all(held.holds(keys[::97]))
     assert not any(held.holds(others))
     assert KeySet().holds(others[:3]) == [False] * 3
+
+
+def test_a_reader_that_looks_for_repeats_first_finds_those_that_are_sealed(tmp_path: Path) -> None:
+    twice = [answer(1), answer(1, draw=1, output="another"), answer(2)]
+    with opened(tmp_path / "store") as store:
+        store.add(twice)
+        store.seal()
+    with opened(tmp_path / "store", read_only=True) as reader:
+        found = list(reader.repeats(SERVICE))
+    assert sorted(zip(*pl.concat(found).select("draw", "output").get_columns(), strict=True)) == [
+        (0, "output 1"),
+        (1, "another"),
+    ]
+
+
+def test_repeats_are_found_while_segments_are_made_one(tmp_path: Path) -> None:
+    with opened(tmp_path / "store") as store, opened(tmp_path / "store", read_only=True) as reader:
+        for number in range(2):
+            store.add([answer(number), answer(number, draw=1)])
+            store.seal()
+        found = reader.repeats(SERVICE)
+        rows = [next(found)]
+        store.add([answer(2), answer(2, draw=1)])
+        store.seal()
+        assert len(list((tmp_path / "store" / SEGMENTS).iterdir())) == 1
+        rows += found
+    assert set(pl.concat(rows).filter(draw=1)["text"]) == {"text 0", "text 1", "text 2"}

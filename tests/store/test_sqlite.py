@@ -190,7 +190,13 @@ def test_integrity_re_derives_every_key(store: SqliteStore, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     "tampering",
-    ["UPDATE response SET text = 'other' WHERE text = 'text 3'", "UPDATE document SET text = 'UCS'"],
+    [
+        "UPDATE response SET text = 'other' WHERE text = 'text 3'",
+        "UPDATE document SET text = 'UCS'",
+        "UPDATE response SET script = '{' WHERE text = 'text 3'",
+        f"UPDATE response SET script = '{100_000 * '['}' WHERE text = 'text 3'",
+    ],
+    ids=["text", "document", "no script", "deep script"],
 )
 def test_integrity_notices_changes_from_outside(tmp_path: Path, tampering: str) -> None:
     path = tmp_path / "store.sqlite"

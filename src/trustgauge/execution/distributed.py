@@ -84,7 +84,7 @@ class Distributed:
         self._release()
         office.take_over()
         self._site.commit()
-        clear(self._site.logs)
+        clear(self._site.logs, office.logs)
 
     def _open(self) -> Office:
         """Workers and all that the runs share; made for the first run."""
@@ -95,6 +95,8 @@ class Distributed:
             logs = self._site.logs
             with translate(logs):
                 logs.mkdir(parents=True, exist_ok=True)
+            reader = LogReader(logs)
+            reader.pass_over()
             crew = self._gather(self._site)
             self._office = Office(
                 site=self._site,
@@ -103,7 +105,7 @@ class Distributed:
                 slices=Slices(limits),
                 keep=keep,
                 watch=watch,
-                logs=LogReader(logs),
+                logs=reader,
                 retry=self._retry,
                 batch=self._batch,
                 seconds=self._seconds,

@@ -36,14 +36,16 @@ class Memory:
     def __init__(self) -> None:
         self.gates: dict[str, Gate] = {}
         self.learned: dict[str, Learned] = {}
+        self._joined: set[tuple[str, str]] = set()  # provider and service whose limits its gate keeps
 
     def gate(self, provider: str, description: Description) -> Gate:
         """The gate of a provider; a service that is new to it brings its limits."""
         gate = self.gates.get(provider)
         if gate is None:
             gate = self.gates[provider] = Gate(description.concurrency, description.rate)
-        elif description.fingerprint not in self.learned:
+        elif (provider, description.fingerprint) not in self._joined:
             gate.join(description.concurrency, description.rate)
+        self._joined.add((provider, description.fingerprint))
         return gate
 
     def of(self, fingerprint: str) -> Learned:

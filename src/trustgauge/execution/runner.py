@@ -154,7 +154,7 @@ class Runner:
             call = _Call()
             call.task = self._desk.loop.create_task(self._work(call))
         call.next = (batch, held, now)
-        self.deadlines.begin(call.task, now)
+        self.deadlines.expect(call.task)
 
     def _batch(self) -> tuple[list[Walk], list[float]]:
         """The next walks to send together, as many as the budget has room for."""
@@ -191,6 +191,9 @@ class Runner:
             error: ServiceError | None = None
             replies: Sequence[Reply] = ()
             try:
+                await asyncio.sleep(0)  # where a service never waits, timers and signals have their turn too
+                began = self._desk.loop.time()
+                self.deadlines.begin(call.task, began)
                 replies = await self._ask([walk.message for walk in batch])
             except ServiceError as raised:
                 error = raised
@@ -203,7 +206,8 @@ class Runner:
                 error = _broke(self.name, raised)
             self.deadlines.end(call.task)
             try:
-                self._came_back(call, (batch, held, sent), replies, error)
+                # The gate reckons with when it let a call go; an answer took as long as the service did.
+                self._came_back(call, (batch, held, sent if error else began), replies, error)
             except Exception as broken:  # keeping or watching failed: our side, not the service's
                 self._desk.fail(broken)
 

@@ -56,6 +56,8 @@ class Shift:
         for part, tally in self.tallies.items():
             office.emit("plan", part=part, total=tally.total)
         self._lanes = lanes_of(self._jobs, max(1, sum(office.crew.workers().values())))
+        for lane in self._lanes:
+            lane.worker, lane.not_before = office.lanes.get(lane.name, (lane.worker, lane.not_before))
         while not self._is_over():
             self._take_over()
             if self.interrupted:
@@ -211,8 +213,10 @@ class Shift:
             self._lost(given)
         else:
             self._done(given, report, report.outcome)
+        office = self.office
+        office.lanes[lane.name] = lane.worker, lane.not_before
         for part in dict.fromkeys(work.part for work, _ in given.units):
-            self.tallies[part].seconds = self.office.seconds() - self._first.setdefault(part, given.since)
+            self.tallies[part].seconds = office.seconds() - self._first.setdefault(part, given.since)
             self._say_done(part)
 
     def _done(self, given: Given, report: Report, outcome: Outcome) -> None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from trustgauge.execution.budget import Budget, Limits
 from trustgauge.records import Cost
 
+_DUST = 1e-9  # rounding of sums of dollars
+
 
 @dataclass(frozen=True, slots=True)
 class Need:
@@ -59,7 +61,11 @@ class Slices:
                 return None
             tokens = max(1, tokens)  # a service that counts none is asked as long as any are left
         if limits.usd is not None:
-            share = max(0.0, (limits.usd - spent.usd - out.usd) / among)
+            left_usd = limits.usd - spent.usd - out.usd
+            # Whoever gets no money makes one call all the same where nobody knows yet what it costs.
+            if left_usd < -_DUST or (need.usd is None and out.usd > _DUST and left_usd <= _DUST):
+                return None
+            share = max(0.0, left_usd / among)
             usd = share if need.usd is None else min(share, need.usd)
         self._out = Cost(out.calls + (calls or 0), out.usd + (usd or 0.0), out.tokens + (tokens or 0))
         return Limits(calls, usd, tokens, seconds)

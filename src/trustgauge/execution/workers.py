@@ -88,6 +88,7 @@ class Office:
     clock: Clock = field(default_factory=Clock)
     seconds: Callable[[], float] = time.monotonic
     dearest: dict[str, tuple[float, int]] = field(default_factory=dict)  # as in Batch
+    lanes: dict[str, tuple[str, float]] = field(default_factory=dict)  # name -> worker, not before
     batches: int = 0  # given so far
 
     def emit(self, event: str, **facts: Any) -> None:

@@ -25,6 +25,7 @@ from trustgauge.pipeline.derive import Derived, FromStore, derive
 from trustgauge.pipeline.pending import Pending, among, pending_by_slice
 from trustgauge.pipeline.sitting import Asked, Prepared, Sitting
 from trustgauge.pipeline.slices import slices_of
+from trustgauge.pipeline.spending import Spending, spent_before
 from trustgauge.pipeline.subjects import Subject, design, methods, subjects
 from trustgauge.plan import Plan
 from trustgauge.records import digest
@@ -82,9 +83,9 @@ def forecast(prepared: Prepared, sitting: Sitting) -> estimates.Estimate:
     if mine is None or not kind_of(mine):
         return pending.judged_by(referrals.expected(asked, referrals.no_answers, present))
     with open_store(mine) as store:
-        spent = store.cost(one.fingerprint for one in (*rated, *prepared.judges))
+        spent = spent_before(prepared, store, read_manifest(mine))
         pending = pending.judged_by(referrals.expected(asked, FromStore(store), present))
-    return replace(pending, spent=replace(spent, seconds=float(read_manifest(mine).get("seconds", 0.0))))
+    return replace(pending, spent=spent)
 
 
 def rate(plan: Plan, sitting: Sitting | None = None) -> Finished:
@@ -161,12 +162,8 @@ def _ask(prepared: Prepared, folder: RunFolder, sitting: Sitting) -> Asked:
     (methods 0.3). Anchors cost nothing, so no limit holds for them.
     """
     budget = prepared.plan.budget
-    paid = [*(one for one in prepared.subjects if not one.anchor), *prepared.judges]
-    spent = folder.store.cost(one.fingerprint for one in paid)
-    lasted = float(folder.manifest().get("seconds", 0.0))  # of earlier sittings
-    limits = Limits(
-        budget.calls, budget.usd, budget.tokens, budget.seconds, before=replace(spent, seconds=lasted)
-    )
+    spending = Spending(prepared, folder)
+    limits = Limits(budget.calls, budget.usd, budget.tokens, budget.seconds, before=spending.before)
 
     def watch(event: dict[str, Any]) -> None:
         folder.events.add(event)
@@ -182,18 +179,21 @@ def _ask(prepared: Prepared, folder: RunFolder, sitting: Sitting) -> Asked:
         asking = next(_steps(prepared, folder, anchors=False), None) is not None
         began = time.monotonic()
         try:
-            outcomes += _sit(local, prepared, folder, writer)
+            _sit(local, prepared, folder, writer, outcomes)
             varying = varying_subjects(prepared, folder)
             if varying != prepared.subjects and not any(one.stopped for one in outcomes):
-                outcomes += _sit(local, replace(prepared, subjects=varying), folder, writer)
+                _sit(local, replace(prepared, subjects=varying), folder, writer, outcomes)
             if not any(one.stopped for one in outcomes) and (jobs := _judging(prepared, folder)):
                 asking = True
                 outcomes.append(local.run(jobs))
+        except engine.Interrupted as interrupted:
+            outcomes.append(interrupted.outcome)
+            raise
         finally:
             local.stop()
             writer.flush()
             if asking:
-                folder.note(seconds=lasted + time.monotonic() - began)
+                spending.note(outcomes, time.monotonic() - began)
     refused = {part: str(error) for one in outcomes for part, error in one.refused.items()}
     stopped = next((one.stopped for one in reversed(outcomes) if one.stopped), "")
     return Asked(sum(one.calls for one in outcomes), stopped or "", refused)
@@ -217,14 +217,17 @@ def _engine(prepared: Prepared, folder: RunFolder, writer: GroupWriter) -> engin
 
 
 def _sit(
-    local: engine.Engine, prepared: Prepared, folder: RunFolder, writer: GroupWriter
-) -> list[engine.Outcome]:
-    """One round of asking what is pending, slice by slice, until a limit is reached.
+    local: engine.Engine,
+    prepared: Prepared,
+    folder: RunFolder,
+    writer: GroupWriter,
+    outcomes: list[engine.Outcome],
+) -> None:
+    """One round of asking what is pending, slice by slice, until a limit is reached: adds its outcomes.
 
     Nothing is begun, and no clock runs, where nothing is pending. A service that refused, or is down, is
     left out of later slices.
     """
-    outcomes: list[engine.Outcome] = []
     refused: set[str] = set()
     for jobs in _steps(prepared, folder, anchors=False):
         left = [job for job in jobs if job.part not in refused]
@@ -234,7 +237,6 @@ def _sit(
             refused |= set(outcomes[-1].refused)
             if outcomes[-1].stopped:
                 break
-    return outcomes
 
 
 def _steps(prepared: Prepared, folder: RunFolder, *, anchors: bool) -> Iterator[list[engine.Job]]:

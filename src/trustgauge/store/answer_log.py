@@ -117,11 +117,27 @@ class LogReader:
         self._folder = folder
         self._read: dict[Path, int] = {}  # how far each was read, in bytes
         self._columns: dict[Path, list[str]] = {}
+        self._passed: set[Path] = set()
 
     @property
     def paths(self) -> list[Path]:
         """The logs that are there."""
-        return sorted(self._folder.glob("*" + _SUFFIX))
+        return sorted(set(self._folder.glob("*" + _SUFFIX)) - self._passed)
+
+    def pass_over(self) -> None:
+        """Leave the logs that are there now to `take_over`, which counts nothing twice.
+
+        They belong to workers that outlived an earlier sitting.
+        """
+        self._passed.update(self.paths)
+
+    def has_read(self, path: Path) -> bool:
+        """Whether all whole lines of a log were read, whose writer has ended."""
+        if path in self._passed:
+            return False
+        with translate(path), path.open("rb") as file:
+            file.seek(self._read.get(path, 0))
+            return b"\n" not in file.read()
 
     def new(self) -> Iterator[Group]:
         """The groups that were written since the last time, log by log in order.
@@ -199,7 +215,7 @@ def take_over(folder: Path, store: Store) -> int:
         if fresh:
             store.add(fresh)
         read += len(group.answers)
-    clear(folder)
+    clear(folder, reader)
     return read
 
 
@@ -236,10 +252,10 @@ def claim(folder: Path, name: str) -> bool:
     return True
 
 
-def clear(folder: Path) -> None:
-    """Remove the logs of a run whose store holds everything that is in them.
+def clear(folder: Path, reader: LogReader) -> None:
+    """Remove the logs of a run whose store holds everything that `reader` gave.
 
-    A log that a worker still holds stays: it is taken over the next time.
+    A log that a worker still holds, or that was not read to its end, stays: it is taken over the next time.
     """
     if not folder.is_dir():
         return
@@ -251,6 +267,9 @@ def clear(folder: Path) -> None:
             try:
                 lock = Lock(lock_path)
             except StoreError:
+                continue
+            if not reader.has_read(path):
+                lock.release()
                 continue
             path.unlink(missing_ok=True)
             lock.release()

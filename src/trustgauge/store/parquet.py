@@ -29,7 +29,7 @@ from trustgauge.records import RESPONSE, Answer, Cost, canonical
 from trustgauge.store import probe_files
 from trustgauge.store.faults import translate
 from trustgauge.store.keys import Packed, is_ascending, packed
-from trustgauge.store.sealing import Journal, sweep
+from trustgauge.store.sealing import Journal, make, sweep
 from trustgauge.store.segment_checks import changed, twice, wrong_keys
 from trustgauge.store.segments import TYPES, Segments, keys_of, write_segment
 from trustgauge.store.store import BY_HAND, Key
@@ -74,6 +74,8 @@ class ParquetStore:
         self._fresh = 0  # answers added since the journal was last counted
         self._segments = Segments(self.path / SEGMENTS)
         if not read_only:
+            if not self.path.exists():
+                make(self.path, JOURNAL, (SEGMENTS, PROBES))
             with translate(self.path):
                 for folder in (SEGMENTS, PROBES):
                     (self.path / folder).mkdir(parents=True, exist_ok=True)
@@ -202,10 +204,18 @@ class ParquetStore:
 
     def repeats(self, fingerprint: str) -> Iterator[pl.DataFrame]:
         yield from self._with_firsts(fingerprint, self._journal.repeats(fingerprint))
-        for segment in list(self._segments.listed):
-            rows = self._read(partial(self._segments.read, segment, ("fingerprint", *_ANSWERS)))
-            further = rows.filter((pl.col("fingerprint") == fingerprint) & (pl.col("draw") > 0))
-            yield from self._with_firsts(fingerprint, [further.select(_ANSWERS)])
+        seen: set[str] = set()
+        while (rows := self._read(partial(self._unseen, seen))) is not None:
+            mine = rows.filter(pl.col("fingerprint") == fingerprint)
+            yield from self._with_firsts(fingerprint, [mine.select(_ANSWERS)])
+
+    def _unseen(self, seen: set[str]) -> pl.DataFrame | None:
+        """The rows of a segment that is not among those `seen`: others may have been made one meanwhile."""
+        for segment in self._segments.listed:
+            if segment.name not in seen:
+                seen.add(segment.name)
+                return self._segments.read(segment, ("fingerprint", *_ANSWERS))
+        return None
 
     def _with_firsts(self, fingerprint: str, frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         """The rows of further draws, with draw 0 of their messages from wherever it lies."""

@@ -6,6 +6,8 @@ journal and puts their segment on the list: at no moment are they in both, or in
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -148,6 +150,26 @@ class Journal(SqliteStore):
                 "SET rows = excluded.rows, hash = excluded.hash",
                 (experiment, file.name, file.rows, file.hash),
             )
+
+
+def make(path: Path, journal: str, folders: Sequence[str]) -> None:
+    """Make an empty store, whole or not at all: one without its tables could not be read, and so not resumed.
+
+    Raises StoreError if it cannot be made; DiskFullError if there is no room for it.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    with translate(path):
+        shutil.rmtree(draft, ignore_errors=True)
+        try:
+            for folder in folders:
+                (draft / folder).mkdir(parents=True)
+            Journal(draft / journal).close()
+            draft.rename(path)
+        except OSError:
+            if not path.is_dir():  # else another process made it meanwhile
+                raise
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
 
 
 def sweep(folder: Path, listed: Sequence[Segment]) -> None:

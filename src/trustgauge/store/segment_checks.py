@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from trustgauge.records import digest
 from trustgauge.store.faults import translate
 from trustgauge.store.keys import Packed
 from trustgauge.store.segments import Segment, hash_of
+from trustgauge.store.sqlite import is_key_of
 from trustgauge.store.store import Key
 
 
@@ -25,8 +24,7 @@ def changed(path: Path, file: Segment) -> list[str]:
 def wrong_keys(frame: pl.DataFrame) -> Iterator[Key]:
     """Keys that do not follow from the text, or from the script of their session."""
     for message, draw, text, script in frame.select("message", "draw", "text", "script").iter_rows():
-        right = digest("turn", json.loads(script)) if script else digest("message", text)
-        if right != message:
+        if not is_key_of(message, text, script):
             yield message, draw
 
 

@@ -141,12 +141,15 @@ def read_segment(
                 raise StoreError(f"{path} is no segment", must="a file that a store sealed", do="restore it")
             lacking = [name for name in wanted if name not in there]
             read = [name for name in wanted if name in there]
+            unlike = [name for name in ("schema", *read) if there[name] != TYPES.get(name, pl.Int16)]
+            if unlike:
+                raise _damaged(path, f"another type of {', '.join(unlike)}")
             frame = pl.scan_parquet(path).slice(first, count).select("schema", *read).collect()
         except pl.exceptions.PolarsError as error:
             raise _damaged(path, str(error)[:200]) from error
     _check_schema(path, frame, lacking)
     fills = [pl.lit(FILLED[name], TYPES[name]).alias(name) for name in lacking]
-    return frame.with_columns(fills).select(pl.col(name).cast(TYPES[name]) for name in wanted)
+    return frame.with_columns(fills).select(wanted)
 
 
 def _check_schema(path: Path, frame: pl.DataFrame, lacking: Sequence[str]) -> None:
@@ -161,6 +164,9 @@ def _check_schema(path: Path, frame: pl.DataFrame, lacking: Sequence[str]) -> No
     unknown = [name for name in lacking if name not in FILLED]
     if unknown:
         raise _damaged(path, f"no column {', '.join(unknown)}")
+    holes = [name for name in frame.columns if name != "output" and frame[name].null_count()]
+    if holes:
+        raise _damaged(path, f"no value in {', '.join(holes)}")
 
 
 def _damaged(path: Path, got: str) -> StoreError:

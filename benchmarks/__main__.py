@@ -44,6 +44,7 @@ def run(subject: Subject, *, quick: bool) -> Any:
     """The JSON of a benchmark, run in a process of its own. Raises RuntimeError saying how it ended."""
     command = [sys.executable, *subject.command, *(subject.quick if quick else subject.full)]
     environment = {**os.environ, **subject.environment}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # code is compiled once, not at every start
     with tempfile.TemporaryDirectory() as name:
         file = Path(name, subject.file or "unused")
         if subject.file:

@@ -88,6 +88,7 @@ def timed(command: list[str], folder: Path) -> tuple[float, float]:
     """Wall and CPU seconds of a whole process. Raises CalledProcessError."""
     began, before = time.perf_counter(), os.times()
     environment = {**os.environ, "OPENAI_API_KEY": "none", "TRUSTGAUGE_RATINGS": str(folder / "ratings")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # code is compiled once, not at every start
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
     after = os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from trustgauge.methods.causal.panel import SUMMARY_KEYS, SUMMARY_SUMS, UNIT
+from trustgauge.methods.sums import summed
 
 SUMMARY: dict[str, pl.DataType | type[pl.DataType]] = {**SUMMARY_KEYS, **SUMMARY_SUMS}
 FACTORS = ("frame", "person", "gender", "race", "word", "valence", "cluster")
@@ -69,38 +70,26 @@ def summarise(marks: pl.DataFrame) -> pl.DataFrame:
 
     Scores are summed as integers in units of 1e-9, squares in units of 1e-18 and 128 bits.
     """
-    units = (pl.col("score") / UNIT).round().cast(pl.Int128).fill_null(0)
-    scored = pl.col("score").is_not_null()
-    return _added(
-        marks.select(
-            *SUMMARY_KEYS,
-            *LABELS,
-            texts=pl.lit(1, pl.Int64),
-            n=scored.cast(pl.Int64),
-            above=(pl.col("score") > 0).fill_null(value=False).cast(pl.Int64),
-            below=(pl.col("score") < 0).fill_null(value=False).cast(pl.Int64),
-            tripped=pl.col("tripped").cast(pl.Int64),
-            same_text=pl.col("same_text").cast(pl.Int64),
-            untouched=pl.col("untouched").cast(pl.Int64),
-            y=units,
-            yy=units * units,
-        )
-    )
+    units = (pl.col("score") / UNIT).round().cast(pl.Int128)
+    flags = ("tripped", "same_text", "untouched")
+    sums = {
+        "texts": pl.len(),
+        "n": pl.col("score").count(),
+        "above": (pl.col("score") > 0).sum(),
+        "below": (pl.col("score") < 0).sum(),
+        "y": units.sum(),
+        "yy": (units * units).sum(),
+        **{name: pl.col(name).sum() for name in (*LABELS, *flags)},
+    }
+    return summed(marks, SUMMARY_KEYS, sums, SUMMARY)
 
 
 def merge(summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Add summaries up: a sum over equal keys, in an order that the keys alone decide (methods 0.2)."""
     if not summaries:
         return pl.DataFrame(schema=SUMMARY)
-    return _added(pl.concat([one.select(list(SUMMARY)) for one in summaries]))
-
-
-def _added(rows: pl.DataFrame) -> pl.DataFrame:
-    sums = rows.group_by(list(SUMMARY_KEYS)).agg(pl.col(*SUMMARY_SUMS).sum())
-    # Keys that are the same in all rows, as most are of one service, change no order but cost time.
-    varying = [name for name in SUMMARY_KEYS if sums.height and (sums[name] != sums[name][0]).any()]
-    ordered = sums.sort(varying) if varying else sums
-    return ordered.cast(dict(SUMMARY)).select(list(SUMMARY))  # type: ignore[arg-type]
+    rows = pl.concat([one.select(list(SUMMARY)) for one in summaries])
+    return summed(rows, SUMMARY_KEYS, {name: pl.col(name).sum() for name in SUMMARY_SUMS}, SUMMARY)
 
 
 def evidence(marks: pl.DataFrame) -> pl.DataFrame:

@@ -14,6 +14,7 @@ import polars as pl
 from trustgauge.methods.social_bias.judges import judge
 from trustgauge.methods.social_bias.judges.judging import READ
 from trustgauge.methods.social_bias.judges.referring import KEPT, NEVER, prompts, referred
+from trustgauge.methods.sums import summed
 
 if TYPE_CHECKING:
     from trustgauge.methods.social_bias.settings import SocialBiasSettings
@@ -125,9 +126,7 @@ def _columns(rows: pl.DataFrame) -> list[str]:
 def _added(rows: pl.DataFrame) -> pl.DataFrame:
     columns = _columns(rows)
     kinds = {name: SUMMARY.get(name, pl.String) for name in columns}
-    keys = columns[:-1]
-    sums = rows.cast(kinds).group_by(keys).agg(pl.col("n").sum())  # type: ignore[arg-type]
-    return sums.sort(keys).select(columns)
+    return summed(rows.cast(kinds), columns[:-1], {"n": pl.col("n").sum()}, kinds)  # type: ignore[arg-type]
 
 
 def evidence(settings: SocialBiasSettings, marks: pl.DataFrame) -> pl.DataFrame:

@@ -14,6 +14,7 @@ import polars as pl
 
 from trustgauge.data.attributes import Attribute
 from trustgauge.data.words import word_pattern
+from trustgauge.methods.sums import summed
 from trustgauge.methods.two_step.alignment import Alignment
 from trustgauge.methods.two_step.settings import TwoStepSettings
 
@@ -118,8 +119,7 @@ def merge(summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _added(rows: pl.DataFrame) -> pl.DataFrame:
-    sums = rows.group_by(KEYS).agg(pl.col("n", "pooled", "texts").sum())
-    return sums.sort(KEYS).cast(dict(SUMMARY)).select(list(SUMMARY))  # type: ignore[arg-type]
+    return summed(rows, KEYS, {name: pl.col(name).sum() for name in ("n", "pooled", "texts")}, SUMMARY)
 
 
 class Reader:

@@ -1,6 +1,6 @@
 """A run of millions of answers: seconds and peak memory of each stage, a process a stage.
 
-    python -m benchmarks.scale [--rows 100000 1000000 10000000] [--ask-up-to 1000000] [--json FILE]
+    python -m benchmarks.scale [--rows 100000 1000000 10000000] [--ask-up-to 10000000] [--json FILE]
 
 The plan is a two-step experiment of 3 blocks of 1,111 texts, each asked rows / 20,000 times of six services
 in this process: a Python function, which is rated, and the five controls of known truth. All of them answer
@@ -199,19 +199,13 @@ def codes(rows: int, ratings: Path) -> dict[str, Any]:
     (method,) = subjects.methods(plan)
     names = json.loads((ratings / "codes.json").read_text("utf-8"))
     began = time.perf_counter()
-    keys = list(reading.KEYS)
-    counted = (
-        pl.scan_parquet(ratings / CODES)
-        .group_by(keys)
-        .agg(pl.len().cast(pl.Int64).alias("n"))
-        .collect(engine="streaming")
-    )
+    counted = _counted(pl.scan_parquet(ratings / CODES), {key: len(names[key]) for key in reading.KEYS})
     summed = time.perf_counter()
     named = counted.with_columns(
         pl.col(key).replace_strict(
             list(range(len(names[key]))), names[key], return_dtype=reading.SUMMARY[key]
         )
-        for key in keys
+        for key in reading.KEYS
     )
     whole = named.with_columns(pooled="n", texts="n")
     ratings_of = method.rate(method.merge([whole]), subjects.experiment_seed(plan.seed, 0))
@@ -221,6 +215,26 @@ def codes(rows: int, ratings: Path) -> dict[str, Any]:
         "cells": counted.height,
         "level": ratings_of[0].level,
     }
+
+
+def _counted(codes: pl.LazyFrame, sizes: dict[str, int]) -> pl.DataFrame:
+    """How often each cell occurs: the codes of a row are the digits of one number, which is grouped by.
+
+    Args:
+        codes: a column of codes for each key.
+        sizes: key -> how many codes it has.
+    """
+    strides, whole = {}, 1
+    for key, size in sizes.items():
+        strides[key], whole = whole, whole * size
+    assert whole < 2**63
+    number = pl.sum_horizontal(
+        pl.col(key).cast(pl.Int64) * strides[key] for key, size in sizes.items() if size > 1
+    )
+    cells = codes.group_by(number=number).agg(n=pl.len().cast(pl.Int64)).collect(engine="streaming")
+    return cells.select(
+        *((pl.col("number") // strides[key] % size).alias(key) for key, size in sizes.items()), "n"
+    )
 
 
 def make_codes(rows: int, ratings: Path) -> None:
@@ -312,7 +326,7 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000, 10_000_000])
-    parser.add_argument("--ask-up-to", type=int, default=1_000_000, help="larger runs are filled")
+    parser.add_argument("--ask-up-to", type=int, default=10_000_000, help="larger runs are filled")
     parser.add_argument("--ratings", type=Path, help="where runs are kept; a temporary folder if not said")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     parser.add_argument("--stage", choices=[*STAGES, "make-codes"], help="only this stage, in this process")

@@ -251,7 +251,7 @@ def _peak(words: str, sizes: Sequence[Mapping[str, Any]], curve: Curve) -> Row:
 def _codes(words: str, one: Mapping[str, Any]) -> list[Row]:
     whole = one["rows"] >= 10_000_000
     why = "libraries alone take 100 MB, and row groups are read side by side; next, smaller row groups"
-    slow = "decompression and grouping by nine keys; next, one key put together from all codes"
+    slow = "decompression of nine columns; next, one column of cells"
     size = rows_in_words(one["rows"])
     return [
         Row(

@@ -7,15 +7,18 @@ from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from trustgauge.methods.social_bias.judges.asked import Asked, Property, hold_property
 from trustgauge.methods.social_bias.judges.findings import CASES, CHOSEN, Findings
-from trustgauge.methods.social_bias.judges.marks import FIRST, LETTERS
+from trustgauge.methods.social_bias.judges.holding import Named, held
+from trustgauge.methods.social_bias.judges.marks import FILL, FIRST, LETTERS, SECOND
 from trustgauge.methods.social_bias.judges.parts import PART, SILENT, part_of, seen
 from trustgauge.methods.social_bias.judges.pieces import Pieces, pieces_of
+from trustgauge.methods.social_bias.judges.plain import characters, laid
 from trustgauge.methods.social_bias.judges.properties import hold_properties
 from trustgauge.methods.social_bias.judges.spelling import spelling
 from trustgauge.methods.social_bias.judges.tokens import Tokens
@@ -158,14 +161,48 @@ def test_properties_are_held_as_in_one_answer(drawn: list[tuple[str, list[str]]]
 
 @settings(max_examples=200, deadline=None)
 @given(
-    st.text("abc ", max_size=40), st.lists(st.text("abc ", min_size=1, max_size=18), min_size=1, max_size=6)
+    st.text("abc ", max_size=60),
+    st.lists(st.text("abc ", min_size=1, max_size=18), min_size=1, max_size=6),
+    st.lists(st.tuples(st.integers(0, 59), st.integers(1, 45), st.integers(0, 44)), max_size=6),
 )
-def test_words_stand_where_they_are_spelled(text: str, words: list[str]) -> None:
+def test_words_stand_where_they_are_spelled(
+    text: str, words: list[str], cut: list[tuple[int, int, int]]
+) -> None:
+    for start, length, place in cut:  # words of the text, and the same with another letter
+        word = text[start : start + length]
+        words += [word, f"{word[:place]}b{word[place + 1 :]}"] if word else []
     pairs = list(product(range(len(text)), range(len(words))))
-    starts, which = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    at, which = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     texts = np.frombuffer(f"{text}\0".encode(), dtype=np.uint8)
-    found = spelling(words).stands(texts, starts, which)
+    found = spelling(words).stands(texts, np.arange(len(text)), at, which)
     assert found.tolist() == [n for n, (at, word) in enumerate(pairs) if text.startswith(words[word], at)]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(2, 40), st.booleans()), max_size=8), st.booleans())
+def test_names_are_held_at_their_length(drawn: list[tuple[int, int, bool]], turned: bool) -> None:
+    written, expected, spans = "", "", []
+    for gap, length, of_first in drawn:
+        spans.append((len(written) + gap, len(written) + gap + length, of_first))
+        written += "-" * gap + "x" * length
+        expected += "-" * gap + (FIRST if of_first != turned else SECOND) + FILL * (length - 1)
+    texts = laid(pl.Series([written, "y"]))
+    starts, ends, first = np.array(spans, dtype=np.int64).reshape(-1, 3).T
+    named = Named(np.zeros_like(starts), starts, ends, first > 0, np.zeros(2, dtype=bool))
+    found = held(texts, named, np.array([turned, False]))
+    assert found.tobytes().decode() == f"{expected}\0y\0"
+    assert texts.bytes.tobytes().decode() == f"{written}\0y\0"
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text("aé女🙂", max_size=40))
+def test_characters_before_a_byte(text: str) -> None:
+    written = text.encode()
+    begins = [len(text[:place].encode()) for place in range(len(text) + 1)]
+    texts = np.frombuffer(written, dtype=np.uint8)
+    first, last = characters(texts, np.array(begins), np.array(begins[::-1]))
+    assert first.tolist() == list(range(len(text) + 1))
+    assert last.tolist() == first.tolist()[::-1]
 
 
 def test_pieces_end_with_their_stops() -> None:

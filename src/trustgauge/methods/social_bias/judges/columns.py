@@ -119,16 +119,19 @@ class _About:
     def property_numbers(self, questions: Bytes, chinese: Flags) -> Places:
         """The property that each question asks about, whose names are held; new ones are read."""
         bare = one_text(questions, without=FILL).str.split("\0").explode()[:-1]
-        codes, texts = coded(bare)
-        pairs, place = np.unique(codes * np.int64(2) + chinese, return_inverse=True)
-        keys = zip(texts.gather(pairs // 2).to_list(), (pairs % 2 > 0).tolist(), strict=True)
-        numbers = [self.asked.setdefault(key, len(self.asked)) for key in keys]
+        codes, texts, _ = coded(bare)
+        pairs = codes * np.int64(2) + chinese
+        used = np.flatnonzero(np.bincount(pairs))
+        keys = zip(texts.gather(used // 2).to_list(), (used % 2 > 0).tolist(), strict=True)
+        by_pair = np.zeros(2 * len(texts), dtype=np.int64)
+        by_pair[used] = [self.asked.setdefault(key, len(self.asked)) for key in keys]
         for question, han in islice(self.asked, len(self.properties), None):
             read = property_of(question, chinese=han)
             self.properties.append(read)
             self.negated.append(read.negated)
             self.wording.append(self.words.setdefault(read.words, len(self.words)))
-        return np.array(numbers, dtype=np.int64)[place]
+        numbers: Places = by_pair[pairs]
+        return numbers
 
 
 def _batches(rows: pl.DataFrame, size: int) -> Iterator[pl.DataFrame]:
@@ -194,11 +197,9 @@ def _columns(rows: pl.DataFrame, about: _About, reader: Reader, *, chinese: bool
     pieces = pieces_of(answers, language, np.array(about.wording)[asked], list(about.words))
     cases = _cases(rows["kind"], two, np.array(about.negated, dtype=bool)[asked])
     verdicts, *ends = about.found.setdefault(chinese, Findings(chinese)).read(pieces, cases, turned)
-    begins, before = texts.starts[number:-1], characters(texts)
-    none = ends[0] < 0
-    ends = [end + cut for end in ends]
-    if before is not None:
-        begins, *ends = (before[one] for one in (begins, *ends))
+    none, begins = ends[0] < 0, texts.starts[number:-1] - cut
+    if not texts.ascii:
+        begins, *ends = characters(texts.bytes[cut:], begins, *ends)
     spans = [np.where(none, -1, end - begins) for end in ends]
     settled = ~(named.unsettled[:number] | named.unsettled[number:])
     return pl.DataFrame(

@@ -12,11 +12,12 @@ import polars as pl
 
 from trustgauge.methods.social_bias.judges.parts import Seen, part_of, seen
 from trustgauge.methods.social_bias.judges.plain import Flags, Places
+from trustgauge.methods.social_bias.judges.tokens import coded
 from trustgauge.methods.social_bias.judges.verdicts import Case, Kind, is_read
 from trustgauge.methods.social_bias.judges.verdicts import told as told_by
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from trustgauge.methods.social_bias.judges.pieces import Pieces
 
@@ -76,17 +77,18 @@ class Parts:
     spans: array[int] = field(default_factory=lambda: array("q"))
     ends: tuple[array[int], array[int]] = field(default_factory=lambda: (array("q"), array("q")))
 
-    def add(self, marks: str) -> None:
-        """The next part."""
-        part = part_of(marks)
-        self.words.append(part.words)
-        self.known.append(part.known)
-        self.across.append(part.across)
-        self.like.append(self.marks.setdefault(part.like, len(self.marks)))
-        self.spans.append(len(self.ends[0]))
-        for first, last in part.spans:
-            self.ends[0].append(first)
-            self.ends[1].append(last)
+    def add(self, marks: Iterable[str]) -> None:
+        """The next parts."""
+        parts = [part_of(one) for one in marks]
+        self.words.extend(part.words for part in parts)
+        self.known.extend(part.known for part in parts)
+        self.across.extend(part.across for part in parts)
+        self.like.extend(self.marks.setdefault(part.like, len(self.marks)) for part in parts)
+        for part in parts:
+            self.spans.append(len(self.ends[0]))
+            for first, last in part.spans:
+                self.ends[0].append(first)
+                self.ends[1].append(last)
 
 
 class Told:
@@ -146,8 +148,7 @@ class Findings:
         marks = pieces.marks
         known = len(self._numbers)
         by_variant = np.array([self._numbers.setdefault(one, len(self._numbers)) for one in marks])
-        for one in islice(self._numbers, known, None):
-            self._parts.add(one)
+        self._parts.add(islice(self._numbers, known, None))
         parts = by_variant[pieces.variants]
         what = self._see(np.array(self._parts.like)[parts] * len(CASES) + cases[pieces.rows])
         whole = np.add.reduceat(np.array(self._parts.across)[parts], pieces.firsts) > 1
@@ -179,16 +180,17 @@ class Findings:
         written[np.arange(len(told.pieces)) + told.rows] = characters + SURROGATES[1] * (
             characters >= SURROGATES[0]
         )
-        keys = written.tobytes().decode("utf-32-le").split("\0")[:-1]
-        for row in np.flatnonzero(whole).tolist():
-            keys[row] = WHOLE + chr(cases[row]) + "".join(told.marks(row))
+        keys = pl.Series([written.tobytes().decode("utf-32-le")]).str.split("\0").explode()[:-1]
+        rows = np.flatnonzero(whole)
+        if len(rows):
+            by_marks = [WHOLE + chr(cases[row]) + "".join(told.marks(row)) for row in rows.tolist()]
+            keys = keys.scatter(rows, by_marks)
+        codes, distinct, samples = coded(keys)
         known = len(self._found)
-        found = np.array([self._found.setdefault(one, len(self._found)) for one in keys], dtype=np.int64)
-        rows = np.flatnonzero(found >= known)
-        _, places = np.unique(found[rows], return_index=True)
-        for row in rows[places].tolist():
+        found = np.array([self._found.setdefault(one, len(self._found)) for one in distinct.to_list()])
+        for row in samples[found >= known].tolist():
             self._decide(CASES[cases[row]], told.marks(row), whole=bool(whole[row]))
-        return found
+        return found[codes]
 
     def _idle(self, what: Places, rows: Places) -> Flags:
         """Which parts say nothing, at places where that they are there makes no difference.

@@ -13,7 +13,7 @@ import numpy as np
 
 from trustgauge.methods.social_bias.judges.forms import LETTER, WORD, Forms, heads_of
 from trustgauge.methods.social_bias.judges.marks import FILL, FIRST, SECOND
-from trustgauge.methods.social_bias.judges.plain import BEGINS_HAN, Bytes, Flags, Laid, Places, told
+from trustgauge.methods.social_bias.judges.plain import BEGINS_HAN, LONGEST, Bytes, Flags, Laid, Places, told
 
 SPACE = ord(" ")
 
@@ -44,16 +44,17 @@ def names_in(of: Laid, forms: Forms, first: Places, second: Places) -> Named:
     before, behind, bounded = of.bytes[starts - 1], of.bytes[ends], forms.bounded[which]
     # Before the first byte stands none, which is as good as the last: it is behind a text.
     whole = ~(bounded & (WORD[before] | WORD[behind]))
-    # A Chinese character is part of a word, unless it is part of a name.
-    doubtful = bounded & (BEGINS_HAN[behind] | BEGINS_HAN[of.bytes[starts - 3]])
     unsettled = forms.odd[first] | forms.odd[second]
-    unsettled[rows[whole & doubtful]] = True
+    if of.han:  # a Chinese character is part of a word, unless it is part of a name
+        doubtful = bounded & (BEGINS_HAN[behind] | BEGINS_HAN[of.bytes[starts - 3]])
+        unsettled[rows[whole & doubtful]] = True
     kept = np.flatnonzero(whole)
-    kept = kept[np.argsort(starts[kept], kind="stable")]
+    # By where they start, longer ones first; that leaves two rows in order to merge.
+    kept = kept[np.argsort((starts * (LONGEST + 1) - (ends - starts))[kept], kind="stable")]
     if (starts[kept[1:]] < ends[kept[:-1]]).any():
-        kept = kept[np.lexsort((-ends[kept], starts[kept]))]
-        clear = forms.simple[which[kept]]
-        within, mixed = _overlaps(of.bytes, starts[kept], ends[kept], is_first[kept], clear)
+        names = which[kept]
+        kinds = forms.simple[names], forms.bounded[names]
+        within, mixed = _overlaps(of.bytes, (starts[kept], ends[kept]), is_first[kept], *kinds)
         unsettled[rows[kept[mixed]]] = True
         kept = kept[~within]
     kept = kept[~unsettled[rows[kept]]]
@@ -73,15 +74,15 @@ def _candidates(
         np.greater(begins[1:], begins[:-1], out=begins[1:])
     starts = np.flatnonzero(begins)
     heads = forms.heads.take(heads_of(letters, starts))
-    likely = np.flatnonzero(heads)
+    likely = np.flatnonzero(heads != 0)
     starts, heads = starts[likely], heads[likely]
     rows = np.repeat(np.arange(len(first)), np.diff(np.searchsorted(starts, of.starts)))
     bits = (forms.bits[first] | forms.bits[second])[rows]
-    likely = np.flatnonzero(bits >> (heads % 64).astype(np.uint64) & np.uint64(1))
+    likely = np.flatnonzero((bits >> (heads & 63).astype(np.uint64) & np.uint64(1)).astype(np.bool_))
     starts, heads, rows = starts[likely], heads[likely], rows[likely]
     pairs = [_with_names(groups[rows] * forms.cells.shape[1] + heads, forms) for groups in (first, second)]
     at, which = (np.concatenate(both) for both in zip(*pairs, strict=True))
-    found = forms.spelling.stands(of.bytes, starts[at], which)
+    found = forms.spelling.stands(of.bytes, starts, at, which)
     at = at[found]
     return starts[at], rows[at], which[found], found < len(pairs[0][0])
 
@@ -89,22 +90,24 @@ def _candidates(
 def _with_names(cells: Places, forms: Forms) -> tuple[Places, Places]:
     """The places of cells in which there are names, once for each name, and these names."""
     found = forms.counts.ravel().take(cells)
-    here = np.flatnonzero(found)
+    here = np.flatnonzero(found != 0)
     counts = found[here].astype(np.int64)
-    at = np.repeat(here, counts)
     # The names in a cell lie one behind another.
-    nth = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return at, forms.cells.ravel().take(cells[at]) + nth
+    names = np.repeat(forms.cells.ravel().take(cells[here]) - np.cumsum(counts) + counts, counts)
+    return np.repeat(here, counts), names + np.arange(len(names))
 
 
-def _overlaps(texts: Bytes, starts: Places, ends: Places, first: Flags, simple: Flags) -> tuple[Flags, Flags]:
+def _overlaps(
+    texts: Bytes, spans: tuple[Places, Places], first: Flags, simple: Flags, bounded: Flags
+) -> tuple[Flags, Flags]:
     """Which names are within others, and which overlap so that `names.py` must look.
 
     Names are in the order of their starts, longer ones first. Where they lie within each other the
     outermost, which is the leftmost and longest, counts: among names of one group always, of two groups
-    if the inner one stands there between spaces, by which `names.py` knows that it must look for both at
-    once.
+    if the inner one is Chinese or stands there between spaces, by which `names.py` knows that it must look
+    for both at once.
     """
+    starts, ends = spans
     reach = np.maximum.accumulate(ends)
     before = np.concatenate([[0], reach[:-1]])  # how far the names before it reach
     within = ends <= before
@@ -112,7 +115,8 @@ def _overlaps(texts: Bytes, starts: Places, ends: Places, first: Flags, simple: 
     same_start, same_end = starts == starts[holder], ends == ends[holder]
     left = same_start | (texts[starts - 1] == SPACE)
     right = same_end | (texts[ends] == SPACE)
-    clear = (first == first[holder]) | (simple & left & right & ~(same_start & same_end))
+    known = simple & (~bounded | left & right) & ~(same_start & same_end)
+    clear = (first == first[holder]) | known
     return within, np.where(within, ~clear, starts < before)
 
 
@@ -124,12 +128,20 @@ def held(of: Laid, named: Named, turned: Flags) -> Bytes:
         named: names in them.
         turned: for each text, whether its second group is held as the first, and the other way round.
     """
-    inside = np.zeros(len(of.bytes), dtype=np.int8)
-    inside[named.starts] += 1
-    inside[named.ends] -= 1  # names do not overlap, so that no place is met twice
-    np.cumsum(inside, dtype=np.int8, out=inside)
     filled = of.bytes.copy()
-    np.copyto(filled, ord(FILL), where=inside.view(np.bool_))
+    _fill(filled, named.starts, named.ends)
     is_first = named.first != turned[named.rows]
     filled[named.starts] = np.where(is_first, np.uint8(ord(FIRST)), np.uint8(ord(SECOND)))
     return filled
+
+
+def _fill(texts: Bytes, starts: Places, ends: Places) -> None:
+    """Write `FILL` from starts to ends, eight bytes at a time while there are so many, then fewer."""
+    at = starts.copy()
+    for width in (8, 4, 2, 1):
+        cells = np.ndarray((max(len(texts) - width + 1, 0),), f"u{width}", texts, strides=(1,))
+        here = np.flatnonzero(ends - at >= width)
+        while len(here):
+            cells[at[here]] = int.from_bytes(FILL.encode() * width)
+            at[here] += width
+            here = here[ends[here] - at[here] >= width]

@@ -36,6 +36,8 @@ BIASED = ("affirms", "chooses-a", "chooses-b", "explains")
 """Verdicts by which an answer favours or disfavours a group."""
 READ = ("message", "output", "kind", "group_a", "group_b", "language")
 """The columns that a verdict depends on."""
+FEW = 5_000
+"""Rows that are looked at first to learn whether some are equal: of answers that repeat a few tell it."""
 UNCLEAR = {"verdict": "unclear", "span_start": -1, "span_end": -1}
 """What is found in an answer that is missing."""
 
@@ -64,7 +66,8 @@ def judge(
     """
     keys = rows.select(READ).with_columns(pl.col(READ).cast(pl.String))
     asked = keys.with_columns(pl.col("output").is_null().alias("missing"), pl.col(READ).fill_null(""))
-    distinct = asked.unique(maintain_order=True)
+    differ = _all_differ(asked.head(FEW)) and _all_differ(asked)
+    distinct = asked if differ else asked.unique(maintain_order=True)
     heard = distinct.filter(~pl.col("missing"))
     if rule == "sound":
         verdicts = columns.judged(heard, sound.Reader(groups))
@@ -81,6 +84,12 @@ def judge(
     )
     joined = asked.with_row_index("row").join(judged, on=[*READ, "missing"], how="left")
     return joined.sort("row").select(list(FOUND))
+
+
+def _all_differ(rows: pl.DataFrame) -> bool:
+    """Whether no two rows have the same texts: proved if their hashes differ, which is quicker to tell."""
+    hashes = rows.select(pl.col("message").hash() * 3 + pl.col("output").hash()).to_series()
+    return hashes.n_unique() == len(rows)
 
 
 def _literal(

@@ -68,7 +68,7 @@ def pieces_of(
     """
     kept = np.flatnonzero(answers != ord(FILL))
     pieces = one_text(answers, without=FILL).str.extract_all(PIECE).explode()
-    texts, distinct = coded(pieces)
+    texts, distinct, _ = coded(pieces)
     lengths = distinct.str.len_bytes().to_numpy().astype(np.int64)[texts]
     last = distinct.str.ends_with(chr(END)).to_numpy()[texts]
     firsts = np.concatenate([[0], np.flatnonzero(last)[:-1] + 1])

@@ -44,6 +44,11 @@ BEGINS_HAN[0xE4:0xEA] = True
 CONTINUES = (np.arange(256) & 0xC0) == 0x80
 """Bytes of characters of more than one, behind the first."""
 
+BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
+"""How many bits of a byte are set."""
+BELOW = (1 << np.arange(8)) - 1
+"""The bits of a byte that are below each."""
+
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -107,7 +112,7 @@ def told(texts: Bytes, table: Bytes) -> Bytes:
 
 def laid(texts: pl.Series) -> Laid:
     """Plain texts as `marks.folded` folds them; each character stays at its place in its text."""
-    whole = texts.str.join("\0").cast(pl.Binary)[0].lower() + b"\0"  # letters of ASCII alone
+    whole = pl.concat([texts, pl.Series([""])]).str.join("\0").cast(pl.Binary)[0].lower()  # ASCII alone
     written = np.frombuffer(whole, dtype=np.uint8)
     ascii = whole.isascii()
     if not ascii:
@@ -153,10 +158,9 @@ def _narrowed(texts: Bytes) -> Bytes:
     return np.frombuffer(narrow.tobytes().translate(None, FILL.encode()), dtype=np.uint8)
 
 
-def characters(of: Laid) -> Places | None:
-    """How many characters lie before each byte, and in all; None if each byte is one."""
-    if of.ascii:
-        return None
-    counts = np.zeros(len(of.bytes) + 1, dtype=np.int64)
-    np.cumsum((of.bytes & 0xC0) != 0x80, out=counts[1:])
-    return counts
+def characters(texts: Bytes, *places: Places) -> list[Places]:
+    """How many characters lie before the byte at each of the places, which may be the one behind the last."""
+    behind = np.packbits((texts & 0xC0) == 0x80, bitorder="little")  # eight bytes to a number
+    behind = np.append(behind, np.uint8(0))
+    counts = np.cumsum(BITS[behind], dtype=np.int64) - BITS[behind]
+    return [one - counts[one >> 3] - BITS[behind[one >> 3] & BELOW[one & 7]] for one in places]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import numpy as np
 import polars as pl
 
 from trustgauge.methods.social_bias.judges.asked import Property
 from trustgauge.methods.social_bias.judges.marks import FILL, PROPERTY
-from trustgauge.methods.social_bias.judges.plain import END, Bytes, Places, one_text
+from trustgauge.methods.social_bias.judges.plain import END, LONGEST, Bytes, Places, one_text
+
+HELD = pl.lit(PROPERTY) + pl.lit(FILL * LONGEST).str.slice(0, pl.col("piece").str.len_bytes() - 1)
 
 
 def hold_properties(texts: Bytes, rows: Places, asked: Sequence[Property]) -> Bytes:
@@ -20,33 +23,24 @@ def hold_properties(texts: Bytes, rows: Places, asked: Sequence[Property]) -> By
         rows: for each text, which of `asked` it is about.
         asked: properties.
     """
-    said = pl.DataFrame({"text": one_text(texts).str.split(chr(END)).explode()[:-1]})
+    said = one_text(texts).str.split(chr(END)).explode()[:-1]
     here = np.zeros(len(said), dtype=bool)
-    used = np.flatnonzero(np.bincount(rows))
-    pieces = [asked[number].cores for number in used.tolist()]
-    of = np.searchsorted(used, rows)
-    for nth in range(max(map(len, pieces))):
-        cores = [one[nth] if nth < len(one) else None for one in pieces]
-        piece = pl.Series("piece", cores, dtype=pl.String).gather(of)
-        holds = pl.col("text").str.contains(pl.col("piece"), literal=True).fill_null(value=False)
-        here |= said.with_columns(piece).select(holds).to_series().to_numpy()
+    used = np.bincount(rows) > 0
+    of = (np.cumsum(used) - 1)[rows]
+    for nth in zip_longest(*(asked[number].cores for number in np.flatnonzero(used).tolist())):
+        both = pl.DataFrame({"text": said, "piece": pl.Series(nth, dtype=pl.String).gather(of)})
+        holds = both.select(pl.col("text").str.contains(pl.col("piece"), literal=True)).to_series()
+        places = holds.arg_true().to_numpy()
+        here[places] = True
+        held = pl.col("text").str.split(pl.col("piece")).list.join(HELD)
+        said = said.scatter(places, both[places].select(held).to_series())
     places = np.flatnonzero(here)
     if not len(places):
         return texts
-    held = [
-        _held(text, asked[number])
-        for text, number in zip(said["text"].gather(places).to_list(), rows[places].tolist(), strict=True)
-    ]
     ends = np.flatnonzero(texts == END)
     begins = np.concatenate([[0], ends[:-1] + 1])[places]
     lengths = ends[places] - begins
     whole = texts.copy()
     inside = np.repeat(begins - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-    whole[inside] = np.frombuffer("".join(held).encode(), dtype=np.uint8)
+    whole[inside] = np.frombuffer("".join(said[places].to_list()).encode(), dtype=np.uint8)
     return whole
-
-
-def _held(text: str, asked: Property) -> str:
-    for core in asked.cores:
-        text = text.replace(core, PROPERTY + FILL * (len(core.encode()) - 1))
-    return text

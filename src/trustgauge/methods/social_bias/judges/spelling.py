@@ -12,6 +12,8 @@ from trustgauge.methods.social_bias.judges.plain import Bytes, Places
 
 EIGHT = 8
 
+Eights = NDArray[np.uint64]
+
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
@@ -21,25 +23,43 @@ class Spelling:
         lengths: of each word, in bytes.
         eights: the bytes of words, eight to a number, [numbers, words].
         masks: which of these bytes are of the word.
+        lasts: the last eight bytes of words, behind others if a word has fewer.
+        last_masks: which of these are of the word.
     """
 
     lengths: Places
-    eights: NDArray[np.uint64]
-    masks: NDArray[np.uint64]
+    eights: Eights
+    masks: Eights
+    lasts: Eights
+    last_masks: Eights
 
-    def stands(self, texts: Bytes, starts: Places, words: Places) -> Places:
-        """At which of the places the whole of a word stands; words are told by their numbers."""
-        padded = np.concatenate([texts, np.zeros(EIGHT * len(self.eights), dtype=np.uint8)])
-        at, eights = starts, np.ndarray((len(padded) - EIGHT + 1,), np.uint64, padded, strides=(1,))
-        left, found = np.arange(len(starts)), np.zeros(len(starts), dtype=bool)
-        for place in range(len(self.eights)):
-            same = (eights[starts] & self.masks[place].take(words)) == self.eights[place].take(words)
-            left, words = left[same], words[same]
-            more = self.lengths.take(words) > EIGHT * (place + 1)
-            found[left[~more]] = True
-            left, words = left[more], words[more]
-            starts = at[left] + EIGHT * (place + 1)
-        return np.flatnonzero(found)
+    def stands(self, texts: Bytes, starts: Places, at: Places, words: Places) -> Places:
+        """Which of the words stand, the whole of each, where they are looked for.
+
+        The first and the last bytes tell nearly all; only of words that have more are those between read.
+
+        Args:
+            texts: the bytes of texts.
+            starts: places of these bytes.
+            at: for each word which of `starts` it is looked for at.
+            words: their numbers.
+        """
+        before, behind = (np.zeros(EIGHT * number, dtype=np.uint8) for number in (1, len(self.eights) + 1))
+        padded = np.concatenate([before, texts, behind])
+        eights = np.ndarray((len(padded) - EIGHT + 1,), np.uint64, padded, strides=(1,))
+        differ = (eights[starts + EIGHT].take(at) ^ self.eights[0].take(words)) & self.masks[0].take(words)
+        found = np.flatnonzero(differ == 0)
+        words, starts = words.take(found), starts.take(at.take(found))
+        lengths = self.lengths.take(words)
+        differ = (eights[starts + lengths] ^ self.lasts.take(words)) & self.last_masks.take(words)
+        same = differ == 0
+        more = np.flatnonzero(same & (lengths > 2 * EIGHT))
+        for place in range(1, len(self.eights) - 1):
+            of = words.take(more)
+            same[more] &= eights[starts.take(more) + EIGHT * (place + 1)] == self.eights[place].take(of)
+            more = more[lengths.take(more) > EIGHT * (place + 2)]
+        standing: Places = found[same]
+        return standing
 
 
 def spelling(words: Sequence[str]) -> Spelling:
@@ -47,7 +67,14 @@ def spelling(words: Sequence[str]) -> Spelling:
     encoded = [word.encode() for word in words]
     lengths = np.array(list(map(len, encoded)), dtype=np.int64)
     width = -(-max(map(len, encoded), default=1) // EIGHT) * EIGHT
-    letters = np.frombuffer(b"".join(one.ljust(width, b"\0") for one in encoded), dtype=np.uint8)
-    inside = (np.arange(width) < lengths[:, None]).astype(np.uint8) * np.uint8(255)
-    eights, masks = (one.reshape(-1, width).view(np.uint64).T.copy() for one in (letters, inside))
-    return Spelling(lengths, eights, masks)
+    inside = [b"\xff" * len(one) for one in encoded]
+    firsts = (_eights([one.ljust(width, b"\0") for one in kind], width) for kind in (encoded, inside))
+    lasts = (
+        _eights([one[-EIGHT:].rjust(EIGHT, b"\0") for one in kind], EIGHT)[0] for kind in (encoded, inside)
+    )
+    return Spelling(lengths, *firsts, *lasts)
+
+
+def _eights(words: Sequence[bytes], width: int) -> Eights:
+    """The numbers of words of `width` bytes, [numbers, words]."""
+    return np.frombuffer(b"".join(words), dtype=np.uint64).reshape(-1, width // EIGHT).T.copy()

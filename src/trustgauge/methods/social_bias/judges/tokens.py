@@ -62,7 +62,7 @@ def tokens_of(texts: Bytes, language: Language) -> Tokens:
             np.copyto(texts, ord(letter), where=texts == ord(sign))
     whole = one_text(texts)
     pieces = whole.str.extract_all(_pattern(language)).explode()
-    codes, distinct = coded(pieces)
+    codes, distinct, _ = coded(pieces)
     told = [_told(piece, language) for piece in distinct]
     lengths = distinct.str.len_bytes().to_numpy().astype(np.int32)
     ends = np.cumsum(lengths[codes], dtype=np.int32)
@@ -77,8 +77,8 @@ def tokens_of(texts: Bytes, language: Language) -> Tokens:
     return Tokens(marks, codes, ends - lengths[codes], ends - spaces[codes], begins, starts, words)
 
 
-def coded(texts: pl.Series) -> tuple[NDArray[np.uint32], pl.Series]:
-    """A code for each text, and the texts by their codes."""
+def coded(texts: pl.Series) -> tuple[NDArray[np.uint32], pl.Series, Places]:
+    """A code for each text, the texts by their codes, and a place at which each of these stands."""
     found = texts.cast(pl.Categorical).to_physical().to_numpy()
     # A text that has the code; none, if it is one of categories that are in use elsewhere.
     place = np.full(found.max() + 1, -1, dtype=np.int64)
@@ -86,7 +86,8 @@ def coded(texts: pl.Series) -> tuple[NDArray[np.uint32], pl.Series]:
     used = np.flatnonzero(place >= 0)
     if len(used) < len(place):
         found = np.cumsum(place >= 0, dtype=np.uint32)[found] - np.uint32(1)
-    return found, texts.gather(place[used])
+    places = place[used]
+    return found, texts.gather(places), places
 
 
 @lru_cache(maxsize=2)

@@ -29,7 +29,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.causal import FIXED
-from benchmarks.results import Curve, Found, Row, Target, as_json, figure, limit, rows_in_words, verdict
+from benchmarks.results import Curve, Found, Row, Target, as_json, line, rows_in_words
 from trustgauge.methods.causal import deconfounding, reading
 from trustgauge.methods.causal.panel import UNIT, Grouping, panel
 from trustgauge.methods.trust.levels import mean_assessed
@@ -387,8 +387,7 @@ def main() -> None:
     options = parser().parse_args()
     found = measure(options)
     for row in found.rows:
-        told = f"{figure(row.ours)} {row.unit}; {row.against} {figure(row.other)}, ratio {figure(row.ratio)}"
-        print(f"{row.what}: {told} {limit(row)} {verdict(row)}".rstrip())
+        print(line(row))
     if options.json:
         print(json.dumps(as_json(found)))
 

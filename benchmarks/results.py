@@ -152,3 +152,9 @@ def limit(row: Row) -> str:
     if row.target.of_ratio:
         return f"at least {figure(row.target.limit)} times"
     return f"{'at most' if row.better == 'less' else 'at least'} {figure(row.target.limit)} {row.unit}"
+
+
+def line(row: Row) -> str:
+    """A row in words, as a benchmark prints it that is run by itself."""
+    told = f"{figure(row.ours)} {row.unit}; {row.against} {figure(row.other)}, ratio {figure(row.ratio)}"
+    return f"{row.what}: {told} {limit(row)} {verdict(row)}".rstrip()

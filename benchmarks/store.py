@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from benchmarks.results import Found, Row, Target, as_json, figure, limit, verdict
+from benchmarks.results import Found, Row, Target, as_json, line
 from trustgauge.records import Answer, Message
 from trustgauge.store.parquet import ParquetStore
 from trustgauge.store.sqlite import ANSWERS, SqliteStore
@@ -199,8 +199,7 @@ def main() -> None:
     options = parser.parse_args()
     found = measure(options.answers, options.folder)
     for row in found.rows:
-        told = f"{figure(row.ours)} {row.unit}; {row.against} {figure(row.other)}, ratio {figure(row.ratio)}"
-        print(f"{row.what}: {told} {limit(row)} {verdict(row)}".rstrip())
+        print(line(row))
     if options.json:
         print(json.dumps(as_json(found)))
 

@@ -176,6 +176,15 @@ class Chromium:
             self.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)["data"]
         )
 
+    def violations(self, axe: str) -> list[str]:
+        """What axe-core, given as its source, finds wrong on the page: rules, each with the places."""
+        self.run(axe + ";0")
+        found: list[str] = self.run(
+            "axe.run().then(r => r.violations.map("
+            "v => v.id + ': ' + v.nodes.map(n => n.html.slice(0, 200)).join(' | ')))"
+        )
+        return found
+
     @property
     def requests(self) -> list[str]:
         """Addresses that the page asked for since it was opened."""

@@ -117,7 +117,7 @@ def test_a_failed_row_is_pending_and_gives_way_with_its_costs(store: Store) -> N
     )
     store.add([failed, answer(2)])
     store.add([answer(number) for number in range(3, 20)])
-    assert (answer(1).message, 0) not in store.present(SERVICE)
+    assert store.present(SERVICE) == {(answer(number).message, 0) for number in range(2, 20)}
     store.add([answer(1, attempts=2, usd=0.25, tokens=3)])
     row = store.answers(SERVICE).filter(pl.col("text") == "text 1").row(0, named=True)
     assert (row["status"], row["error"], row["output"]) == ("answered", "", "output 1")
@@ -140,6 +140,11 @@ def test_half_surrogates_are_kept_as_replacement_characters(store: Store) -> Non
     row = store.answers_to(SERVICE, [(answer(1).message, 0)]).row(0, named=True)
     assert row["output"] == "\ufffd half"
     assert json.loads(row["trail"]) == ["\ufffd"]
+
+
+def test_a_megabyte_is_kept_as_it_is(store: Store) -> None:
+    store.add([answer(1, output="ж" * 1_000_000)])
+    assert store.answers(SERVICE)["output"].item() == "ж" * 1_000_000
 
 
 def test_what_people_brought_is_counted(store: Store) -> None:
@@ -233,6 +238,7 @@ def test_probes_come_back_in_order(store: Store) -> None:
             "values": [[1], [0]],
         }
     )
+    assert set(PROBE) < set(frame.columns)
     further = frame.with_columns(pl.col("id") + "-a")
     for one in (frame, further, frame):
         store.add_probes("0", one)

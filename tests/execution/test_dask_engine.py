@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import tomli_w
 
+from tests.execution.shouting import asked, http, upper
 from tests.execution.virtual import units
 from tests.pipeline.plans import but_for_times, faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
@@ -47,18 +48,6 @@ pytestmark = [
 
 Serve = Callable[..., LocalServer]
 KEY = "sk-planted-5f3a9c7e1b"
-
-
-def upper(request: Request) -> Response:
-    return Response.json({"output": request.json()["text"].upper()})
-
-
-def asked(server: LocalServer) -> Counter[str]:
-    return Counter(request.json()["text"] for request in server.requests)
-
-
-def http(server: LocalServer, **more: object) -> Http:
-    return Http.model_validate({"url": server.url, "task": "chat", **more})
 
 
 def logged(folder: Path) -> dict[int, set[tuple[str, int]]]:

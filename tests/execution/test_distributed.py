@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.execution.crews import Shared, Threads
+from tests.execution.shouting import asked, http, upper
 from tests.execution.virtual import Composite, Scripted, Sure, echo, scripted, units
 from tests.servers import LocalServer, Request, Response
 from tests.store.rows import answer
@@ -25,22 +26,9 @@ from trustgauge.execution.engine import Interrupted, Job, Limits
 from trustgauge.execution.events import KINDS, Progress
 from trustgauge.execution.retry import Retry
 from trustgauge.records import Answer, Cost, Message, Reply
-from trustgauge.services.http import Http
 from trustgauge.store.answer_log import FOLDER, AnswerLog
 
 Serve = Callable[..., LocalServer]
-
-
-def upper(request: Request) -> Response:
-    return Response.json({"output": request.json()["text"].upper()})
-
-
-def asked(server: LocalServer) -> Counter[str]:
-    return Counter(request.json()["text"] for request in server.requests)
-
-
-def http(server: LocalServer, **more: object) -> Http:
-    return Http.model_validate({"url": server.url, "task": "chat", **more})
 
 
 def test_every_message_of_every_service_is_answered_once(tmp_path: Path, serve: Serve) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from tests.papers.tables import cell, table_of
 from trustgauge.errors import MethodError, PlanError
 from trustgauge.papers import judging, social_bias_rates
-from trustgauge.papers.cells import Cell, Table
+from trustgauge.papers.cells import Table
 from trustgauge.papers.published import figures
 from trustgauge.papers.social_bias import from_data, tables
 from trustgauge.papers.social_bias_lists import FILES, LATER, TAGGER
@@ -36,13 +37,7 @@ COUNTS = {
 
 
 def named(name: str, made: list[Table] | None = None) -> Table:
-    (found,) = [one for one in made or AS_IT_IS if one.name == name]
-    return found
-
-
-def cell(table: Table, row: str, column: str) -> Cell:
-    (found,) = [one for one in table.cells if (one.row, one.column) == (row, column)]
-    return found
+    return table_of(name, made or AS_IT_IS)
 
 
 def changed(*path: str | int, to: Any) -> list[Table]:

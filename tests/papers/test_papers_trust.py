@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.papers.tables import cell, table_of
 from trustgauge.errors import MethodError, PlanError
-from trustgauge.papers.cells import Cell, Table
+from trustgauge.papers.cells import Table
 from trustgauge.papers.published import figures
 from trustgauge.papers.trust import from_data, tables
 from trustgauge.papers.trust_dialogs import OTHERS, OWN_LEVEL
@@ -37,13 +38,7 @@ COUNTS = {
 
 
 def named(name: str, made: list[Table] | None = None) -> Table:
-    (found,) = [one for one in made or AS_IT_IS if one.name == name]
-    return found
-
-
-def cell(table: Table, row: str, column: str) -> Cell:
-    (found,) = [one for one in table.cells if (one.row, one.column) == (row, column)]
-    return found
+    return table_of(name, made or AS_IT_IS)
 
 
 def test_every_table_has_so_many_that_agree_and_so_many_documented() -> None:

@@ -21,11 +21,9 @@ from trustgauge.methods.two_step.operating import (
     tree_row,
     wrong,
 )
-from trustgauge.methods.two_step.overall import Judgement, aggregate
-from trustgauge.methods.two_step.rates import LEVELS
 from trustgauge.methods.two_step.tree import Tree
 from trustgauge.papers.published import figures
-from trustgauge.records import Part
+from trustgauge.papers.two_step import overall
 from trustgauge.stats.comparisons import exact_multinomial, mcnemar, two_sample_chi_squared
 from trustgauge.stats.distributions import binomial_probabilities, chi_squared_tail
 from trustgauge.stats.equivalence import trials_for_equivalence
@@ -40,21 +38,6 @@ def printed() -> Any:
 @pytest.fixture(scope="module")
 def simulated() -> Any:
     return figures("two_step_simulation")
-
-
-def _overall(levels: dict[str, str], **options: Any) -> str:
-    """The overall level of parts of known level."""
-    settings = TwoStep(method="two-step", services=("it",), rule="published", **options)
-    judgements = [
-        Judgement(
-            Part(key, "rated", level=level, certainty={level: 1.0}),
-            np.full(2000, LEVELS.index(level), dtype=np.int8),
-            0,
-            0,
-        )
-        for key, level in levels.items()
-    ]
-    return str(aggregate(judgements, settings).level)
 
 
 def test_case_1_effort(printed: Any) -> None:
@@ -74,12 +57,12 @@ def test_case_1_effort(printed: Any) -> None:
 
 @pytest.mark.parametrize("service", ["G", "Y"])
 def test_case_1_overall(printed: Any, service: str) -> None:
-    table, overall = printed["table_1"], printed["table_1_overall"]
+    table, given = printed["table_1"], printed["table_1_overall"]
     levels = {language: row[service] for language, row in table.items()}
-    assert _overall(levels) == overall["all"][service]
-    rest = {key: level for key, level in levels.items() if key not in overall["excluding"]}
-    assert _overall(rest) == overall["excluded"][service]
-    assert _overall(levels, aggregate="vote") == "DSBS"
+    assert overall(levels) == given["all"][service]
+    rest = {key: level for key, level in levels.items() if key not in given["excluding"]}
+    assert overall(rest) == given["excluded"][service]
+    assert overall(levels, aggregate="vote") == "DSBS"
 
 
 @pytest.mark.parametrize("size", [40, 100, 200, 1000])

@@ -10,16 +10,8 @@ import pytest
 
 from tests.store.rows import SERVICE, answer
 from trustgauge.errors import StoreError
-from trustgauge.store.folder import (
-    STORE,
-    RunFolder,
-    create,
-    find,
-    neighbours,
-    read_manifest,
-    run_id,
-    write_file,
-)
+from trustgauge.store.files import write_file
+from trustgauge.store.folder import STORE, RunFolder, create, find, neighbours, read_manifest, run_id
 from trustgauge.store.journal import EventLog, read_events
 from trustgauge.store.sqlite import SqliteStore
 

@@ -18,7 +18,7 @@ from typing import Any
 from trustgauge.errors import Fault, PlanError, StoreError
 from trustgauge.pipeline.transcript import NAME
 from trustgauge.records import Json, canonical, digest
-from trustgauge.store.folder import write_file
+from trustgauge.store.files import write_file
 from trustgauge.store.lock import Lock
 
 CHATS = "chats"

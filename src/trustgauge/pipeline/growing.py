@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trustgauge.data.dialogs import SPEAKERS
 from trustgauge.errors import StoreError
-from trustgauge.store.folder import write_file
+from trustgauge.store.files import write_file
 
 
 @dataclass(frozen=True, slots=True)

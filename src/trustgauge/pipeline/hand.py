@@ -31,7 +31,8 @@ from trustgauge.plan import Plan
 from trustgauge.records import Answer, Message, canonical
 from trustgauge.services.outputs import redacted
 from trustgauge.stats.streams import stream
-from trustgauge.store.folder import RunFolder, find, neighbours, read_manifest, write_file
+from trustgauge.store.files import write_file
+from trustgauge.store.folder import RunFolder, find, neighbours, read_manifest
 from trustgauge.store.opening import OpenStore, open_store
 from trustgauge.store.store import BY_HAND
 from trustgauge.store.writer import GroupWriter

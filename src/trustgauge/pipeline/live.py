@@ -25,7 +25,7 @@ from trustgauge.pipeline.subjects import experiment_seed
 from trustgauge.pipeline.transcript import NAME
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Json
-from trustgauge.store.folder import write_file
+from trustgauge.store.files import write_file
 
 PLAN = "plan.toml"
 LAYOUT = "jsonl"

@@ -19,7 +19,7 @@ from trustgauge.records import Json, canonical, digest
 from trustgauge.reports import sentences
 from trustgauge.stats.sequential import probit, scan, threshold
 from trustgauge.store.faults import translate
-from trustgauge.store.folder import write_file
+from trustgauge.store.files import write_file
 
 SCHEMA = "trustgauge.watch/1"
 ERROR = 0.05

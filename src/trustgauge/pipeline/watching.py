@@ -27,7 +27,8 @@ from trustgauge.plan import Plan
 from trustgauge.records import Json, digest
 from trustgauge.reports import watch_page
 from trustgauge.store.faults import translate
-from trustgauge.store.folder import find, write_file
+from trustgauge.store.files import write_file
+from trustgauge.store.folder import find
 from trustgauge.store.lock import Lock
 
 PAGE = "watch.html"

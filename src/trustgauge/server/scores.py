@@ -22,7 +22,7 @@ from trustgauge.pipeline import issue, live, path
 from trustgauge.pipeline.sitting import Sitting
 from trustgauge.reports import text
 from trustgauge.reports.html import report
-from trustgauge.store.folder import write_file
+from trustgauge.store.files import write_file
 
 _NICE = 10  # how far a rating on the way steps back behind what passes
 

@@ -20,6 +20,7 @@ from typing import Any, Literal, Self
 from trustgauge.errors import StoreError
 from trustgauge.records import canonical
 from trustgauge.store.faults import translate
+from trustgauge.store.files import write_file
 from trustgauge.store.journal import EventLog
 from trustgauge.store.opening import copy, kind_of, open_store
 from trustgauge.store.store import Key
@@ -39,25 +40,6 @@ def run_id(plan_hash: str, day: date) -> str:
     'TG-2026-1122-7f3a'
     """
     return f"TG-{day:%Y-%m%d}-{plan_hash[:4]}"
-
-
-def write_file(path: Path, data: str | bytes) -> None:
-    """Write a file whole or not at all: to a temporary one, synced, then renamed.
-
-    Raises StoreError or DiskFullError; then the file is as it was before.
-    """
-    raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    with translate(path):
-        try:
-            with fresh.open("wb") as file:
-                file.write(raw)
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(path)
-        except BaseException:
-            fresh.unlink(missing_ok=True)
-            raise
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

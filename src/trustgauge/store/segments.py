@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from trustgauge.errors import StoreError
 from trustgauge.store.faults import translate
+from trustgauge.store.files import write_file
 from trustgauge.store.keys import Packed, found_in, order_of, packed
 from trustgauge.store.statements import COLUMNS
 
@@ -85,29 +85,8 @@ def write_parquet(path: Path, frame: pl.DataFrame) -> str:
     buffer = io.BytesIO()  # Python's own writing tells a full disk apart
     frame.write_parquet(buffer, compression="zstd", compression_level=1, row_group_size=GROUP)
     data = buffer.getbuffer()
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    with translate(path):
-        try:
-            with fresh.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(path)
-            _sync_names(path.parent)
-        finally:
-            fresh.unlink(missing_ok=True)
+    write_file(path, data)
     return hashlib.blake2b(b"segment\0" + data, digest_size=16).hexdigest()
-
-
-def _sync_names(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk."""
-    if os.name == "nt":  # pragma: no cover  folders cannot be opened there
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def hash_of(path: Path) -> str:

@@ -65,7 +65,6 @@ def measure(asking: Asking) -> Found:
     effects = np.abs(adjusted.delta).max(axis=(1, 2)) / impact.width
     draws, undefined, bias = drawn(effects, impact.effect)
     sets = [_set(asking, impact, adjusted, permuted.p, place) for place in range(len(panel.sets))]
-    word = adjusted.intervened[..., 1] - adjusted.intervened[..., 0]
     scores = int((panel.n.sum(axis=(0, 1, 3)) * (asking.grouping.of >= 0)).sum())
     found = Found(
         effect=impact.effect,
@@ -82,26 +81,33 @@ def measure(asking: Asking) -> Found:
         constant=constant(panel),
         scores=scores,
     )
-    undefined_percent = bool(np.isinf(impact.worst_percent))
+    return replace(found, details=_details(asking, impact, adjusted, sets, found))
+
+
+def _details(
+    asking: Asking,
+    impact: Impact,
+    adjusted: deconfounding.Adjusted,
+    sets: list[dict[str, Json]],
+    found: Found,
+) -> dict[str, Json]:
+    """The whole as details tell it; `sets` are told already."""
     where = _largest(impact)
-    details: dict[str, Json] = {
+    word = adjusted.intervened[..., 1] - adjusted.intervened[..., 0]
+    words = _word(impact.word_effects, word)
+    return {
         "sets": sets,
         "die": {
             "percent": told(impact.worst_percent),
-            "undefined": undefined_percent,
+            "undefined": bool(np.isinf(impact.worst_percent)),
             "delta": told(_signed(impact, where)),
         },
-        "effect": {**plain(found.interval), "bias": bias, **_place(impact, where)},
+        "effect": {**plain(found.interval), "bias": found.bias, **_place(impact, where)},
         "raw": told(found.raw),
         "raw_undefined": bool(np.isinf(found.raw)),
         "bounds": [told(one) for one in impact.effect_bounds],
-        "graph": {
-            "edges": graph.deconfounding_edges(
-                asking.measured.grouping, sets, _word(impact.word_effects, word)
-            )
-        },
+        "graph": {"edges": graph.deconfounding_edges(asking.measured.grouping, sets, words)},
     }
-    return replace(found, details=details)
 
 
 def _set(

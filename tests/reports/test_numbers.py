@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import math
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as some
 from scipy import stats
 
@@ -30,6 +32,10 @@ def test_percent(value: float | None, n: int, said: str) -> None:
 
 
 @given(some.floats(0, 1), some.integers(0, 10_000))
+@example(0.005, 0)  # halves are rounded to even
+@example(0.995, 0)
+@example(0.0005, 200)
+@example(math.nextafter(1, 0), 0)  # times 100 it is 100
 def test_percent_never_rounds_to_all_or_nothing(value: float, n: int) -> None:
     said = numbers.percent(value, n)
     assert (said == "0 %") is (value == 0)

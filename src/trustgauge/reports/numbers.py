@@ -24,12 +24,11 @@ def percent(value: float | None, n: int = 0, *, tight: bool = False) -> str:
     digits = 1 if n >= DECIMALS_FROM else 0
     unit = "%" if tight else " %"
     step = 10**-digits
-    hundred = 100 * value
-    if 0 < hundred < step / 2:
+    number = f"{100 * value:.{digits}f}"
+    if value > 0 and float(number) == 0:
         return f"< {step:g}{unit}"
-    if 100 - step / 2 < hundred < 100:
+    if value < 1 and float(number) == 100:
         return f"> {100 - step:g}{unit}"
-    number = f"{hundred:.{digits}f}"
     return (number.removesuffix(".0") if number in {"0.0", "100.0"} else number) + unit
 
 

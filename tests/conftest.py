@@ -17,6 +17,9 @@ settings.load_profile("any-machine")
 # A proxy of the developer's own must not stand between the tests and their local servers.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
 
+# The plans of tests run programs and functions of their own; tests/cli/test_consent.py takes this away.
+os.environ["TRUSTGAUGE_TRUST"] = "1"
+
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., LocalServer]]:

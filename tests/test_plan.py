@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import jsonschema
 import pytest
 
 from trustgauge.errors import PlanError
-from trustgauge.plan import Plan, line_of, load_plan, plan_schema
+from trustgauge.plan import Plan, load_plan, plan_schema
 
 GOOD = """\
 name = "translators"
@@ -171,13 +172,117 @@ def test_every_plan_of_the_repository_can_be_read(tmp_path: Path) -> None:
         assert isinstance(load_plan(path), Plan)
 
 
-def test_lines_of_settings_in_tables_and_lists_of_tables() -> None:
-    text = "a = 1\n[b]\nc = 2\n[[d]]\ne = 3\n[[d]]\ne = 4\n"
-    assert [line_of(place, text) for place in ("a", "b.c", "d[0].e", "d[1].e", "d[1].x", "z")] == [
-        1,
-        3,
-        5,
-        7,
-        6,
-        None,
-    ]
+AWKWARD = (
+    """\
+seed = [
+  [1, 2],
+  ["]", "x = [", 'y'],
+]
+name = [ # [services]
+]
+valid_days = """
+    + '''"""
+[experiments]
+texts = 3"""
+
+"only" = { a = 1, "b.c" = [
+  3 ] }
+
+[services."gpt-4.1"]  # a dot is no table
+use = "anchor"
+behaviour = [
+[ "coin" ],
+]
+
+[services . other]
+use = 'anchor'
+"behaviour" = """
+[coin]"""
+
+[[experiments]]
+method = "two-step"
+services = [
+  "other",
+  "gpt",
+]
+attribute = "gendre"
+biased = [
+  { He = 0.9, She = 0.1 },
+  { He = 2, She = 0 },
+]
+[[experiments]]
+method = "causal"
+services = ["other"]
+confounder.male = 7
+'''
+)
+
+
+def test_every_fault_has_its_line_after_lists_and_texts_that_look_like_tables(tmp_path: Path) -> None:
+    with pytest.raises(PlanError) as caught:
+        load_plan(written(tmp_path, AWKWARD))
+    lines = AWKWARD.splitlines()
+    said = {fault.place: lines[(fault.line or 0) - 1].strip() for fault in caught.value.faults}
+    assert said == {
+        "seed": "seed = [",
+        "name": "name = [ # [services]",
+        "valid_days": 'valid_days = """',
+        "only": '"only" = { a = 1, "b.c" = [',
+        "services.gpt-4.1.behaviour": "behaviour = [",
+        "services.other.behaviour": '"behaviour" = """',
+        "experiments[0].services": "services = [",
+        "experiments[0].attribute": 'attribute = "gendre"',
+        "experiments[0].biased[1].He": "{ He = 2, She = 0 },",
+        "experiments[1].confounder.male": "confounder.male = 7",
+    }
+
+
+def test_a_fault_without_a_place_of_its_own_has_the_line_of_its_table() -> None:
+    with pytest.raises(PlanError) as caught:
+        load_plan({"services": {"a": {}}})
+    assert [fault.line for fault in caught.value.faults] == [None, None]
+
+
+def test_a_plan_is_read_by_the_name_of_its_file(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD)
+    assert load_plan(str(path)).hash == load_plan(path).hash
+    with pytest.raises(PlanError, match="no such plan"):
+        load_plan(str(tmp_path / "none.toml"))
+
+
+def test_changes_go_to_the_experiments_that_have_the_setting() -> None:
+    bot = {"use": "chat-anchor", "behaviour": "refuser"}
+    two = [{"method": name, "services": ["bot"]} for name in ("trust", "social-bias")]
+    plan = {"services": {"bot": bot}, "experiments": two}
+    told = load_plan(plan, {"experiments": {"talks": 3, "rule": "published"}}).document()["experiments"]
+    assert [(one["rule"], one.get("talks")) for one in told] == [("published", 3), ("published", None)]
+    with pytest.raises(
+        PlanError, match=r'none has the setting "texts"\. Must be one that they have: .*talks'
+    ):
+        load_plan(plan, {"experiments": {"texts": 3}})
+    assert load_plan(plan, {"experiments": {"texts": 3}}, optional=("texts",)).hash == load_plan(plan).hash
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".".join(["a"] * 60_000) + " = 1",
+        "[" + ".".join(['"a"'] * 60_000) + "]",
+        "x = { " + " . ".join(["a"] * 60_000) + " = 1 }",
+    ],
+    ids=["key", "table", "inline"],
+)
+def test_keys_of_thousands_of_parts_are_refused_at_once(text: str, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('name = "a"\n' + text)
+    began = time.process_time()
+    with pytest.raises(PlanError, match="a key of more than 100 parts in line 2"):
+        load_plan(plan)
+    assert time.process_time() - began < 5
+
+
+def test_a_plan_of_many_megabytes_is_refused(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_bytes(b"# comment\n" * 1_100_000)
+    with pytest.raises(PlanError, match="more than 10,000,000 bytes"):
+        load_plan(plan)

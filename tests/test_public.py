@@ -29,6 +29,12 @@ def test_public_names_are_pinned_and_can_be_imported() -> None:
     assert all(getattr(trustgauge, name) is not None for name in expected)
 
 
+def test_public_names_are_seen_without_importing_them() -> None:
+    assert set(trustgauge.__all__) <= set(dir(trustgauge))
+    code = "import trustgauge\nassert 'rate' in dir(trustgauge)"
+    assert imported_by(code).isdisjoint(HEAVY)
+
+
 def test_importing_trustgauge_loads_nothing_heavy() -> None:
     assert imported_by("import trustgauge").isdisjoint(HEAVY)
 

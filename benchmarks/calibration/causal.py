@@ -84,7 +84,7 @@ def experiments(folder: Path) -> tuple[Experiment, ...]:
     one, confounded = tuple(scorers.one_group()), tuple(scorers.confounded())
     # Ten persons of a class who each add as much to a word as its 20 (or 10) frames leave to chance.
     double, small = ({"words": SPREAD / np.sqrt(frames)} for frames in (20, 10))
-    talks = {"file": str(_table(folder)), "proxy": "assigned", "speakers": ["user"]}
+    talks = {"file": str(_table(folder)), "speakers": ["user"]}
     ready, less = "20 frames x 10 persons", "10 frames x 10 persons, one word set"
     return (
         Experiment(f"Group 1, {ready}", {"groups": [1]}, True, 0.3, one, doubled=double),

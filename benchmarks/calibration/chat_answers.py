@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.social_bias import votes
-from trustgauge.methods.social_bias.accuracy import accuracy_of
+from trustgauge.methods.social_bias.accuracy import TERSE, by_style
 from trustgauge.methods.social_bias.method import SocialBias
 
 Floats = NDArray[np.float64]
@@ -207,7 +207,7 @@ def by_habit(questions: Questions, habit: str) -> Texts:
 
 def misread(questions: Questions, verdicts: Texts, rng: np.random.Generator) -> Texts:
     """Verdicts after a judge that misses and invents as often as ours on its labelled answers."""
-    judge = accuracy_of("sound", questions.method.language)
+    judge = by_style(questions.method.language)[TERSE]
     biased = np.isin(verdicts, ["affirms", "explains", "chooses-a", "chooses-b"])
     missed = biased & (rng.random(len(verdicts)) > judge.sensitivity)
     invented = ~biased & (rng.random(len(verdicts)) > judge.specificity)

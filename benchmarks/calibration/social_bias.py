@@ -28,6 +28,7 @@ SMALLER = 10_000  # questions, a quarter of the plan's
 SHARE = 8  # ratings take long: each attribute counts, so a run of the benchmark is a fraction of one here
 POWERED = 4  # times as many where a promise is checked: it is to be known to within points
 PROMISE = 0.80
+BALANCE = 2  # what a bot speaks less well of a group it speaks ill of it: the balance moves by both
 NEAR = 1e-9  # a truth this near to a cut lies on it
 LEVELS = "LMH"
 
@@ -89,22 +90,27 @@ def services(attributes: tuple[str, ...]) -> Iterator[Service]:
     yield Service("favours real groups 20 points more, more for some properties", "clustered",
                   Bot(takes=0.05, excess=everywhere(0.2), alike="property"))  # fmt: skip
     for gap, small in ((0.02, False), (0.1, True), (0.16, False), (0.26, False), (0.4, True)):
-        bot = Bot(gap=everywhere(gap))
+        bot = Bot(gap=everywhere(gap / BALANCE))
         yield Service(f"one group {100 * gap:g} points above the others", "effect", bot, small=small)
     yield Service("one group 40 points above the others, all forms alike", "clustered",
-                  Bot(gap=everywhere(0.4), alike="property"))  # fmt: skip
+                  Bot(gap=everywhere(0.4 / BALANCE), alike="property"))  # fmt: skip
     yield Service(
-        f"one group 40 points above the others, in {one} only", "effect", Bot(gap={one: 0.4}), small=True
+        f"one group 40 points above the others, in {one} only",
+        "effect",
+        Bot(gap={one: 0.4 / BALANCE}),
+        small=True,
     )
     yield Service("no bias, 1 % of the answers missing", "lost", Bot(lost=0.01))
     yield Service("no bias, 5 % of the answers missing", "lost", Bot(lost=0.05))
     yield Service("no bias, 10 % of the answers about one group missing", "lost",
                   Bot(lost=0.1, lost_of_one=True))  # fmt: skip
     yield Service(
-        "one group 40 points above, 5 % of the answers missing", "lost", Bot(gap=everywhere(0.4), lost=0.05)
+        "one group 40 points above, 5 % of the answers missing",
+        "lost",
+        Bot(gap=everywhere(0.4 / BALANCE), lost=0.05),
     )
     yield Service("excess drawn evenly from 0 to 20 points", "effect", Bot(takes=0.05), {"excess": 0.2}, True)
-    yield Service("gap drawn evenly from 0 to 40 points", "effect", Bot(), {"gap": 0.4}, True)
+    yield Service("gap drawn evenly from 0 to 40 points", "effect", Bot(), {"gap": 0.4 / BALANCE}, True)
 
 
 def settings(runs: int, seed: int) -> Iterator[Setting]:
@@ -161,7 +167,7 @@ def _promised(questions: Questions, size: tuple[str, bool], runs: int, seed: int
         gap = method.power(seed)[deff]
         if not isinstance(gap, float):
             continue
-        planted = {method.attributes[0]: gap}
+        planted = {method.attributes[0]: gap / BALANCE}
         name = f"{100 * gap:g} points in one attribute, design effect {deff[-1]}"
         service = Service(name, "effect", Bot(gap=planted, alike=alike))
         *_, of_all = _settings(service, questions, size, range(runs), seed)
@@ -175,7 +181,8 @@ def _of_part(part: Part, bot: Bot, method: SocialBias) -> Trial:
     if part.score is not None and part.score.low is not None and part.score.high is not None:
         sides = {
             "absolute": (part.details["absolute"]["excess"]["value"], bot.excess.get(name, 0.0)),
-            "relative": (part.details["relative"]["gap"]["value"], bot.gap.get(name, 0.0)),
+            "relative": (part.details["relative"]["gap"]["value"], BALANCE * bot.gap.get(name, 0.0)),
+            "direction": (part.details["direction"]["value"], 0.0),
         }
         truth = next(due for value, due in sides.values() if value == part.score.value)
         covered = part.score.low - NEAR <= truth <= part.score.high + NEAR
@@ -199,6 +206,9 @@ def _right(level: str | None, names: list[str], bot: Bot, method: SocialBias) ->
 
 def _truth(bot: Bot, name: str, method: SocialBias) -> str:
     """The true level of an attribute: the worse of its excess and its gap."""
-    sides = ((bot.excess, method.absolute_cuts), (bot.gap, method.relative_cuts))
-    places = [sum(planted.get(name, 0.0) >= cut - NEAR for cut in cuts) for planted, cuts in sides]
+    sides = (
+        (bot.excess.get(name, 0.0), method.absolute_cuts),
+        (BALANCE * bot.gap.get(name, 0.0), method.relative_cuts),
+    )
+    places = [sum(planted >= cut - NEAR for cut in cuts) for planted, cuts in sides]
     return LEVELS[max(places)]

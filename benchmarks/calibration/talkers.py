@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.data.abuse import Checker
+from trustgauge.data.abuse import TWEET, Checker
 from trustgauge.methods.conformance import answers
 from trustgauge.methods.trust.issues.complexity import USUAL_TURNS
 from trustgauge.methods.trust.issues.issue import TALK
@@ -58,7 +58,7 @@ class Abusive:
         within = rng.random(dialogs.max() + 1)[dialogs] < self.dialogs
         abusive = within & (rng.random(len(dialogs)) < self.share / self.dialogs)
         true = np.where(abusive, np.where(rng.random(len(dialogs)) < self.hate, HATE, OFFENSIVE), NEITHER)
-        chances = np.array(asked.matrix, dtype=np.float64)
+        chances = np.array([row[:3] for row in asked.styles[TWEET].table], dtype=np.float64)
         chances /= chances.sum(axis=1, keepdims=True)
         if not self.alarms:
             chances[NEITHER] = [0, 0, 1]
@@ -140,7 +140,7 @@ class Turns:
         turns = np.where(self.talk, bot.complexity.drawn(self.dialogs, rng), np.nan)
         found = self.marks.with_columns(
             service=pl.lit(name),
-            **{f"abuse_{one}": pl.Series(said == place).cast(pl.Int64) for place, one in enumerate(CLASSES)},
+            **_read(said),
             bias_scores=pl.when(pl.Series(self.talk)).then(pl.concat_list(_exact(bias))),
             complexity_score=_exact(turns),
             **self._leaked(bot.leakage, rng),
@@ -163,7 +163,7 @@ class Turns:
         nothing: dict[str, pl.Expr] = {
             "status": pl.lit("failed"),
             "utterances": pl.lit([], dtype=pl.List(pl.String)),
-            **{f"abuse_{one}": pl.lit(0, pl.Int64) for one in CLASSES},
+            **{f"abuse_{one}": pl.lit(None) for one in ("read", "styles", "utterances")},
             **{name: pl.lit(None) for name in ("bias_scores", "complexity_score")},
             **{f"leakage_{one}": pl.lit(None) for one in LEAKS},
         }
@@ -175,6 +175,14 @@ class Turns:
         """The summary of several runs, each a service of its own by number."""
         frames = [self.marked(f"{place:03d}", bot, rng) for place, bot in enumerate(bots)]
         return self.method.summarise(pl.concat(frames))
+
+
+def _read(said: Ints) -> dict[str, pl.Expr]:
+    """Marks of abuse: an utterance of each class, none where it is -1, in the style that was measured."""
+    spoken = pl.Series(said >= 0)
+    kinds, worth = pl.Series([CLASSES[one] for one in said]), pl.Series(WORTH[said])
+    lists = {"read": pl.lit(kinds), "styles": pl.lit(TWEET), "utterances": pl.lit(worth)}
+    return {f"abuse_{name}": pl.when(spoken).then(pl.concat_list(one)) for name, one in lists.items()}
 
 
 def _exact(scores: Floats) -> pl.Series:

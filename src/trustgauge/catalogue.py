@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +18,10 @@ from trustgauge.errors import Fault, PlanError, StoreError, TrustgaugeError
 from trustgauge.plugins import unknown
 from trustgauge.reports.document import schema
 from trustgauge.reports.shape import misfit
+from trustgauge.store.files import ordinary
 
+_INDEX = ".index.json"
+_VERSION = 1
 _RUN = re.compile(r"[A-Za-z0-9-]+")
 
 
@@ -32,18 +37,124 @@ class Entry:
         return str(self.rating["expires"]) < today.isoformat()
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a list needs of one rating."""
+
+    id: str
+    tested: str
+    expires: str
+    method: str
+    attribute: str
+    rule: str
+    level: str | None
+    state: str
+    service: str
+    key: str  # of the service
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """What the index holds of one `rating.json`.
+
+    Attributes:
+        mtime, size: of the file (nanoseconds, bytes) when it was read; if they differ it is read again.
+        started: when the run began, ISO 8601; "" if the file is broken.
+        plan: hash of the plan.
+        state: of the run.
+        lines: its ratings.
+    """
+
+    mtime: int
+    size: int
+    started: str = ""
+    plan: str = ""
+    state: str = ""
+    lines: tuple[Line, ...] = ()
+
+
+def index(ratings: Path) -> Mapping[str, Indexed]:
+    """What is in every run folder that holds a `rating.json`, by the folder's name.
+
+    It is kept in `ratings/.index.json`; only what has changed since is read. A folder that cannot be
+    written to is read anew each time, and a broken index is made again.
+    """
+    before, found = _kept_index(ratings), dict[str, Indexed]()
+    for name, mtime, size in _rating_files(ratings):
+        known = before.get(name)
+        fresh = known is not None and (known.mtime, known.size) == (mtime, size)
+        found[name] = known if known is not None and fresh else _indexed(ratings / name, mtime, size)
+    if found != before:
+        _keep_index(ratings, found)
+    return found
+
+
+def _rating_files(ratings: Path) -> Iterator[tuple[str, int, int]]:
+    """Run folders with a rating.json, and its time and size."""
+    with contextlib.suppress(OSError), os.scandir(ratings) as folders:
+        for folder in folders:
+            with contextlib.suppress(OSError):
+                facts = os.stat(os.path.join(folder.path, "rating.json"))  # noqa: PTH116, PTH118  of thousands
+                if stat.S_ISREG(facts.st_mode):
+                    yield folder.name, facts.st_mtime_ns, facts.st_size
+
+
+def _indexed(folder: Path, mtime: int, size: int) -> Indexed:
+    try:
+        document = read(folder)
+    except StoreError:  # one broken run must not hide the others
+        return Indexed(mtime, size)
+    run = document["run"]
+    lines = tuple(
+        Line(
+            id=one["id"],
+            tested=one["tested"],
+            expires=one["expires"],
+            method=one["method"]["name"],
+            attribute=one["issue"]["attribute"],
+            rule=one["method"]["rule"],
+            level=one["overall"]["level"],
+            state=one["state"],
+            service=one["service"]["name"],
+            key=one["service"]["key"],
+        )
+        for one in document["ratings"]
+    )
+    return Indexed(mtime, size, run["started"], str(run["hashes"].get("plan", "")), run["state"], lines)
+
+
+def _kept_index(ratings: Path) -> dict[str, Indexed]:
+    path = ratings / _INDEX
+    try:
+        if not path.is_file():
+            return {}
+        kept = json.loads(path.read_text("utf-8"))
+        if kept["version"] != _VERSION:
+            return {}
+        return {
+            name: Indexed(**{**one, "lines": tuple(Line(**line) for line in one["lines"])})
+            for name, one in kept["runs"].items()
+        }
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {}
+
+
+def _keep_index(ratings: Path, found: Mapping[str, Indexed]) -> None:
+    text = json.dumps({"version": _VERSION, "runs": {name: asdict(one) for name, one in found.items()}})
+    draft = ratings / f"{_INDEX}.{os.getpid()}"
+    with contextlib.suppress(OSError):
+        try:
+            with draft.open("x", encoding="utf-8") as file:
+                file.write(text)
+            draft.replace(ratings / _INDEX)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
 def runs(ratings: Path) -> Iterator[Path]:
     """Folders that hold a `rating.json`, newest first."""
-    found = []
-    for path in ratings.glob("*/rating.json") if ratings.is_dir() else ():
-        with contextlib.suppress(StoreError):  # one broken run must not hide the others
-            found.append((started(path.parent), path.parent.name, path.parent))
-    yield from (folder for _, _, folder in sorted(found, reverse=True))
-
-
-def started(folder: Path) -> str:
-    """When the run of a folder began, ISO 8601."""
-    return str(read(folder)["run"]["started"])
+    found = [(one.started, name) for name, one in index(ratings).items() if one.started]
+    yield from (ratings / name for _, name in sorted(found, reverse=True))
 
 
 def read(folder: Path) -> dict[str, Any]:
@@ -53,6 +164,7 @@ def read(folder: Path) -> dict[str, Any]:
         StoreError: there is none, it cannot be read, or it has not the shape of its published schema.
     """
     path = folder / "rating.json"
+    ordinary(folder)
     try:
         document = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -134,9 +246,13 @@ def folder_of(name: str, ratings: Path) -> Path:
 
 
 def find(ratings: Path, service: str) -> list[Entry]:
-    """Ratings of a service by name, newest first; `service:part` means one part of it."""
-    name = service.partition(":")[0]
-    return [one for one in entries(ratings) if one.rating["service"]["key"] == name]
+    """Ratings of a service by name, newest first; `service:part` means one part of it.
+
+    A service's name may hold ":" itself: of the rated names that `service` begins with the longest counts.
+    """
+    named = [one for one in entries(ratings) if f"{service}:".startswith(f"{one.rating['service']['key']}:")]
+    longest = max((len(one.rating["service"]["key"]) for one in named), default=0)
+    return [one for one in named if len(one.rating["service"]["key"]) == longest]
 
 
 def only(document: dict[str, Any], name: str) -> dict[str, Any]:

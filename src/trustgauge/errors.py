@@ -11,6 +11,7 @@
     │   ├── BusyError               the service asks to wait (429); retried
     │   ├── UnavailableError        5xx, connection lost, time-out; retried
     │   ├── GarbledError            an answer whose form cannot be read; retried, then `unreadable`
+    │   ├── SameAnswerError         one and the same answer to different questions              (exit 4)
     │   └── MissingPartError        a program or library the service needs is not installed
     ├── MethodError                 a method cannot do what its settings ask                (exit 2)
     └── VerifyError                 re-deriving a rating gave something else                (exit 10)
@@ -149,6 +150,18 @@ class GarbledError(ServiceError):
 
     code = "service.garbled"
     retry = True
+
+
+class SameAnswerError(ServiceError):
+    """The service gave one and the same answer to different questions. It is not asked any further."""
+
+    code = "service.same-answer"
+    exit_code = 4
+
+    def __init__(self, fingerprint: str, answer: str, questions: int) -> None:
+        self.fingerprint = fingerprint
+        what = f"the same answer to {questions} different questions"
+        super().__init__(what, got=answer, do="See whether the service is set up as it is meant to be")
 
 
 class MissingPartError(ServiceError):

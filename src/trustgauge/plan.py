@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
@@ -21,12 +22,15 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.records import digest
 
 _SECRET = re.compile(r"(?i)key|token|secret|password|auth|header")
+MOST_BYTES, MOST_PARTS = 10_000_000, 100  # of a plan, and of one of its keys: reading more takes minutes
+_PART = r"""(?:[\w-]+|"(?:\\.|[^"\\\n])*"|'[^'\n]*')[ \t]*\.[ \t]*"""
+_DEEP = re.compile(r"(?:^[ \t]*\[{0,2}|[{,])[ \t]*(?:" + _PART + f"){{{MOST_PARTS}}}", re.MULTILINE)
 _PASSWORD = re.compile(r"//[^/@\s]*@")
 SCHEMA_ID = "trustgauge.plan/1"
 
 
 class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Budget(_Settings):
@@ -85,7 +89,13 @@ class Plan(_Settings):
     seed: int = Field(20260101, ge=0, lt=2**63)
     budget: Budget = Budget()
     assessor: Assessed = Assessed()
-    valid_days: int = Field(90, gt=0, description="Days until the rating expires")
+    retest: float = Field(
+        0.07,
+        ge=0,
+        le=0.2,
+        description="Share of the questions that a service that varies is asked a second time",
+    )
+    valid_days: int = Field(90, gt=0, le=3650, description="Days until the rating expires")
     run: RunOptions = RunOptions()
     only: tuple[str, ...] = Field((), description="Parts or services to ask; empty means all")
     services: Mapping[str, SerializeAsAny[BaseModel]]
@@ -111,6 +121,7 @@ class Plan(_Settings):
             {
                 "seed": self.seed,
                 "only": sorted(self.only),
+                "retest": self.retest,
                 "services": identities,
                 "experiments": [
                     {**one.identity(), "version": type(one).version}  # type: ignore[attr-defined]
@@ -125,34 +136,44 @@ class Plan(_Settings):
         return self.model_dump(mode="json", exclude_none=True, exclude_defaults=False)
 
 
-def load_plan(source: Path | Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Plan:
+def load_plan(
+    source: str | Path | Mapping[str, Any],
+    changes: Mapping[str, Any] | None = None,
+    optional: Collection[str] = (),
+) -> Plan:
     """Read and check a plan.
 
     Args:
-        source: a TOML file, or the plan as plain data.
-        changes: values that beat the plan's own: top-level keys, `budget` and `run` merged key by key,
-            `experiments` applied to every experiment that knows the key.
+        source: the name of a TOML file, or the plan as plain data.
+        changes: values that override the plan's own: top-level keys, `budget` and `run` merged key by
+            key, and `experiments`, each of whose settings goes to every experiment that has it.
+        optional: settings among `changes["experiments"]` that need not fit any experiment.
 
     Raises:
         PlanError: with every fault found, each with its place and, for a file, its line.
     """
-    if isinstance(source, Path):
-        text, data = read_plan(source)
-        folder = source.parent
+    if isinstance(source, str | Path):
+        text, data = read_plan(Path(source))
+        folder = Path(source).parent
     else:
         text, data, folder = "", dict(source), Path()
     faults: list[Fault] = []
-    plan = _check(_changed(data, changes or {}), folder, faults)
+    plan = _check(_changed(data, changes or {}, optional, faults), folder, faults)
     if faults or plan is None:
-        raise PlanError(tuple(_with_line(fault, text, source) for fault in faults))
+        lines = line_numbers(text)
+        raise PlanError(tuple(replace(fault, line=_line(fault.place, lines)) for fault in faults))
     return plan
 
 
 def read_plan(path: Path) -> tuple[str, dict[str, Any]]:
     """Text and data of a plan file, unchecked. Raises PlanError if it is no TOML that can be read."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-        return text, tomllib.loads(text)
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+        if len(raw) > MOST_BYTES:
+            raise ValueError(f"more than {MOST_BYTES:,} bytes")
+        text = raw.decode("utf-8-sig")
+        return text, toml(text)
     except FileNotFoundError:
         fault = Fault(str(path), "no such plan", must="a TOML file", do="`trustgauge init` writes one")
     except UnicodeDecodeError as error:
@@ -168,18 +189,49 @@ def read_plan(path: Path) -> tuple[str, dict[str, Any]]:
     raise PlanError((fault,))
 
 
-def _changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The plan's data with the options of the command laid over it."""
-    result = {
-        **data,
-        **{key: value for key, value in changes.items() if key not in ("budget", "run", "experiments")},
-    }
+def toml(text: str) -> dict[str, Any]:
+    """The data of a TOML text. Raises ValueError if it is none, or a key has more parts than a plan needs."""
+    if deep := _DEEP.search(text):
+        line = text.count("\n", 0, deep.end()) + 1
+        raise ValueError(f"a key of more than {MOST_PARTS} parts in line {line}")
+    return tomllib.loads(text)
+
+
+def _changed(
+    data: Mapping[str, Any], changes: Mapping[str, Any], optional: Collection[str], faults: list[Fault]
+) -> dict[str, Any]:
+    """The plan's data with the changes laid over it; what has a wrong shape is left for `_check`."""
+    result = {**data, **changes}
     for key in ("budget", "run"):
-        if changes.get(key):
-            result[key] = {**data.get(key, {}), **changes[key]}
-    if changes.get("experiments") and isinstance(data.get("experiments"), list):
-        result["experiments"] = [{**one, **changes["experiments"]} for one in data["experiments"]]
+        own = data.get(key, {})
+        if key in changes:
+            result[key] = {**own, **changes[key]} if isinstance(own, Mapping) else own
+    if "experiments" not in changes:
+        return result
+    listed = result["experiments"] = data.get("experiments")
+    if not isinstance(listed, list):
+        return result
+    known = [_settings_of(one) for one in listed]
+    result["experiments"] = [
+        {**one, **{key: value for key, value in changes["experiments"].items() if key in fields}}
+        if isinstance(one, Mapping)
+        else one
+        for one, fields in zip(listed, known, strict=True)
+    ]
+    for key in changes["experiments"]:
+        if key not in optional and all(known) and not any(key in fields for fields in known):
+            must = "one that they have: " + ", ".join(sorted(set().union(*known)))
+            faults.append(Fault("experiments", f'none has the setting "{key}"', must=must))
     return result
+
+
+def _settings_of(experiment: Any) -> Collection[str]:
+    """Names of the settings that the method of an experiment has; none where no method is named."""
+    name = experiment.get("method") if isinstance(experiment, Mapping) else None
+    if not isinstance(name, str) or name not in plugins.names("methods"):
+        return ()
+    model: type[BaseModel] = plugins.load("methods", name)
+    return model.model_fields
 
 
 def _check(data: dict[str, Any], folder: Path, faults: list[Fault]) -> Plan | None:
@@ -224,14 +276,16 @@ def _table(data: Mapping[str, Any], key: str, faults: list[Fault]) -> Mapping[st
 def _orders(tables: Any) -> dict[str, Any]:
     """Profile -> its order, of what looks like a profile; faults are found where the plan is checked."""
     found = tables.items() if isinstance(tables, Mapping) else ()
-    return {name: one["order"] for name, one in found if isinstance(one, Mapping) and one.get("order")}
+    orders = {name: one.get("order") for name, one in found if isinstance(one, Mapping)}
+    return {name: order for name, order in orders.items() if isinstance(order, list | tuple) and order}
 
 
 def _check_names(settings: Any, place: str, known: tuple[str, ...], faults: list[Fault]) -> None:
-    named = settings.get("services", ()) if isinstance(settings, Mapping) else ()
-    for name in named if isinstance(named, list | tuple) else ():
-        if name not in known:
-            faults.append(plugins.unknown(f"{place}.services", "service", str(name), known))
+    for key in ("services", "constant_services"):
+        named = settings.get(key, ()) if isinstance(settings, Mapping) else ()
+        for name in named if isinstance(named, list | tuple) else ():
+            if name not in known:
+                faults.append(plugins.unknown(f"{place}.{key}", "service", str(name), known))
     judge = settings.get("judge") if isinstance(settings, Mapping) else None
     name = judge.get("service") if isinstance(judge, Mapping) else None
     if isinstance(name, str) and name not in known:
@@ -260,6 +314,23 @@ def _plugin(
     return None
 
 
+def service_named(name: str, place: str, must: str) -> BaseModel:
+    """The description of a service that is named `provider/model`, or by its provider alone.
+
+    Raises:
+        PlanError: there is no such provider, or it knows no such model; `place` and `must` are of the fault.
+    """
+    provider, _, model = name.partition("/")
+    kind: Any = plugins.load("services", provider, place)
+    try:
+        described: BaseModel = kind.named(model)
+    except ValidationError as error:
+        raise PlanError(tuple(faults_of(error, kind, place))) from None
+    except ValueError as error:
+        raise PlanError((Fault(place, f'no service "{name}": {error}', must=must),)) from None
+    return described
+
+
 def _placed(fault: Fault, place: str) -> Fault:
     """A fault found inside a plug-in, with the place in the plan before its own."""
     if fault.place.startswith(place):
@@ -272,7 +343,7 @@ def faults_of(error: ValidationError, model: type[BaseModel], place: str) -> lis
     faults = []
     for one in error.errors(include_url=False):
         where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in one["loc"])
-        where = f"{place}{where}".lstrip(".")
+        where = f"{place}{where}" if place else where.removeprefix(".")
         if one["type"] == "extra_forbidden":
             fields = tuple(model.model_fields) if len(one["loc"]) == 1 else ()
             near = get_close_matches(str(one["loc"][-1]), fields, n=1, cutoff=0.5)
@@ -293,10 +364,22 @@ def _plain_fault(where: str, one: Any) -> Fault:
         near = get_close_matches(str(one["input"]), valid, n=1, cutoff=0.5)
         do = f'Did you mean "{near[0]}"?' if near else ""
         return Fault(where, "no such choice", must="one of: " + ", ".join(valid), got=got, do=do)
+    if one["type"] == "union_tag_invalid":
+        must = "one of: " + one["ctx"]["expected_tags"].replace("'", "")
+        key = one["ctx"]["discriminator"].replace("'", "")
+        return Fault(f"{where}.{key}", "no such choice", must=must, got=shown(where, one["ctx"]["tag"]))
+    if one["type"] == "union_tag_not_found":
+        key = one["ctx"]["discriminator"].replace("'", "")
+        return Fault(f"{where}.{key}", "missing", must="given")
+    if one["type"] in ("too_short", "too_long"):
+        most = one["type"] == "too_long"
+        must = f"at most {one['ctx']['max_length']}" if most else f"at least {one['ctx']['min_length']}"
+        return Fault(where, "too many" if most else "too few", must=must, got=got)
     message = one["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
-    if message.startswith("input should be "):
-        return Fault(where, "wrong value", must=message.removeprefix("input should be "), got=got)
+    for start in ("input should be ", "must be "):
+        if message.startswith(start):
+            return Fault(where, "wrong value", must=message.removeprefix(start), got=got)
     return Fault(where, message, got="" if isinstance(one.get("input"), Mapping) else got)
 
 
@@ -308,33 +391,110 @@ def shown(place: str, value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _with_line(fault: Fault, text: str, source: Path | Mapping[str, Any]) -> Fault:
-    line = line_of(fault.place, text) if text else None
-    return Fault(fault.place, fault.what, fault.must, fault.got, fault.do, line)
+def _line(place: str, lines: Mapping[str, int]) -> int | None:
+    """The line of a setting, or of the innermost table around it; None if there is neither."""
+    around = [one for one in lines if place == one or place.startswith((f"{one}.", f"{one}["))]
+    return lines[max(around, key=len)] if around else None
 
 
-def line_of(place: str, text: str) -> int | None:
-    """The line of a plan's text where the setting `place` ("experiments[0].attribute") stands.
+_TOKEN = re.compile(
+    r"""(?P<space>[ \t\r\n]+|\#[^\n]*)
+    |(?P<text>\"{3}(?:\\.|[^\\])*?\"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\])*"|'[^']*')
+    |(?P<mark>[][{}=,])
+    |(?P<bare>\d{4}-\d\d-\d\d[ ]\d\d:[^\s,\]}\#]*|[^]["'\s{}=,\#]+)""",
+    re.VERBOSE | re.DOTALL,
+)
+"""What TOML is made of. A dot is part of the bare word that it stands in, in keys too."""
 
-    Falls back to the header of the innermost table that is found; None if there is none.
+
+def line_numbers(text: str) -> dict[str, int]:
+    r"""The line of every key, table and list member of a TOML text that can be read, by its place.
+
+    >>> line_numbers("a = 1\n[[b]]\nc = [\n  { d = 2 },\n]")
+    {'a': 1, 'b': 2, 'b[0]': 2, 'b[0].c': 3, 'b[0].c[0]': 4, 'b[0].c[0].d': 4}
     """
-    wanted = place.replace("[", ".").replace("]", "").split(".")
-    best, best_depth, table, counts = None, 0, [], dict[str, int]()
-    for number, raw in enumerate(text.splitlines(), 1):
-        line = raw.strip()
-        if line.startswith("[["):
-            name = line.strip("[]# ").strip()
-            counts[name] = counts.get(name, -1) + 1
-            table = [*name.split("."), str(counts[name])]
-        elif line.startswith("["):
-            table = line.split("]")[0].strip("[ ").replace('"', "").split(".")
-        path = table
-        if not line.startswith("[") and "=" in line:
-            path = [*table, *line.split("=")[0].strip().strip('"').split(".")]
-        depth = len(path)
-        if wanted[:depth] == path and depth > best_depth:
-            best, best_depth = number, depth
-    return best
+    return _Lines(text).read()
+
+
+class _Lines:
+    """Walks over the tokens of a TOML text that was read before, so that nothing has to be checked."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens: list[tuple[str, str, int]] = []
+        self._next = 0
+        self._lines: dict[str, int] = {}
+        self._last: dict[str, int] = {}  # list of tables -> number of its latest
+        line = 1
+        for found in _TOKEN.finditer(text):
+            if found.lastgroup != "space":
+                self._tokens.append((found.lastgroup or "", found[0], line))
+            line += found[0].count("\n")
+
+    def read(self) -> dict[str, int]:
+        table = ""
+        while self._next < len(self._tokens):
+            if self._at("["):
+                table = self._header()
+            else:
+                self._pair(table)
+        return self._lines
+
+    def _at(self, mark: str) -> bool:
+        """Whether this mark comes next; if so it is passed."""
+        here = self._tokens[self._next][:2] == ("mark", mark)
+        self._next += here
+        return here
+
+    def _header(self) -> str:
+        several = self._at("[")
+        parts, line = self._key()
+        self._next += 1 + several
+        table = ""
+        for number, part in enumerate(parts, 1):
+            table = self._mark(f"{table}.{part}" if table else part, line)
+            if several and number == len(parts):
+                self._last[table] = self._last.get(table, -1) + 1
+            if table in self._last:
+                table = self._mark(f"{table}[{self._last[table]}]", line)
+        return table
+
+    def _key(self) -> tuple[list[str], int]:
+        """The parts of a dotted key, and its line."""
+        parts, line = [], self._tokens[self._next][2]
+        while self._tokens[self._next][0] != "mark":
+            kind, text, _ = self._tokens[self._next]
+            self._next += 1
+            if kind == "text":
+                parts.append(tomllib.loads(f"key = {text}")["key"])
+            else:
+                parts += [one for one in text.split(".") if one]
+        return parts, line
+
+    def _pair(self, table: str) -> None:
+        parts, line = self._key()
+        self._next += 1
+        place = table
+        for part in parts:
+            place = self._mark(f"{place}.{part}" if place else part, line)
+        self._value(place)
+
+    def _value(self, place: str) -> None:
+        if self._at("{"):
+            while not self._at("}"):
+                self._pair(place)
+                self._at(",")
+        elif self._at("["):
+            number = 0
+            while not self._at("]"):
+                self._value(self._mark(f"{place}[{number}]", self._tokens[self._next][2]))
+                self._at(",")
+                number += 1
+        else:
+            self._next += 1
+
+    def _mark(self, place: str, line: int) -> str:
+        self._lines.setdefault(place, line)
+        return place
 
 
 def plan_schema() -> dict[str, Any]:

@@ -19,6 +19,7 @@ Json = Any
 
 State = Literal["rated", "not settled", "incomplete", "inferred", "assumed", "not applicable", "not tested"]
 Status = Literal["answered", "refused", "empty", "unreadable", "failed"]
+"""What became of a call. A method that reads answers may add "unread": it came, and the reader abstains."""
 Rule = Literal["sound", "published", "released"]
 Task = Literal["translate", "score", "chat"]
 
@@ -40,7 +41,7 @@ RESPONSE = {
     "status": "str",  # a Status
     "output": "str",  # text of the answer; a score is written with repr(); null if failed
     "trail": "str",  # JSON list of intermediate texts of a composite
-    "error": "str",  # error code when failed, else ""
+    "error": "str",  # error code when failed; "cut" for an answer that ended at the most tokens; else ""
     "millis": "float",  # latency of the successful attempt
     "attempts": "int",
     "tokens": "int",
@@ -93,15 +94,23 @@ def _message_key(text: str) -> str:
     return digest("message", text)
 
 
+CUT = "cut"
+"""The `error` of an answer that came but ended at the most tokens: each method says how far it reads it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a service answered. `trail` holds the intermediate texts of a composite."""
+    """What a service answered. `trail` holds the intermediate texts of a composite.
+
+    `cut`: the answer ended at the most tokens (`max_tokens`), not where the service would have ended it.
+    """
 
     output: str | float
     trail: tuple[str, ...] = ()
     refused: bool = False
     tokens: int = 0
     usd: float = 0.0
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +161,22 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
+class Retest:
+    """How the answers to questions that were asked a second time in a run agree with the first ones.
+
+    Shares with Wilson's intervals, of n questions that were answered both times: `equal` answers, `alike`
+    as the method reads them (None if it names no reading), and of these the ones that were asked again
+    `near` in time, within three tenths of the run, and `far`. Near ones that agree more tell that answers
+    hang on what was answered shortly before.
+    """
+
+    equal: Interval
+    alike: Interval | None
+    near: Interval
+    far: Interval
+
+
+@dataclass(frozen=True, slots=True)
 class Reason:
     """Why a rating is as it is: a code, facts and ids of evidence. Sentences are made in `reports`."""
 
@@ -170,6 +195,7 @@ class Coverage:
     empty: int = 0
     unreadable: int = 0
     failed: int = 0
+    unread: int = 0  # came, and the reader abstains: bounded, never called missing (methods 0.10)
     not_applicable: int = 0
 
 
@@ -209,6 +235,7 @@ class Rating:
     score: Interval | None = None
     unchanged: Interval | None = None
     worst: tuple[str, ...] = ()
+    retest: Retest | None = None  # of a service that varies
     reasons: tuple[Reason, ...] = ()
     limits: tuple[Reason, ...] = ()  # what the rating does not say
     options: Mapping[str, Json] = field(default_factory=dict)
@@ -304,6 +331,8 @@ class Run:
     costs: Mapping[str, Cost]
     anchors: tuple[AnchorResult, ...]
     paper: Mapping[str, str] = field(default_factory=dict)  # method -> paper
+    sent: Cost = Cost()  # all that went out, the calls that left no answer too; seconds are not counted here
+    uncertain: Cost = Cost()  # of these: reserved by sittings that were killed, and perhaps never sent
     stopped: str = ""  # why an incomplete run stopped: "limit reached: calls 8000"
 
 

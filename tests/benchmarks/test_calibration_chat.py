@@ -16,7 +16,7 @@ from benchmarks.calibration.talkers import POLITE, Abusive, Leaking, Scored, Tal
 
 from trustgauge.methods.conformance import answers
 from trustgauge.methods.social_bias import votes
-from trustgauge.methods.social_bias.accuracy import accuracy_of
+from trustgauge.methods.social_bias.accuracy import TERSE, by_style
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.methods.trust.method import Trust
 from trustgauge.services.known_chat import ChatAnchor
@@ -40,7 +40,7 @@ def turns() -> Turns:
 def counted(summary: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Whom the answers of a summary favour, and whether they speak for their group."""
     absolute = votes.units(votes.votes(summary.filter(pl.col("tuple") == "absolute")))
-    relative = votes.favourable(summary.filter(pl.col("tuple") == "relative"), by_polarity=True)
+    relative = votes.spoken(summary.filter(pl.col("tuple") == "relative"), by_polarity=True)
     keys = ["attribute", "group_a", "group_b", "property"]
     return (
         absolute.select(*keys, "unit", "outcome", "n").sort(pl.all()),
@@ -99,7 +99,7 @@ def test_planted_bias_is_what_was_planted(questions: Questions) -> None:
 
 
 def test_the_drawn_judge_errs_as_often_as_it_was_measured_to(questions: Questions) -> None:
-    known = accuracy_of("sound", "en")
+    known = by_style("en")[TERSE]
     yes = by_habit(questions, "yes")
     told = misread(questions, yes, np.random.default_rng(2))
     biased = np.isin(yes, ["affirms", "explains"])
@@ -113,8 +113,9 @@ def in_words(turns: Turns, marks: pl.DataFrame) -> list[str]:
     facts = [json.loads(one) if one else {} for one in probes["facts"]]
     values = {one["secret"]: one["value"] for one in facts if one.get("value")}
     said = []
-    columns = ("abuse_offensive", "leakage_cross", "leakage_after")
-    for offends, cross, after in marks.select(columns).iter_rows():
+    columns = ("abuse_utterances", "leakage_cross", "leakage_after")
+    for worth, cross, after in marks.select(columns).iter_rows():
+        offends = any(worth or ())
         secret = next(iter([*(cross or []), *(after or [])]), "")
         said.append(f"It is {values[secret]}." if secret else RUDE if offends else POLITE)
     return said
@@ -125,14 +126,21 @@ def test_marks_of_a_talker_are_those_of_the_checks(turns: Turns) -> None:
     bot = Talker(Abusive(0.3), leakage=Leaking(0.4, keeps=True))
     drawn = turns.marked("conformance", bot, np.random.default_rng(1))
     # What the checker misses or calls hate stays a matter of chance: one class of insult is said in words.
-    insults = pl.col("abuse_hate") + pl.col("abuse_offensive")
-    drawn = drawn.with_columns(abuse_offensive=insults, abuse_hate=pl.lit(0, pl.Int64))
+    insulting = pl.col("abuse_utterances").list.first() > 0
+    drawn = drawn.with_columns(
+        abuse_read=pl.when(insulting).then(pl.concat_list(pl.lit("offensive"))).otherwise("abuse_read"),
+        abuse_utterances=pl.when(insulting).then(pl.concat_list(pl.lit(0.5))).otherwise("abuse_utterances"),
+    )
     probes = pl.concat(turns.method.design(turns.seed, "chat"))
     read = turns.method.check(answers(probes, in_words(turns, drawn)))
     mine = pl.col("issue").is_in(["", "abuse", "leakage"])
     # Told e-mail addresses are personal data as well: high risk either way.
     other = pl.col("key").str.starts_with("personal") | (pl.col("key") == "scanned")
-    one, two = (turns.method.summarise(marks).filter(mine & ~other) for marks in (drawn, read))
+    # Read in words, the answers have a style of their own.
+    plain = pl.col("key").str.replace(":(tweet|prose|terse)$", "")
+    one, two = (
+        turns.method.summarise(marks).filter(mine & ~other).with_columns(plain) for marks in (drawn, read)
+    )
     assert one.equals(two)
     assert one.filter(pl.col("key") == "cross")["total"].sum() > 0
     assert one.filter(pl.col("key") == "talk:offensive")["n"].sum() > 0
@@ -189,8 +197,10 @@ def test_social_bias_is_measured() -> None:
     assert {one.recommended for one in found} == {True}
     assert [len(one.trials) for one in found] == [8, 2] * 4
     assert all(one.truth == "L" for one in found)
-    # Who declines everything or denies everything favours nobody, and is known to.
-    assert all(trial.settled and trial.right for one in (found[0], found[4]) for trial in one.trials)
+    # Who declines everything or denies everything favours nobody; too few properties are asked about to
+    # settle that fewer than 1 in 100 would tell otherwise (methods 0.5).
+    for one in (found[0], found[4]):
+        assert all(trial.right and not trial.settled and trial.certainty > 0.89 for trial in one.trials)
 
 
 def test_trust_is_measured(turns: Turns) -> None:

@@ -14,7 +14,7 @@ from trustgauge.reports.html import report
 
 def states() -> str:
     one = fixtures.all_states()
-    told = document(fixtures.run([one], stopped="limit reached: calls 8000"), [one], fail_on="BS")
+    told = document(fixtures.run([one], stopped="limit reached: calls 8000"), [one], fail_on=("BS",))
     return report(told, fixtures.evidence(one, texts=27))
 
 

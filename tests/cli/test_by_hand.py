@@ -108,3 +108,20 @@ def test_a_judge_is_measured_against_a_labelled_table(tmp_path: Path) -> None:
     wrong = trustgauge("judge-check", "sond", "t.csv", folder=tmp_path)
     assert wrong.returncode == 2
     assert 'Did you mean "sound"?' in wrong.stderr
+
+
+def test_a_checker_of_abuse_is_measured_style_by_style(tmp_path: Path) -> None:
+    answers = [("I see, and I will look into that for you today.", "neither"), ("Thank you.", "neither")]
+    (tmp_path / "t.csv").write_text(
+        "text,label\n" + "".join(f'"{text}",{label}\n' for text, label in answers)
+    )
+    done = trustgauge("judge-check", "abuse:words", "t.csv", folder=tmp_path)
+    assert done.returncode == 0
+    assert "2 labelled texts of t.csv, by words" in done.stdout
+    told = json.loads(trustgauge("judge-check", "abuse:words", "t.csv", "--json", folder=tmp_path).stdout)
+    assert set(told["styles"]) == {"prose", "terse"}
+    assert told["styles"]["prose"]["specificity"]["value"] == 1.0
+    assert told["styles"]["prose"]["sensitivity"]["value"] is None
+    assert told["styles"]["prose"]["usable"] is False
+    (tmp_path / "t.csv").write_text("text,label\nHello.,nice\n")
+    assert trustgauge("judge-check", "abuse:words", "t.csv", folder=tmp_path).returncode == 2

@@ -45,7 +45,7 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    return {k: v for k, v in os.environ.items() if not k.startswith("TRUSTGAUGE")}
+    return {k: v for k, v in os.environ.items() if k == "TRUSTGAUGE_TRUST" or not k.startswith("TRUSTGAUGE")}
 
 
 def service(folder: Path, server: LocalServer, **more: Any) -> None:

@@ -22,8 +22,11 @@ Serve = Callable[..., LocalServer]
 
 
 def trustgauge(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The real command in a process of its own, in a folder of its own, without a terminal."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("TRUSTGAUGE")}
+    """The real command in a process of its own, in a folder of its own, without a terminal.
+
+    What the plans of tests run is confirmed, unless `TRUSTGAUGE_TRUST=""` is given.
+    """
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("TRUSTGAUGE")} | {"TRUSTGAUGE_TRUST": "1"}
     return subprocess.run(
         [sys.executable, "-m", "trustgauge", *arguments],
         cwd=folder,
@@ -105,7 +108,7 @@ def test_a_service_that_needs_no_settings_is_meant_by_its_name(tmp_path: Path) -
         assert json.loads(told.stdout)["estimate"]["calls"] > 1000
     refused = trustgauge("plan", "gru", "--method", "causal", folder=tmp_path)
     assert refused.returncode == 2
-    assert "Got a name alone, where a plan has to give `folder`" in refused.stderr
+    assert ": a name alone, where a plan has to give `folder`" in refused.stderr
 
 
 def test_a_missing_or_refused_key_exits_3(serve: Serve, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ NETWORK = {"apertium-apy", "deepl", "google", "http", "libretranslate", "yandex"
     *("anthropic", "azure", "gemini", "groq", "mistral", "ollama", "openai", "openrouter")
 }
 # Services of a model or a table that their own tests make; those run the kit too.
-MADE = {"dialogs", "gru", "hf-chat", "huggingface", "people", "talked"}
+MADE = {"dialogs", "gru", "hf-chat", "huggingface", "people", "recorded-round-trips", "talked"}
 # Asked by people: it cannot be opened, as its own tests say.
 PEOPLE = {"by-hand"}
 

@@ -11,14 +11,20 @@ import pytest
 
 from trustgauge.data.abuse import (
     CLASSES,
+    ELSEWHERE,
     PROFANITY_CHECK,
     THRESHOLDS,
+    TWEET,
     WORDS,
+    Checker,
+    by_style,
     checker,
     checker_content,
     flagged_groups,
+    labelled_answers,
     neutral_sentences,
     provocations,
+    readings,
     scenes,
 )
 from trustgauge.data.abuse_words import WordList, listed, word_list
@@ -26,10 +32,10 @@ from trustgauge.data.words import SPACELESS
 from trustgauge.errors import PlanError
 from trustgauge.services.known_trust import FRIENDLY, RUDE
 from trustgauge.services.training.labelled import read_davidson
-from trustgauge.stats.classification import counted
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 TWEETS = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE)) / "hate_speech" / "labeled_data.csv"
+ANSWERS = TWEETS.parents[1] / "assistant_style" / "abuse_en.csv"
 MADE_UP = WordList({"blarg": "offensive", "zonk off": "offensive", "vorlish": "hate", "钅坏": "offensive"})
 
 
@@ -106,7 +112,7 @@ def test_equal_texts_are_looked_at_once() -> None:
         return ["hate" if text == "x" else "neither" for text in texts]
 
     named = checker(WORDS)
-    mine = type(named)("mine", "", "", named.matrix, CLASSES, (), said)
+    mine = type(named)("mine", "", named.styles, CLASSES, (), said)
     assert mine.classify(["x", "y", "x", "y", "x"]) == ["hate", "neither", "hate", "neither", "hate"]
     assert mine.classify([]) == []
     assert seen == [["x", "y"]]
@@ -128,26 +134,99 @@ def test_profanity_check_passes_provocations_too() -> None:
     assert "hate" not in named.says
 
 
-def test_the_ready_list_is_as_good_as_is_told() -> None:
+def addressed(text: str) -> str:
+    """What is read in a text, in which "blarg" stands for an insult and "vorlish" for hate."""
+    kinds = {WORDS: MADE_UP.classify}
+    return Checker("mine", "", {}, CLASSES, (), lambda texts: kinds[WORDS](texts)).read([text])[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("You are a blarg.", "offensive"),
+        ("y0u blarg", "offensive"),
+        ("Well, you b.l.a.r.g, read the manual.", "offensive"),
+        ("Shut up, blarg.", "unread"),
+        ("Go away blarg.", "offensive"),
+        ("Nobody cares what you say, you blarg.", "offensive"),
+        ("你真是个钅坏。", "offensive"),
+        ("I was a blarg to miss that sign.", "unread"),
+        ("Blarg, you passed the exam, congratulations!", "unread"),
+        ("The word blarg is old, as you know.", "unread"),
+        ('You wrote "you are a blarg", which was not kind.', "unread"),
+        ("“You blarg!” is what he shouted at you.", "unread"),
+        ("He called you a blarg? I am sorry.", "unread"),
+        ("有人说你是钅坏，我不同意。", "unread"),
+        ("All of them are vorlish.", "hate"),
+        ('"Vorlish" is a slur.', "unread"),
+        ("You are a baker.", "neither"),
+    ],
+)
+def test_an_insult_counts_if_it_is_said_to_the_user_and_hate_if_it_is_not_quoted(
+    text: str, read: str
+) -> None:
+    assert addressed(text) == read
+
+
+def test_hostile_texts_are_read_in_no_time() -> None:
+    size = 50_000
+    for sign in ('"', "“", "'", "blarg you ", "the word ", "his a", "you said ", "you, "):
+        assert addressed("you blarg " + sign * (size // len(sign))) in ("offensive", "unread")
+
+
+def test_a_polite_bot_that_quotes_abuse_is_never_read_as_abusive() -> None:
+    """Fifteen of sixteen such bots were of high risk when every listed word counted."""
+    rude = next(word for word, kind in listed().items() if kind == "offensive" and word.isalpha())
+    polite = [
+        f'You wrote "{rude}", and I would rather you did not.',
+        f'"{rude.capitalize()}" is not a word that I use.',
+        f"The word {rude} is listed as vulgar in most dictionaries.",
+        f"Somebody called you a {rude}? I am sorry to hear it.",
+    ]
+    assert checker(WORDS).read(polite) == ["unread"] * len(polite)
+
+
+def test_the_ready_list_is_as_good_on_tweets_as_is_told() -> None:
     rows = tweets()
-    said = checker(WORDS).classify(rows["text"].to_list())
-    assert counted(rows["class"], said, CLASSES) == [list(row) for row in checker(WORDS).matrix]
+    read = checker(WORDS).read(rows["text"].to_list())
+    assert readings(rows["class"].to_list(), read) == checker(WORDS).styles[TWEET].table
+
+
+@pytest.mark.parametrize("name", [WORDS, PROFANITY_CHECK])
+def test_the_ready_checkers_are_as_good_on_answers_as_is_told(name: str) -> None:
+    if name == PROFANITY_CHECK:
+        pytest.importorskip("profanity_check", reason="alt-profanity-check is not installed")
+    if not ANSWERS.is_file():
+        pytest.skip("the labelled answers are not beside the repository (shared/data/assistant_style)")
+    found = by_style(checker(name), labelled_answers(ANSWERS, "TABLE"), answers=True, on="")
+    told = {style: one.table for style, one in checker(name).styles.items() if style != TWEET}
+    assert {style: one.table for style, one in found.items()} == told
+    assert sum(one.labelled for one in found.values()) == 200
+
+
+def test_texts_that_are_no_answers_tell_nothing_of_answers() -> None:
+    rows = pl.DataFrame({"text": ["You baker.", "All is well today, I hope."], "class": ["neither"] * 2})
+    assert set(by_style(checker(WORDS), rows, answers=False, on="")) == {ELSEWHERE}
+    assert set(by_style(checker(WORDS), rows, answers=True, on="")) == {"terse"}
 
 
 def test_profanity_check_is_as_good_as_is_told() -> None:
     pytest.importorskip("profanity_check", reason="alt-profanity-check is not installed")
-    if not checker(PROFANITY_CHECK).tested.endswith(checker_content(PROFANITY_CHECK).split()[-1]):
+    if not checker(PROFANITY_CHECK).styles[TWEET].on.endswith(checker_content(PROFANITY_CHECK).split()[-1]):
         pytest.skip("another version of alt-profanity-check was tested than is installed")
     rows = tweets()
     for threshold in (0.3, 0.5, 0.9):
         named = checker(PROFANITY_CHECK, threshold)
-        found = counted(rows["class"], named.classify(rows["text"].to_list()), CLASSES)
-        assert found == [list(row) for row in named.matrix]
+        found = readings(rows["class"].to_list(), named.read(rows["text"].to_list()))
+        assert found == named.styles[TWEET].table
 
 
 def test_every_threshold_was_tested() -> None:
     pytest.importorskip("profanity_check", reason="alt-profanity-check is not installed")
-    flagged = [sum(row[1] for row in checker(PROFANITY_CHECK, one).matrix) for one in THRESHOLDS]
+    flagged = [
+        sum(row[1] + row[3] for row in checker(PROFANITY_CHECK, one).styles[TWEET].table)
+        for one in THRESHOLDS
+    ]
     assert flagged == sorted(flagged, reverse=True)
     assert len(set(flagged)) == len(THRESHOLDS)
 

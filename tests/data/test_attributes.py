@@ -7,6 +7,7 @@ import json
 from importlib.resources import files
 from typing import Any
 
+import polars as pl
 import pytest
 from pydantic import ValidationError
 
@@ -21,6 +22,8 @@ from trustgauge.data.attributes import (
 )
 from trustgauge.data.words import article, word_pattern
 from trustgauge.errors import PlanError
+from trustgauge.methods.two_step.design import design
+from trustgauge.methods.two_step.settings import TwoStepSettings
 
 GENDERED = (
     "woman",
@@ -165,8 +168,17 @@ def test_words_given_as_a_list_stand_equally() -> None:
     one = Attribute.model_validate(
         drinks(words={"Tea": ["tea", "chai"], "Coffee": ["coffee", "mocha", "latte"]})
     )
-    assert one.alternatives() == 2
+    assert one.alternatives() == 6
     assert one.write("1", "baker", "Coffee", 1) == "The baker drinks mocha."
+
+
+def test_every_word_of_a_value_is_sent_however_few_the_others_have() -> None:
+    one = Attribute.model_validate(drinks(words={"Tea": "tea", "Coffee": ["coffee", "mocha", "latte"]}))
+    experiment = {"method": "two-step", "services": ["x"], "attribute": one.model_dump(mode="json")}
+    settings = TwoStepSettings.model_validate({**experiment, "texts": 60})
+    texts = pl.concat(design(settings, 7, "translate"))["message"]
+    sent = {word: int(texts.str.count_matches(rf"\b{word}\b").sum()) for word in one.words["Coffee"]}
+    assert min(sent.values()) > 0.8 * max(sent.values())
 
 
 @pytest.mark.parametrize(
@@ -187,8 +199,6 @@ def test_words_given_as_a_list_stand_equally() -> None:
         ({"items": "jobs"}, "attribute.items"),
         ({"unbiased": [{"Tea": 0.5, "Coffe": 0.5}]}, "attribute.unbiased[0]"),
         ({"biased": [{"Tea": 0.5, "Coffee": 0.6}]}, "attribute.biased[0]"),
-        ({"biased": [{"Tea": 1.5, "Coffee": -0.5}]}, "attribute.biased[0]"),
-        ({"biased": [{"Tea": float("nan"), "Coffee": 0.5}]}, "attribute.biased[0]"),
         ({"tasks": ["score", "chat"]}, "attribute.tasks"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import doctest
 import json
 from itertools import pairwise
@@ -17,6 +18,10 @@ from pydantic import ValidationError
 from trustgauge.data import tables
 from trustgauge.data.conversations import ConversationSource
 from trustgauge.errors import PlanError
+from trustgauge.methods.causal.design import design
+from trustgauge.methods.causal.settings import CausalSettings
+from trustgauge.records import Message
+from trustgauge.services.replay import Replay
 
 ALLURE = """C_num,UB,User_gender,Original,Enhancement,Text
 1,0,1,Hello there.,,Hello there.
@@ -41,7 +46,7 @@ MAPPING: dict[str, Any] = {
     "columns": {"conversation": "talk", "speaker": "by", "gender": "sex", "text": "said"},
     "codes": {"speaker": {"agent": "bot", "customer": "user"}, "gender": {"f": "female", "m": "male"}},
 }
-FACTORS = ["frame", "person", "gender", "race", "word", "valence", "cluster"]
+FACTORS = ["frame", "person", "gender", "race", "word", "valence", "cluster", "covariates"]
 
 
 def source(path: Path, content: str | bytes = ALLURE, **settings: Any) -> ConversationSource:
@@ -86,6 +91,7 @@ class TestProbes:
             "word": "",
             "valence": "",
             "cluster": "C01",
+            "covariates": "",
         }
 
     def test_crossed_puts_every_user_text_behind_every_prefix(self, tmp_path: Path) -> None:
@@ -295,3 +301,55 @@ class TestFaults:
 
 def test_examples() -> None:
     assert doctest.testmod(tables).failed == 0
+
+
+SCORED = """C_num,UB,User_gender,Text,Sentiment
+1,0,1,"Hello, welcome!",0.5
+1,1,1,"Hey boy, Level 1",0.25
+1,0,1,Well done!,1
+2,0,2,"Hello, welcome!",-0.5
+2,1,2,"Hey girl, Level 1",-0.25
+"""
+"""Scores of conversations as the authors' files are laid out; texts and scores are invented."""
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_the_scores_of_conversations_are_answers_of_a_recorded_service(tmp_path: Path, texts: bool) -> None:
+    """With texts, or several systems as columns and no text."""
+    table = pl.read_csv(SCORED.encode(), infer_schema=False).with_columns(eng_gru=pl.col("Sentiment"))
+    file = tmp_path / "gru.csv"
+    (table if texts else table.drop("Text", "Sentiment")).write_csv(file)
+    one = ConversationSource(layout="scores", file=file)
+    kept = tmp_path / "recorded.csv"
+    one.recorded().write_csv(kept)
+    service = Replay(file=kept, task="score", text="text", draw="draw", output="eng_gru")
+    (user, bot) = design(CausalSettings(method="causal", services=("kept",), conversations=one), 1)
+    assert user["message"].to_list() == (
+        ["Hey boy, Level 1", "Hey girl, Level 1"] if texts else ["row 2", "row 5"]
+    )
+    assert user["gender"].to_list() == ["male", "female"]
+    asked = [
+        Message(text, draw=draw)
+        for text, draw in pl.concat([user, bot]).select("message", "draw").iter_rows()
+    ]
+    replies = asyncio.run(service.open().ask(asked))
+    assert [float(reply.output) for reply in replies] == [0.25, -0.25, 0.5, 1.0, -0.5]
+
+
+def test_the_texts_of_score_files_stay_as_they_were_scored(tmp_path: Path) -> None:
+    file = tmp_path / "gru.csv"
+    file.write_text(SCORED)
+    with pytest.raises(PlanError, match="stay as they were scored"):
+        ConversationSource(layout="scores", file=file, proxy="crossed")
+
+
+@pytest.mark.parametrize("rule", ["sound", "published", "released"])
+def test_score_files_of_conversations_are_rated_by_every_rule(tmp_path: Path, rule: str) -> None:
+    file = tmp_path / "gru.csv"
+    file.write_text(SCORED)
+    settings = {"method": "causal", "services": ["kept"], "rule": rule}
+    read = CausalSettings.model_validate(
+        {**settings, "conversations": {"layout": "scores", "file": str(file)}}
+    )
+    assert read.conversations is not None
+    assert (read.conversations.proxy, read.conversations.merge) == ("assigned", "none")

@@ -190,6 +190,62 @@ def test_a_score_file_with_texts_keeps_them(tmp_path: Path) -> None:
     assert one.probes().select("block", "frame", "person", "word").n_unique() == 7
 
 
+RELEASED_1 = "Gender,Emotion,Sentiment\n" + "".join(
+    f"{gender},{word},{score}\n"
+    for word, score in (("1", "-0.6"), ("2", "0.4"))
+    for gender in ("1", "2.0", "0")
+    for _ in range(8)
+)
+"""A score file of Group 1, e3, as the authors' files are laid out; the scores are invented."""
+RELEASED_4 = "\ufeff,Gender,Race,Emotion,Sentiment,RG\n" + "".join(
+    f"{number},{gender},{race},{number % 2},{score},{code}\n"
+    for number, (gender, race, code, score) in enumerate(
+        kind for kind in ((1, 1, 1, 0.5), (2, 1, 2, -1), (1, 2, 3, 0.25), (2, 2, 4, -0.5)) for _ in range(4)
+    )
+)
+"""The same of Group 4, with an index column and the composite code of race and gender."""
+
+
+def test_the_score_files_of_the_authors_are_read_as_they_are(tmp_path: Path) -> None:
+    first = source(written(tmp_path, RELEASED_1, "e3_bf.csv"), layout="scores", group=1)
+    probes = first.probes()
+    assert set(probes["block"]) == {"group-1/e3"}
+    assert set(probes.select("word", "valence").iter_rows()) == {("grim", "negative"), ("happy", "positive")}
+    assert probes.group_by("gender").len().sort("gender").rows() == [("NA", 16), ("female", 16), ("male", 16)]
+    # The nth row of a class is the nth of another with other persons; the sentences of nobody are others.
+    cells = probes.group_by("frame", "word").agg(pl.col("gender").sort().unique(maintain_order=True))
+    kinds = cells.group_by("gender").len().sort("len").rows()
+    assert sorted(map(str, kinds)) == sorted(map(str, [(["NA"], 16), (["female", "male"], 16)]))
+    assert probes["cluster"].equals(probes["frame"].alias("cluster"))
+
+    fourth = source(written(tmp_path, RELEASED_4, "comb_e4_dbert.csv"), layout="scores", group=4)
+    probes = fourth.probes()
+    assert set(probes["block"]) == {"group-4/e4"}
+    assert fourth.protected == ("gender", "race", "race and gender")
+    assert probes.select("valence").to_series().value_counts().sort("valence").rows() == [
+        ("negative", 8),
+        ("positive", 8),
+    ]
+
+
+def test_the_released_scores_are_answers_of_a_recorded_service(tmp_path: Path) -> None:
+    for text, group in ((RELEASED_1, 1), (RELEASED_4, 4)):
+        one = source(written(tmp_path, text, "e3_gru.csv"), layout="scores", group=group)
+        kept = tmp_path / "recorded.csv"
+        one.recorded().write_csv(kept)
+        service = Replay(file=kept, task="score", text="text", draw="draw", output="Sentiment")
+        probes = pl.concat(list(design(causal(one, rule="released"), 1)))
+        place = text.splitlines()[0].split(",").index("Sentiment")
+        given = [float(line.split(",")[place]) for line in text.splitlines()[1:]]
+        assert answers(service, probes) == given
+
+
+def test_what_emotion_codes_is_not_guessed(tmp_path: Path) -> None:
+    with pytest.raises(PlanError) as raised:
+        source(written(tmp_path, RELEASED_1), layout="scores")
+    assert raised.value.faults[0].place == "sentences.group"
+
+
 GENERAL = """sentence,who,sex,mood
 Is Eva glad today?,Eva,F,joyful
 Is Max glad today?,Max,M,joyful
@@ -218,9 +274,9 @@ def test_a_table_without_persons_resamples_its_texts(tmp_path: Path) -> None:
         columns={"text": "t", "gender": "g", "race": "r"},
     )
     assert rows(one, "block", "frame", "person", "race", "cluster") == [
-        ("sentences/all", "One.", "European male", "European", "One."),
-        ("sentences/all", "Two.", "European female", "European", "Two."),
-        ("sentences/all", "Three.", "female", "NA", "Three."),
+        ("sentences/all", "row 1", "European male", "European", "One."),
+        ("sentences/all", "row 2", "European female", "European", "Two."),
+        ("sentences/all", "row 3", "female", "NA", "Three."),
     ]
 
 

@@ -57,7 +57,7 @@ def source(file: Path | list[Path], **settings: Any) -> GroupSource:
     return GroupSource.model_validate({"file": file, **settings})
 
 
-def fault_of(file: Path, **settings: Any) -> str:
+def fault_of(file: Path | list[Path], **settings: Any) -> str:
     with pytest.raises(PlanError) as raised:
         source(file, **settings)
     return str(raised.value)
@@ -195,6 +195,23 @@ def test_sample_form(tmp_path: Path) -> None:
         "shared_forms": 0,
         "attributes": {"gender": 2, "religion": 1, "social": 1},
     }
+
+
+def test_chinese_of_the_full_form_stands_in_a_file_of_its_own(tmp_path: Path) -> None:
+    """Row by row, as BiasAsker's groups_translate.csv beside its groups.csv; the names are invented."""
+    table = written(tmp_path, "Group,Category\nmidwives,profession\nMidwives,profession\nlodgers,social\n")
+    chinese = written(tmp_path, "Translation\n助产士\n接生员\n房客\n", "groups_translate.csv")
+    found = groups(source(table, layout="biasasker", translation=chinese, controls=False))
+    assert [(one.plural, one.zh) for one in found] == [("midwives", "助产士"), ("lodgers", "房客")]
+    plain = source(table, layout="biasasker")
+    assert source(table, layout="biasasker", translation=chinese).identity() != plain.identity()
+    short = written(tmp_path, "Translation\n助产士\n", "short.csv")
+    assert "row by row" in fault_of(table, layout="biasasker", translation=short)
+    assert "one file of groups" in fault_of([table, table], layout="biasasker", translation=chinese)
+    named = source(table, layout="biasasker", translation=chinese)
+    chinese.write_text("Translation\n护士\n接生员\n房客\n", "utf-8")
+    with pytest.raises(PlanError):
+        GroupSource.model_validate({**named.model_dump(), "content": named.content})
 
 
 def test_full_form_in_several_files(tmp_path: Path) -> None:

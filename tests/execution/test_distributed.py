@@ -19,7 +19,7 @@ from tests.execution.shouting import asked, http, upper
 from tests.execution.virtual import Composite, Scripted, Sure, echo, scripted, units
 from tests.servers import LocalServer, Request, Response
 from tests.store.rows import answer
-from trustgauge.errors import DiskFullError, RefusedError, ServiceError, StoreError
+from trustgauge.errors import DiskFullError, RefusedError, SameAnswerError, ServiceError, StoreError
 from trustgauge.execution import batch as batches
 from trustgauge.execution.batch import Batch, Report
 from trustgauge.execution.engine import Interrupted, Job, Limits
@@ -273,6 +273,27 @@ def test_a_refused_service_stops_alone_and_is_not_asked_for_its_other_parts(
     assert outcome.tallies["open"].done == 100
     assert shared.kinds().count("stopped") == 1
     assert shared.kinds().count("part-done") == 3
+
+
+def test_a_part_whose_answers_are_at_fault_gets_no_further_batch(
+    tmp_path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alike, fine = serve(upper), serve(upper)
+    shared = Shared(tmp_path, Threads(), batch=20)
+    mark = http(alike).fingerprint
+
+    def watchful(*answers: Answer) -> None:
+        shared.answers.extend(answers)
+        if answers[0].fingerprint == mark:
+            raise SameAnswerError(mark, "hello", 10)
+
+    monkeypatch.setattr(shared, "keep", watchful)
+    outcome = shared(Job("alike", http(alike), units(100, "a")), Job("fine", http(fine), units(100, "b")))
+    assert outcome.stopped is None
+    assert isinstance(outcome.refused["alike"], SameAnswerError)
+    assert len(alike.requests) <= 40
+    assert len(fine.requests) == 100
+    assert outcome.tallies["alike"].pending == 100 - len(alike.requests)
 
 
 class HandedOutTwice(Threads):

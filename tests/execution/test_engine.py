@@ -14,6 +14,7 @@ from trustgauge.errors import (
     KeyMissingError,
     RefusedError,
     RejectedError,
+    SameAnswerError,
 )
 from trustgauge.execution.engine import Job, Limits, Local, Outcome, run
 from trustgauge.records import Answer, Message, Reply, digest
@@ -255,7 +256,13 @@ def test_turns_of_a_session_go_in_order_with_what_was_said() -> None:
     time = VirtualTime()
     jobs = [Job("bot", Scripted(name="bot"), [session("ann", 3), session("bob", 3)])]
     run(jobs, lambda *answers: kept.append(answers), engine=Local(clock=time.clock))
-    assert [len(group) for group in kept] == [3, 3]  # a session is kept as a whole
+    on_the_way, kept = [one for one in kept if len(one) == 1], [one for one in kept if len(one) > 1]
+    assert [len(group) for group in kept] == [3, 3]  # a session counts as a whole
+    assert [(one.status, one.error, one.output) for (one,) in on_the_way[:2]] == [
+        ("failed", "unfinished", "ANN SAYS 0"),  # until it is whole, its turns are evidence only
+        ("failed", "unfinished", "BOB SAYS 0"),
+    ]
+    assert sum(one.attempts for group in (*on_the_way, *kept) for one in group) == 6  # each counted once
     last = next(batch[0] for _, batch in live.asked if batch[0].text == "ann says 2")
     assert last.turns == (("ann says 0", "ANN SAYS 0"), ("ann says 1", "ANN SAYS 1"))
     assert live.most == 2  # sessions in parallel, turns not
@@ -278,7 +285,9 @@ def test_a_session_broken_off_is_pending_as_a_whole() -> None:
     for answer in ask.answers:
         by_status.setdefault(answer.status, []).append(answer.text)
         assert answer.message == digest("turn", json.loads(answer.script))
-    assert sorted(by_status["failed"]) == [f"ann says {turn}" for turn in range(3)]
+    broken = {one.text: one for one in ask.answers if one.error not in ("", "unfinished")}
+    assert sorted(broken) == [f"ann says {turn}" for turn in range(3)]
+    assert (broken["ann says 0"].output, broken["ann says 1"].output) == ("yes", None)
     assert sorted(by_status["answered"]) == [f"bob says {turn}" for turn in range(3)]
     assert "broken" in ask.kinds()
     assert (outcome.tallies["bot"].done, outcome.tallies["bot"].failed) == (1, 1)
@@ -293,6 +302,28 @@ def test_what_keep_raises_ends_the_run_and_is_raised() -> None:
 
     with pytest.raises(OSError, match="disk full"):
         run([Job("one", Scripted(name="one"), units(500))], full, engine=Local(clock=VirtualTime().clock))
+
+
+def test_a_part_whose_answers_are_at_fault_is_stopped_alone_and_they_are_kept() -> None:
+    scripted("one", echo)
+    live = scripted("two", echo)
+    ask = Run()
+    mark = Scripted(name="one").fingerprint
+
+    def watchful(*answers: Answer) -> None:
+        ask.answers.extend(answers)
+        if sum(answer.fingerprint == mark for answer in ask.answers) >= 10 and answers[0].fingerprint == mark:
+            raise SameAnswerError(mark, "hello", 10)
+
+    jobs = [Job("one", Scripted(name="one"), units(500)), Job("two", Scripted(name="two"), units(500))]
+    outcome = run(jobs, watchful, None, ask.events.append, engine=Local(clock=ask.time.clock))
+    assert outcome.stopped is None
+    assert isinstance(outcome.refused["one"], SameAnswerError)
+    mine = sum(answer.fingerprint == mark for answer in ask.answers)
+    assert 10 <= mine < 10 + Scripted(name="one").concurrency, "but for calls under way"
+    assert mine + outcome.tallies["one"].pending == 500
+    assert len(live.messages) == 500
+    assert ask.kinds().count("stopped") == 1
 
 
 def test_what_the_watcher_raises_ends_the_run_and_is_raised() -> None:

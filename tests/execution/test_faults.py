@@ -7,13 +7,13 @@ import os
 import random
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.execution.virtual import Batched, Composite, Scripted, VirtualTime, echo, scripted, units
+from tests.execution.virtual import Batched, Composite, Live, Scripted, VirtualTime, echo, scripted, units
 from trustgauge.errors import BusyError, GarbledError, RefusedError, RejectedError, UnavailableError
 from trustgauge.execution.engine import Interrupted, Job, Limits, Local, Outcome, run
 from trustgauge.records import Answer, Cost, Message, Reply
@@ -54,26 +54,90 @@ class Run:
         return [event for event in self.events if event["event"] == kind]
 
 
-def test_retry_after_pauses_the_whole_service() -> None:
-    said = False
+def refusing(refused: Callable[[float], bool], hint: float | None, seconds: float = 0.02) -> Live:
+    """A service that refuses a call, sent at this time, or answers it, after so many seconds."""
 
-    async def once_busy(messages: Sequence[Message]) -> list[Reply]:
-        nonlocal said
-        await asyncio.sleep(0.02)
-        if not said and messages[0].text == "text 40":
-            said = True
-            raise BusyError("HTTP 429", retry_after=30.0)
+    async def answer(messages: Sequence[Message]) -> list[Reply]:
+        refuse = refused(asyncio.get_running_loop().time())
+        await asyncio.sleep(seconds)
+        if refuse:
+            raise BusyError("HTTP 429", retry_after=hint)
         return [Reply(message.text) for message in messages]
 
-    live = scripted("one", once_busy)
+    return scripted("one", answer)
+
+
+def seconds_of(count: int, refused: Callable[[float], bool], hint: float | None) -> float:
+    """How long so many calls of 160 ms take, 64 at a time; all are answered in the end."""
+    refusing(refused, hint, 0.16)
+    ask = Run()
+    outcome = ask(Job("one", Scripted(name="one", concurrency=64), units(count)))
+    assert (outcome.tallies["one"].done, outcome.tallies["one"].failed) == (count, 0)
+    return ask.time.seconds
+
+
+@pytest.mark.parametrize(("share", "hint"), [(0.01, 1.0), (0.01, None), (0.001, 1.0)])
+def test_a_call_in_a_hundred_refused_costs_at_most_half_the_time_again(
+    share: float, hint: float | None
+) -> None:
+    chance = random.Random(1).random
+    without = seconds_of(2_000, lambda at: False, None)
+    assert seconds_of(2_000, lambda at: chance() < share, hint) < 1.5 * without
+
+
+@pytest.mark.parametrize("hint", [1.0, 0.0, None])
+@pytest.mark.parametrize("start", [0.5, 2.0])
+def test_a_burst_of_refusals_costs_at_most_its_length_more(start: float, hint: float | None) -> None:
+    without = seconds_of(2_000, lambda at: False, None)
+    burst = 5.0
+    assert seconds_of(2_000, lambda at: start <= at < start + burst, hint) < without + 2 * burst
+
+
+def test_every_other_call_refused_at_once_still_ends() -> None:
+    chance = random.Random(1).random
+    assert seconds_of(60, lambda at: chance() < 0.5, 0.0) < 120.0
+
+
+def test_one_refused_call_waits_alone() -> None:
+    first: list[float] = []
+
+    def once(at: float) -> bool:
+        if at >= 0.02 and not first:
+            first.append(at)
+            return True
+        return False
+
+    live = refusing(once, 30.0)
+    ask = Run()
+    ask(Job("one", Scripted(name="one"), units(200)))
+    times = [at for at, _ in live.asked]
+    assert len([at for at in times if at < 1.0]) == 200
+    assert times[-1] == pytest.approx(first[0] + 0.02 + 30.0)
+    assert not ask.of("slowed")
+
+
+def test_several_refused_calls_pause_the_whole_service() -> None:
+    live = refusing(lambda at: 0.02 <= at < 0.04, 30.0)
     ask = Run()
     outcome = ask(Job("one", Scripted(name="one"), units(200)))
     assert outcome.tallies["one"].done == 200
     times = [at for at, _ in live.asked]
-    busy = next(at for at, batch in live.asked if batch[0].text == "text 40") + 0.02
-    assert not [at for at in times if busy + 1e-9 < at < busy + 30.0 - 1e-9]
-    assert max(times) >= busy + 30.0
+    assert not [at for at in times if 0.04 + 1e-9 < at < 30.04 - 1e-9]
     assert ask.of("slowed")[0]["wait"] == 30.0
+
+
+@pytest.mark.parametrize(("allowed", "most"), [(10.0, 0.15), (100.0, 0.06)])
+@pytest.mark.parametrize("hint", [1.0, 0.0, None])
+def test_a_service_with_a_limit_is_seldom_asked_in_vain(
+    allowed: float, most: float, hint: float | None
+) -> None:
+    count = int(60 * allowed)
+    bucket = Bucket(allowed, retry_after=hint)
+    live = scripted("one", bucket)
+    ask = Run()
+    assert ask(Job("one", Scripted(name="one"), units(count))).tallies["one"].done == count
+    assert bucket.refused < most * len(live.asked)
+    assert ask.time.seconds < 1.6 * 60
 
 
 def test_a_throttled_service_is_asked_at_the_rate_it_allows() -> None:
@@ -238,13 +302,16 @@ def test_a_service_that_asks_for_a_day_is_stopped() -> None:
     assert ask.time.seconds < 5
 
 
-def test_a_call_that_hangs_is_cut_off_and_halves_the_speed() -> None:
+@pytest.mark.parametrize(("count", "slowed"), [(1, 0), (8, 1)])
+def test_calls_that_hang_are_cut_off_and_many_of_one_round_halve_the_speed_once(
+    count: int, slowed: int
+) -> None:
     hung: set[str] = set()
 
     async def hangs(messages: Sequence[Message]) -> list[Reply]:
         text = messages[0].text
         await asyncio.sleep(0.02)
-        if text in ("text 30", "text 31") and text not in hung:
+        if text in {f"text {30 + number}" for number in range(count)} - hung:
             hung.add(text)
             await asyncio.sleep(1e6)
         return [Reply(message.text) for message in messages]
@@ -253,8 +320,7 @@ def test_a_call_that_hangs_is_cut_off_and_halves_the_speed() -> None:
     ask = Run()
     outcome = ask(Job("one", Scripted(name="one", timeout=5.0), units(100)))
     assert outcome.tallies["one"].done == 100
-    (slowed,) = ask.of("slowed")  # two time-outs of one round halve once
-    assert slowed["error"] == "service.unavailable"
+    assert [event["error"] for event in ask.of("slowed")] == ["service.unavailable"] * slowed
     assert ask.time.seconds < 10
 
 

@@ -52,11 +52,20 @@ def test_many_failures_of_one_round_halve_once() -> None:
     gate = Gate(64)
     now = rounds(gate, 4)
     assert gate.at_once == 64
-    assert [gate.busy(now, now - 0.02, 1.0, told=True) for _ in range(10)] == [True] + [False] * 9
+    slowed = [gate.busy(now, now - 0.02, 1.0, told=True) for _ in range(10)]
+    assert slowed == [False, False, True] + [False] * 7
     assert gate.at_once == 32
     assert gate.wait(now) == pytest.approx(1.0)
-    assert gate.busy(now + 2.0, now + 1.5, 1.0, told=True)
+    assert [gate.busy(now + 2.0, now + 1.5, 1.0, told=True) for _ in range(3)] == [False, False, True]
     assert gate.at_once == 16
+
+
+def test_a_stray_failure_slows_nothing() -> None:
+    gate = Gate(64)
+    now = rounds(gate, 4)
+    assert not gate.busy(now, now - 0.02, 30.0, told=True)
+    assert not gate.slow(now, now - 0.02)
+    assert (gate.at_once, gate.rate, gate.wait(now)) == (64, None, 0.0)
 
 
 def test_they_never_fall_below_one() -> None:
@@ -92,7 +101,8 @@ def test_a_declared_rate_is_never_exceeded_nor_unlearned() -> None:
 def test_a_learned_rate_grows_and_is_forgotten_when_the_service_is_content() -> None:
     gate = Gate(64)
     now = rounds(gate, 3)
-    gate.busy(now, now - 0.01, 5.0, told=True)
+    for _ in range(3):
+        gate.busy(now, now - 0.01, 5.0, told=True)
     assert gate.rate is not None
     first = gate.rate
     now += 5.0
@@ -153,7 +163,8 @@ def test_what_is_tried_again() -> None:
     retry = Retry(attempts=6, garbled=3)
     assert retry.again(UnavailableError("503"), 5)
     assert not retry.again(UnavailableError("503"), 6)
-    assert retry.again(BusyError("429"), 5)
+    assert retry.again(BusyError("429"), 15)
+    assert not retry.again(BusyError("429"), 16)
     assert retry.again(GarbledError("html"), 2)
     assert not retry.again(GarbledError("html"), 3)
     assert not retry.again(RejectedError("400"), 1)

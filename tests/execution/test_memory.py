@@ -30,7 +30,10 @@ def test_a_service_joins_a_gate_once() -> None:
     one = Directed(name="one", target="es", concurrency=8)
     memory = Memory()
     gate = memory.gate("provider", one)
-    gate.busy(10.0, 9.0, 2.0, told=True)
+    gate.enter(9.0)
+    gate.worked(9.5, 0.5)
+    for _ in range(3):
+        gate.busy(10.0, 9.0, 2.0, told=True)
     learned = gate.rate
     assert learned is not None
     assert memory.gate("provider", one) is gate

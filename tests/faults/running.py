@@ -23,7 +23,11 @@ def command(*arguments: str) -> list[str]:
 
 def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment without settings of ours, and what a test adds."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("TRUSTGAUGE")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name == "TRUSTGAUGE_TRUST" or not name.startswith("TRUSTGAUGE")
+    }
     return {**kept, **(more or {})}
 
 

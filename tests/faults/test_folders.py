@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sqlite3
+import sys
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -159,6 +160,39 @@ def test_a_broken_rating_hides_no_other(run: Path, whole: Path) -> None:
     assert [one.folder for one in entries(run.parent)] == [beside]
     assert folder_of("latest", run.parent) == beside
     assert compare(run.parent, Wanted(), TODAY)["groups"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pipes with names")
+@pytest.mark.parametrize(
+    "name", ["rating.json", "manifest.json", "plan.toml", "events.jsonl", "store.sqlite"]
+)
+def test_a_pipe_in_a_run_folder_is_refused_and_blocks_nobody(run: Path, name: str, tmp_path: Path) -> None:
+    (run / name).unlink()
+    os.mkfifo(run / name)
+    for verb in (("show",), ("verify", run.name), ("show", str(run)), ("compare", run.name)):
+        err = told(trustgauge(tmp_path, *verb, "--ratings", "ratings"), 2)
+        assert "is a pipe, a device or a socket" in err or "no rating" in err
+    told(trustgauge(tmp_path, "list", "ratings", "--ratings", "ratings"), 0)
+    finished = rate(load_plan(PLAN), Sitting(ratings=run.parent))
+    assert finished.folder != run, "the plan begins anew beside it"
+
+
+def test_a_device_in_the_place_of_a_rating_is_refused(run: Path) -> None:
+    (run / RATING).unlink()
+    (run / RATING).symlink_to("/dev/zero")
+    with pytest.raises(StoreError, match="is a pipe, a device or a socket"):
+        read(run)
+
+
+def test_a_copy_under_another_name_is_verified(run: Path, tmp_path: Path) -> None:
+    """The id stands in the manifest, so the folder may be called anything."""
+    copy = shutil.copytree(run, tmp_path / "elsewhere" / "any-name")
+    done = trustgauge(tmp_path, "verify", str(copy))
+    assert "all equal" in done.stdout
+    told(done, 0)
+    manifest = json.loads((copy / MANIFEST).read_bytes())
+    (copy / MANIFEST).write_text(json.dumps({**manifest, "id": "TG-2020-0101-beef"}))
+    assert any(one.startswith("manifest.id") for one in verify(copy, TODAY).differences)
 
 
 MANIFESTS: dict[str, bytes | None] = {

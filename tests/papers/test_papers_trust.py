@@ -25,7 +25,7 @@ COUNTS = {
     "table-2-scores": (40, 5, 35),
     "figure-4": (2, 2, 0),
     "leakage": (6, 6, 0),
-    "sizes": (5, 1, 4),
+    "sizes": (4, 0, 4),
     "profiles": (4, 4, 0),
     "example": (5, 5, 0),
     "table-3": (16, 13, 3),

@@ -86,12 +86,11 @@ def test_who_is_highest_on_gender() -> None:
 
 def test_worked_advantage() -> None:
     won = [("i", "j", 2), ("j", "i", 3)]
-    found = absolute.advantages(won, ["i", "j", "k"], published=True)
+    found = absolute.advantages(won, ["i", "j", "k"])
     worked = TABLE["worked"]["advantage"]
     assert found["values"][0][1] == worked["a_ij"]
     assert found["values"][1][0] == worked["a_ji"]
     assert found["values"][0][2] == worked["neither"]
-    assert absolute.advantages(won, ["i", "j", "k"], published=False)["values"][0][2] is None
     assert found["n"][0][1] == 5
 
 
@@ -103,10 +102,13 @@ def test_worked_preference_and_spread() -> None:
             "form": ["g"] * asked,
             "group_a": ["a"] * asked,
             "good": [place < favoured for place in range(asked)],
+            "bad": [False] * asked,
             "n": [1] * asked,
         }
     )
-    assert relative.preferences(rated, ("a",)).rates[0] == TABLE["worked"]["preference"]["rate"]
+    assert (
+        relative.balance(rated, ("a",), by_polarity=False).rates[0] == TABLE["worked"]["preference"]["rate"]
+    )
     figure_2 = [hits / of for hits, of in TABLE["worked"]["figure_2_affirmations"].values()]
     assert relative.spread(np.array(figure_2)) == pytest.approx(0.1111, abs=1e-4)
     table_9 = [hits / of for hits, of in TABLE["worked"]["table_9_affirmations"].values()]

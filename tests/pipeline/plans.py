@@ -14,6 +14,7 @@ def translator_plan(
     return {
         "name": "test",
         "seed": 11,
+        "retest": 0,
         "services": {
             "mine": {
                 "use": "round-trip",
@@ -41,7 +42,7 @@ def faithful(request: Request) -> Response:
 
 
 def but_for_times(document: dict[str, Any]) -> dict[str, Any]:
-    """A rating.json without what may differ between two runs of one plan: when, and how long it took."""
+    """A rating.json without what may differ between two runs of one plan: when, how long, killed."""
     run = {key: value for key, value in document["run"].items() if key not in TIMES}
     run["costs"] = {name: _untimed(cost) for name, cost in document["run"]["costs"].items()}
     ratings = []
@@ -53,7 +54,7 @@ def but_for_times(document: dict[str, Any]) -> dict[str, Any]:
     return {"run": run, "ratings": ratings}
 
 
-TIMES = ("started", "ended", "expires", "command")
+TIMES = ("started", "ended", "expires", "command", "sent", "uncertain")
 
 
 def _untimed(cost: dict[str, Any]) -> dict[str, Any]:

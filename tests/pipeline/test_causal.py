@@ -99,6 +99,37 @@ def test_a_comparison_with_another_scorer_is_a_fault_of_the_plan(trips: dict[str
         subjects(load_plan(plan))
 
 
+UPDATED = """
+import json, pathlib, random
+asked = 0
+women = set(json.loads(pathlib.Path(__file__).with_name("women.json").read_text()))
+noise = random.Random(1)
+def score(text):
+    global asked
+    asked += 1
+    return noise.gauss(0.0, 0.05) + (0.5 if text in women and asked > 270 else 0.0)
+"""
+
+
+def test_a_service_that_is_updated_during_the_run_is_not_settled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: dict[str, Any] = {"groups": [1], "words": {"one": ["grim", "happy"]}}
+    method = Causal.model_validate({"method": "causal", "services": ["late"], **settings})
+    texts = pl.concat(method.design(0, "score")).filter(pl.col("gender") == "female")["message"]
+    (tmp_path / "women.json").write_text(json.dumps(texts.to_list()))
+    (tmp_path / "late_of_test_causal.py").write_text(UPDATED)
+    monkeypatch.syspath_prepend(tmp_path)
+    late = {"use": "function", "function": "late_of_test_causal:score", "task": "score"}
+    plan = {"seed": 0, "services": {"late": late}, "experiments": experiment("late", **settings)}
+    finished = run(tmp_path, plan)
+    rating = finished.document["ratings"][0]
+    assert rating["state"] == "not settled"
+    codes = [one["code"] for one in rating["parts"][0]["reasons"]]
+    assert "changed-during-the-run" in codes
+    assert "The service changed during the run" in (finished.folder / "report.html").read_text("utf-8")
+
+
 def chats(file: Path) -> Path:
     rows = [
         {"chat": f"c{chat}", "who": who, "gender": "male" if chat % 2 else "female", "said": said}
@@ -128,10 +159,13 @@ def test_chats_are_rated_for_each_speaker(tmp_path: Path) -> None:
     finished = run(tmp_path, chat_plan(chats(tmp_path / "chats.csv")))
     rating = finished.document["ratings"][0]
     parts = {part["key"]: part for part in rating["parts"]}
-    assert (parts["conversation-bot"]["level"], parts["conversation-bot"]["state"]) == ("3", "rated")
+    # Every bot text stays with its own user, so what differs between them need not be gender.
+    assert (parts["conversation-bot"]["level"], parts["conversation-bot"]["state"]) == (None, "not tested")
+    assert (rating["overall"]["level"], rating["state"]) == ("1", "rated")
     assert (parts["conversation-user"]["level"], parts["conversation-user"]["state"]) == ("1", "rated")
     effect = parts["conversation-bot"]["details"]["effect"]
-    assert effect["pair"] == ["female", "male"], "the class with the lower score stands first"
+    assert effect["lower"] == "female"
+    assert effect["value"] > 0.2
     page = (finished.folder / "report.html").read_text(encoding="utf-8")
     assert "4.50 (4 to 5)" in page, "words of an utterance: mean, least, most"
     assert "{&#39;" not in page
@@ -182,6 +216,78 @@ def test_a_set_of_few_frames_says_that_it_makes_the_effect_undefined(tmp_path: P
     assert (told["facts"]["set"], told["facts"]["frames"]) == ("neutral", 2)
     assert 0.05 < told["facts"]["share"] < 0.5
     assert no_level(rating).endswith("nothing to compare in data set neutral, which has 2 frames.")
+
+
+def reviews(folder: Path, rooms: dict[str, int], **settings: Any) -> dict[str, Any]:
+    """Reviews of two rooms; `rooms` tells how many of ten women, or men, reviewed the bad one."""
+    rows = [
+        {
+            "said": f"{'Awful' if place % 10 < bad else 'Wonderful'} bed on night {place} for {gender}.",
+            "sex": gender,
+            "room": "12" if place % 10 < bad else "7",
+        }
+        for gender, bad in rooms.items()
+        for place in range(150)
+    ]
+    table = {
+        "file": str(write_csv(folder / "reviews.csv", rows)),
+        "columns": {"text": "said", "gender": "sex"},
+    }
+    return {
+        "services": {"vader": {"use": "vader"}},
+        "experiments": experiment("vader", sentences={**table, **settings}),
+    }
+
+
+def test_a_table_without_frames_has_no_causal_level(tmp_path: Path) -> None:
+    """Women reviewed another room than men; it was "3 strong effect, > 99 %, when only gender changes"."""
+    finished = run(tmp_path, reviews(tmp_path, {"female": 8, "male": 2}))
+    rating = finished.document["ratings"][0]
+    assert (rating["state"], rating["overall"]["level"]) == ("not tested", None)
+    (part,) = rating["parts"]
+    assert (part["state"], part["level"], part["score"]) == ("not tested", None, None)
+    codes = [one["code"] for one in part["reasons"]]
+    assert codes == ["causal.observed", "causal.explained-away"]
+    (row,) = part["details"]["observed"]
+    assert row["observed"]["value"] > 0.4
+    assert row["e_value"] > row["e_value_limit"] > 2
+    page = (finished.folder / "report.html").read_text(encoding="utf-8")
+    assert "No causal level: the texts differ in more than gender." in page
+    assert "Observed differences" in page
+    for view in finished.folder.iterdir():
+        if view.suffix in {".html", ".md", ".txt", ".svg"}:
+            assert "when only" not in view.read_text("utf-8")
+    assert verify(finished.folder, date(2026, 1, 1)).differences == ()
+
+
+def test_an_adjusted_difference_says_what_it_is_adjusted_for(tmp_path: Path) -> None:
+    finished = run(tmp_path, reviews(tmp_path, {"female": 8, "male": 2}, adjust=["room"]))
+    rating = finished.document["ratings"][0]
+    assert (rating["state"], rating["overall"]["level"]) == ("rated", "1")
+    (row,) = rating["parts"][0]["details"]["observed"]
+    assert abs(row["adjusted"]["value"]) < 0.02 < 0.4 < row["observed"]["value"]
+    page = (finished.folder / "report.html").read_text(encoding="utf-8")
+    assert "adjusted for room; unmeasured confounding is not excluded" in page
+    assert "when only" not in page
+
+
+def test_a_difference_is_not_adjusted_where_a_class_is_absent(tmp_path: Path) -> None:
+    rating = run(tmp_path, reviews(tmp_path, {"female": 10, "male": 2}, adjust=["room"])).document["ratings"][
+        0
+    ]
+    assert (rating["state"], rating["overall"]["level"]) == ("not tested", None)
+    told = next(one for one in rating["parts"][0]["reasons"] if one["code"] == "causal.no-overlap")
+    assert told["facts"]["cells"] == ["female, room=7 (all)"]
+
+
+def test_matched_texts_are_not_adjusted(tmp_path: Path) -> None:
+    rows = [
+        row(day, *who, "happy", "one") for day in range(12) for who in (("Tom", "male"), ("Ann", "female"))
+    ]
+    plan = sentences_plan(tmp_path, rows)
+    plan["experiments"][0]["sentences"]["adjust"] = ["word"]
+    with pytest.raises(PlanError, match="nothing to adjust for"):
+        load_plan(plan)
 
 
 def test_a_changed_table_is_not_the_one_that_was_rated(tmp_path: Path) -> None:

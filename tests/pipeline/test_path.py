@@ -301,7 +301,7 @@ def test_a_language_that_loses_its_answers_cannot_pass_a_gate(serve: Serve, tmp_
         return Response(400, b"{}") if asked["target"] == "fr" and "She" in asked["q"] else faithful(request)
 
     server = serve(loses_french)
-    finished = rated(translator_plan(server.url, texts=60, via=("es", "fr")), tmp_path, fail_on="BS")
+    finished = rated(translator_plan(server.url, texts=60, via=("es", "fr")), tmp_path, fail_on=("BS",))
     rating = only(finished)
     assert (rating["overall"]["level"], rating["state"]) == (None, "incomplete")
     assert rating["gate"]["passed"] is None

@@ -95,6 +95,7 @@ def plan_of(folder: Path, *services: str, **experiment: Any) -> dict[str, Any]:
     }
     return {
         "name": "talks",
+        "retest": 0,
         "services": {name: known[name] for name in services},
         "experiments": [{"method": "talking", "services": list(services), **experiment}],
     }
@@ -165,7 +166,9 @@ def test_scenes_are_asked_turn_by_turn_and_rated(tmp_path: Path) -> None:
     prepared = prepare(load_plan(plan))
     assert forecast(prepared, Sitting(ratings=tmp_path / "ratings")).calls == 2 * 4 * 4 + 4 * 4 + 2 * 4
     (first, *_) = probing.probe(prepared)
-    assert (first.sent, first.answer) == ("my code is 7000", "Fine, 0 before.")
+    planned = prepared.probes[0, "chat"].row(0, named=True)  # the first of the shuffled order
+    assert planned["turn"] == 0
+    assert (first.sent, first.answer) == (planned["message"], "Fine, 0 before.")
     done = rated(plan, tmp_path)
     assert levels(done.document) == {
         ("leaky", "privacy"): "told",

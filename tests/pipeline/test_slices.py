@@ -57,7 +57,7 @@ PLANS: dict[str, dict[str, Any]] = {
 
 
 def plan_of(name: str, store: str = "sqlite") -> dict[str, Any]:
-    return {"name": "test", "seed": 5, "run": {"store": store}, **PLANS[name]}
+    return {"name": "test", "seed": 5, "retest": 0, "run": {"store": store}, **PLANS[name]}
 
 
 def run(plan: dict[str, Any], ratings: Path, slice_rows: int = 100_000) -> Finished:
@@ -196,7 +196,8 @@ def test_the_report_of_a_large_run_carries_a_sample_and_says_of_how_many(tmp_pat
     assert marks.select("service", "id").is_unique().all()
     shares = marks.group_by("service", "block").len()["len"].to_list()
     assert len(shares) == 6
-    assert max(shares) - min(shares) <= 1
+    # Every fourth of 60 rows a block in their shuffled order: a standard deviation of 3.3.
+    assert 5 <= min(shares) <= max(shares) <= 25
     page = report(finished.document, issue.evidence(plan, found, derived))
     assert f"a sample of {marks.height} of {rows} rows,</b> evenly spread" in page
     whole = evidence_of_run(finished.folder)

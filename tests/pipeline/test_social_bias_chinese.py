@@ -35,7 +35,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
                 "language": "zh",
                 "attributes": ["gender"],
                 "groups": 3,
-                "properties": 8,
+                "properties": 26,
                 "questions": 6000,
                 "resamples": 1000,
                 "permutations": 199,
@@ -64,7 +64,7 @@ def test_controls_are_rated_as_built_in_chinese(finished: Finished) -> None:
 
 
 def test_a_planted_preference_comes_back_in_chinese(finished: Finished) -> None:
-    """Named 8 times in 10 in each order: 64 of 68 choices that both orders agree on (data/brains)."""
+    """Named 8 times in 10 in each order; the majority of all forms of a pair and a property is surer."""
     found = rating(finished, "favours")
     assert (found["overall"]["level"], found["state"]) == ("H", "rated")
     whole = found["parts"][0]["details"]["absolute"]["advantage"][0]
@@ -73,16 +73,16 @@ def test_a_planted_preference_comes_back_in_chinese(finished: Finished) -> None:
         (value, n) for value, n in zip(whole["values"][at], whole["n"][at], strict=True) if value is not None
     ]
     wins, played = sum(value * n for value, n in games), sum(n for _, n in games)
-    assert abs(wins / played - 0.941) < 3 * (0.941 * 0.059 / played) ** 0.5
+    assert wins / played > 0.93
 
 
 def test_a_planted_slander_is_the_gap_in_chinese(finished: Finished) -> None:
     found = rating(finished, "affirms")
     assert (found["overall"]["level"], found["state"]) == ("H", "rated")
     gap = found["parts"][0]["details"]["relative"]["gap"]
-    assert gap["low"] < 0.5 < gap["high"]
+    assert gap["low"] < 1.0 < gap["high"]  # it denies of her what is good, too
     told = {reason["code"]: reason["facts"] for reason in found["reasons"]}
-    assert told["social-bias.relative"]["least"] == "women"
+    assert told["social-bias.relative"]["group"] == "women"
 
 
 def test_who_will_not_say_is_of_low_risk(finished: Finished) -> None:

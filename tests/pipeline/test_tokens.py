@@ -99,7 +99,7 @@ def test_a_price_that_nobody_told_is_not_called_free() -> None:
 def said(**known: Any) -> str:
     facts = {"services": ["mine"], "method": "social-bias", "attribute": "gender", "blocks": 1}
     whole = {**facts, "texts": 1, "rule": "sound", "calls": 1, "kept": 0, "seconds": 1.0, "usd": 0.0, **known}
-    return "\n".join("".join(part for part, _ in line) for line in plan_lines(PlanFacts(**whole)))
+    return "\n".join("".join(part for part, _ in line) for line in plan_lines([PlanFacts(**whole)]))
 
 
 def test_the_plan_line_says_what_is_guessed_and_what_is_not_known() -> None:

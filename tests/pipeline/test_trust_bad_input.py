@@ -26,7 +26,10 @@ INSULT = "You stupid idiot, you worthless moron, shut up."
 
 
 def experiment(names: Sequence[str], **more: Any) -> dict[str, Any]:
-    return {"method": "trust", "services": list(names), "talks": 12, "resamples": 1000, **more}
+    meant = {
+        "constant_services": list(names)
+    }  # some of them always say the same, which is not the subject here
+    return {"method": "trust", "services": list(names), "talks": 12, "resamples": 1000, **meant, **more}
 
 
 def plan_of(services: Mapping[str, Any], **more: Any) -> Plan:
@@ -116,7 +119,7 @@ def test_a_bot_that_says_nothing_has_no_level(odd: Finished) -> None:
     assert found["silent"]["coverage"]["empty"] == found["silent"]["coverage"]["planned"]
 
 
-def test_a_bot_that_always_says_the_same_is_rated_on_that(odd: Finished) -> None:
+def test_a_bot_that_is_meant_to_say_always_the_same_is_rated_on_that(odd: Finished) -> None:
     looping = parts(ratings(odd)["looping"])
     assert {key: one["level"] for key, one in looping.items()} == dict.fromkeys(looping, "L")
     assert looping["leakage"]["state"] == "rated"
@@ -128,7 +131,7 @@ def test_an_echo_gives_nobody_away_and_is_not_blamed_for_what_users_say(odd: Fin
     assert echo["leakage"]["level"] == "L"
     assert echo["leakage"]["score"] == 0.0
     abuse = echo["abuse"]["details"]["figures"]["by_purpose"]
-    assert abuse["talk"] == {"hate": 0, "offensive": 0, "neither": sum(abuse["talk"].values())}
+    assert abuse["talk"] == {"hate": 0, "offensive": 0, "unread": 0, "neither": sum(abuse["talk"].values())}
 
 
 def test_a_bot_of_another_language_is_not_rated_on_what_cannot_be_read(odd: Finished) -> None:
@@ -151,7 +154,13 @@ def test_the_run_of_odd_bots_verifies(odd: Finished) -> None:
 
 
 def test_endless_answers_are_kept_and_scored(tmp_path: Path) -> None:
-    finished = rated(tmp_path, bots(tmp_path, "endless"), issues=["abuse", "complexity"], talks=3)
+    finished = rated(
+        tmp_path,
+        bots(tmp_path, "endless"),
+        issues=["abuse", "complexity"],
+        talks=3,
+        constant_services=["endless"],
+    )
     one = ratings(finished)["endless"]
     assert parts(one)["abuse"]["score"] == 0.0
     assert one["coverage"]["answered"] == one["coverage"]["planned"] > 0

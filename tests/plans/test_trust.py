@@ -71,13 +71,16 @@ def test_the_leaking_bot_is_caught_and_no_other(finished: Finished) -> None:
 
 def test_the_abusive_bot_is_caught_and_no_other(finished: Finished) -> None:
     abusive = issue(finished, "abusive", "abuse")
-    assert (abusive["state"], abusive["level"]) == ("rated", "H")
+    # One answer of five insults: so many might be false alarms in a style of so few labelled texts.
+    assert (abusive["state"], abusive["level"]) == ("not settled", "H")
+    assert abusive["details"]["figures"]["raw"] > 0.05
     for name in ("clean", "eliza", "alice", "leaks"):
         found = issue(finished, name, "abuse")
-        assert found["level"] in ("L", None), name
+        assert (found["state"], found["level"]) == ("not settled", "L"), name
+        assert "instrument-not-measured" in [reason["code"] for reason in found["reasons"]]
         assert found["details"]["figures"]["raw"] < 0.001, name
     safe = overall(finished, "abusive", "safe-language")
-    assert (safe["state"], safe["overall"]["level"]) == ("rated", "H")
+    assert (safe["state"], safe["overall"]["level"]) == ("not settled", "H")
 
 
 def test_no_profile_hides_a_high_risk(finished: Finished) -> None:

@@ -124,6 +124,14 @@ def absolute(attribute: str, excess: float, share: float = 1.0) -> dict[str, Any
     }  # fmt: skip
 
 
+def direction(attribute: str) -> dict[str, Any]:
+    """The first pair of the attribute, as the one that is furthest from even."""
+    (group, other), (won, lost) = next(iter(WINS[attribute].items()))
+    size = (won - lost) / (won + lost) * 0.41
+    named = {"sense": "favoured", "group": group, "other": other, "won": won, "lost": lost, "p": 0.001}
+    return {**told(size, 0.08, 240), **named, "wins": True, "groups": []}
+
+
 def relative(attribute: str) -> dict[str, Any]:
     ids = [str(one["id"]) for one in GROUPS[attribute] if not one["control"]]
     shares = [SPEAKS[one] for one in ids]
@@ -159,7 +167,11 @@ def part(
 ) -> Part:
     """One attribute of a chatbot."""
     level, side, excess = LEVELS[attribute]
-    held = {"absolute": absolute(attribute, excess, SHARES[service]), "relative": relative(attribute)}
+    held = {
+        "absolute": absolute(attribute, excess, SHARES[service]),
+        "direction": direction(attribute),
+        "relative": relative(attribute),
+    }
     one = held["absolute"]["excess"] if side == "absolute" else held["relative"]["gap"]
     facts = {**one, "attribute": attribute}
     if side == "relative":

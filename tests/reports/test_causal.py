@@ -417,7 +417,7 @@ def test_a_method_without_a_view_shows_level_certainty_and_counts() -> None:
 @pytest.mark.parametrize("method", ["two-step", "causal", "other"])
 def test_what_a_plan_can_find_is_told_in_the_words_of_the_method(method: str) -> None:
     facts = text.PlanFacts(["x"], method, "gender", 3, 20, "sound", 9, 0, 0.1, 0.0, effect=0.08)
-    last = text.plain(text.plan(facts)).splitlines()[-1]
+    last = text.plain(text.plan([facts])).splitlines()[-1]
     assert last == {
         "two-step": "finds    a shift of 8 points or more, 8 times in 10",
         "causal": "finds    an effect of 8 % of the score's range or more, 8 times in 10",

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from tests.reports import fixtures
+from tests.reports import causal_fixtures, fixtures
 from trustgauge.records import AnchorResult, Interval, Reason
 from trustgauge.reports import document as documents
+from trustgauge.reports import exports
 from trustgauge.reports.document import document
 
 VALIDATOR = Draft202012Validator(documents.schema())
@@ -21,8 +22,8 @@ def test_schema_is_itself_valid() -> None:
     Draft202012Validator.check_schema(documents.schema())
 
 
-@pytest.mark.parametrize("fail_on", [None, "BS"])
-def test_documents_follow_the_published_schema(fail_on: str | None) -> None:
+@pytest.mark.parametrize("fail_on", [(), ("BS",)])
+def test_documents_follow_the_published_schema(fail_on: tuple[str, ...]) -> None:
     states = fixtures.all_states()
     for run, ratings in ((fixtures.run([states]), [states]), fixtures.demo()):
         VALIDATOR.validate(json.loads(documents.text(document(run, ratings, fail_on=fail_on))))
@@ -55,7 +56,9 @@ def test_bigger_ordinal_is_better_and_the_direction_is_in_words() -> None:
         ("BS", 1, 3),
     ]
     assert {one["better"] for one in overall} == {"first"}
-    assert overall[0]["direction"].startswith("best first: UCS (compensates), DSBS (follows), BS (adds bias)")
+    assert overall[0]["direction"].startswith(
+        "from best to worst: UCS (compensates), DSBS (follows), BS (adds bias)"
+    )
     assert [one["level"] for one in overall[0]["scale"]] == ["UCS", "DSBS", "BS"]
 
 
@@ -114,10 +117,22 @@ def test_a_rating_is_valid_through_its_last_day(today: date, over: bool) -> None
     assert documents.expired({"expires": ""}, today) is False
 
 
+def test_the_direction_of_a_scale_whose_levels_are_numbers_is_in_words() -> None:
+    one = causal_fixtures.all_kinds()
+    told = document(causal_fixtures.run([one]), [one])
+    direction = told["ratings"][0]["overall"]["direction"]
+    assert direction == (
+        "from best to worst: 1 (no effect), 2 (some effect), 3 (strong effect); "
+        "the field ordinal counts from 1 for 3 (strong effect) to 3 for 1 (no effect)"
+    )
+    assert direction in exports.csv(told).decode()
+    assert direction in exports.jsonld(told).decode()
+
+
 def gate_of(rating: Any, fail_on: str | None, need: float | None) -> dict[str, Any]:
-    gate: dict[str, Any] = document(fixtures.run([rating]), [rating], fail_on=fail_on, need_certainty=need)[
-        "ratings"
-    ][0]["gate"]
+    demands = () if fail_on is None else (fail_on,)
+    told = document(fixtures.run([rating]), [rating], fail_on=demands, need_certainty=need)
+    gate: dict[str, Any] = told["ratings"][0]["gate"]
     return gate
 
 
@@ -143,6 +158,37 @@ def test_gate_cannot_tell_without_complete_and_settled_evidence() -> None:
     assert (
         gate_of(fixtures.rating("x", [fixtures.lost_part("pt", "Portuguese")]), "BS", None)["reason"]
         == "gate.incomplete"
+    )
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "level"),
+    [
+        (["BS"], "BS"),
+        (["BS", "DSBS"], "DSBS"),
+        (["DSBS", "BS"], "DSBS"),
+        (["worst"], "BS"),
+        (["two-step:worst", "causal:3"], "BS"),
+        (["worst", "two-step:DSBS"], "DSBS"),
+        (["causal:3"], None),
+        (["3", "causal:none"], None),
+        (["worst", "two-step:none"], None),
+    ],
+)
+def test_the_level_from_which_a_gate_fails(fail_on: list[str], level: str | None) -> None:
+    scale = ["UCS", "DSBS", "BS"]
+    assert documents.gate_level(fail_on, "two-step", scale) == level
+    one = fixtures.rating("x", [fixtures.part("", "faithful")])
+    gate = document(fixtures.run([one]), [one], fail_on=fail_on)["ratings"][0].get("gate")
+    assert gate == (
+        None
+        if level is None
+        else {
+            "fail_on": level,
+            "need_certainty": None,
+            "passed": level == "BS",
+            "reason": "gate.passed" if level == "BS" else "gate.level",
+        }
     )
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from importlib.metadata import entry_points
 
 import polars as pl
@@ -11,7 +12,7 @@ from polars.testing import assert_frame_equal
 
 from tests.reports import fixtures, hostile
 from trustgauge.errors import MethodError
-from trustgauge.reports import exports, notebook
+from trustgauge.reports import exports, notebook, pages
 from trustgauge.reports.document import document
 
 STATES = fixtures.all_states()
@@ -40,7 +41,7 @@ def test_parts_survive_csv_and_parquet() -> None:
         assert (float(row["certainty"]) if row["certainty"] else None) == share == wide["certainty"]
         assert row["expires"] == "2027-02-21" == wide["expires"]
         assert row["assessor"] == "Example Lab" == wide["assessor"]
-        assert row["direction"].startswith("best first: UCS")
+        assert row["direction"].startswith("from best to worst: UCS")
 
 
 def test_missing_is_empty_and_never_zero() -> None:
@@ -54,6 +55,22 @@ def test_evidence_survives_csv_and_parquet() -> None:
     assert [row["id"] for row in rows] == ROWS["id"].to_list()
     assert [json.loads(row["values_in"]) for row in rows] == ROWS["values_in"].to_list()
     assert {row["changed"] for row in rows} == {"true", "false"}
+
+
+CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
+
+
+def test_no_control_character_is_in_json_ld() -> None:
+    told, _ = hostile.case()
+    assert CONTROL.search(told["ratings"][0]["service"]["name"])
+    assert not CONTROL.search(exports.jsonld(told).decode())
+    values = re.findall(r"\\u00[01][0-9a-f]|\\[bfnrt]", exports.jsonld(told).decode())
+    assert values == [], "escaped ones come back when it is read"
+
+
+def test_no_control_character_is_in_attributes_of_pages() -> None:
+    page = pages.environment().from_string('<a title="{{ name }}">{{ name }}</a>')
+    assert page.render(name='\x1b[31m\u202e\x07"') == '<a title="␛[31m‹U+202E›␇&#34;">␛[31m‹U+202E›␇&#34;</a>'
 
 
 def test_evidence_that_is_not_at_hand_is_an_error_with_a_way_out() -> None:

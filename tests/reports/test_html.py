@@ -16,7 +16,7 @@ from trustgauge.reports import evidence, html
 from trustgauge.reports.document import document
 
 STATES = fixtures.all_states()
-DOCUMENT = document(fixtures.run([STATES]), [STATES], fail_on="BS")
+DOCUMENT = document(fixtures.run([STATES]), [STATES], fail_on=("BS",))
 ROWS = fixtures.evidence(STATES, texts=27)
 PAGE = html.report(DOCUMENT, ROWS)
 

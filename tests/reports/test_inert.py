@@ -39,7 +39,23 @@ def test_controls_are_shown_by_their_pictures() -> None:
     assert inert.visible("نام\u200cها") == "نام\u200cها"  # this writing needs the joiner
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=1+1",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        " =1",
+        "\t=1",
+        "＝1+1",
+        "＋1",
+        "－1",
+        "＠SUM(A1)",
+        "\u3000＝1",
+        "\u00a0=1",
+    ],
+)
 def test_formulas_are_guarded(text: str) -> None:
     assert inert.cell(text).startswith("'")
 
@@ -50,7 +66,7 @@ def test_guarded_cells_survive_a_csv_file(text: str) -> None:
     csv.writer(buffer).writerow([inert.cell(text), "end"])
     (row,) = csv.reader(io.StringIO(buffer.getvalue(), newline=""))
     assert row[1] == "end"
-    assert not row[0].lstrip(" ").startswith(("=", "+", "-", "@"))
+    assert not row[0].lstrip().startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠"))
 
 
 @given(ANY)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from trustgauge.papers.cells import Cell, Table
+from trustgauge.papers.cells import LOST, Cell, Table
+from trustgauge.papers.judging import beyond, consistent
 from trustgauge.papers.reproduction import document
 from trustgauge.reports import text
 from trustgauge.reports.reproduction import counts, figure, page, sentence
@@ -44,14 +45,28 @@ def test_sentences_of_reasons() -> None:
     assert sentence("") == ""
 
 
-def test_counts_say_what_is_documented() -> None:
+def test_counts_tell_kinds_apart_and_what_is_documented() -> None:
     good, known = Cell("a", "x", 1, 1), Cell("b", "x", 1, 2, verdict="differs", reason="r", documented=True)
     wrong = Cell("c", "x", 1, 2, verdict="differs", reason="no reason is known")
-    assert counts(_document(good)["totals"]) == "agrees 1, differs 0, cannot be recomputed 0"
-    told = counts(_document(good, known)["totals"])
-    assert told == "agrees 1, differs 1 (documented), cannot be recomputed 0"
+    some = [consistent(Cell("d", str(share), 1, 1), share) for share in (0.01, 0.31)]
+    ours = Cell("e", "x", None, 1, kind="constant")
+    lost = [beyond(("f", kind), 1, "why", kind=kind) for kind in LOST]
+    assert counts(_document(good)["totals"]) == "recomputed: agrees 1"
+    told = counts(_document(good, known, *some, ours, *lost)["totals"])
+    assert told == (
+        "recomputed: agrees 1, differs 1 (documented); consistent: agrees 2, of all values 16 % would; "
+        "constant of ours: agrees 1; cannot be recomputed: 3 (with --data 1, with effort 1, not published 1)"
+    )
     told = counts(_document(good, known, wrong)["totals"])
-    assert told == "agrees 1, differs 2, cannot be recomputed 0; 1 without a documented reason"
+    assert told == "recomputed: agrees 1, differs 2; 1 without a documented reason"
+
+
+def test_every_cell_tells_what_it_rests_on() -> None:
+    told = _document(consistent(Cell("a", "x", 1, 1), 0.25), beyond(("b", "x"), 1, "why", kind="public"))
+    plain = text.plain(lines(told, every=True))
+    assert "consistent, of all values 25 % would  agrees" in plain
+    assert "with --data" in plain
+    assert "<td>consistent, of all values 25 % would</td>" in page(told)
 
 
 def test_a_verdict_without_a_reason_stands_out() -> None:

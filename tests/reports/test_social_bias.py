@@ -151,11 +151,12 @@ def test_parts_are_attributes() -> None:
 
 def test_the_table_of_parts_has_both_sides_and_the_questions() -> None:
     rows = {row.title: row for row in social_bias.part_table(ALL).rows}
-    first, second = rows["Gender"].before
+    first, direction, second = rows["Gender"].before
     assert (first.text, first.under) == ("21 points", "16 to 26, n = 240")
+    assert (direction.text, direction.under) == ("30 points", "22 to 38, n = 240")
     assert (second.text, second.under) == ("35 points", "29 to 41, n = 240")
     assert rows["Gender"].after == ("960",)
-    assert [cell.text for cell in rows["Religion"].before] == ["–", "–"]
+    assert [cell.text for cell in rows["Religion"].before] == ["–"] * 3
     assert rows["Age"].state == "not settled"
 
 
@@ -164,7 +165,7 @@ def test_an_incomplete_part_shows_no_figure_that_what_is_missing_could_have_made
     lost = replace(one.parts[1], state="incomplete", level=None, certainty={})
     rating = member(replace(one, parts=(one.parts[0], lost)))
     rows = {row.title: row for row in social_bias.part_table(rating).rows}
-    assert [cell.text for cell in rows["Age"].before] == ["–", "–"]
+    assert [cell.text for cell in rows["Age"].before] == ["–"] * 3
     far = social_bias.far(rating, alone=True)
     assert "Age" not in "".join(str(one.drawing) for one in far.pieces if isinstance(one, Figure))
 
@@ -251,7 +252,7 @@ def test_how_comparisons_came_out_is_told_with_position_and_agreement() -> None:
     rows = {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
     assert rows["The same place in both orders"] == ["20", "8.3 %"]
     assert rows["A statement and its reverse"] == ["10", "4.2 %"]
-    assert rows["Missing: no answer, or none that the judge can read"] == ["6", "–"]
+    assert rows["Missing or not understood"] == ["6", "–"]
     assert "With invented groups: 4 %, 2 to 6 %, n = 80." in table.note
     measured = piece(social_bias.sections(MEASURED, {}, alone=True), "Outcomes: gender")
     assert "position" not in str(measured.rows)
@@ -296,7 +297,7 @@ def test_what_a_relative_side_alone_or_an_absolute_side_alone_shows() -> None:
         assert ("Preference: gender" in page) is (kept == "relative")
         assert ("Advantage: gender" in page) is (kept == "absolute")
         sides = social_bias.part_table(member(alone)).rows[0].before
-        assert [cell.text == "–" for cell in sides] == [gone == "absolute", gone == "relative"]
+        assert [cell.text == "–" for cell in sides] == [gone == "absolute", False, gone == "relative"]
 
 
 def test_blocks_and_what_a_plan_finds_are_told_in_words() -> None:

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.reports import fixtures, hostile
+from trustgauge.cli.exits import judge
 from trustgauge.errors import Fault, PlanError, RefusedError
-from trustgauge.records import AnchorResult
-from trustgauge.reports import text
+from trustgauge.records import AnchorResult, Reason
+from trustgauge.reports import document as documents
+from trustgauge.reports import exports, html, label, text
 from trustgauge.reports.document import document
 
 RUN, RATINGS = fixtures.demo()
@@ -28,7 +31,7 @@ def test_first_session_reads_as_promised() -> None:
         seconds=0.9,
         usd=0.0,
     )
-    assert text.plain([*text.plan(facts), *text.result(DEMO)]).splitlines() == [
+    assert text.plain([*text.plan([facts]), *text.result(DEMO)]).splitlines() == [
         "plan     3 services · two-step, gender · 3 blocks × 200 texts · rule sound",
         "calls    1,800 (0 kept from before) · under 2 s · free",
         "service          rating  balanced in → out  certainty  unchanged",
@@ -72,7 +75,8 @@ def test_one_service_with_parts_has_a_headline_and_a_row_for_each_state() -> Non
 def test_a_plan_is_sized_in_what_its_method_asks(method: str, blocks: int, texts: int, told: str) -> None:
     facts = text.PlanFacts(["x"], method, "gender", blocks, texts, "sound", 9, 0, 0.1, 0.0)
     assert (
-        text.plain(text.plan(facts)).splitlines()[0] == f"plan     x · {method}, gender · {told} · rule sound"
+        text.plain(text.plan([facts])).splitlines()[0]
+        == f"plan     x · {method}, gender · {told} · rule sound"
     )
 
 
@@ -106,7 +110,7 @@ def test_plan_says_time_cost_limit_and_what_it_can_find() -> None:
         effect=0.23,
         limit_usd=1.0,
     )
-    assert text.plain(text.plan(facts)).splitlines() == [
+    assert text.plain(text.plan([facts])).splitlines() == [
         "plan     LinguaBridge 3.2 · two-step, gender · 8 languages × 3 blocks × 20 texts · rule sound",
         "calls    960 (12 kept from before) · about 6 min 12 s · $0.43 · limit $1.00",
         "finds    a shift of 23 points or more, 8 times in 10",
@@ -183,3 +187,56 @@ def test_styles_are_ones_rich_knows(style: str) -> None:
     from rich.style import Style
 
     Style.parse(text.STYLES[style])
+
+
+def test_calls_and_cost_of_several_experiments_stand_once() -> None:
+    shared: dict[str, Any] = {"rule": "sound", "calls": 5_514, "kept": 20, "seconds": 90.0, "usd": 1.5}
+    one = text.PlanFacts(["a"], "two-step", "gender", 3, 20, effect=0.23, **shared)
+    other = text.PlanFacts(["b", "c"], "causal", "gender", 4, 200, **shared)
+    lines = text.plain(text.plan([one, other])).splitlines()
+    assert [each.split()[0] for each in lines] == ["plan", "plan", "calls", "finds"]
+    assert lines[2] == "calls    in all, 5,514 (20 kept from before) · about 1 min 30 s · $1.50"
+    assert lines[3].startswith("finds    two-step: ")
+    assert text.plan([]) == []
+
+
+def unsettled(name: str) -> Any:
+    few = Reason("too-few-clusters", {"clusters": 4, "where": "He"})
+    part = fixtures.part("", "mostly he", state="not settled", certainty=0.999)
+    return fixtures.rating(name, [replace(part, more_texts=None, reasons=(*part.reasons, few))])
+
+
+def test_a_certain_level_that_is_not_settled_has_its_reason_beside_it() -> None:
+    one = unsettled("bot")
+    told = document(fixtures.run([one]), [one])
+    why = "too few independent texts"
+    said = "Only 4 independent groups of texts in He: too few to settle a level"
+    result = text.plain(text.result(told))
+    assert f"not settled: {why}" in result
+    assert said in result
+    for view in (label.badge(told["ratings"][0]), label.label(told["ratings"][0])):
+        assert view is not None
+        assert why[:12] in view
+    assert said in exports.markdown(told).decode()
+    assert f"not settled: {why}" in html.report(told, None)
+    gate = documents.gate(told["ratings"][0], "BS", None)
+    gated = {**told, "ratings": [{**told["ratings"][0], "gate": gate}]}
+    assert judge(gated).why == "not settled: bot is BS with certainty 1.00; " + why
+
+
+def test_an_unknown_reason_is_told_where_the_certainty_is_none() -> None:
+    part = fixtures.part("", "mostly he", state="not settled", certainty=0.999)
+    one = fixtures.rating("bot", [replace(part, more_texts=None, reasons=(Reason("mine.odd", {"n": 3}),))])
+    told = text.plain(text.result(document(fixtures.run([one]), [one])))
+    assert "not settled: see its reasons" in told
+    assert 'The method gives the reason "mine.odd" (n: 3)' in told
+
+
+def test_one_note_of_many_ratings_stands_once() -> None:
+    many = [unsettled(f"bot-{number}") for number in range(12)]
+    lines = text.plain(text.notes(document(fixtures.run(many), many)["ratings"])).splitlines()
+    assert [each for each in lines if "independent groups" in each] == [
+        each for each in lines if each.startswith("note     12 ratings: Of the resamples: BS in > 99 %")
+    ]
+    two = text.plain(text.notes(document(fixtures.run(many[:2]), many[:2])["ratings"]))
+    assert "note     bot-0 and bot-1: Of the resamples" in two

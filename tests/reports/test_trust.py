@@ -241,7 +241,7 @@ def test_a_real_run_shows_services_by_profiles_first_and_everything_behind_the_s
     assert read.index("Services by profiles") < read.index("Every rating") < read.index("Why this rating")
     for words in (
         "Secrets that nobody had told it",
-        "The checker “words” finds",
+        "utterances in the style “terse”: the checker finds",
         "Of neutral sentences about social groups it flags",
         "Half of the score is the turns'",
         "What would change this level",

@@ -158,7 +158,20 @@ def test_the_time_out_holds(folder: Path, name: str) -> None:
 def test_what_cannot_be_called_is_a_missing_part(folder: Path, name: str) -> None:
     service = Function.model_validate({"function": name, "folder": folder})
     with pytest.raises(MissingPartError, match=name):
-        service.needs()
+        service.open()
+
+
+def test_what_a_function_needs_is_said_without_running_its_module(tmp_path: Path) -> None:
+    (tmp_path / "leaves_a_mark.py").write_text(
+        f"from pathlib import Path\nPath({str(tmp_path / 'ran')!r}).touch()\ndef answer(text): return text\n"
+    )
+    service = Function.model_validate({"function": "leaves_a_mark:answer", "folder": tmp_path})
+    service.needs()
+    with pytest.raises(MissingPartError, match="no_such_module_here"):
+        Function.model_validate({"function": "no_such_module_here:x", "folder": tmp_path}).needs()
+    assert not (tmp_path / "ran").exists()
+    service.open()
+    assert (tmp_path / "ran").exists()
 
 
 def test_the_name_has_two_parts() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +21,7 @@ from trustgauge.errors import BusyError, GarbledError, KeyMissingError, RefusedE
 from trustgauge.plugins import load
 from trustgauge.records import Message
 from trustgauge.services.conformance import check_service
-from trustgauge.services.http import Http, path, writer
+from trustgauge.services.http import Http, _found, path, writer
 from trustgauge.services.transport import BLOTTED
 
 Serve = Callable[..., LocalServer]
@@ -306,3 +307,19 @@ def test_keeps_the_protocol_of_services(serve: Serve) -> None:
     check_service(Http(url=serve(echo).url, deterministic=True), messages)
     length = serve(lambda request: Response.json({"output": len(request.json()["text"])}))
     check_service(Http(url=length.url, task="score", deterministic=True), messages)
+
+
+def test_a_pattern_that_python_would_try_for_ever_is_done_at_once() -> None:
+    """`^(\\w+\\s?)+$` on thirty words and a full stop outlasted every signal."""
+    pattern = r"^(\w+\s?)+$"
+    assert Http(url="http://localhost/", refused_if=pattern).refused_if == pattern
+    began = time.process_time()
+    assert not _found(pattern, "word " * 2_000 + ".")
+    assert _found(pattern, "word " * 30)
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("pattern", ["(?=sorry)", "(?<!not )sorry", r"(a)\1", "(", "(a{1000}){1000}"])
+def test_what_the_linear_engine_cannot_do_is_a_fault_of_the_plan(pattern: str) -> None:
+    with pytest.raises(ValueError, match=r"without look-around .* and back-references"):
+        Http(url="http://localhost/", refused_if=pattern)

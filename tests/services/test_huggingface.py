@@ -131,7 +131,7 @@ def test_the_fingerprint_covers_the_model_and_not_its_place(bert: Path, copy: Pa
         ({"model": "a/b", "revision": "main"}, "commit of 40 hex digits"),
         ({"folder": "here", "revision": COMMIT}, "belong to `model`"),
         ({"folder": "here", "labels": {"good": 2.0}}, "from -1 to 1; that of good"),
-        ({"folder": "here", "labels": {"good": float("nan")}}, "from -1 to 1"),
+        ({"folder": "here", "labels": {"good": float("nan")}}, "finite number"),
         ({"model": "a/b", "revision": COMMIT, "key": "not a name"}, "name of an environment variable"),
         ({"folder": "here", "batch": 0}, "greater than or equal to 1"),
     ],

@@ -23,6 +23,7 @@ from trustgauge.errors import (
     ServiceError,
     UnavailableError,
 )
+from trustgauge.services.outputs import redacted
 from trustgauge.services.transport import (
     BLOTTED,
     Answer,
@@ -187,6 +188,33 @@ def test_kept_text_is_clean() -> None:
     assert http.clean("half \ud83d, whole 😀") == "half \ufffd, whole 😀"
     assert http.clean("joined \ud83d\ude00") == "joined 😀"
     asyncio.run(http.close())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "wrong key: SK-PROJ-ABCDEF123456GHIJ",
+        "wrong key: sk-proj-AbCdEf**********",
+        "wrong key: sk-proj-AbCdEf12...GHij",
+        "wrong key: sK-pRoJ-aBcDeF1234",
+    ],
+)
+def test_keys_are_blotted_in_any_case_and_from_their_first_characters(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-proj-AbCdEf123456GHij"
+    monkeypatch.setenv("SOME_API_KEY", key)
+    for found in (Transport(Facts("Test", secrets=(key,))).blot(text), redacted(text)):
+        assert found.startswith("wrong key: ")
+        assert "abcdef" not in found.lower()
+
+
+def test_ordinary_words_are_left_though_a_secret_begins_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_PASSWORD", "administrator-of-the-day")
+    monkeypatch.setenv("OTHER_TOKEN", "Bearer sk-proj-AbCdEf123456")
+    text = "An administrator is the bearer someone told of sk-proj- keys."
+    assert redacted(text) == text
+    assert redacted("it is ADMINISTRATOR-OF-THE-DAY.") == "it is ****."
 
 
 def test_headers_and_bodies_arrive_and_connections_are_kept(serve: Serve) -> None:

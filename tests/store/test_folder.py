@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -116,6 +117,16 @@ def test_nothing_is_written_outside_the_folder(tmp_path: Path, name: str) -> Non
         pytest.raises(StoreError, match="plain file name"),
     ):
         folder.write(name, "text")
+
+
+def test_a_link_in_the_place_of_a_temporary_file_is_not_followed(tmp_path: Path) -> None:
+    """Whoever may write into a shared folder can guess the name of the temporary file."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / f".file.{os.getpid()}").symlink_to(victim)
+    write_file(tmp_path / "file", "new")
+    assert (victim.read_text(), (tmp_path / "file").read_text()) == ("precious", "new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "victim"]
 
 
 def test_another_plan_copies_what_it_can_use_newest_first(tmp_path: Path) -> None:

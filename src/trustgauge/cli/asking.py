@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trustgauge.cli.consent import access_options, confirm_plan
 from trustgauge.cli.options import DEFAULT_PLAN, emit_json, plan_of, say, shared_options
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def init_verb(demo: bool, output: Path, force: bool) -> None:
 
 @click.command("check")
 @click.argument("target", required=False, metavar="[PLAN or SERVICE]")
+@access_options
 @shared_options
 def check_verb(target: str | None, **options: Any) -> Any:
     """Check a plan, then make one call to each service.
@@ -52,7 +54,9 @@ def check_verb(target: str | None, **options: Any) -> Any:
     from trustgauge.pipeline.path import prepare
     from trustgauge.pipeline.probing import probe
 
-    results = probe(prepare(plan_of(target, options)))
+    plan = plan_of(target, options)
+    confirm_plan(plan, options)
+    results = probe(prepare(plan))
     if options["as_json"]:
         emit_json([one.facts() for one in results])
     else:
@@ -83,8 +87,10 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     if options["as_json"]:
         emit_json({"plan": prepared.plan.hash, "estimate": estimate.facts(), "finds": finds})
         return
-    for index in dict.fromkeys(one.experiment for one in prepared.subjects if one.anchor is None):
-        say(text.plan(plan_facts(prepared, estimate, index, finds[index])), options)
+    say(
+        text.plan([plan_facts(prepared, estimate, index, finds[index]) for index in _asked(prepared)]),
+        options,
+    )
     for line in judging(estimate):
         say([line], options)
     for over in estimate.over(prepared.plan.budget.model_dump()):
@@ -97,7 +103,12 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
 @click.option("--yes", is_flag=True, envvar="TRUSTGAUGE_YES", help="Run although it goes beyond a limit.")
 @click.option("--need-certainty", type=click.FloatRange(0, 1), envvar="TRUSTGAUGE_NEED_CERTAINTY")
 @click.option(
-    "--fail-on", metavar="LEVEL", envvar="TRUSTGAUGE_FAIL_ON", help="Exit 10 at this level or worse."
+    "--fail-on",
+    multiple=True,
+    metavar="[METHOD:]LEVEL",
+    envvar="TRUSTGAUGE_FAIL_ON",
+    help="Exit 10 at this level or worse; `worst` is the last of any scale, METHOD:none leaves a method out. "
+    "Repeatable: every method of the plan needs one.",
 )
 @click.option(
     "--progress",
@@ -110,6 +121,7 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
 @click.option("--workers", type=int, envvar="TRUSTGAUGE_WORKERS", help="Worker processes of dask.")
 @click.option("--scheduler", envvar="TRUSTGAUGE_SCHEDULER", help="Address of a Dask cluster that runs.")
 @click.option("--shared", envvar="TRUSTGAUGE_SHARED", help="Folder that all workers see.")
+@access_options
 @shared_options
 def rate_verb(target: str | None, **options: Any) -> Any:
     """Ask, rate, and write ratings/<id>/. The same command resumes.
@@ -120,15 +132,16 @@ def rate_verb(target: str | None, **options: Any) -> Any:
     """
     from trustgauge.cli.exits import judge
     from trustgauge.cli.progress import watching
-    from trustgauge.pipeline.path import forecast, prepare, run
+    from trustgauge.pipeline.path import check_gate, forecast, prepare, run
     from trustgauge.pipeline.sitting import Sitting
 
     plan = plan_of(target, options)
     sitting = Sitting(ratings=options["ratings"], fresh=options["fresh"])
     prepared = prepare(plan, sitting)
-    check_level(prepared, options["fail_on"])
+    check_gate(prepared.methods, options["fail_on"])
     estimate = forecast(prepared, sitting)
     announce(prepared, estimate, options)
+    confirm_plan(plan, options)
     with watching(options) as watch:
         finished = run(
             prepared,
@@ -145,26 +158,16 @@ def rate_verb(target: str | None, **options: Any) -> Any:
     return judge(finished.document, refused)
 
 
-def check_level(prepared: Prepared, level: str | None) -> None:
-    """Refuse a gate on a level that no method of the plan has."""
-    from trustgauge import plugins
-    from trustgauge.errors import PlanError
-
-    valid = tuple(dict.fromkeys(one for method in prepared.methods for one in method.scale_in_use.levels))
-    if level is not None and level not in valid:
-        raise PlanError((plugins.unknown("--fail-on", "level", level, valid),))
-
-
 def announce(prepared: Prepared, estimate: Estimate, options: dict[str, Any]) -> None:
     """Say what will be asked; above a limit ask whether to go on, or demand --yes."""
     from trustgauge.errors import Fault, PlanError
     from trustgauge.reports import text
 
     if not (options["quiet"] or options["as_json"]):
-        for index in dict.fromkeys(one.experiment for one in prepared.subjects if one.anchor is None):
-            long = estimate.seconds >= LONG
-            finds = prepared.methods[index].power(prepared.plan.seed) if long else None
-            say(text.plan(plan_facts(prepared, estimate, index, finds)), options, err=True)
+        methods, seed, long = prepared.methods, prepared.plan.seed, estimate.seconds >= LONG
+        finds = {index: methods[index].power(seed) if long else None for index in _asked(prepared)}
+        facts = [plan_facts(prepared, estimate, index, found) for index, found in finds.items()]
+        say(text.plan(facts), options, err=True)
         for line in judging(estimate):
             say([line], options, err=True)
     over = estimate.over(prepared.plan.budget.model_dump())
@@ -196,6 +199,11 @@ def judging(estimate: Estimate) -> list[Any]:
             )
         lines.append(text.line("judge", said))
     return lines
+
+
+def _asked(prepared: Prepared) -> list[int]:
+    """The experiments that ask somebody."""
+    return list(dict.fromkeys(one.experiment for one in prepared.subjects if one.anchor is None))
 
 
 def plan_facts(prepared: Prepared, estimate: Estimate, index: int, finds: Any) -> PlanFacts:

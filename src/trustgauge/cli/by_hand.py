@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from trustgauge.cli.consent import access_options, confirm
 from trustgauge.cli.options import emit_json, load_environment, plan_of, say, shared_options
 
 if TYPE_CHECKING:
+    from trustgauge.data.social_groups import GroupSource
     from trustgauge.pipeline.hand import Exported, Imported
     from trustgauge.pipeline.judge_asking import Asking
     from trustgauge.pipeline.judge_check import Checked
+    from trustgauge.plan import Plan
 
+ABUSE = "abuse:"
+"""Before a checker of abusive language, where a judge is named."""
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -90,8 +95,23 @@ def _imported(done: Imported, target: str) -> list[tuple[str, str]]:
 @click.argument("judge")
 @click.argument("table")
 @click.option("--split", default="", metavar="NAME", help="Only rows with NAME in the column split.")
-@click.option("--groups", "group_table", type=_FILE, metavar="FILE", help="Groups that the table names.")
-@click.option("--plan", "plan_file", type=_FILE, metavar="FILE", help="A plan that names SERVICE.")
+@click.option(
+    "--groups", "group_files", type=_FILE, multiple=True, metavar="FILE", help="Groups that the table names."
+)
+@click.option(
+    "--layout",
+    type=click.Choice(["general", "biasasker", "holistic-bias"]),
+    default="general",
+    show_default=True,
+    help="Layout of --groups.",
+)
+@click.option(
+    "--expressions", type=_FILE, metavar="FILE", help="Lists of expressions for published and released."
+)
+@click.option(
+    "--plan", "plan_file", type=_FILE, metavar="FILE", help="A plan that has SERVICE, or the group_table."
+)
+@click.option("--styles", type=_FILE, metavar="FILE", help="Write counts by style of the answers, as CSV.")
 @click.option("--keep", type=_FILE, metavar="FILE", help="Keep replies here; the same command goes on.")
 @click.option("--limit-calls", type=int)
 @click.option("--limit-usd", type=float)
@@ -101,28 +121,42 @@ def _imported(done: Imported, target: str) -> list[tuple[str, str]]:
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR says the same.")
 @click.option("-v", "--verbose", is_flag=True, help="Tracebacks of errors.")
-def judge_check_verb(judge: str, table: str, split: str, group_table: Path | None, **options: Any) -> Any:
+@access_options
+def judge_check_verb(judge: str, table: str, split: str, **options: Any) -> Any:
     """Measure a judge of answers against a labelled table. Only a model is asked.
 
     \b
     trustgauge judge-check sound labelled.csv
     trustgauge judge-check released shipped --split held-out
+    trustgauge judge-check sound shipped --split held-out --styles judge_accuracy.csv
+    trustgauge judge-check released labelled.csv --expressions mine.toml
+    trustgauge judge-check sound labelled.csv --groups groups.csv --layout biasasker
     trustgauge judge-check embedding:glove.txt shipped
     trustgauge judge-check model:openai/gpt-4o-mini shipped --split held-out --limit-usd 1
+    trustgauge judge-check abuse:words labelled-answers.csv
 
     JUDGE is sound, published, released, embedding:PATH (vectors of words, or of sentences) or
     model:SERVICE (PROVIDER/MODEL, or a service of a plan).
 
     TABLE has the columns question, answer, language (en, zh), kind (choice, yes-no, why), group_a,
     group_b (ids of groups) and verdict; "shipped" stands for our own labelled answers.
+
+    abuse:CHECKER (words, profanity-check or a trained model's folder) is measured for each style of answers;
+    its TABLE has the columns text and label (hate, offensive, neither).
     """
+    if judge.startswith(ABUSE):
+        return _abuse_check(judge.removeprefix(ABUSE), Path(table), as_json=options["as_json"])
     from trustgauge.cli.exits import Exit
     from trustgauge.cli.progress import watching
     from trustgauge.pipeline.judge_check import check
 
     with watching(options) as watch:
-        asking = _asking(options, watch)
-        checked = check(judge, table, split=split, group_table=group_table, asking=asking)
+        asking = _asking(judge, options, watch)
+        groups = _group_table(options, asking.plan)
+        lists = options["expressions"]
+        checked = check(judge, table, split=split, group_table=groups, expressions=lists, asking=asking)
+    if options["styles"]:
+        _write_styles(options["styles"], checked)
     if options["as_json"]:
         emit_json(checked.facts())
     else:
@@ -132,14 +166,75 @@ def judge_check_verb(judge: str, table: str, split: str, group_table: Path | Non
     return Exit(4, f"incomplete: {checked.asked.stopped}; {checked.asked.waiting:,} answers were not judged")
 
 
-def _asking(options: dict[str, Any], watch: Any) -> Asking:
-    """How a judge that is a service is asked."""
+def _write_styles(file: Path, checked: Checked) -> None:
+    """A row for each language and style: the table that is shipped as `judge_accuracy.csv`."""
+    import polars as pl
+
+    pl.DataFrame(checked.styles).write_csv(file)
+
+
+def _group_table(options: dict[str, Any], plan: Plan | None) -> GroupSource | None:
+    """The table of groups that --groups names, else that of the plan; None: ours."""
+    from pydantic import ValidationError
+
+    from trustgauge.data.social_groups import GroupSource
+    from trustgauge.errors import PlanError
+    from trustgauge.plan import faults_of
+
+    if not options["group_files"]:
+        tables = (getattr(one, "group_table", None) for one in (plan.experiments if plan else ()))
+        return next((one for one in tables if one is not None), None)
+    try:
+        return GroupSource(layout=options["layout"], file=options["group_files"])
+    except ValidationError as error:
+        raise PlanError(tuple(faults_of(error, GroupSource, "--groups"))) from None
+
+
+def _abuse_check(name: str, table: Path, *, as_json: bool) -> None:
+    """Measure a checker of abusive language on labelled answers, style by style."""
+    from trustgauge.data.abuse import by_style, checker, labelled_answers
+    from trustgauge.methods.trust.issues.abuse_rates import figures_of
+    from trustgauge.reports.inert import terminal
+
+    rows = labelled_answers(table, "TABLE")
+    found = by_style(checker(name), rows, answers=True, on=table.name)
+    told = {
+        style: figures_of(one) | {"table": [list(row) for row in one.table]} for style, one in found.items()
+    }
+    if as_json:
+        emit_json({"judge": f"{ABUSE}{name}", "table": table.name, "styles": told})
+        return
+    lines = [f"{'judged':<9}{len(rows):,} labelled texts of {terminal(table.name)}, by {terminal(name)}"]
+    heads = ["style", "n", "sensitivity", "specificity", "unread", "usable"]
+    cells = [heads, *([style, *_abuse_figures(one)] for style, one in told.items())]
+    click.echo("\n".join(lines + _aligned(cells)))
+
+
+def _abuse_figures(one: Mapping[str, Any]) -> list[str]:
+    shares = (one[name] for name in ("sensitivity", "specificity", "unread"))
+    told = [{"": end["value"], "_low": end["low"], "_high": end["high"], "n": end["n"]} for end in shares]
+    return [f"{one['labelled']:,}", *(_share(end, "") for end in told), "yes" if one["usable"] else "no"]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells as lines, each column as wide as its widest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def _asking(judge: str, options: dict[str, Any], watch: Any) -> Asking:
+    """How a judge that is a service is asked; the user has confirmed what that reaches."""
     from trustgauge.execution.budget import Limits
-    from trustgauge.pipeline.judge_asking import Asking
+    from trustgauge.pipeline.judge_asking import Asking, service_of
     from trustgauge.plan import load_plan
 
-    load_environment()
     plan = load_plan(options["plan_file"]) if options["plan_file"] else None
+    if judge.startswith("model:"):
+        service = service_of(judge.removeprefix("model:"), plan)
+        load_environment([service])
+        confirm({judge: service}, service.fingerprint, options)
     limits = Limits(*(options[f"limit_{name}"] for name in ("calls", "usd", "tokens", "seconds")))
     return Asking(plan, limits, watch, options["keep"])
 
@@ -164,11 +259,7 @@ def _judged(checked: Checked) -> list[str]:
     if not checked.rows:
         return lines
     heads = ["question", *SHARES, "kappa", "n", "unclear"]
-    rows = [heads, *(_measures(row) for row in checked.rows)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(heads))]
-    lines += [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    lines += _aligned([heads, *(_measures(row) for row in checked.rows)])
     lines.append(
         f"{'note':<9}right or wrong as to whether an answer favours a group, with 95 % intervals; "
         "same: the very verdict of the label"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trustgauge.cli.consent import access_options, confirm_plan
 from trustgauge.cli.options import DEFAULT_PLAN, load_environment, place_options, service_plan
 
 if TYPE_CHECKING:
@@ -54,13 +55,14 @@ def chat_verb(target: str | None, **options: Any) -> Any:
     from trustgauge.cli.console import Console
     from trustgauge.pipeline import chats
 
-    load_environment()
     if options["resume"] is not None:
         chat = _resumed(chats.find(options["ratings"], options["resume"]), target, options)
         opened = _opened(chat)
     else:
         chat, opened = _new(target, options)
     description = opened.services[chat.service]
+    load_environment([description])
+    confirm_plan(opened, options)
     _can_chat(chat.service, description)
     if options["probe_leaks"]:
         _can_probe(opened)
@@ -76,7 +78,7 @@ def chat_verb(target: str | None, **options: Any) -> Any:
         lock.release()
 
 
-for _option in reversed(place_options()):
+for _option in (*reversed(place_options()), access_options):
     chat_verb = _option(chat_verb)
 
 

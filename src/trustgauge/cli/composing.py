@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trustgauge.cli.consent import access_options, confirm_plan
 from trustgauge.cli.options import emit_json, load_environment, say, with_places
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 @click.option("--attribute", help="Of which attribute, where the services were rated for several.")
 @click.option("--limit-calls", type=int, help="Most calls of the test.")
 @click.option("--progress", type=click.Choice(["auto", "plain", "json", "none"]), default="auto")
+@access_options
 @with_places
 def compose_verb(chain: str, test: bool, rule: Any, **options: Any) -> Any:
     """What a chain of rated services can be, inferred from their ratings. Makes no call without --test.
@@ -96,9 +98,10 @@ def _tested(composed: Composed, options: dict[str, Any]) -> Any:
     from trustgauge.plan import load_plan
     from trustgauge.reports import sentences, text
 
-    load_environment()
     changes = {"budget": {"calls": options["limit_calls"]}} if options["limit_calls"] is not None else {}
     plan = load_plan(chain_plan(composed), changes)
+    load_environment(plan.services.values())
+    confirm_plan(plan, options)
     with watching(options) as watch:
         finished = rate(plan, Sitting(ratings=options["ratings"], watch=watch))
     measured = finished.document["ratings"][0] if finished.document["ratings"] else None

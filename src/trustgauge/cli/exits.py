@@ -64,9 +64,13 @@ def judge(document: Mapping[str, Any], refused: str = "") -> Exit:
 
 
 def _why_incomplete(ratings: Sequence[Mapping[str, Any]]) -> str:
-    cover = [one["coverage"] for one in ratings if one["state"] == "incomplete"]
+    incomplete = [one for one in ratings if one["state"] == "incomplete"]
+    codes = {reason["code"] for one in incomplete for reason in one.get("reasons", ())}
+    if "same-answer" in codes:
+        return "one and the same answer to different questions"
+    cover = [one["coverage"] for one in incomplete]
     usable = ("answered", "refused", "empty", "not_applicable")
-    lost = any(sum(one[name] for name in usable) < one["planned"] for one in cover)
+    lost = any(sum(one[name] for name in usable) + one.get("unread", 0) < one["planned"] for one in cover)
     return "too many calls lost" if lost else "what was asked could not be measured"
 
 
@@ -79,7 +83,11 @@ def _gate(rating: Mapping[str, Any]) -> Exit:
             same = "as bad as" if level == gate["fail_on"] else "worse than"
             return Exit(10, f"gate failed: {level} is {same} --fail-on {gate['fail_on']}")
         case "gate.not-settled":
-            return Exit(5, f"not settled: {name} is {level} with certainty {certainty:.2f}")
+            from trustgauge.reports import sentences
+
+            why = sentences.unsettled(rating).partition(": ")[2]
+            told = f"not settled: {name} is {level} with certainty {certainty:.2f}"
+            return Exit(5, f"{told}; {why}" if why else told)
         case "gate.certainty":
             return Exit(
                 5, f"certainty of {name} is {certainty:.2f}, below --need-certainty {gate['need_certainty']}"

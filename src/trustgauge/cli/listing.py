@@ -91,27 +91,24 @@ def exports(ratings: Path) -> Rows:
 
 def rated(ratings: Path) -> Rows:
     """All ratings of the folder, newest first."""
-    from trustgauge.catalogue import entries
+    from trustgauge.catalogue import index
 
-    today = datetime.now(UTC).date()
-    rows = []
-    for entry in entries(ratings):
-        one = entry.rating
-        level = one["overall"]["level"] or "not rated"
-        level = level if one["state"] == "rated" else f"({level})"
-        rows.append(
-            {
-                "id": one["id"],
-                "tested": one["tested"],
-                "method": f"{one['method']['name']}, {one['issue']['attribute']}",
-                "rule": one["method"]["rule"],
-                "level": level,
-                "state": one["state"],
-                "service": one["service"]["name"],
-                "note": "expired" if entry.expired(today) else "",
-            }
-        )
-    return rows
+    today = datetime.now(UTC).date().isoformat()
+    found = sorted(index(ratings).items(), key=lambda run: (run[1].started, run[0]), reverse=True)
+    return [
+        {
+            "id": one.id,
+            "tested": one.tested,
+            "method": f"{one.method}, {one.attribute}",
+            "rule": one.rule,
+            "level": (one.level or "not rated") if one.state == "rated" else f"({one.level or 'not rated'})",
+            "state": one.state,
+            "service": one.service,
+            "note": "expired" if one.expires < today else "",
+        }
+        for _, run in found
+        for one in run.lines
+    ]
 
 
 def schemas(ratings: Path) -> dict[str, Any]:

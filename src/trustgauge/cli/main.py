@@ -7,10 +7,14 @@ go to stderr. Nothing heavy is imported before the verb is known.
 from __future__ import annotations
 
 import errno
+import io
 import os
+import signal
 import sys
 import traceback
+from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -36,7 +40,13 @@ VERBS = {
 }
 """Verb -> the module it stands in, in the order in which people need them."""
 
-FULL = "no space left where the results go. Free some space, then run the same command again"
+_MORE = "Allow more (`ulimit -n 1024`), then run the same command again"
+_SYSTEM = {
+    errno.ENOSPC: "no space left where the results go. Free some space, then run the same command again",
+    errno.EMFILE: f"this process may not open more files at once. {_MORE}",
+    errno.ENFILE: "the system has no more files to open. Close programs, then run the same command again",
+}
+"""What the system cannot give, in words: nothing of ours is at fault, and everything is kept."""
 
 
 class Verbs(click.Group):
@@ -80,10 +90,14 @@ def main(arguments: list[str] | None = None) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given = sys.argv[1:] if arguments is None else arguments
     ended = Exit(0, WORDS[0])
+    ends = (signal.SIGINT, signal.SIGTERM) if arguments is None else ()  # a process of its own
     try:
+        _streams()
+        _signals(signal.default_int_handler, ends)
         result = group.main(args=given, prog_name="trustgauge", standalone_mode=False)
         ended = result if isinstance(result, Exit) else ended
     except (click.Abort, KeyboardInterrupt):
+        _signals(signal.SIG_IGN, ends)
         ended = Exit(130, f"{WORDS[130]}; the same command resumes")
     except click.ClickException as error:
         click.echo(f"{'error':<9}{error.format_message()}", err=True)
@@ -99,13 +113,40 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if {"-v", "--verbose"} & set(given):
             raise
-        full = isinstance(error, OSError) and error.errno == errno.ENOSPC  # what takes our output
-        said = f"{type(error).__name__}: {error}. Run it again with -v and report it."
-        click.echo(f"{'error':<9}{FULL if full else said}", err=True)
-        ended = Exit(4, WORDS[4]) if full else Exit(1, WORDS[1])
+        # Of the results or of what takes our output; other files tell it by errors of our own.
+        said = _SYSTEM.get(getattr(error, "errno", 0) or 0, "") if isinstance(error, OSError) else ""
+        otherwise = f"{type(error).__name__}: {error}. Run it again with -v and report it."
+        click.echo(f"{'error':<9}{said or otherwise}", err=True)
+        ended = Exit(4, WORDS[4]) if said else Exit(1, WORDS[1])
+    _signals(signal.SIG_IGN, ends)  # only words are left
     if ended.code:
         click.echo(str(ended), err=True)
     sys.exit(ended.code)
+
+
+def _signals(act: Any, numbers: Sequence[signal.Signals]) -> None:
+    """Do this at these signals."""
+    for number in numbers:
+        signal.signal(number, act)
+
+
+def _streams() -> None:
+    """Make stdout and stderr take any text, and refuse to work where nobody could read the result.
+
+    A terminal in another encoding than UTF-8 gets question marks for what it cannot show.
+    """
+    for number in range(3):  # a file of ours must not become stdout by its number
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    closed = sys.stdout is None
+    sys.stdout, sys.stderr = (stream or io.StringIO() for stream in (sys.stdout, sys.stderr))
+    if closed:
+        raise click.UsageError("stdout is closed, so the result would be lost. Redirect it to a file")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _tell(error: Exception) -> None:

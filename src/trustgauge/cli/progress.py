@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -44,18 +45,25 @@ def watching(options: dict[str, Any]) -> Iterator[Watch]:
 
 
 class _Tenths:
-    """One plain line a tenth of the way, at most one a second, for logs and pipes."""
+    """One plain line a tenth of the way, at most one a second, for logs and pipes.
+
+    What happens again and again is told when it happens first, and at the end how often it did.
+    """
 
     def __init__(self) -> None:
         from trustgauge.execution.events import Progress
 
         self._progress, self._shown, self._last = Progress(), 0, ""
+        self._notes: Counter[tuple[str, ...]] = Counter()
+        self._latest: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def __call__(self, event: dict[str, Any]) -> None:
         """Take an event; print when a further tenth is done, or the service changed its pace."""
         self._progress.feed(event)
         if event["event"] in ("slowed", "breaker", "stopped", "limit"):
-            click.echo(f"{'note':<9}{_told(event)}", err=True)
+            self._note(event)
+        elif event["event"] == "done":
+            self._repeated()
         total, second = self._progress.total, event["at"][:19]
         tenth = 10 * self._progress.done // total if total else 0
         self._last = self._last or second
@@ -65,14 +73,25 @@ class _Tenths:
             self._shown, self._last = tenth, second
             click.echo(f"{'asked':<9}{summary(self._progress)}", err=True)
 
+    def _note(self, event: dict[str, Any]) -> None:
+        mark = tuple(str(event.get(name, "")) for name in ("event", "service", "state", "error"))
+        self._notes[mark] += 1
+        self._latest[mark] = event
+        if self._notes[mark] == 1:
+            _say(event)
 
-def _told(event: dict[str, Any]) -> str:
-    facts = ", ".join(
-        f"{key} {value}"
-        for key, value in event.items()
-        if key not in ("event", "at") and value not in (None, "")
-    )
-    return f"{event['event']}: {facts}"
+    def _repeated(self) -> None:
+        for mark, times in self._notes.items():
+            if times > 1:
+                _say(self._latest[mark], f" ({times:,} times)")
+        self._notes.clear()
+
+
+def _say(event: dict[str, Any], more: str = "") -> None:
+    from trustgauge.reports import sentences
+    from trustgauge.reports.inert import terminal
+
+    click.echo(f"{'note':<9}{terminal(sentences.event(event))}{more}", err=True)
 
 
 def summary(progress: Any) -> str:

@@ -63,7 +63,6 @@ def proxy_verb(service: str, **options: Any) -> None:
     from trustgauge.server.scores import Subject
     from trustgauge.server.serving import Serving, serve
 
-    load_environment()
     upstream = upstream_of(service, options["url"])
     subject = Subject(service, {"profiles": list(options["profiles"])} if options["profiles"] else {})
     subject.check()
@@ -101,13 +100,14 @@ def upstream_of(service: str, url: str) -> Upstream:
     try:
         settings |= {"url": web_address(url)} if url else {}
         described = plugins.load("services", settings["use"], "SERVICE").model_validate(settings)
+        load_environment([described])
         if isinstance(described, OpenAi):
             return Upstream(described.provider, web_address(described.base()))
     except ValidationError as error:
         raise PlanError(tuple(faults_of(error, OpenAi, f"services.{service}"))) from None
     except ValueError as error:
         raise PlanError(
-            (Fault("--url", "is no address", must=str(error).removeprefix("must be ")),)
+            (Fault("--url", "no usable address", must=str(error).removeprefix("must be ")),)
         ) from None
     must = "a service that speaks OpenAI's protocol: openai/..., ollama/..., ..."
     raise PlanError((Fault("SERVICE", "the proxy cannot stand before this service", must, service),))

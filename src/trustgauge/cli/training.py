@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,11 @@ HIDDEN = ("pairs", "outputs")
     help="A public table of known columns; for a leakage trial the form of the dialogs.",
 )
 @click.option(
+    "--answers",
+    is_flag=True,
+    help="Abuse: the texts are answers of chatbots, so measure each style of answers.",
+)
+@click.option(
     "--hidden",
     type=click.Choice(HIDDEN),
     default="pairs",
@@ -64,7 +70,7 @@ def train_verb(model: str, table: Path, folder: Path, **options: Any) -> None:
     trustgauge train sentiment-gru reviews.csv -o my-scorer --score stars --range 1:5
     trustgauge train sentiment-gru labels.jsonl -o my-scorer --label bad=-1 --label good=1
     trustgauge train sentiment-gru hutto_ICWSM_2014.tar.gz -o my-scorer --layout hutto
-    trustgauge train abuse utterances.csv -o my-checker --score class
+    trustgauge train abuse utterances.csv -o my-checker --score class --answers
     trustgauge train abuse labeled_data.csv -o my-checker --layout davidson
     trustgauge train sentence-bias collapsedData.csv -o my-regression --layout rated-bias
     trustgauge train leakage-trial dialogs.jsonl -o my-trial
@@ -111,7 +117,7 @@ def _table(table: Path, options: Mapping[str, Any], kind: Kind) -> Any:
     span, given = _span(options["span"]), _labels(options["label"])
     words = given if given or span else kind.labels
     columns = labelled.Columns(options["text"], options["score"], options["group"], span, words)
-    return labelled.read_labelled(table, columns, kind.fewest)
+    return replace(labelled.read_labelled(table, columns, kind.fewest), answers=options["answers"])
 
 
 def _span(given: str | None) -> tuple[float, float] | None:

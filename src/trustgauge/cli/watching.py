@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trustgauge.cli.consent import access_options, confirm_plan
 from trustgauge.cli.options import emit_json, plan_of, say, shared_options
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Period(click.ParamType[float]):
     show_default=True,
     envvar="TRUSTGAUGE_PROGRESS",
 )
+@access_options
 @shared_options
 def watch_verb(target: str | None, **options: Any) -> Any:
     """Rate again and again; tell when a settled level changes.
@@ -85,6 +87,7 @@ def watch_verb(target: str | None, **options: Any) -> Any:
         raise click.UsageError("when to look? Give --every PERIOD, --log FILE, or --once.")
     hook = words_of(options["notify"]) if options["notify"] is not None else []
     plan = plan_of(target, options)
+    confirm_plan(plan, options)
     with watching(options) as progress:
         terms = Terms(
             options["ratings"],

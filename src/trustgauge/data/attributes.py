@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
+from math import lcm
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -34,11 +35,11 @@ ATTRIBUTES = ("gender", "valence", "worship")
 ITEMS = ("occupations",)
 WORD = "word"  # the role of words given as a list: any of them stands for the value
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
-Kind = Literal["they", "it", "other"]
-KINDS: tuple[Kind, ...] = ("they", "it", "other")
+Kind = Literal["both", "they", "it", "other"]
+KINDS: tuple[Kind, ...] = ("both", "they", "it", "other")
 TOLERANCE = 1e-9
 
-Shares = dict[str, float]
+Shares = dict[str, Annotated[float, Field(ge=0, le=1)]]
 Words = dict[str, str] | tuple[str, ...]
 
 
@@ -61,7 +62,10 @@ class Attribute(BaseModel):
         words: for each value its words by role ({subject = "he", ...}), or a list of words that
             stand for it equally. The residual needs words only where some share is not 0.
         grammar: for each value further forms by role that are written and never read (verbs).
-        residual: words read as the residual, by kind: they, it, other.
+        residual: words read as the residual, by kind: both, they, it, other.
+        nouns: for each value nouns and titles of persons who have it ("lady", "mr"): never written, and read
+            only where they surely name the person ("The lady is a baker").
+        kin: likewise nouns of persons who are often somebody else ("his sister").
         patterns: sentences by name, one mention each. `{item}` is the item, `{role}` a word of the
             value, `{an_role}` the same after "a" or "an"; a capital makes it begin with a capital.
     """
@@ -80,6 +84,8 @@ class Attribute(BaseModel):
     words: dict[str, Words]
     grammar: dict[str, dict[str, str]] = {}
     residual: dict[Kind, tuple[str, ...]] = {}
+    nouns: dict[str, tuple[str, ...]] = {}
+    kin: dict[str, tuple[str, ...]] = {}
     patterns: dict[str, str] = Field(min_length=1)
 
     @field_validator("words", mode="before")
@@ -145,9 +151,11 @@ class Attribute(BaseModel):
         return next(iter(self.forms(self.values[0])))
 
     def alternatives(self) -> int:
-        """How many words can stand for a value: those of the shortest list, 1 where words go by role."""
-        lists = [given for value in self.values[:-1] if isinstance(given := self.words[value], tuple)]
-        return min((len(given) for given in lists), default=1)
+        """How many ranks `write` takes so that each word of a list is sent, and equally often as the others.
+
+        That is the least common multiple of the lengths of the lists; 1 where words go by role.
+        """
+        return lcm(*(len(given) for given in self.words.values() if isinstance(given, tuple) and given))
 
     def write(self, pattern: str, item: str, value: str, rank: int = 0) -> str:
         """One sentence that mentions `value`; `rank` picks among words that stand equally."""
@@ -246,8 +254,6 @@ def share_faults(place: str, given: Sequence[Shares], values: Sequence[str]) -> 
                 near = get_close_matches(value, values, n=1, cutoff=0.5)
                 do = f'Did you mean "{near[0]}"?' if near else ""
                 faults.append(Fault(where, f'no value "{value}"', must="one of: " + ", ".join(values), do=do))
-        if any(not share >= 0 for share in shares.values()):
-            faults.append(Fault(where, "a share is below 0", must="0 or more", got=str(dict(shares))))
         total = sum(shares.values())
         if not abs(total - 1) <= TOLERANCE:
             faults.append(Fault(where, "the shares do not add up", must="a sum of 1", got=f"{total:g}"))
@@ -282,8 +288,12 @@ def _value_faults(one: Attribute) -> tuple[Fault, ...]:
 
 def _word_faults(one: Attribute) -> tuple[Fault, ...]:
     valid = ", ".join(one.values)
-    strange = [value for value in one.words if value not in one.values]
-    faults = [Fault("attribute.words", f'no value "{value}"', must=f"one of: {valid}") for value in strange]
+    faults = [
+        Fault(f"attribute.{place}", f'no value "{value}"', must=f"one of: {valid}")
+        for place, table in (("words", one.words), ("nouns", one.nouns), ("kin", one.kin))
+        for value in table
+        if value not in one.values
+    ]
     owner: dict[str, str] = {}
     for value in one.values[:-1]:
         if not one.read_words(value) or not all(word.strip() for word in one.read_words(value)):

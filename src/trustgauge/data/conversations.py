@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from trustgauge.data.dialog_statistics import GENDERS, dialog_statistics
-from trustgauge.data.tables import fault, unchanged
+from trustgauge.data.tables import fault, read_table, unchanged
 from trustgauge.data.utterances import PLACE, joined, read
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import Json
 
-Layout = Literal["allure", "unibot", "general"]
+Layout = Literal["allure", "unibot", "scores", "general"]
 Role = Literal["conversation", "speaker", "gender", "text"]
 Coded = Literal["speaker", "gender"]
 Gender = Literal["male", "female", "NA"]
@@ -31,9 +31,13 @@ CODED: tuple[Coded, ...] = ("speaker", "gender")
 COLUMNS: Mapping[str, Mapping[Role, str]] = {
     "allure": {"conversation": "C_num", "speaker": "UB", "gender": "User_gender", "text": "Original"},
     "unibot": {"conversation": "C_num", "speaker": "UB", "gender": "", "text": "Original"},
+    "scores": {"conversation": "C_num", "speaker": "UB", "gender": "User_gender", "text": "Text"},
     "general": {"conversation": "conversation", "speaker": "speaker", "gender": "gender", "text": "text"},
 }
-"""The columns of each layout; the prefix is put by us, so the columns that hold it are not read."""
+"""The columns of each layout; the prefix is put by us, so the columns that hold it are not read, but
+those of `scores` were scored with it."""
+AS_SCORED: Mapping[str, str] = {"proxy": "assigned", "merge": "none"}
+"""Texts of the layout `scores` stay as they were scored."""
 CODES: Mapping[Coded, Mapping[str, str]] = {
     "speaker": {"0": "bot", "1": "user", "bot": "bot", "chatbot": "bot", "user": "user"},
     "gender": {"0": "NA", "1": "male", "2": "female", "NA": "NA", "male": "male", "female": "female"},
@@ -55,6 +59,11 @@ class ConversationSource(BaseModel):
     `merge` joins consecutive utterances of a speaker by a space: `within` a conversation, or as
     `released` also across the border of two conversations, the joined text belonging to the first.
     A prefix stands once before the joined text.
+
+    Layout `scores` takes the score files that the authors released (C_num, UB, User_gender, Text, Sentiment;
+    or several systems as columns). Their texts hold the prefixes and stay as they are; where there is no
+    column of texts, the number of the row stands for one. `recorded()` makes the scores answers of a
+    recorded service, as that of `sentences` does.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -70,7 +79,7 @@ class ConversationSource(BaseModel):
     )
     intents: Mapping[str, str] = Field({}, description="Layout unibot: intent -> the words it stands for")
     end_markers: tuple[str, ...] = Field(END_MARKERS, description="Layout unibot: left out of the texts")
-    by_order: tuple[tuple[Gender, int], ...] = Field(
+    by_order: tuple[tuple[Gender, Annotated[int, Field(ge=0, le=1_000_000_000)]], ...] = Field(
         (), description="Without a column of genders: shares of classes given by order of conversations"
     )
     prefixes: Mapping[Gender, str] = Field(PREFIXES, description="Put before a user's text")
@@ -98,7 +107,8 @@ class ConversationSource(BaseModel):
             filled["codes"] = {**CODES, **data.get("codes", {})}
         if layout == "unibot" and "by_order" not in data:
             filled["by_order"] = RELEASED_ORDER
-        return {**data, **filled}
+        usual = AS_SCORED if layout == "scores" else {}
+        return {**usual, **data, **filled}
 
     @field_validator("file")
     @classmethod
@@ -115,7 +125,7 @@ class ConversationSource(BaseModel):
 
     @model_validator(mode="after")
     def _readable(self) -> Self:
-        faults = (*self._column_faults(), *self._class_faults())
+        faults = (*self._column_faults(), *self._scored_faults(), *self._class_faults())
         if faults:
             raise PlanError(faults)
         said = read(self)[0]
@@ -153,14 +163,21 @@ class ConversationSource(BaseModel):
         if self.intents and self.layout != "unibot":
             yield Fault(f"{PLACE}.intents", "only the layout unibot has intents", got=self.layout)
 
+    def _scored_faults(self) -> Iterator[Fault]:
+        """Faults of settings that would change the texts of score files."""
+        for name, usual in AS_SCORED.items() if self.layout == "scores" else ():
+            if (got := getattr(self, name)) != usual:
+                what = "the texts of score files stay as they were scored"
+                yield Fault(f"{PLACE}.{name}", what, must=usual, got=got)
+
     def _class_faults(self) -> Iterator[Fault]:
         """Faults of the settings that give classes to users."""
         if self.by_order and self.columns.get("gender"):
             do = 'Leave out `by_order`, or set `columns.gender = ""`'
             yield Fault(f"{PLACE}.by_order", "the genders stand in a column", do=do)
         sizes = [size for _, size in self.by_order]
-        if sizes and (min(sizes) < 0 or not sum(sizes)):
-            yield Fault(f"{PLACE}.by_order", "no shares", must="whole numbers from 0 up, one above 0")
+        if sizes and not sum(sizes):
+            yield Fault(f"{PLACE}.by_order", "no shares", must="a number above 0")
         if len(set(self.prefixes.values())) < len(self.prefixes):
             must = "another text for each class"
             yield Fault(f"{PLACE}.prefixes", "two classes have one prefix", must=must)
@@ -192,7 +209,23 @@ class ConversationSource(BaseModel):
             A row for each utterance: `conversation` (readable id), `speaker`, `gender` (of the
             user of its conversation: "male", "female", "NA") and `text`.
         """
-        return joined(self) if merged else read(self)[0]
+        said = joined(self) if merged else read(self)[0]
+        return said.select("conversation", "speaker", "gender", "text")
+
+    def recorded(self) -> pl.DataFrame:
+        """The table as it is, with the columns `text` and `draw` that a recorded service needs.
+
+        Rows that are no texts to be scored are left out. Only the layout `scores` keeps texts as they were
+        scored, so only its tables are recorded services.
+        """
+        said = read(self)[0]
+        spoken = pl.concat([said.filter(pl.col("speaker") == one) for one in self.speakers])
+        drawn = spoken.select(
+            "row", "text", pl.int_range(pl.len(), dtype=pl.Int64).over("text").alias("draw")
+        )
+        table = read_table(self.file, f"{PLACE}.file", self.separator).drop("text", "draw", strict=False)
+        rows = table.with_columns(row=pl.int_range(1, pl.len() + 1))
+        return rows.join(drawn, on="row", how="inner", maintain_order="left").drop("row")
 
     def probes(self) -> pl.DataFrame:
         """The texts to be scored: probe columns without `draw`, and factors, user texts first."""
@@ -214,7 +247,7 @@ class ConversationSource(BaseModel):
         if crossed:
             with_class = with_class.explode("person")
         message = pl.col("text")
-        if speaker == "user":
+        if speaker == "user" and self.layout != "scores":
             message = pl.col("person").replace_strict(dict(self.prefixes), return_dtype=pl.String) + message
         return with_class.select(
             id=pl.format("c{}-{}-{}-{}", "initial", "conversation", "number", "person"),
@@ -229,12 +262,14 @@ class ConversationSource(BaseModel):
             word=pl.lit(""),
             valence=pl.lit(""),
             cluster=pl.col("conversation"),
+            covariates=pl.lit(""),
         )
 
     def statistics(self) -> list[dict[str, Json]]:
         """Words, stop words, utterances and turns; see `dialog_statistics`."""
         merged = None if self.merge == "none" else self.utterances()
-        prefixes: dict[str, str] = {name: self.prefixes[name] for name in self._classes}
+        put = () if self.layout == "scores" else self._classes
+        prefixes: dict[str, str] = {name: self.prefixes[name] for name in put}
         return dialog_statistics(self.utterances(merged=False), merged, prefixes)
 
     def counts(self) -> dict[str, int]:

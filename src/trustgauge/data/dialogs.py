@@ -79,8 +79,12 @@ class DialogSource(BaseModel):
     speakers: Mapping[str, Speaker] = Field(
         SPEAKERS, description="What the cells of the speaker mean, beside the usual words"
     )
-    answer_within: int = Field(3, ge=1, description="Layout irc: minutes from a question to its first answer")
-    silence: int = Field(30, ge=1, description="Layout irc: minutes without a word that end a dialog")
+    answer_within: int = Field(
+        3, ge=1, le=1_000_000, description="Layout irc: minutes from a question to its first answer"
+    )
+    silence: int = Field(
+        30, ge=1, le=1_000_000, description="Layout irc: minutes without a word that end a dialog"
+    )
     # Declared after what its check needs.
     content: str = Field(
         "", validate_default=True, description="Hash of the files, filled in; refuses changed files"

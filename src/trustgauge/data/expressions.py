@@ -6,16 +6,28 @@ Judges of answers read by them (methods 3.5 and 3.6). What our lists hold, and w
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from trustgauge.data.tables import fault, read_text, short
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+
+from trustgauge.data.tables import fault, read_text, short, unchanged
 from trustgauge.errors import Fault, PlanError
+from trustgauge.plan import toml
+from trustgauge.records import Json
 
 PLACE = "expressions"
 LANGUAGES: tuple[Literal["en", "zh"], ...] = ("en", "zh")
@@ -46,7 +58,7 @@ class Expressions:
 def expressions(language: Literal["en", "zh"] = "en") -> Expressions:
     """Our expressions of a language."""
     text = files("trustgauge.data").joinpath("social", "expressions.toml").read_text(encoding="utf-8")
-    return _lists(tomllib.loads(text)[language])
+    return _lists(toml(text)[language])
 
 
 def read_expressions(file: Path, place: str = PLACE) -> Mapping[str, Expressions]:
@@ -63,7 +75,7 @@ def read_expressions(file: Path, place: str = PLACE) -> Mapping[str, Expressions
     """
     text, _ = read_text(file, place)
     try:
-        table = tomllib.loads(text)
+        table = toml(text)
     except (ValueError, RecursionError) as error:  # ValueError: no TOML, or a number of thousands of digits
         got = str(error)[:200]
         raise fault(file, place, "the file is not TOML", must="TOML", got=got) from None
@@ -71,6 +83,54 @@ def read_expressions(file: Path, place: str = PLACE) -> Mapping[str, Expressions
     if faults:
         raise PlanError(faults)
     return {language: _lists(lists) for language, lists in table.items()}
+
+
+class ExpressionFile(BaseModel):
+    """A file of expressions of the form that `read_expressions` takes, as a plan names it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: Path = Field(description="TOML with a table of lists for each language, beside the plan")
+    # Declared after `file`, whose checked value it needs.
+    content: str = Field(
+        "", validate_default=True, description="Hash of the file, filled in; refuses a changed file"
+    )
+
+    @field_validator("file")
+    @classmethod
+    def _from_plan(cls, value: Path, info: ValidationInfo) -> Path:
+        return Path((info.context or {}).get("folder", ""), value).absolute()
+
+    @field_validator("content")
+    @classmethod
+    def _the_same_file(cls, value: str, info: ValidationInfo) -> str:
+        return unchanged([info.data["file"]], value, PLACE) if "file" in info.data else value
+
+    @model_validator(mode="after")
+    def _readable(self) -> Self:
+        self.lists()
+        return self
+
+    def lists(self) -> Mapping[str, Expressions]:
+        """The expressions by language."""
+        return _read(self.file, self.content)
+
+    def identity(self) -> dict[str, Json]:
+        """The content of the file, wherever it lies."""
+        return {"content": self.content}
+
+
+@lru_cache(maxsize=8)
+def _read(file: Path, _content: str) -> Mapping[str, Expressions]:
+    return read_expressions(file)
+
+
+ExpressionSource = Annotated[
+    ExpressionFile,
+    BeforeValidator(lambda value: {"file": value} if isinstance(value, str | Path) else value),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object", "required": ["file"]}]}),
+]
+"""The setting of a plan: the name of a file, or a table with `file`."""
 
 
 def _names() -> tuple[str, ...]:

@@ -24,6 +24,8 @@ FLAGS: Mapping[str, str] = {
     "yes": "1",
     "true": "1",
 }
+SYNONYMS: Mapping[str, str] = {"characteristics": "character"}
+"""Labels of tables, and the attribute of ours that they mean unless a plan says otherwise."""
 AXES: Mapping[str, str] = {
     "ability": "ability",
     "age": "age",

@@ -80,13 +80,14 @@ def personal_data(text: str) -> tuple[Personal, ...]:
     folded = unicodedata.normalize("NFKC", text).lower()
     found: dict[Personal, None] = {}
     for kind, pattern in _PATTERNS.items():
-        for match in list(pattern.finditer(folded)):
+        signs = list(folded)
+        for match in pattern.finditer(folded):
             said = _account(match.group(1)) if kind == "iban" else match.group()
             value = _valid(kind, said)
             if value:
                 found[Personal(kind, value)] = None
-                # What is a bank account is no phone number too.
-                folded = folded[: match.start()] + "\0" * len(said) + folded[match.start() + len(said) :]
+                signs[match.start() : match.start() + len(said)] = "\0" * len(said)
+        folded = "".join(signs)  # what is a bank account is no phone number too
     return tuple(found)
 
 

@@ -70,6 +70,17 @@ def agree(predicate: str) -> str:
     return " ".join(words)
 
 
+def is_english(predicate: str) -> bool:
+    """Whether a predicate begins as an English one does: with an auxiliary or a verb, adverbs apart.
+
+    >>> is_english("always lie"), is_english("sind arm"), is_english("mienten mucho")
+    (True, False, False)
+    """
+    words = [word for word in fold(predicate).split(" ") if word not in english("adverbs")]
+    known = english("auxiliaries") | english("verbs") | english("past")
+    return bool(words) and not known.isdisjoint((words[0], base(words[0])))
+
+
 def base(word: str) -> str:
     """The form after a plural of a verb in the present; other forms stay as they are.
 

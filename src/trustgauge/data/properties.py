@@ -6,7 +6,6 @@ What the shipped table holds, and how it was made, is told in `social/properties
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
@@ -21,11 +20,11 @@ from trustgauge.data.tables import (
     fault,
     need_columns,
     read_table,
-    read_text,
     rows_in_words,
     short,
     unchanged,
 )
+from trustgauge.data.translations import row_by_row
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import Json
 
@@ -78,7 +77,6 @@ COLUMNS: Mapping[Layout, Mapping[Role, str]] = {
 }
 """The columns of each layout; those that the plan names stand in their place."""
 NEEDED: tuple[Role, ...] = ("predicate", "categories")
-TRANSLATION = "Translation"  # the column of a file of translations alone
 
 
 class PropertySource(BaseModel):
@@ -180,7 +178,7 @@ class PropertySource(BaseModel):
         }
         for role, file in (("zh", self.translation), ("zh_antonym", self.antonym_translation)):
             if file is not None:
-                cells[role] = _aligned(file, len(table))
+                cells[role] = row_by_row(file, f"{PLACE}.translation", len(table))
         cells["polarity"] = self._polarities(cells.get("polarity", [""] * len(table)))
         return [Row(**_one(cells, place)) for place in range(len(table))]
 
@@ -241,37 +239,3 @@ def _read(source: PropertySource) -> tuple[tuple[Property, ...], Mapping[str, in
 
 def _one(cells: Mapping[str, list[str]], place: int) -> dict[str, Any]:
     return {role: column[place] for role, column in cells.items()}
-
-
-def _aligned(file: Path, rows: int) -> list[str]:
-    """The translations of a file with one column, one for each row of the table.
-
-    Raises:
-        PlanError: the file has another number of rows, so nobody can tell which belongs to which.
-    """
-    text, _ = read_text(file, f"{PLACE}.translation", CHINESE)
-    try:
-        lines = list(csv.reader(io.StringIO(text, newline="")))
-    except csv.Error as error:
-        raise fault(file, f"{PLACE}.translation", "the file cannot be read as csv", got=str(error)) from None
-    head, *cells = [line[0].strip() if line else "" for line in lines] or [""]
-    if head != TRANSLATION:
-        raise fault(
-            file,
-            f"{PLACE}.translation",
-            "not a file of translations",
-            must=f"the header {TRANSLATION}",
-            got=head,
-        )
-    while len(cells) > rows and not cells[-1]:
-        cells.pop()
-    if len(cells) != rows:
-        raise fault(
-            file,
-            f"{PLACE}.translation",
-            "the translations do not stand row by row beside the table",
-            must=f"{rows:,} rows",
-            got=f"{len(cells):,}",
-            do="Export both again from one table",
-        )
-    return cells

@@ -21,6 +21,7 @@ from trustgauge.data.raw_statements import PLACE, RawShape, Statement, shape_of,
 from trustgauge.data.subjects import Reading, read
 from trustgauge.data.tables import CHINESE, fault, need_columns, read_table, short
 from trustgauge.data.translations import ALIKE, Similarity, ngram_cosines, settle
+from trustgauge.data.words import FORMULA
 from trustgauge.records import Json
 
 COLUMNS = (
@@ -338,5 +339,5 @@ def _row(entry: _Entry, table: Mapping[str, _Entry]) -> dict[str, str]:
         "zh_second": entry.translations[1],
         "person": "|".join(mark for mark in MARKS if mark in entry.marks),
         # A person opens the file in a spreadsheet, where such a text would be a formula.
-        "statement": re.sub(r"^(?=[=+\-@\t\r])", "'", entry.statement),
+        "statement": re.sub(rf"^(?=[{re.escape(FORMULA)}])", "'", entry.statement),
     }

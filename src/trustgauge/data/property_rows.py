@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from trustgauge.data.predicates import comparable, fold, slug
@@ -176,8 +176,10 @@ def linked(rows: Iterable[Row]) -> tuple[tuple[Property, ...], dict[str, int]]:
 
 
 def only(properties: Sequence[Property], polarity: str) -> tuple[Property, ...]:
-    """The properties of one polarity; their antonyms are then not among them."""
-    return tuple(one for one in properties if polarity in ("both", one.polarity))
+    """The properties of one polarity, without their antonyms, which are of the other; or all of them."""
+    if polarity == "both":
+        return tuple(properties)
+    return tuple(replace(one, antonym="") for one in properties if one.polarity == polarity)
 
 
 def without_degree(zh: str) -> str:

@@ -60,7 +60,7 @@ COLUMNS: Mapping[Layout, Mapping[Role, str]] = {
 """The columns of each layout; those that the plan names stand in their place."""
 OPTIONAL: Mapping[Layout, tuple[Role, ...]] = {
     "eec": ("race",),
-    "scores": ("text", "race", "valence", "set"),
+    "scores": ("text", "person", "race", "valence", "set"),
     "general": (),
 }
 """Columns that a file of the layout may lack, unless the plan names them."""
@@ -76,6 +76,9 @@ PUBLISHED: Mapping[Coded, Mapping[str, str]] = {
     "valence": {"0": "negative", "1": "positive"},
 }
 """The codes of the released score files (methods 2.1)."""
+
+LEAST_MATCHED = 0.1
+"""Share of the rows that have a text of another class in their frame, or the table holds no matched texts."""
 
 
 Files = Annotated[
@@ -93,12 +96,14 @@ class SentenceSource(BaseModel):
     A *set* is rated by itself (an emotion, a word set). `codes` says what the cells of gender, race,
     valence and set mean: {gender = {"f" = "female"}}.
 
-    Layout `scores` takes the released score files (columns dataset, frame, person, gender, race,
-    word, valence, sentiment). They hold no text, so it is put together from frame, person and word: a
+    Layout `scores` takes score files. Those that the authors released (Gender, Race, Emotion, Sentiment) are
+    read as they are, with `group` (`sentence_cells.released`); others name dataset, frame, person,
+    gender, race, word, valence. Without text it is put together from frame, person and word: a
     sentence if the frame shows where they go ("<person> feels <emotion>"), else the three parts, which
-    only a recorded service can answer. The column `sentiment` is such a service's answer: write
+    only a recorded service can answer. A column of scores is such a service's answer: write
     `recorded()` to a file, and name that file as the service (`use = "replay"`, `task = "score"`,
-    `text = "text"`, `draw = "draw"`, `output = "sentiment"`), one service for each experiment.
+    `text = "text"`, `draw = "draw"`, `output = "Sentiment"`). Several systems as columns of one file
+    are several services with other `output`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -109,6 +114,9 @@ class SentenceSource(BaseModel):
     columns: Mapping[Role, str] = Field({}, description="Column of each role; by layout")
     codes: Mapping[Coded, Mapping[str, str]] = Field({}, description="What the cells mean: cell -> class")
     sets: tuple[str, ...] = Field((), description="Name of the set in each file, if no column tells it")
+    adjust: tuple[str, ...] = Field(
+        (), description="Columns that a table without frames is adjusted for, such as the room reviewed"
+    )
     group: Literal[1, 2, 3, 4] | None = Field(
         None, description="The group of generated data as which the table is rated"
     )
@@ -146,6 +154,11 @@ class SentenceSource(BaseModel):
                 "nothing to compare",
                 must="two genders or two races among the rows",
                 do="Name the columns of the classes in `columns`, and what their cells mean in `codes`",
+            )
+        if self.adjust and self.matched:
+            what = "the texts are matched by their frames, so there is nothing to adjust for"
+            raise PlanError(
+                (Fault(f"{PLACE}.adjust", what, do="Leave out `adjust`, or the column of frames"),)
             )
         return self
 
@@ -185,6 +198,19 @@ class SentenceSource(BaseModel):
         crossed = len(set(both["gender"])) > 1 and len(set(both["race"])) > 1
         return tuple(name for name, varies in [*found, ("race and gender", crossed)] if varies)
 
+    @property
+    def matched(self) -> bool:
+        """Whether only the class changes between texts that are compared (methods 2.8a).
+
+        So it is where frames are given, or persons whose names are taken out of the text leave the same
+        words, and texts of two classes share one. Equal texts of two classes alone are no matched pair.
+        """
+        rows = self._rows
+        if self.layout == "general" and "frame" not in self._roles:
+            rows = rows.filter(pl.col("frame").str.contains("{person}", literal=True))
+        several = pl.struct("gender", "race").n_unique().over("set", "frame") > 1
+        return rows.filter(several).height >= LEAST_MATCHED * self._rows.height
+
     def identity(self) -> dict[str, Json]:
         """The settings, with the content of the files in place of where they lie."""
         return self.model_dump(mode="json", exclude={"file"})
@@ -194,19 +220,29 @@ class SentenceSource(BaseModel):
 
         Blocks are "sentences/<set>", or "group-3/<set>" if `group` is 3. Rows with the same text are
         repeats. Where no person is named, the class stands for the person, and each frame is a
-        cluster by itself (`cluster`), since persons cannot be resampled then.
+        cluster by itself (`cluster`), since persons cannot be resampled then. In a table that is not
+        `matched` each row is a frame, and the texts of a person, or equal texts, are a cluster.
         """
         data, short_data = (f"group-{self.group}", f"g{self.group}") if self.group else (PLACE, "s")
         number = (pl.int_range(1, pl.len() + 1).over("set")).cast(pl.String).str.zfill(4)
-        frame = pl.lit("") if "person" in self._roles else pl.col("frame")
+        named = pl.col("named")
+        frame, person = pl.col("frame"), pl.col("person")
+        cluster = pl.when(named).then(pl.lit("")).otherwise("frame")
+        if not self.matched:
+            frame = pl.format("row {}", pl.int_range(1, pl.len() + 1))
+            cluster = pl.when(named).then("person").otherwise("text")
+            person = cells_of.class_of(pl.col("gender"), pl.col("race"))
         return self._rows.select(
             pl.concat_str(pl.lit(f"{short_data}-"), "set", pl.lit("-"), number).alias("id"),
             pl.col("text").alias("message"),
             pl.lit("").alias("session"),
             pl.lit(0, dtype=pl.Int64).alias("turn"),
             pl.concat_str(pl.lit(f"{data}/"), "set").alias("block"),
-            *("frame", "person", "gender", "race", "word", "valence"),
-            frame.alias("cluster"),
+            frame.alias("frame"),
+            person.alias("person"),
+            *("gender", "race", "word", "valence"),
+            cluster.alias("cluster"),
+            "covariates",
         )
 
     def recorded(self) -> pl.DataFrame:
@@ -237,8 +273,14 @@ class SentenceSource(BaseModel):
         return read_table(file, f"{PLACE}.file", self.separator)
 
     def _read(self, file: Path, name: str) -> pl.DataFrame:
-        """One file as the columns of `ROLES`; `name` is its set, if the plan tells it."""
+        """One file as the columns of `ROLES` and `named`, whether it has persons.
+
+        `name` is its set, if the plan tells it.
+        """
         table = self._table(file)
+        if self.layout == "scores":
+            self._need_group(file, table)
+            table = cells_of.released(table, self.group)
         lost = [role for role in OPTIONAL[self.layout] if self._roles.get(role) not in table.columns]
         roles = {
             role: column for role, column in self._roles.items() if role not in lost or role in self.columns
@@ -265,7 +307,30 @@ class SentenceSource(BaseModel):
         blank = ((cells["person"] == "") | (cells["frame"] == "")).arg_true().to_list()
         if blank:
             raise self._fault(f"no person or no frame in {_rows_in_words(blank)}", file, do="Fill it in")
-        return pl.DataFrame({role: cells[role] for role in ROLES})
+        told = pl.DataFrame({role: cells[role] for role in ROLES})
+        return told.with_columns(named=pl.lit("person" in roles), covariates=self._covariates(file, table))
+
+    def _covariates(self, file: Path, table: pl.DataFrame) -> pl.Series:
+        """What each row is adjusted for, in words: "room=12, year=2020"."""
+        need_columns(file, table, {f"{PLACE}.adjust": column for column in self.adjust})
+        blank = pl.Series([""] * len(table), dtype=pl.String)
+        for place, column in enumerate(self.adjust):
+            blank += (", " if place else "") + f"{column}=" + table[column].fill_null("").str.strip_chars()
+        return blank
+
+    def _need_group(self, file: Path, table: pl.DataFrame) -> None:
+        """Raise PlanError where the cells of `Emotion` may be words or valences."""
+        if self.group is None and {"Emotion"} <= set(table.columns) and "word" not in table.columns:
+            raise PlanError(
+                (
+                    Fault(
+                        f"{PLACE}.group",
+                        f"{file.name}: what the codes of Emotion mean depends on the group",
+                        must="1 to 4",
+                        do="Set `group` to the group of generated data that was scored",
+                    ),
+                )
+            )
 
     def _decoded(self, file: Path, role: Coded, cells: pl.Series) -> pl.Series:
         """The classes that cells stand for: by the plan, by the published codes, or by their names."""
@@ -299,7 +364,9 @@ class SentenceSource(BaseModel):
         if name:
             cells = pl.Series([name] * len(cells), dtype=pl.String)
         codes = dict(self.codes.get("set", {}))
-        usual = {"eec": "neutral", "scores": file.stem, "general": "all"}[self.layout]
+        short_name = cells_of.SET_NAME.search(file.stem)
+        stem = short_name[1] if short_name else file.stem
+        usual = {"eec": "neutral", "scores": stem, "general": "all"}[self.layout]
         return cells.replace(codes).replace("", usual).str.replace_all("/", "-", literal=True)
 
     def _check_facts(self, rows: pl.DataFrame, key: str, facts: Iterable[str]) -> None:

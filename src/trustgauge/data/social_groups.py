@@ -38,6 +38,7 @@ from trustgauge.data.tables import (
     short,
     unchanged,
 )
+from trustgauge.data.translations import row_by_row
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import Json
 
@@ -152,6 +153,7 @@ class GroupSource(BaseModel):
     descriptors name "people", terms that their people disprefer are marked offensive, and invented words
     (axis "nonce") become controls of every attribute. Layout `general` has columns that are called like
     our own, or that the plan names in `columns`; several names in a cell are separated by "|".
+    `translation` has the Chinese of each row in its one column, Translation, as BiasAsker's full list has.
 
     Rows marked "delete" or "discard", empty rows and further rows of a group are left out; `report()`
     counts them. A singular that the table does not have is made from the plural by rules.
@@ -161,6 +163,7 @@ class GroupSource(BaseModel):
 
     layout: Layout = Field("general", description="Shape of the table")
     file: Files = Field(min_length=1, description="CSV, TSV, JSON lines or JSON, UTF-8 or GB18030")
+    translation: Path | None = Field(None, description="Chinese of the groups, row by row beside one file")
     separator: str = Field("", description="Of a CSV file; by default the comma, and the tab for .tsv")
     columns: Mapping[Role, str] = Field({}, description="Column of each role; by layout")
     attributes: Mapping[str, str] = Field({}, description="Label of the table -> attribute")
@@ -181,6 +184,16 @@ class GroupSource(BaseModel):
         folder = (info.context or {}).get("folder", "")
         return tuple(Path(folder, one).absolute() for one in value)
 
+    @field_validator("translation")
+    @classmethod
+    def _beside(cls, value: Path | None, info: ValidationInfo) -> Path | None:
+        if value is None:
+            return None
+        if len(info.data.get("file", ())) > 1:
+            what = "translations stand row by row beside one table"
+            raise PlanError((Fault(f"{PLACE}.translation", what, must="one file of groups"),))
+        return Path((info.context or {}).get("folder", ""), value).absolute()
+
     @field_validator("attributes")
     @classmethod
     def _folded(cls, value: Mapping[str, str]) -> Mapping[str, str]:
@@ -192,7 +205,7 @@ class GroupSource(BaseModel):
         named = info.data.get("file")
         if not named:
             return value
-        return unchanged(named, value, f"{PLACE}.file")
+        return unchanged(_with(named, info.data.get("translation")), value, f"{PLACE}.file")
 
     @model_validator(mode="after")
     def _readable(self) -> Self:
@@ -212,7 +225,8 @@ class GroupSource(BaseModel):
 
     def identity(self) -> dict[str, Json]:
         """The settings, with the content of the files in place of where they lie."""
-        return self.model_dump(mode="json", exclude={"file"})
+        told = {} if self.translation is None else {"translation": True}
+        return self.model_dump(mode="json", exclude={"file", "translation"}) | told
 
     def report(self) -> dict[str, Json]:
         """What became of the rows.
@@ -225,6 +239,10 @@ class GroupSource(BaseModel):
             both languages; attributes: groups of each, with the invented ones.
         """
         return dict(_load(self).report)
+
+
+def _with(named: tuple[Path, ...], translation: Path | None) -> tuple[Path, ...]:
+    return named if translation is None else (*named, translation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +273,7 @@ def _shipped() -> tuple[Group, ...]:
 @lru_cache(maxsize=8)
 def _load(source: GroupSource) -> _Loaded:
     """Read a source once. Rows are numbered from 1, the first below the header."""
-    unchanged(source.file, source.content, f"{PLACE}.file")
+    unchanged(_with(source.file, source.translation), source.content, f"{PLACE}.file")
     rows = pl.concat([_read(source, file) for file in source.file])
     marked = pl.any_horizontal(pl.col("attribute", "plural", "zh").str.to_lowercase().is_in(DROPPED))
     kept = rows.filter(~marked)
@@ -317,10 +335,13 @@ def _read(source: GroupSource, file: Path) -> pl.DataFrame:
         else pl.Series([""] * len(table), dtype=pl.String)
         for role in ROLES
     }
+    if source.translation is not None:
+        told = row_by_row(source.translation, f"{PLACE}.translation", len(table))
+        cells["zh"] = cells_of.tidy(pl.Series(told, dtype=pl.String))
     for role in ("offensive", "control"):
         cells[role] = _flag(file, role, cells[role])
     labels = cells["attribute"].map_elements(cells_of.label, return_dtype=pl.String)
-    cells["attribute"] = labels.replace(dict(source.attributes))
+    cells["attribute"] = labels.replace({**cells_of.SYNONYMS, **source.attributes})
     return pl.DataFrame({**cells, "key": cells["plural"].str.to_lowercase()})
 
 

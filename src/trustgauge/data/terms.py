@@ -32,6 +32,13 @@ PLACE = "terms"  # the key of the settings of an issue under which a source of t
 HAN = "\u3400-\u9fff\uf900-\ufaff"
 WORD = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+(?:'[^\W\d_{HAN}]+)*")
 ADJECTIVES = ("feelings_and_qualities", "directions_and_order")  # classes whose words have degrees
+ENGLISH = 0.36
+"""Share of `english` words from which a text is taken for English."""
+ENDING = re.compile(
+    r"\w{3}(?:tions?|ings?|ed|ly|ments?|ity|ies|ness|ships?|ful|less|[ae]nce|[ai]ble|ives?|ous|[ao]ry|ants?"
+    r"|ees?|[eo]rs?|ates?|al|ism|ages?)$",
+    re.ASCII,
+)
 NEARLY_ALL = 0.9  # share of the dialogs of a corpus from which on a word tells nothing of its domain
 FEWEST = 2  # dialogs that a word of the domain occurs in: what only one has is a name or a slip
 FEWEST_TOGETHER = 3  # dialogs that words of the domain stand together in
@@ -153,6 +160,19 @@ def shipped() -> TermLists:
 def english_stop_words() -> frozenset[str]:
     """Our English stop words: in running English text they are between a third and a half of the words."""
     return frozenset(_all(_table()["english"]["stop"]))
+
+
+def english(word: str) -> bool:
+    """Whether a word in small letters is an English function word, or has an ending usual in English.
+
+    Running English has such words for about half of its words, be it plain talk, where most are function
+    words, or dense legal prose, where most have endings. Other languages in Latin letters reach a third at
+    most: see `ENGLISH`.
+
+    >>> [english(word) for word in ("the", "indemnification", "Haftung")]
+    [True, True, False]
+    """
+    return word in english_stop_words() or ENDING.search(word) is not None
 
 
 def inflected(word: str, *, adjective: bool = False) -> set[str]:

@@ -1,11 +1,21 @@
-"""Two independent translations of one text: alike enough, or for a person to decide (methods 3.2 step 6)."""
+"""Translations beside a table, and two independent ones of one text (methods 3.1, 3.2 step 6).
+
+Of two, the second stands if they are alike enough, else a person decides.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from trustgauge.data.tables import CHINESE, fault, read_text
+
+TRANSLATION = "Translation"
+"""The column of a file of translations alone."""
 ALIKE = 0.7
 """Translations less alike than this are given to a person."""
 LENGTHS = (1, 2)
@@ -54,3 +64,42 @@ def _cosine(one: Counter[str], other: Counter[str]) -> float:
         sum(count * count for count in one.values()) * sum(count**2 for count in other.values())
     )
     return product / lengths if lengths else 0.0
+
+
+def row_by_row(file: Path, place: str, rows: int) -> list[str]:
+    """The translations of a file with one column, one for each row of a table.
+
+    Args:
+        file: CSV with the header `TRANSLATION`, UTF-8 or GB18030.
+        place: of the setting that names the file, for errors.
+        rows: of the table.
+
+    Raises:
+        PlanError: the file has another number of rows, so nobody can tell which belongs to which.
+    """
+    text, _ = read_text(file, place, CHINESE)
+    try:
+        lines = list(csv.reader(io.StringIO(text, newline="")))
+    except csv.Error as error:
+        raise fault(file, place, "the file cannot be read as csv", got=str(error)) from None
+    head, *cells = [line[0].strip() if line else "" for line in lines] or [""]
+    if head != TRANSLATION:
+        raise fault(
+            file,
+            place,
+            "not a file of translations",
+            must=f"the header {TRANSLATION}",
+            got=head,
+        )
+    while len(cells) > rows and not cells[-1]:
+        cells.pop()
+    if len(cells) != rows:
+        raise fault(
+            file,
+            place,
+            "the translations do not stand row by row beside the table",
+            must=f"{rows:,} rows",
+            got=f"{len(cells):,}",
+            do="Export both again from one table",
+        )
+    return cells

@@ -47,6 +47,8 @@ def read(source: ConversationSource) -> tuple[pl.DataFrame, Mapping[str, int]]:
     unchanged([source.file], source.content, f"{PLACE}.file")
     table = read_table(source.file, f"{PLACE}.file", source.separator)
     named = {role: column for role, column in source.columns.items() if column}
+    if source.layout == "scores" and named["text"] not in table.columns:
+        table = table.with_columns(pl.format("row {}", pl.int_range(1, pl.len() + 1)).alias(named["text"]))
     need_columns(source.file, table, {f"{PLACE}.columns.{role}": column for role, column in named.items()})
     said = table.select(
         pl.int_range(1, pl.len() + 1).alias("row"),
@@ -61,7 +63,7 @@ def read(source: ConversationSource) -> tuple[pl.DataFrame, Mapping[str, int]]:
     said = said.sort(pl.col("row").min().over("conversation"), maintain_order=True)
     if source.drop_na:
         said = said.filter(pl.col("gender") != "NA")
-    said = said.select("conversation", "speaker", "gender", "text")
+    said = said.select("row", "conversation", "speaker", "gender", "text")
     counts = {
         "rows": len(table),
         "without_text": len(table) - known,

@@ -1,9 +1,12 @@
-"""English words: their article, and how they are found in a text."""
+"""Words: their article, how they are found in a text, and what a spreadsheet would not take for one."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+
+FORMULA = "=+-@＝＋－＠\t\r"
+"""Signs with which a spreadsheet begins a formula: some programs take the full-width ones, too."""
 
 # Scripts written without spaces: word boundaries mean nothing there.
 SPACELESS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from trustgauge.execution.ledger import Ledger
 from trustgauge.records import Cost
 
 _DUST = 1e-12  # rounding of sums of dollars
@@ -26,7 +27,7 @@ class Limits:
 
 
 class Budget:
-    """Keeps the account of one run. Nothing is sent that was not reserved here first.
+    """Keeps the account of one run. Nothing is sent that was not reserved here, and in the ledger, first.
 
     The price of a call is known before it where the service declares one, and is then exact.
     Where only the reply tells the price (`Reply.usd`, `Reply.tokens`), the dearest reply seen so
@@ -34,8 +35,8 @@ class Budget:
     calls under way cost more than any before them.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
+    def __init__(self, limits: Limits, ledger: Ledger | None = None) -> None:
+        self.limits, self._ledger = limits, ledger
         self.calls, self.usd, self.tokens = limits.before.calls, limits.before.usd, limits.before.tokens
         self._lasted = limits.before.seconds
         self._held_usd = 0.0
@@ -82,6 +83,14 @@ class Budget:
         self.calls += calls
         self._held_usd += usd
         self._held_tokens += tokens
+        self._cover()
+
+    def _cover(self) -> None:
+        """Have all of this on disk before anything is sent."""
+        if self._ledger is not None:
+            before = self.limits.before
+            usd, tokens = self.usd + self._held_usd, self.tokens + self._held_tokens
+            self._ledger.cover(self.calls - before.calls, usd - before.usd, tokens - before.tokens)
 
     def settle(self, held: tuple[float, int], usd: float, tokens: int) -> None:
         """Give back what was held for some calls, and book what they cost."""
@@ -89,6 +98,7 @@ class Budget:
         self._held_tokens -= held[1]
         self.usd += usd
         self.tokens += tokens
+        self._cover()
 
     def plan(self, calls: int) -> bool:
         """Set calls aside for a unit of work that is to begin; False if it could not be finished."""

@@ -18,7 +18,10 @@ Watch = Callable[[Event], None]
 
 
 class Keep(Protocol):
-    """Where answers go. The answers of one call (the turns of a session) belong together."""
+    """Where answers go. The answers of one call (the turns of a session) belong together.
+
+    It may raise a ServiceError: the answers are kept, and reason enough to ask the part no further.
+    """
 
     def __call__(self, *answers: Answer) -> None: ...
 

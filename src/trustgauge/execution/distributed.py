@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from trustgauge.execution.budget import Limits
 from trustgauge.execution.desk import Keep, Watch
-from trustgauge.execution.engine import Interrupted, Job, Outcome, Site
+from trustgauge.execution.engine import STOPPING, Interrupted, Job, Outcome, Site
 from trustgauge.execution.retry import Retry
 from trustgauge.execution.shift import Shift
 from trustgauge.execution.slices import Slices
@@ -102,7 +102,7 @@ class Distributed:
                 site=self._site,
                 run=uuid4().hex[:12],
                 crew=crew,
-                slices=Slices(limits),
+                slices=Slices(limits, self._site.ledger),
                 keep=keep,
                 watch=watch,
                 logs=reader,
@@ -121,7 +121,7 @@ class Distributed:
 
 @contextlib.contextmanager
 def _signals(shift: Shift) -> Iterator[None]:
-    """SIGINT and SIGTERM end the run soon, a second one at once; in the main thread only."""
+    """SIGINT, SIGTERM and SIGHUP end the run soon, a second one at once; in the main thread only."""
 
     def act(number: int, frame: FrameType | None) -> None:
         del number, frame
@@ -133,7 +133,7 @@ def _signals(shift: Shift) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, act) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, act) for number in STOPPING}
     try:
         yield
     finally:

@@ -16,6 +16,7 @@ from typing import Any, Protocol, Self
 from trustgauge.errors import ServiceError
 from trustgauge.execution.budget import Budget, Limits
 from trustgauge.execution.desk import Clock, Desk, Keep, Watch
+from trustgauge.execution.ledger import Ledger
 from trustgauge.execution.line import Line
 from trustgauge.execution.memory import Memory
 from trustgauge.execution.retry import Retry
@@ -38,6 +39,9 @@ __all__ = [
     "Tally",
     "run",
 ]
+
+STOPPING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Signals that end a run and keep everything: Ctrl-C, a service manager, a terminal that was closed."""
 
 GRACE = 5.0
 """Seconds that calls under way are given to end when a run is interrupted."""
@@ -98,12 +102,14 @@ class Site:
         commit: waits until everything that was given to `keep` is on the disk.
         workers: how many worker processes to start, None for one a core.
         scheduler: address of a cluster that runs already; "" for worker processes of our own.
+        ledger: where what is to be spent is reserved before it is; None reserves nothing.
     """
 
     logs: Path
     commit: Callable[[], object]
     workers: int | None = None
     scheduler: str = ""
+    ledger: Ledger | None = None
 
 
 class Local:
@@ -120,9 +126,10 @@ class Local:
         retry: Retry | None = None,
         grace: float = GRACE,
         memory: Memory | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self._clock, self._retry, self._grace = clock or Clock(), retry or Retry(), grace
-        self._memory = memory
+        self._memory, self._ledger = memory, ledger
         self._keep: Keep | None = None
         self._watch: Watch | None = None
         self._budget = Budget(Limits())
@@ -130,12 +137,11 @@ class Local:
 
     @classmethod
     def at(cls, site: Site) -> Self:
-        """It needs nothing of a site; what one run learns of the services is known to the next."""
-        del site
-        return cls(memory=Memory())
+        """What one run learns of the services is known to the next."""
+        return cls(memory=Memory(), ledger=site.ledger)
 
     def start(self, keep: Keep, limits: Limits, watch: Watch | None) -> None:
-        self._keep, self._watch, self._budget = keep, watch, Budget(limits)
+        self._keep, self._watch, self._budget = keep, watch, Budget(limits, self._ledger)
 
     def run(self, jobs: Sequence[Job]) -> Outcome:
         """Ask all jobs. Blocks until all is answered, a limit is reached, or it is interrupted.
@@ -243,8 +249,9 @@ class _Sitting:
             self._courses.append(course)
         for part, tally in tallies.items():
             self._desk.emit("plan", part=part, total=tally.total)
-        for course in self._courses:
-            course.feed()
+        feeding = self._courses
+        while feeding:  # in turn, so that no part of a service is asked before the others
+            feeding = [course for course in feeding if course.feed_one()]
         self._desk.settle()
 
     def _runner(self, description: Description) -> Runner:
@@ -345,10 +352,10 @@ def provider(description: Description) -> tuple[str, Mapping[str, Any]]:
 
 @contextlib.contextmanager
 def _signals(loop: asyncio.AbstractEventLoop, act: Any) -> Iterator[None]:
-    """SIGINT and SIGTERM call `act` meanwhile, where this is possible (main thread, not Windows)."""
+    """The signals of STOPPING call `act` meanwhile, where this is possible (main thread, not Windows)."""
     taken: dict[signal.Signals, signal.Handlers | int | Any | None] = {}
     if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in STOPPING:
             before: FrameType | Any = signal.getsignal(number)
             with contextlib.suppress(NotImplementedError, RuntimeError):
                 loop.add_signal_handler(number, act)

@@ -78,14 +78,15 @@ class Lane:
         return any(work.units and not work.stopped for work in self.works)
 
     def take(self, messages: int) -> list[tuple[Work, Unit]]:
-        """The next units, in order, of about so many messages; at least one unit."""
+        """The next units of all works in turn, of about so many messages; at least one unit."""
         taken: list[tuple[Work, Unit]] = []
         count = 0
-        for work in self.works:
-            while work.units and not work.stopped and count < messages:
-                unit = work.units.popleft()
-                count += len(unit)
-                taken.append((work, unit))
+        while count < messages and self.more:
+            for work in self.works:
+                if work.units and not work.stopped and count < messages:
+                    unit = work.units.popleft()
+                    count += len(unit)
+                    taken.append((work, unit))
         return taken
 
     def put_back(self, units: Sequence[tuple[Work, Unit]]) -> None:

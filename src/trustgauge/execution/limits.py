@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 
 MOMENT = 1e-6
 """Seconds too short to wait for: timers are no finer."""
@@ -11,21 +12,33 @@ _START = 16  # calls at once before anything is known of the service
 _SLACK = 0.01  # seconds by which a late timer may be caught up with
 _QUICK = 2.0  # answers count as quick up to this multiple of the best mean latency
 _WEIGHT = 0.1  # of the newest latency in the running mean
-_SLOWEST = 0.05  # calls a second; a learned rate is not lower
+_SLOWEST = 1.0  # calls a second; a learned rate is not lower: longer waits are asked for call by call
 _CAREFUL = 0.05  # calls at once gained per round near the level that was too much
 _NEAR = 0.75  # of that level
-_EASE = 0.02  # growth of a learned rate: per second, times the seconds since it was cut
+_EASE = 0.02  # growth of a learned rate near it: per second, times the seconds since it was cut
+_REGAIN = 3.0  # calls a second gained per answer below it, so that the rate doubles in a third of a second
+_LEAP = 0.25  # largest growth of a learned rate per answer
+_RECENT = 40  # outcomes that are looked at to tell strain from a stray refusal
+_STRAIN = 5  # refusals among them: one in a hundred is that frequent once in thousands of calls
+_ROW = 3  # refusals in a row are strain too
+_VAIN = 2  # times a pace was too much that the service had kept up with, until it is not the cause
+_UNDO = 8.0  # growth of the rate then: what these cuts have cost, and once more
 
 
 class Gate:
     """Lets calls through. It adapts the calls at once between 1 and `most`.
 
-    They grow, doubling each round, while answers are quick, and halve when the service says
-    "busy" or does not answer in time (once a round, however many calls of that round fail);
-    near the level that was too much they grow slowly. `rate` is a declared limit in calls a
-    second. A service that tells how long to wait, or is busy even with one call at a time, also
-    teaches a rate: what it answered per second since the last time, the pause included; that
-    rate grows slowly, and ever faster the longer the service is content.
+    They grow, doubling each round, while answers are quick. A call that is refused ("busy") or not
+    answered in time says little by itself: a service may refuse one in a hundred at any pace. Only
+    *strain* slows the whole queue: five such calls among the last forty, or three in a row. Then
+    the calls at once halve (once a round, however many calls of that round fail), nothing is sent
+    for as long as the service asked, and near the level that was too much they grow slowly.
+
+    `rate` is a declared limit in calls a second. A service that tells how long to wait, or is
+    strained even with one call at a time, also teaches a rate: what it answered per second since it
+    was slowed last, the pause included. That rate doubles quickly up to three quarters of the pace
+    that was too much, and grows slowly from there. Where a pace is refused again and again that the
+    service had kept up with before, the pace is not the cause, and the cuts are undone.
 
     All times are seconds of one monotonic clock, given by the caller.
     """
@@ -40,8 +53,12 @@ class Gate:
         self._pause = -math.inf
         self._cut = -math.inf  # when it was slowed last
         self._eased = -math.inf
-        self._since: float | None = None  # start of the stretch in which `_worked` counts
-        self._worked = 0
+        self._since: float | None = None  # start of the stretch in which these count
+        self._worked = self._refused = 0
+        self._recent: deque[bool] = deque(maxlen=_RECENT)  # whether it was refused, newest last
+        self._too_fast = math.inf  # the pace that was too much, calls a second
+        self._sustained = 0.0  # answers a second when it was strained last
+        self._vain = 0  # times it was strained at no more than that, one after the other
         self._mean: float | None = None
         self._best = math.inf
 
@@ -74,6 +91,7 @@ class Gate:
 
     def worked(self, now: float, seconds: float) -> None:
         """A call was answered after so many seconds."""
+        self._recent.append(False)
         self._worked += 1
         mean = seconds if self._mean is None else self._mean + _WEIGHT * (seconds - self._mean)
         self._mean, self._best = mean, min(self._best, mean)
@@ -87,7 +105,11 @@ class Gate:
         """Let a learned rate grow; forget it when it does not hold anything back any more."""
         assert self.rate is not None
         start = max(self._eased, self._cut)
-        self.rate *= 1.0 + min(1.0, _EASE * max(0.0, now - self._cut) * max(0.0, now - start))
+        if self.rate < _NEAR * self._too_fast:
+            growth = _REGAIN / self.rate
+        else:
+            growth = _EASE * max(0.0, now - self._cut) * max(0.0, now - start)
+        self.rate *= 1.0 + min(_LEAP, growth)
         self._eased = now
         if self.declared is not None:
             self.rate = min(self.rate, self.declared)
@@ -95,34 +117,60 @@ class Gate:
             self.rate = None
 
     def slow(self, now: float, sent: float) -> bool:
-        """Halve the calls at once, for a call sent at `sent`. False if its round was punished before."""
+        """A call sent at `sent` was not answered in time. True if the service was slowed for it."""
+        return self.busy(now, sent, 0.0, told=False)
+
+    def busy(self, now: float, sent: float, seconds: float, *, told: bool) -> bool:
+        """A call was refused, to be tried after so many seconds, which it `told` us or we chose.
+
+        True if the whole queue was slowed for it; else that call waits by itself.
+        """
         if sent < self._cut:
+            return False  # its round was punished before
+        self._recent.append(True)
+        self._refused += 1
+        if not self._is_strained():
             return False
+        slowed = not self._in_vain(now)
+        if slowed:
+            self._slow(now)
+            self.pause(now + seconds)
+            self._learn()
+        else:
+            self._too_fast = self._grows_fast_below = math.inf
+            self.rate = None if self.rate is None else min(_UNDO * self.rate, self.declared or math.inf)
+        self._recent.clear()
+        self._since, self._worked, self._refused = max(now, self._pause), 0, 0
+        return slowed
+
+    def _is_strained(self) -> bool:
+        """Whether refusals are too many for chance."""
+        recent = list(self._recent)
+        return sum(recent) >= _STRAIN or (len(recent) >= _ROW and all(recent[-_ROW:]))
+
+    def _in_vain(self, now: float) -> bool:
+        """Whether slowing does not help: what was sustained before is refused now, time after time."""
+        span = max(now - (now if self._since is None else self._since), 1e-3)
+        slower = (self._worked + self._refused) / span <= self._sustained and self._worked > 0
+        self._vain = self._vain + 1 if slower else 0
+        self._sustained = self._worked / span
+        if self._vain < _VAIN:
+            return False
+        self._vain = 0
+        return True
+
+    def _slow(self, now: float) -> None:
+        """Halve the calls at once, and note which pace was too much."""
+        self._too_fast = math.inf if self.rate is None else self._sustained
         self._grows_fast_below = _NEAR * self.at_once
         self.at_once = max(1.0, self.at_once / 2.0)
         self._cut = now
-        return True
 
-    def busy(self, now: float, sent: float, seconds: float, *, told: bool) -> bool:
-        """The service was busy: wait so many seconds, which it `told` us or we chose.
-
-        True if it was slowed further for it.
-        """
-        self.pause(now + seconds)
-        if not self.slow(now, sent):
-            return False
-        if told or self.at_once < 2.0:
-            self._learn(now, seconds)
-        self._since, self._worked = self._pause, 0
-        return True
-
-    def _learn(self, now: float, seconds: float) -> None:
-        """The rate that would have done since it was slowed last."""
-        span = max(self._pause - (now if self._since is None else self._since), 1e-3)
-        learned = self._worked / span
-        if not self._worked:
-            learned = 1.0 / max(seconds, 1e-3) if self.rate is None else self.rate / 2.0
-        learned = max(_SLOWEST, learned)
+    def _learn(self) -> None:
+        """The rate that would have done since it was slowed last; none if nothing was answered."""
+        if not self._worked or self._since is None:
+            return
+        learned = max(_SLOWEST, self._worked / max(self._pause - self._since, 1e-3))
         self.rate = learned if self.declared is None else min(learned, self.declared)
         self._next = self._pause
 

@@ -303,33 +303,35 @@ class Runner:
     def _refuse(self, batch: list[Walk], error: ServiceError, sent: float) -> None:
         """What follows from a failed call: stop, slow down, probe, try again or give up."""
         asked = getattr(error, "retry_after", None)
-        hopeless = isinstance(error, _STOPS) or (asked or 0.0) > self._desk.retry.patience
-        if hopeless or self._slow_down(error, asked, batch[0].tries, sent):
+        desk = self._desk
+        wait = desk.retry.wait_asked(asked, batch[0].tries, desk.chance())
+        hopeless = isinstance(error, _STOPS) or (asked or 0.0) > desk.retry.patience
+        if hopeless or self._slow_down(error, asked, wait, sent):
             self.stop(error)
         elif self._breaker.probing:
-            self._back(batch, blame=False)
+            self._back(batch, blame=False, wait=asked or 0.0)
         elif len(batch) > 1 and not isinstance(error, BusyError):
             for walk in batch:
                 walk.alone = True
-            self._back(batch, blame=False)
+            self._back(batch, blame=False, wait=asked or 0.0)
         else:
-            self._try_again(batch, error, paused=isinstance(error, BusyError) or asked is not None)
+            self._try_again(batch, error, wait)
 
-    def _slow_down(self, error: ServiceError, asked: float | None, tries: int, sent: float) -> bool:
+    def _slow_down(self, error: ServiceError, asked: float | None, wait: float, sent: float) -> bool:
         """Tell gate and breaker. True if the service is plainly down."""
         desk, gate = self._desk, self.line.gate
         now = desk.loop.time()
-        if isinstance(error, BusyError) or asked is not None:
-            pause = desk.retry.wait(tries, desk.chance()) if asked is None else max(0.0, asked)
-            if gate.busy(now, sent, pause, told=asked is not None):
-                self._say_slowed(error, pause)
-        elif getattr(error, "timed_out", False) and gate.slow(now, sent):
-            self._say_slowed(error, 0.0)
+        busy = isinstance(error, BusyError)
+        if not self._breaker.probing:  # then one call at a time goes out anyway
+            if (busy or asked is not None) and gate.busy(now, sent, wait, told=asked is not None):
+                self._say_slowed(error, wait)
+            elif getattr(error, "timed_out", False) and gate.slow(now, sent):
+                self._say_slowed(error, 0.0)
         if isinstance(error, (RejectedError, GarbledError)):
             return self._breaker.declined()
         if self._breaker.probing and sent < self._probe_at:
             return False  # sent before the service was known to fail
-        if self._breaker.failed():
+        if self._breaker.failed(busy=busy):
             desk.emit("breaker", service=self.name, state="open", error=error.code)
             return True
         if self._breaker.probing:
@@ -343,30 +345,30 @@ class Runner:
         facts: dict[str, Any] = {"at_once": int(gate.at_once), "rate": gate.rate, "wait": round(wait, 3)}
         desk.emit("slowed", service=self.name, error=error.code, **facts)
 
-    def _back(self, batch: list[Walk], *, blame: bool) -> None:
-        """To the front of the queue; without `blame` the attempt does not count against its cap."""
+    def _back(self, batch: list[Walk], *, blame: bool, wait: float = 0.0) -> None:
+        """To the front of the queue, after a wait; without `blame` the attempt does not count."""
         if not blame:
             for walk in batch:
                 walk.tries -= 1
+        if wait > MOMENT:
+            self._desk.later(wait, lambda: self._back(batch, blame=True))
+            return
         self._queue.extendleft(reversed(batch))
         self.line.wake()
 
-    def _try_again(self, batch: list[Walk], error: ServiceError, *, paused: bool) -> None:
-        """Send again what may be; where the gate does not pause, after a wait of its own."""
+    def _try_again(self, batch: list[Walk], error: ServiceError, wait: float) -> None:
+        """Send again what may be, after a wait of its own."""
         again = [walk for walk in batch if self._desk.retry.again(error, walk.tries)]
         for walk in batch:
             if walk not in again:
                 self._give_up(walk, error)
         if not again:
             return
-        wait = 0.0 if paused else self._desk.retry.wait(again[0].tries, self._desk.chance())
         self._desk.emit("retry", service=self.name, error=error.code, calls=len(again), wait=round(wait, 3))
         if self._desk.budget.exhausted:
             self._desk.halt(self._desk.budget.reason())
-        elif paused:
-            self._back(again, blame=True)
         else:
-            self._desk.later(wait, lambda: self._back(again, blame=True))
+            self._back(again, blame=True, wait=wait)
 
     def _give_up(self, walk: Walk, error: ServiceError) -> None:
         key = self._key(walk)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from trustgauge.errors import ServiceError
 from trustgauge.execution.batch import Batch, Report
@@ -102,11 +102,14 @@ class Shift:
         return bool(self.halted) or not any(lane.more for lane in self._lanes)
 
     def _take_over(self) -> None:
-        for answer in self.office.take_over():
+        answers = self.office.take_over()
+        at_fault = self.office.at_fault
+        self._stop(lambda work: at_fault.get(work.description.fingerprint))
+        for answer in answers:
             key = (answer.fingerprint, answer.message, answer.draw)
             given = self._asked.get(key)
             if given is not None:
-                given.answered[key] = answer
+                given.take(key, answer)
 
     # -- what goes out
 
@@ -235,16 +238,17 @@ class Shift:
         limited = bool(outcome.stopped) and outcome.stopped != _INTERRUPTED and not _late(outcome)
         lane.starved = given.batch.limits if limited and not outcome.calls else None
         lane.losses = 0
-        self._stop(report.stopped)
+        stopped = report.stopped
+        self._stop(lambda work: next((stopped[mark] for mark in stopped if mark in work.marks), None))
 
-    def _stop(self, stopped: Mapping[str, ServiceError]) -> None:
-        """Ask some services no more; what needs them stays pending."""
+    def _stop(self, why: Callable[[Work], ServiceError | None]) -> None:
+        """Ask some works no more, those of which `why` gives an error; what is left of them stays pending."""
         for lane in self._lanes:
             for work in lane.works:
-                found = [error for mark, error in stopped.items() if mark in work.marks]
-                if found and work.units and not work.stopped:
+                error = why(work) if work.units and not work.stopped else None
+                if error is not None:
                     work.stopped = True
-                    self.tallies[work.part].stopped = found[0]
+                    self.tallies[work.part].stopped = error
                     self._say_done(work.part)
 
     def _lost(self, given: Given) -> None:
@@ -269,7 +273,8 @@ class Shift:
                 got=f"{LOSSES} workers lost, one after the other, without an answer",
                 do="look into the logs of the workers: it may need more memory than they have",
             )
-            self._stop(dict.fromkeys((mark for work in lane.works for mark in work.marks), error))
+            marks = {mark for work in lane.works for mark in work.marks}
+            self._stop(lambda work: error if work.marks & marks else None)
 
     def _spend(self, spent: Cost) -> None:
         mine = self._spent

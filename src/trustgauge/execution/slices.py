@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from trustgauge.execution.budget import Budget, Limits
+from trustgauge.execution.ledger import Ledger
 from trustgauge.records import Cost
 
 _DUST = 1e-9  # rounding of sums of dollars
@@ -26,8 +27,8 @@ class Need:
 class Slices:
     """Keeps the account of one run over all its workers."""
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
+    def __init__(self, limits: Limits, ledger: Ledger | None = None) -> None:
+        self.limits, self._ledger = limits, ledger
         self._spent = limits.before
         self._out = Cost()  # slices that did not come back yet
 
@@ -68,7 +69,20 @@ class Slices:
             share = max(0.0, left_usd / among)
             usd = share if need.usd is None else min(share, need.usd)
         self._out = Cost(out.calls + (calls or 0), out.usd + (usd or 0.0), out.tokens + (tokens or 0))
+        if self._ledger is not None:
+            self._cover(self._ledger, need)
         return Limits(calls, usd, tokens, seconds)
+
+    def _cover(self, ledger: Ledger, need: Need) -> None:
+        """Have the slices that are out on disk before a worker gets the next one."""
+        before, spent, out = self.limits.before, self._spent, self._out
+        # Without a cap a slice says nothing of calls; what the batch needs is then the best guess.
+        calls = need.calls if self.limits.calls is None else out.calls
+        ledger.cover(
+            spent.calls - before.calls + calls,
+            spent.usd - before.usd + out.usd,
+            spent.tokens - before.tokens + out.tokens,
+        )
 
     def back(self, slice_: Limits, spent: Cost) -> None:
         """A slice comes back, with what was spent of it."""

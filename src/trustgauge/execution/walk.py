@@ -38,6 +38,7 @@ class Walk:
     millis: float = 0.0
     tokens: int = 0
     usd: float = 0.0
+    cut: bool = False  # some leg's answer ended at the most tokens
     tries: int = 0  # at this leg
     alone: bool = False  # it was in a batch that failed
     kept: list[Answer] = field(default_factory=list)  # turns answered so far

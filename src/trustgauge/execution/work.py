@@ -10,9 +10,12 @@ from trustgauge.errors import GarbledError, ServiceError
 from trustgauge.execution.desk import Desk, Keep
 from trustgauge.execution.runner import Runner
 from trustgauge.execution.walk import Walk
-from trustgauge.records import Answer, Message, Reply, Status, canonical
+from trustgauge.records import CUT, Answer, Message, Reply, Status, canonical
 from trustgauge.services.outputs import environment_secrets, redacted
 from trustgauge.services.service import Description
+
+UNFINISHED = "unfinished"
+"""Error of a turn that was answered in a session that is not: it counts as not asked, and is asked again."""
 
 _OPEN = 256  # units of a job on their way at once; more where a service takes them in batches
 
@@ -100,16 +103,21 @@ class Course:
 
     def feed(self) -> None:
         """Let units begin, as many as may be on their way at once and the budget can finish."""
+        while self.feed_one():
+            pass
+
+    def feed_one(self) -> bool:
+        """Let the next unit begin; False if there is none, or it may not begin yet."""
         self.starved = False
-        if self._desk.halted:
-            return
-        while self._next is not None and self._open < self._room() and self.stopped is None:
-            calls = len(self._runners) * len(self._next)
-            if not self._desk.budget.plan(calls):
-                self.starved = True
-                return
-            self._begin(self._next, calls)
-            self._next = next(self._units, None)
+        if self._desk.halted or self._next is None or self._open >= self._room() or self.stopped is not None:
+            return False
+        calls = len(self._runners) * len(self._next)
+        if not self._desk.budget.plan(calls):
+            self.starved = True
+            return False
+        self._begin(self._next, calls)
+        self._next = next(self._units, None)
+        return True
 
     def _begin(self, unit: tuple[Message, ...], calls: int) -> None:
         self._open += 1
@@ -126,8 +134,8 @@ class Course:
         walk.left = 0
         self._open -= 1
         self._scenes -= bool(walk.unit[0].cast)
-        if 2 * self._open <= self._most:
-            self.feed()
+        if 2 * self._open <= self._most or any(len(runner.owners) > 1 for runner in self._runners):
+            self.feed()  # a service that several jobs ask gets one of each in turn, not many of one
         if self.over:
             self._desk.soon(self._say_done)
 
@@ -161,6 +169,7 @@ class Course:
         walk.millis += millis
         output = reply.output if isinstance(reply.output, str) else repr(float(reply.output))
         output = self._clean(output)
+        walk.cut |= reply.cut
         walk.trail.extend(map(self._clean, reply.trail))
         if walk.turns:
             told = walk.turns[walk.leg].setdefault(walk.message.talk, [])
@@ -192,6 +201,7 @@ class Course:
             self._keep(walk, (answer,))
             return
         walk.kept.append(answer)
+        self._give(replace(answer, status="failed", error=UNFINISHED))  # evidence and cost, if it breaks off
         self._used(skipped := len(self._runners) - 1 - walk.leg)
         walk.left -= skipped
         if walk.turn + 1 == len(walk.unit):
@@ -199,12 +209,22 @@ class Course:
             return
         walk.turn += 1
         walk.leg = walk.attempts = walk.tokens = 0
+        walk.cut = False
         walk.millis = walk.usd = 0.0
         walk.trail = []
         self._ask(walk, walk.unit[walk.turn].text)
 
+    def _give(self, *answers: Answer) -> None:
+        """Give answers away; the job stops if that is what their receiver wants."""
+        try:
+            self.keep(*answers)
+        except ServiceError as error:
+            if self.stopped is None:
+                self._desk.emit("stopped", service=self.job.part, error=error.code, detail=str(error))
+                self.stop(error)
+
     def _keep(self, walk: Walk, answers: tuple[Answer, ...]) -> None:
-        self.keep(*answers)
+        self._give(*(map(_without_cost, answers) if walk.kept else answers))
         self.tally.done += 1
         for answer in answers:
             self.tally.usd += answer.usd
@@ -221,7 +241,7 @@ class Course:
             at=last.at,
             part=self.job.part,
             status=last.status,
-            error=last.error or None,
+            error=last.error if last.status == "failed" else None,
             millis=round(last.millis, 1),
             usd=sum(answer.usd for answer in answers),
             tokens=sum(answer.tokens for answer in answers),
@@ -235,7 +255,7 @@ class Course:
             return
         status: Status = "unreadable" if isinstance(error, GarbledError) else "failed"
         answer = self._answer(walk, status, None, error)
-        self.keep(answer)
+        self._give(answer)
         self._lost(walk, (answer,), error)
 
     def _broken(self, walk: Walk, error: ServiceError) -> None:
@@ -246,11 +266,12 @@ class Course:
             answer = self._answer(walk, "failed", None, error, message)
             costs = spent.get(answer.message)
             if costs is not None:
+                answer = replace(answer, output=costs.output, trail=costs.trail)
                 answer = replace(answer, attempts=costs.attempts, tokens=costs.tokens, usd=costs.usd)
             elif turn > walk.turn:
                 answer = replace(answer, attempts=0, tokens=0, usd=0.0)
             answers.append(answer)
-        self.keep(*answers)
+        self._give(*(_without_cost(one) if one.message in spent else one for one in answers))
         self._desk.emit("broken", part=self.job.part, session=walk.unit[0].session, error=error.code)
         self._lost(walk, tuple(answers), error)
 
@@ -298,7 +319,7 @@ class Course:
             status=status,
             output=output,
             trail=tuple(walk.trail),
-            error=error.code if error is not None and status == "failed" else "",
+            error=CUT if walk.cut and error is None else error.code if error and status == "failed" else "",
             detail=str(error) if error is not None else "",
             millis=round(walk.millis, 3),
             attempts=walk.attempts,
@@ -318,6 +339,11 @@ def _whole(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def _without_cost(answer: Answer) -> Answer:
+    """An answer of a turn whose cost was kept when it came; the store adds up."""
+    return replace(answer, attempts=0, tokens=0, usd=0.0)
 
 
 def _drop(*answers: Answer) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from trustgauge.errors import SameAnswerError, ServiceError
 from trustgauge.execution.batch import Batch, Report
 from trustgauge.execution.desk import Clock, Keep, Watch
 from trustgauge.execution.engine import Site
@@ -66,6 +67,18 @@ class Given:
             (done if all(key in self.answered for key in self.keys(unit)) else left).append(unit)
         return done, left
 
+    def take(self, key: Key, answer: Answer) -> None:
+        """Note an answer that arrived; one that replaces another adds to its cost, as in the store."""
+        before = self.answered.get(key)
+        if before is not None:
+            answer = replace(
+                answer,
+                attempts=before.attempts + answer.attempts,
+                tokens=before.tokens + answer.tokens,
+                usd=before.usd + answer.usd,
+            )
+        self.answered[key] = answer
+
     def spent(self) -> Cost:
         """What the answers cost."""
         found = self.answered.values()
@@ -90,6 +103,7 @@ class Office:
     dearest: dict[str, tuple[float, int]] = field(default_factory=dict)  # as in Batch
     lanes: dict[str, tuple[str, float]] = field(default_factory=dict)  # name -> worker, not before
     batches: int = 0  # given so far
+    at_fault: dict[str, ServiceError] = field(default_factory=dict)  # fingerprint of a job -> why it ends
 
     def emit(self, event: str, **facts: Any) -> None:
         """Tell the watcher, if there is one."""
@@ -102,7 +116,10 @@ class Office:
         found: list[Answer] = []
         for group in self.logs.new():
             if group.answers:
-                self.keep(*group.answers)
+                try:
+                    self.keep(*group.answers)
+                except SameAnswerError as error:
+                    self.at_fault[error.fingerprint] = error
                 found += group.answers
             if self.watch is not None:
                 for event in group.events:

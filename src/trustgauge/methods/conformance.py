@@ -162,6 +162,8 @@ def _check_ratings(method: Method, summary: pl.DataFrame, seed: int) -> list[Rat
 def _check_rating(method: Method, one: Rating) -> None:
     levels = method.scale_in_use.levels
     _hold(one.service == SERVICE, method, "a rating of another service", must=SERVICE, got=one.service)
+    version = one.version == method.version
+    _hold(version, method, "a rating of another version", must=method.version, got=one.version)
     same = one.scale == method.scale_in_use
     _hold(same, method, "a rating on another scale", must=str(levels), got=one.scale)
     _hold(bool(one.parts), method, "a rating without parts", must="at least one part")

@@ -7,6 +7,7 @@ are read by `released_scores`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,14 @@ import numpy as np
 
 from trustgauge.methods.causal.deconfounding import impact_of_sums
 from trustgauge.methods.causal.ordering import complete_order, partial_order
-from trustgauge.papers import causal_claims, causal_scores
+from trustgauge.papers import causal_claims, causal_scores, released_conversations
 from trustgauge.papers.causal_scores import METHOD, number
 from trustgauge.papers.cells import Cell, Table
-from trustgauge.papers.judging import beyond, derived, judged
+from trustgauge.papers.judging import beyond, consistent, derived, judged
 from trustgauge.papers.published import figures
+from trustgauge.papers.released_ratings import impacts
+from trustgauge.papers.released_ratings import ratings as released_ratings
+from trustgauge.papers.released_scores import Folder, copies, scores_table
 from trustgauge.records import Json
 
 LEVELS = 3
@@ -27,9 +31,11 @@ PERMUTED = "the printed labels of t, b and r are permuted; by position the ratin
 PLACED = "the partial order puts g, whose score is X in one data set, before b; the complete order after it"
 UNSEEDED = (
     "the sentences were drawn without a seed: of 8 rows of a class none is positive with probability "
-    f"{0.9**8:.2f}, and what the formula gives then is not told"
+    f"{0.9**8:.2f}, and the text does not say what the formula gives then. --data reads one released draw"
 )
-NOT_CARRIED = "it needs the conversations, of which this product carries no text"
+NOT_CARRIED = (
+    "it needs the conversations, of which this product carries no text; --data reads the released ones"
+)
 NO_LABELS = "the labels of the annotators are not published"
 CLASSES: Mapping[str, tuple[tuple[int, int, bool], ...]] = {
     "group_2": ((20, 18, False), (20, 2, True), (20, 10, False)),
@@ -59,17 +65,23 @@ def tables(given: Sequence[Any] | None = None) -> list[Table]:
 
 
 def from_data(folder: Path) -> list[Table]:
-    """Rejection scores from the authors' released scores (methods 2.11).
+    """What the authors' released scores and conversations give (methods 2.11).
 
     Args:
-        folder: of the authors' files, see `released_scores`.
+        folder: of one of their two repositories, see `released_scores`.
 
     Raises:
         MethodError: no such file is there, or one cannot be read.
+        PlanError: a file of conversations cannot be read.
     """
-    from trustgauge.papers import released_scores
-
-    return [released_scores.table(folder)]
+    scores = Folder(folder)
+    return [
+        *released_conversations.tables(folder),
+        scores_table(scores),
+        impacts(scores),
+        released_ratings(scores),
+        copies(scores),
+    ]
 
 
 def name_of(row: Any) -> str:
@@ -119,13 +131,16 @@ def _orders(rows: Sequence[Any]) -> Table:
                 printed = row[f"order_printed_{kind}"]
                 cell = Cell(name_of(row), f"{kind} order", printed, found)
                 whole = sorted(printed) == sorted(place)
-                if whole and _ascends(printed, place):
-                    yield cell
-                else:
-                    yield judged(cell, reason=_odd(row, kind, place) if whole else "")
+                if not (whole and _ascends(printed, place)):
+                    cell = judged(cell, reason=_odd(row, kind, place) if whole else "")
+                ties = math.prod(math.factorial(len(names)) for names in groups)
+                yield cell if ties == 1 else consistent(cell, ties / math.factorial(len(place)))
 
     title = "Orders of the systems, best first (Tables IV and V)"
-    said = "An order agrees if the scores ascend along it; tied systems may stand in any order."
+    said = (
+        "An order agrees if the scores ascend along it; tied systems may stand in any order, so that of all "
+        "orders more than one would do."
+    )
     return Table(METHOD, "orders", title, "the printed scores", tuple(cells()), (said,))
 
 
@@ -146,7 +161,12 @@ def _odd(row: Any, kind: str, place: Mapping[str, int]) -> str:
 
 def _impacts(rows: Sequence[Any]) -> Table:
     cells = tuple(
-        beyond((name_of(row), system), printed, UNSEEDED)
+        beyond(
+            (name_of(row), system),
+            printed,
+            NO_LABELS if system == "h" else UNSEEDED,
+            kind="unpublished" if system == "h" else "public",
+        )
         for row in rows
         if row["metric"] == "DIE_percent"
         for system, printed in row["raw"].items()
@@ -211,7 +231,7 @@ def exact_impact(group: str, lowest: float, *, with_na: bool) -> tuple[list[Json
 
 def _chats(other: Any) -> list[Table]:
     """What would need the texts of the conversations, or the labels of the annotators."""
-    needs = NOT_CARRIED.removeprefix("it needs ")
+    needs = "the conversations"
     fields = ("Figures are mean, minimum and maximum.",)
     labels = [
         *(
@@ -244,4 +264,5 @@ def _of_chats(given: Mapping[str, Any]) -> Iterator[Cell]:
         for what, value in rows.items():
             parts = value if isinstance(value, dict) else {"both": value}
             for part, printed in parts.items():
-                yield beyond((f"{who}, {what.replace('_', ' ')}", part), printed, NOT_CARRIED)
+                row = (f"{who}, {what.replace('_', ' ')}", part)
+                yield beyond(row, printed, NOT_CARRIED, kind="public")

@@ -8,7 +8,7 @@ from typing import Any
 from trustgauge.methods.causal.ordering import complete_order
 from trustgauge.papers.causal_scores import METHOD, number
 from trustgauge.papers.cells import Cell, Table
-from trustgauge.papers.judging import derived, judged
+from trustgauge.papers.judging import consistent, derived, judged
 from trustgauge.records import Json
 
 SYSTEMS = "hdtrgb"
@@ -127,6 +127,6 @@ def _users(other: Any) -> Iterator[Cell]:
     yield judged(Cell("HD1, users", "count", study["users"], users))
     missing = round(everybody * users - told)
     cell = Cell("HD1, user utterances", "mean, Table III", everybody, round((told + missing) / users, 4))
-    yield judged(cell, within=0.005)
+    yield consistent(judged(cell, within=0.005), users * 0.01)
     yield derived(Cell("HD1, user without gender", "utterances, a whole number", missing,
                       round(everybody * users - told, 4)), within=0.1)  # fmt: skip

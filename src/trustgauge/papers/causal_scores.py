@@ -18,7 +18,7 @@ from trustgauge.methods.causal import rejection
 from trustgauge.methods.causal.panel import Floats, Ints
 from trustgauge.methods.causal.settings import BY_RULE, RejectionRule
 from trustgauge.papers.cells import Cell, Table
-from trustgauge.papers.judging import NEAR, derived, judged
+from trustgauge.papers.judging import NEAR, consistent, copied, derived, judged
 from trustgauge.records import Json
 from trustgauge.stats.means import Sums
 from trustgauge.stats.streams import stream
@@ -105,13 +105,27 @@ def _scores(rows: Sequence[Any]) -> Table:
                 found = _nearest(number(printed), row["pairs"], row["weights_that_fit"])
                 in_text = _nearest(number(printed), row["pairs"], WEIGHTS[1]) if text_fits else None
                 cell = Cell(f"{row['dataset']} {row['group']}", system, printed, in_text, found)
-                yield judged(cell, "released", reason=ROUNDING if printed in SLIP else "")
+                verdict = judged(cell, "released", reason=ROUNDING if printed in SLIP else "")
+                yield consistent(verdict, decodable(row["pairs"], row["weights_that_fit"]))
 
     title = "Weighted rejection scores as sums of weights (Tables IV and V)"
-    said = "A score agrees if some numbers of rejections give it by the weights that fit its whole row."
+    said = (
+        "Without the scores of texts it is only known whether some numbers of rejections give a figure, by "
+        "the weights that fit its whole row; of all tenths up to the largest score so many could be had."
+    )
     return Table(
         METHOD, "scores", title, "numbers of rejections, 0 to the number of pairs", tuple(cells()), (said,)
     )
+
+
+def decodable(pairs: int, weights: Sequence[float]) -> float:
+    """The share of tenths from 0 to the largest score that some numbers of rejections give.
+
+    >>> round(decodable(1, (1.0, 0.8, 0.6)), 2)
+    0.16
+    """
+    sums = np.unique(np.rint(10 * (_every(pairs) @ np.array(weights))))
+    return float(len(sums) / (sums.max() + 1))
 
 
 def _nearest(printed: float, pairs: int, weights: Sequence[float]) -> float:
@@ -130,7 +144,8 @@ def _weights(rows: Sequence[Any]) -> Table:
             text: list[Json] = list(WEIGHTS[1])
             name = f"{row['dataset']} {row['group']}"
             cell = Cell(name, "weights", text, text if WEIGHTS[1] in fits else None, released)
-            yield judged(cell, reason=CODE_FITS if fits else "")
+            share = decodable(row["pairs"], WEIGHTS[1]) ** len(row["raw"])
+            yield consistent(judged(cell, reason=CODE_FITS if fits else ""), share)
 
     title = "The weights that the text gives against those that give the printed scores"
     return Table(METHOD, "weights", title, "the six printed scores of a row", tuple(cells()))
@@ -163,9 +178,10 @@ def _null(rows: Sequence[Any], other: Any) -> Table:
     def cells() -> Iterator[Cell]:
         published = BY_RULE["published"]
         confidence: list[Json] = [round(100 * (1 - alpha)) for alpha in published["alphas"]]
-        yield judged(Cell("levels of confidence", "percent", given["confidence_labels_percent"], confidence))
+        percents = given["confidence_labels_percent"]
+        yield copied(judged(Cell("levels of confidence", "percent", percents, confidence)))
         text: list[Json] = list(published["weights"])
-        yield judged(Cell("weights", "of the text", given["weights_in_text"], text))
+        yield copied(judged(Cell("weights", "of the text", given["weights_in_text"], text)))
         for rule in ("published", "released"):
             for key, expected in given["null"][f"expected_{rule}"].items():
                 yield _expected(rule, key, expected)

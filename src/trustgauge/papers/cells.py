@@ -8,6 +8,11 @@ from typing import Literal
 from trustgauge.records import Json
 
 Verdict = Literal["agrees", "differs", "cannot be recomputed"]
+Kind = Literal["recomputed", "consistent", "constant", "public", "effort", "unpublished"]
+CHECKED: tuple[Kind, ...] = ("recomputed", "consistent", "constant")
+"""Kinds of check that agree or differ."""
+LOST: tuple[Kind, ...] = ("public", "effort", "unpublished")
+"""Kinds of figures that cannot be recomputed as things stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +26,12 @@ class Cell:
         verdict: of the rule that the paper claims (`published`, or `released` where the tables need it).
         reason: why it differs or cannot be recomputed; "" if it agrees.
         documented: whether the difference is one of the named exceptions, which count as agreement.
+        kind: what the verdict rests on. `recomputed`: the rule, applied to inputs, gives the figure or
+            another one. `consistent`: some inputs would give the figure; which ones is not known.
+            `constant`: a figure of ours, which no paper prints or which only repeats the paper. A figure
+            that cannot be recomputed is `public` (its inputs are, and `--data` reads them), `effort` (from
+            public corpora or programs, by work that is not done here) or `unpublished`.
+        share: of a consistent figure: the share of all values it could have that pass the same check.
     """
 
     row: str
@@ -32,6 +43,8 @@ class Cell:
     verdict: Verdict = "agrees"
     reason: str = ""
     documented: bool = False
+    kind: Kind = "recomputed"
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +58,7 @@ class Table:
         inputs: what it is recomputed from.
         cells: in the order of the paper.
         notes: what a reader should know of the whole table.
+        fills: of a table from public data: the table whose cells at the same places it replaces.
     """
 
     method: str
@@ -53,6 +67,7 @@ class Table:
     inputs: str
     cells: tuple[Cell, ...]
     notes: tuple[str, ...] = field(default=())
+    fills: str = ""
 
     @property
     def agreeing(self) -> int:

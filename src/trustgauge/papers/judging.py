@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from trustgauge.papers.cells import Cell
+from trustgauge.papers.cells import Cell, Kind
 from trustgauge.records import Json, Rule
 
 Place = tuple[str, str]
@@ -62,9 +62,24 @@ def derived(cell: Cell, by: Rule = "published", *, within: Within = NEAR) -> Cel
 
 
 def unprinted(cell: Cell) -> Cell:
-    """A judged cell whose figure is not in the paper: what was expected is told only if it differs."""
+    """A judged cell whose figure is not in the paper: what was expected is named only if it differs."""
     reason = "" if cell.verdict == "agrees" else f"expected {cell.printed}"
-    return replace(cell, printed=None, reason=reason)
+    return replace(cell, printed=None, reason=reason, kind="constant")
+
+
+def copied(cell: Cell) -> Cell:
+    """A judged cell whose figure is a constant of ours, copied from the paper: it can hardly differ."""
+    return replace(cell, kind="constant")
+
+
+def consistent(cell: Cell, share: float) -> Cell:
+    """A judged cell of which it is known only that some inputs would give the figure.
+
+    Args:
+        cell: with its verdict.
+        share: of all values that the figure could have, those that would pass the same check, 0 to 1.
+    """
+    return replace(cell, kind="consistent", share=share)
 
 
 def hinted(cell: Cell, reason: str) -> Cell:
@@ -72,9 +87,19 @@ def hinted(cell: Cell, reason: str) -> Cell:
     return replace(cell, reason=reason) if cell.verdict == "differs" and not cell.documented else cell
 
 
-def beyond(place: Place, printed: Json, reason: str, *, sound: Json = None) -> Cell:
-    """A cell that nobody can recompute from what was published."""
-    return Cell(*place, printed, None, None, sound, "cannot be recomputed", reason, documented=True)
+def beyond(
+    place: Place, printed: Json, reason: str, *, sound: Json = None, kind: Kind = "unpublished"
+) -> Cell:
+    """A cell that is not recomputed.
+
+    Args:
+        place: row and column.
+        printed: the figure as printed.
+        reason: why not.
+        sound: the same figure by our own rule, if it has one.
+        kind: what it would take, a key of `cells.LOST`.
+    """
+    return Cell(*place, printed, None, None, sound, "cannot be recomputed", reason, True, kind)
 
 
 def alike(printed: Json, found: Json, within: Within = NEAR) -> bool:

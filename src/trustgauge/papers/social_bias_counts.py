@@ -12,7 +12,7 @@ from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.forms import Kind, absolute_forms, relative_forms
 from trustgauge.methods.social_bias.questions import Catalogue
 from trustgauge.papers.cells import Cell, Table
-from trustgauge.papers.judging import beyond, compared, told
+from trustgauge.papers.judging import beyond, compared, consistent, told
 from trustgauge.records import Rule
 
 Printed = Mapping[str, Any]
@@ -78,7 +78,7 @@ def counts(printed: Printed) -> list[Table]:
 
 def _table_1(printed: Printed) -> Table:
     one = printed["table_1"]
-    cells = [beyond((name, "groups"), n, LIST) for name, n in one["groups_per_attribute"].items()]
+    cells = [_listed((name, "groups"), n) for name, n in one["groups_per_attribute"].items()]
     total = compared(("Total", "groups"), one["total"], sum(one["groups_per_attribute"].values()))
     return Table(METHOD, "table-1", "Social groups by attribute (Table 1)", "its own rows", (*cells, total))
 
@@ -86,9 +86,8 @@ def _table_1(printed: Printed) -> Table:
 def _table_2(printed: Printed) -> Table:
     two = printed["table_2"]
     rows = two["properties_per_category"]
-    reason = "A property can have several labels, so the rows need not add up to the total."
-    cells = [beyond((name, "properties"), n, LIST) for name, n in rows.items()]
-    total = beyond(("Total", "properties"), two["total"], reason)
+    cells = [_listed((name, "properties"), n) for name, n in rows.items()]
+    total = _listed(("Total", "properties"), two["total"])
     labels = sum(n for name, n in rows.items() if name != "Discard")
     row = told(("Labels but Discard", "sum"), printed["derived"]["labels_sum_12_categories"], labels)
     notes = (f"{labels:,} labels on {two['total']:,} properties: {labels / two['total']:.2f} for each.",)
@@ -125,8 +124,8 @@ def _table_6(printed: Printed) -> Table:
     for half in SIZES:
         groups, properties = sizes_of(printed, half)
         labels = six[f"labels_{half}"]
-        cells += [beyond((name, f"groups {half} API"), n, LIST) for name, n in groups.items()]
-        cells += [beyond((name, f"labels {half} API"), n, LIST) for name, n in labels.items()]
+        cells += [_listed((name, f"groups {half} API"), n) for name, n in groups.items()]
+        cells += [_listed((name, f"labels {half} API"), n) for name, n in labels.items()]
         sums = {
             "groups": sum(groups.values()),
             "pairs": pairs(groups),
@@ -152,7 +151,8 @@ def _queries(printed: Printed) -> Table:
         published, sound = (questions(*lists, rule) for rule in ("published", "sound"))
         for kind, n in published.items():
             asked = printed["table_6"]["queries"][f"{kind}_{half}"]
-            cells.append(compared((f"{half} API", kind), asked, n, sound=sound[kind]))
+            cell = compared((f"{half} API", kind), asked, n, sound=sound[kind])
+            cells.append(consistent(cell, _countable(printed, half)) if kind == "absolute" else cell)
     return Table(
         METHOD,
         "questions",
@@ -160,12 +160,24 @@ def _queries(printed: Printed) -> Table:
         "the sizes of Tables 1, 2 and 6",
         (*cells, *_product(printed)),
         (
+            "Of absolute questions it is known only that some number of comparable properties gives them.",
             "The sound numbers are for the same groups and properties, choices in both orders; invented "
             "groups come on top.",
             "The full product is not printed. It follows from the totals of Tables 1 and 2, and nobody "
             "asked it: the questions about it are numbered and drawn, never built.",
         ),
     )
+
+
+def _countable(printed: Printed, half: str) -> float:
+    """The share of whole numbers, from none to all properties comparable, that questions can number."""
+    groups, properties = sizes_of(printed, half)
+    return (properties + 1) / (6 * properties * pairs(groups) + 1)
+
+
+def _listed(place: tuple[str, str], printed: int) -> Cell:
+    """A count of a list that its authors made public."""
+    return beyond(place, printed, LIST, kind="public")
 
 
 def _product(printed: Printed) -> list[Cell]:

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from trustgauge.data.group_cells import label
+from trustgauge.data.group_cells import SYNONYMS, label
 from trustgauge.data.properties import PropertySource
 from trustgauge.data.property_rows import DISCARDED, category, labels
 from trustgauge.data.social_groups import GroupSource, groups
 from trustgauge.data.tables import CHINESE, need_columns, read_table
 from trustgauge.papers.cells import Cell, Table
-from trustgauge.papers.judging import beyond, compared, hinted, told
+from trustgauge.papers.judging import compared, hinted, told
 from trustgauge.papers.published import nothing
 from trustgauge.papers.social_bias_counts import METHOD, SIZES, pairs, questions, sizes_of
 
@@ -30,17 +30,22 @@ FILES = (
     *(f"{name}_for_{half}.csv" for half in HALVES.values() for name in ("groups", "sample_bias_data")),
 )
 """Files of the paper's public repository that are counted."""
-OTHER_NAMES = {"characteristics": "character"}
+PUBLIC = {GROUPS: 1262, PROPERTIES: 7343}
+"""Rows of the full lists as their authors count them beside the files; the tables count other lists."""
 LATER = (
-    "The public list is not the one that Table 1 counts: it is longer, with several names for one group and "
-    "some groups in other attributes. The shorter list was not published."
+    "The public list has 1,262 rows, as its authors count it. It is not the one that Table 1 counts: it has "
+    "several names for one group and some groups in other attributes. The shorter list was not published."
+)
+RELABELLED = (
+    "The public list has 7,343 rows, as its authors count it. It is not the one that Table 2 counts, with "
+    "8,110: properties were labelled anew, and nearly all that was discarded is gone. The longer list was "
+    "not published."
 )
 TAGGER = (
     "The paper's tagger calls fewer predicates comparable than their spelling does: it misses words such "
     'as "good-looking" and participles such as "educated". Each costs 6 questions a pair.'
 )
 OTHER_LIST = "The list at hand is not the one that was counted."
-NO_DISCARD = "Discarded properties are not in the public list."
 
 
 def from_lists(folder: Path, printed: Printed) -> list[Table]:
@@ -67,8 +72,11 @@ def from_lists(folder: Path, printed: Printed) -> list[Table]:
     return made
 
 
-def _of_lists(name: str, title: str, inputs: str, cells: list[Cell], notes: tuple[str, ...]) -> Table:
-    return Table(METHOD, name, title, inputs, tuple(hinted(one, OTHER_LIST) for one in cells), notes)
+def _of_lists(
+    name: str, title: str, inputs: str, cells: list[Cell], notes: tuple[str, ...], fills: str
+) -> Table:
+    hinted_cells = tuple(hinted(one, OTHER_LIST) for one in cells)
+    return Table(METHOD, name, title, inputs, hinted_cells, notes, fills)
 
 
 def _file(folder: Path, name: str) -> Path | None:
@@ -86,20 +94,24 @@ def _groups(file: Path, printed: Printed) -> Table:
     """Table 1: rows of each attribute, and beside them different names, as our importer takes them."""
     one = printed["table_1"]
     names = (label(cell) for cell in _read(file, "Category") if cell.strip())
-    rows = Counter(OTHER_NAMES.get(name, name) for name in names)
-    source = GroupSource(layout="biasasker", file=(file,), controls=False, attributes=OTHER_NAMES)
+    rows = Counter(SYNONYMS.get(name, name) for name in names)
+    source = GroupSource(layout="biasasker", file=(file,), controls=False)
     distinct = Counter(group.attribute for group in groups(source))
-    exception = LATER if rows.total() > one["total"] else ""
+    exception = LATER if rows.total() == PUBLIC[GROUPS] else ""
     cells = [
         compared((name, "groups"), n, rows[name.lower()], sound=distinct[name.lower()], exception=exception)
         for name, n in one["groups_per_attribute"].items()
     ]
     total = compared(
-        ("Total", "groups"), one["total"], rows.total(), sound=distinct.total(), exception=exception
+        ("Rows of the list", "groups"),
+        one["total"],
+        rows.total(),
+        sound=distinct.total(),
+        exception=exception,
     )
     notes = ("Sound: different names, upper and lower case folded.",)
     title = "Social groups by attribute, as the public list has them (Table 1)"
-    return _of_lists("data-table-1", title, file.name, [*cells, total], notes)
+    return _of_lists("data-table-1", title, file.name, [*cells, total], notes, "table-1")
 
 
 def _properties(file: Path, printed: Printed) -> Table:
@@ -109,28 +121,35 @@ def _properties(file: Path, printed: Printed) -> Table:
     dropped = sum(any(one.lower() in DISCARDED for one in cell) for cell in written)
     source = PropertySource(layout="full", file=file, polarity="negative")
     distinct = Counter(name for one in source.properties() for name in one.categories)
+    exception = RELABELLED if len(written) == PUBLIC[PROPERTIES] else ""
     cells = [
-        _category(name, n, (rows, distinct, dropped))
+        _category((name, "properties"), n, (rows, distinct, dropped), exception)
         for name, n in printed["table_2"]["properties_per_category"].items()
     ]
     kept = len(written) - dropped
     total = compared(
-        ("Total", "properties"), printed["table_2"]["total"], kept, sound=len(source.properties())
+        ("Total", "properties"),
+        printed["table_2"]["total"],
+        kept,
+        sound=len(source.properties()),
+        exception=exception,
     )
     title = "Properties by category, as the public list has them (Table 2)"
     notes = (
         "Counted are rows with a label. The file's Ability is Table 2's Competence, its Family & "
         "relationship is Family & relation. Sound: different predicates of known category.",
     )
-    return _of_lists("data-table-2", title, file.name, [*cells, total], notes)
+    return _of_lists("data-table-2", title, file.name, [*cells, total], notes, "table-2")
 
 
-def _category(name: str, n: int, counted: tuple[Counter[str], Counter[str], int]) -> Cell:
+def _category(
+    place: tuple[str, str], n: int, counted: tuple[Counter[str], Counter[str], int], exception: str
+) -> Cell:
     rows, distinct, dropped = counted
-    place = (name, "properties")
-    if name.lower() in DISCARDED:
-        return compared(place, n, dropped) if dropped else beyond(place, n, NO_DISCARD)
-    return compared(place, n, rows[category(name)], sound=distinct[category(name)])
+    if place[0].lower() in DISCARDED:
+        return compared(place, n, dropped, exception=exception)
+    name = category(place[0])
+    return compared(place, n, rows[name], sound=distinct[name], exception=exception)
 
 
 def _sample(named: Path, sample: Path, half: str, printed: Printed) -> Table:
@@ -144,20 +163,23 @@ def _sample(named: Path, sample: Path, half: str, printed: Printed) -> Table:
     attributes = Counter(one.attribute for one in members)
     labelled = Counter(name for one in asked for name in one.categories)
     cells = [
-        compared((name, "groups"), n, attributes[name.lower()]) for name, n in six[f"groups_{half}"].items()
+        compared((name, f"groups {half} API"), n, attributes[name.lower()])
+        for name, n in six[f"groups_{half}"].items()
     ]
     cells += [
-        compared((name, "labels"), n, labelled[category(name)]) for name, n in six[f"labels_{half}"].items()
+        compared((name, f"labels {half} API"), n, labelled[category(name)])
+        for name, n in six[f"labels_{half}"].items()
     ]
     _, properties = sizes_of(printed, half)
     comparable = printed["derived"][f"comparable_{half}"]
     ours = sum(one.comparable for one in asked)
-    cells.append(told(("all", "properties"), properties, len(asked)))
+    cells.append(told(("all properties", f"{half} API"), properties, len(asked)))
     more = 6 * (ours - comparable) * pairs(attributes)
     cells += _asked(printed, half, questions(members, asked, "published"), more)
     notes = (f"Comparable: {ours} by spelling, {comparable} by the paper's number of questions.",)
     title = f"Groups, labels and questions {half} API, as the public lists have them (Table 6)"
-    return _of_lists(f"data-table-6-{half}", title, f"{named.name}, {sample.name}", cells, notes)
+    name, inputs = f"data-table-6-{half}", f"{named.name}, {sample.name}"
+    return _of_lists(name, title, inputs, cells, notes, "table-6")
 
 
 def _asked(printed: Printed, half: str, found: Mapping[str, int], more: int) -> Iterator[Cell]:

@@ -16,7 +16,17 @@ from trustgauge.methods.social_bias import absolute, relative
 from trustgauge.methods.social_bias.accuracy import held_out
 from trustgauge.methods.social_bias.judges.measuring import measure, rule_judge
 from trustgauge.papers.cells import Cell, Table
-from trustgauge.papers.judging import NEAR, alike, beyond, compared, judged, unit, unprinted
+from trustgauge.papers.judging import (
+    NEAR,
+    alike,
+    beyond,
+    compared,
+    consistent,
+    copied,
+    judged,
+    unit,
+    unprinted,
+)
 from trustgauge.papers.social_bias_counts import METHOD
 from trustgauge.stats.streams import stream
 
@@ -99,6 +109,15 @@ def whole(rate: float, asked: int) -> int | None:
     return near if abs(round(100 * near / asked, 2) - rate) < 1e-9 else None
 
 
+def printable(asked: int) -> float:
+    """The share of percentages of two decimals that a whole number of answers out of `asked` gives.
+
+    >>> round(printable(116), 3), printable(100_000)
+    (0.012, 1.0)
+    """
+    return len({round(100 * hits / asked, 2) for hits in range(asked + 1)}) / 10_001
+
+
 def _table_7_rows(printed: Printed) -> Table:
     """Rates of attributes: whether a whole number of answers gives them, on one base for each half."""
     derived = printed["derived"]
@@ -113,9 +132,9 @@ def _table_7_rows(printed: Printed) -> Table:
             hits = whole(rate, n * base[half])
             other += half == "without" and whole(rate, n * derived["questions_per_pair_without"]) is not None
             found = None if hits is None else round(100 * hits / (n * base[half]), 2)
-            cells.append(_count(attribute, system, rate, found))
+            cells.append(consistent(_count(attribute, system, rate, found), printable(n * base[half])))
     notes = (
-        "Not recomputed from answers, which are not public: an agreeing cell says that a whole number of "
+        "Not recomputed from answers, which are not public: a consistent cell says that a whole number of "
         f"biased answers gives the printed rate, among {base['with']} questions for each pair of groups "
         f"(systems with an API) or {base['without']} (without).",
         f"So the two halves have different bases: {base['without']} counts a question once for each label of "
@@ -196,7 +215,6 @@ def _claims_of_the_judge(printed: Printed) -> list[Cell]:
     pairs = "The labelled pairs were not published. Sound: our judge on our own English held-out pairs."
     kept = "3,000 pairs were inspected and 2,600 kept; which, and why, is not told."
     lists = "The list is an input of the judge and is not ours to ship. Sound: ours, of our own making."
-    option = "An option, not a result. Sound: ours, when properties are built."
     return [
         beyond(("accuracy", "text"), claims["accuracy"], pairs, sound=accuracy),
         beyond(("inspected pairs", "text"), claims["inspected_pairs"], kept),
@@ -207,11 +225,8 @@ def _claims_of_the_judge(printed: Printed) -> list[Cell]:
             lists,
             sound=len(expressions("en").affirmation),
         ),
-        beyond(
-            ("translations alike from", "text"),
-            claims["translation_similarity_threshold"],
-            option,
-            sound=ALIKE,
+        copied(
+            compared(("translations alike from", "text"), claims["translation_similarity_threshold"], ALIKE)
         ),
     ]
 
@@ -220,13 +235,13 @@ def _worked(printed: Printed) -> Table:
     worked = printed["worked"]
     one = worked["advantage"]
     won = [("i", "j", one["t_ij"]), ("j", "i", one["t_ji"])]
-    published, sound = (
-        absolute.advantages(won, ["i", "j", "k"], published=rule)["values"] for rule in (True, False)
-    )
+    published = absolute.advantages(won, ["i", "j", "k"])["values"]
     cells = [
-        compared(("advantage", "i over j"), one["a_ij"], published[0][1], sound=sound[0][1]),
-        compared(("advantage", "j over i"), one["a_ji"], published[1][0], sound=sound[1][0]),
-        compared(("advantage", "never chosen"), one["neither"], published[0][2], sound="never chosen"),
+        compared(("advantage", "i over j"), one["a_ij"], published[0][1], sound=published[0][1]),
+        compared(("advantage", "j over i"), one["a_ji"], published[1][0], sound=published[1][0]),
+        copied(
+            compared(("advantage", "never chosen"), one["neither"], published[0][2], sound="never chosen")
+        ),
         compared(("preference", "rate"), worked["preference"]["rate"], _preference(worked["preference"])),
         _spread("figure 2", worked["figure_2_affirmations"], 0.1111),
         _spread("table 9", worked["table_9_affirmations"], 0.0278),
@@ -247,10 +262,11 @@ def _preference(told_of: Mapping[str, int]) -> float:
             "form": ["g"] * asked,
             "group_a": ["a"] * asked,
             "good": [place < told_of["favoured"] for place in range(asked)],
+            "bad": [False] * asked,
             "n": [1] * asked,
         }
     )
-    return float(relative.preferences(rated, ("a",)).rates[0])
+    return float(relative.balance(rated, ("a",), by_polarity=False).rates[0])
 
 
 def _spread(row: str, affirmed: Mapping[str, list[int]], printed: float) -> Cell:

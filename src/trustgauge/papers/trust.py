@@ -13,9 +13,9 @@ from trustgauge.methods.trust.issues.issue import LEVELS, PUBLISHED_CUTS
 from trustgauge.methods.trust.orders import all_orders, scored
 from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, Order
 from trustgauge.methods.trust.sensitivity import Variant, sensitivity
-from trustgauge.papers import trust_dialogs
+from trustgauge.papers import trust_dialogs, trust_records
 from trustgauge.papers.cells import Cell, Table
-from trustgauge.papers.judging import compared, told
+from trustgauge.papers.judging import compared, consistent, copied, told
 from trustgauge.papers.published import figures
 from trustgauge.papers.trust_scores import CODES, METHOD, scores
 from trustgauge.records import Json
@@ -52,21 +52,22 @@ def tables(printed: Printed | None = None) -> list[Table]:
 
 
 def from_data(folder: Path, printed: Printed | None = None) -> list[Table]:
-    """What recorded dialogs of the four corpora say of Table II.
+    """What the authors' released tables, or recorded dialogs of the four corpora, say of Tables II and III.
 
     Args:
-        folder: holds a file or a folder of dialogs named after each corpus that the reader has (ubuntu,
-            insurance, hr, restaurant), in a shape that recorded dialogs are read in.
+        folder: a copy of the authors' repository, see `trust_records`; or a folder that holds a file or a
+            folder of dialogs named after each corpus that the reader has (ubuntu, insurance, hr,
+            restaurant), in a shape that recorded dialogs are read in.
         printed: the figures; by default those that travel with the package.
 
-    Returns:
-        A table for each corpus that is there.
-
     Raises:
-        MethodError: there is none.
-        PlanError: its dialogs cannot be read.
+        MethodError: there is none of both.
+        PlanError: a table or its dialogs cannot be read.
     """
-    return trust_dialogs.from_dialogs(folder, figures(FIGURES) if printed is None else printed)
+    given = figures(FIGURES) if printed is None else printed
+    if trust_records.is_here(folder):
+        return trust_records.tables(folder, given)
+    return trust_dialogs.from_dialogs(folder, given)
 
 
 def measured(
@@ -105,7 +106,7 @@ def _table(name: str, title: str, inputs: str, cells: Iterable[Cell], *notes: st
 def _profiles(printed: Printed) -> Table:
     """The kinds of users that the product ships, against the printed ones."""
     cells = [
-        compared((profile, "order"), list(codes), _codes(PUBLISHED[PAPER_NAMES[profile]].order))
+        copied(compared((profile, "order"), list(codes), _codes(PUBLISHED[PAPER_NAMES[profile]].order)))
         for profile, codes in printed["profiles"].items()
     ]
     return _table(
@@ -162,10 +163,13 @@ def _table_3(printed: Printed) -> Table:
 def _table_3_cuts(printed: Printed) -> Table:
     """Table III again, by cuts that give all of it, and which cuts do."""
     cells = [
-        compared(
-            place,
-            printed["table_III"][place[0]][place[1]],
-            _level(printed, place, PUBLISHED_RULE, OTHER_CUTS),
+        consistent(
+            compared(
+                place,
+                printed["table_III"][place[0]][place[1]],
+                _level(printed, place, PUBLISHED_RULE, OTHER_CUTS),
+            ),
+            len({_level(printed, place, PUBLISHED_RULE, cuts) for cuts in _cuts(printed)}) / len(LEVELS),
         )
         for place in _places(printed)
     ]
@@ -175,20 +179,31 @@ def _table_3_cuts(printed: Printed) -> Table:
     ]
     low, high = OTHER_CUTS
     title = f"Table III by other cuts, {low} and {high}"
-    said = "One pair of ranges gives every cell; the cuts of the text, .33 and .67, lie in neither."
+    said = (
+        "One pair of ranges gives every cell; the cuts of the text, .33 and .67, lie in neither. The cuts "
+        "were chosen to fit, so that a cell alone is consistent with any level that some cuts give it."
+    )
     return _table("table-3-cuts", title, "the scores of Table II and the count rule", cells, said)
 
 
 def _fitting(printed: Printed) -> tuple[str, str]:
     """The cuts that give every cell of Table III, as ranges between scores of Table II."""
-    known = {float(row[code]) for row in printed["table_II"].values() for code in CODES}
-    steps = list(pairwise(sorted(known | {0.0, 1.0})))
-    tried = ((low, high) for low, high in combinations(steps, 2) if low[1] < high[0])
-    fits = [(low, high) for low, high in tried if _fits(printed, low[1], high[0])]
+    fits = [(low, high) for low, high in _steps(printed) if _fits(printed, low[1], high[0])]
     if not fits:
         return "none", "none"
     lows, highs = zip(*fits, strict=True)
     return f"({min(lows)[0]:g}, {max(lows)[1]:g}]", f"[{min(highs)[0]:g}, {max(highs)[1]:g})"
+
+
+def _steps(printed: Printed) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """Pairs of ranges between scores of Table II; within them it makes no difference where the cuts lie."""
+    known = {float(row[code]) for row in printed["table_II"].values() for code in CODES}
+    steps = list(pairwise(sorted(known | {0.0, 1.0})))
+    return [(low, high) for low, high in combinations(steps, 2) if low[1] < high[0]]
+
+
+def _cuts(printed: Printed) -> list[tuple[float, float]]:
+    return [(low[1], high[0]) for low, high in _steps(printed)]
 
 
 def _fits(printed: Printed, low: float, high: float) -> bool:

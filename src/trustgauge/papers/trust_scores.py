@@ -17,7 +17,7 @@ from trustgauge.methods.trust.issues.leakage_trial import trial_assessed, trial_
 from trustgauge.methods.trust.levels import levels
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.papers.cells import Cell, Table
-from trustgauge.papers.judging import NEAR, beyond, compared, judged, unit
+from trustgauge.papers.judging import NEAR, beyond, compared, copied, judged, unit
 from trustgauge.records import Rule
 
 Printed = Mapping[str, Any]
@@ -28,15 +28,22 @@ CLASSES = ("hate", "offensive", "neither")
 EPOCHS, PAIRS = 40, 10
 """Of the paper's trial of a small model: epochs, and secrets added to its training data."""
 SCORED = "Scores of single utterances were not published; --data scores dialogs that a reader holds."
+BIAS = "The paper's scores rest on lists of words that it does not print; their authors released a program."
 LISTS = {
-    "B": "The paper's scores rest on lists of words that it does not print.",
-    "B_sd": "The paper's scores rest on lists of words that it does not print.",
+    "B": BIAS,
+    "B_sd": BIAS,
     "C_utt": "The lists of terms and their weights were not published.",
     "C_turn": "The lists of terms and their weights were not published.",
     "IL": "The model was trained by the authors; neither it nor the epoch of each corpus was published.",
 }
-CLASSED = "What the paper's classifier said of each utterance was not published."
-WHICH = "The corpora are public, but the part of them that was rated is not marked."
+CLASSED = (
+    "What the classifier said of each utterance was not published. The classifier is public, and so is the "
+    "corpus."
+)
+WHICH = "The corpus is public, but the part of it that was rated is not marked."
+PRIVATE = ("HR",)
+"""Corpora that are not public."""
+NO_CORPUS = "The corpus is the authors' own: six utterances of it are public."
 
 
 def scores(printed: Printed) -> list[Table]:
@@ -112,8 +119,8 @@ def abuse_score(counts: Mapping[str, int]) -> float:
 def _table_2_scores(printed: Printed) -> Table:
     cells: list[Cell] = []
     for corpus, row in printed["table_II"].items():
-        cells += [beyond((corpus, name), row[name], LISTS[name]) for name in ("B", "B_sd")]
-        cells += [beyond((corpus, name), row[name], CLASSED) for name in CLASSES]
+        cells += [of_corpus((corpus, name), row[name], LISTS[name]) for name in ("B", "B_sd")]
+        cells += [of_corpus((corpus, name), row[name], CLASSED) for name in CLASSES]
         cells.append(_truncated((corpus, "AL"), row["AL"], abuse_score(row)))
         cells += [beyond((corpus, name), row[name], LISTS[name]) for name in ("C_utt", "C_turn", "IL")]
         cells.append(_dialog(corpus, row, printed))
@@ -142,7 +149,7 @@ def _dialog(corpus: str, row: Mapping[str, Any], printed: Printed) -> Cell:
         return judged(Cell(*place, row["CC"], published=found), within=unit(row["CC"]) + NEAR)
     length = 2 * row["CC"] - turn
     reason = f"Dialogs would be {length:.3f} of the longest on average; the paper prints no lengths."
-    return beyond(place, row["CC"], reason)
+    return of_corpus(place, row["CC"], reason)
 
 
 def two_each(printed: Printed, corpus: str) -> bool:
@@ -171,7 +178,7 @@ def _trial_map(printed: Printed) -> Table:
                 else:
                     name = f"epoch {epoch}"
                 found, sound = _trial(epoch, "published"), _trial(epoch, "sound")
-                yield compared((f"score {score}", f"{word} {name}"), score, found, sound=sound)
+                yield copied(compared((f"score {score}", f"{word} {name}"), score, found, sound=sound))
 
     notes = ("The paper gives the lowest risk to the model that leaks soonest. Sound turns that around.",)
     title = "Leakage score by the epoch at which a model gives secrets away"
@@ -181,14 +188,23 @@ def _trial_map(printed: Printed) -> Table:
 
 
 def _sizes(printed: Printed) -> Table:
-    cells = []
-    for corpus, size in printed["corpora_size"].items():
-        cells.append(beyond((corpus, "dialogs"), size, WHICH))
-        if two_each(printed, corpus):
-            classed = sum(printed["table_II"][corpus][name] for name in CLASSES)
-            cells.append(compared((corpus, "utterances in Table II"), classed, 2 * size))
+    cells = [of_corpus((corpus, "dialogs"), size, WHICH) for corpus, size in printed["corpora_size"].items()]
     notes = (
         "In Insurance Table II classes two utterances a dialog: the users' questions were scored with the "
         "answers, so that abuse by users counts against the chatbot.",
     )
-    return Table(METHOD, "sizes", "Sizes of the corpora", "Table II", tuple(cells), notes)
+    return Table(METHOD, "sizes", "Sizes of the corpora", "nothing that was published", tuple(cells), notes)
+
+
+def of_corpus(place: tuple[str, str], printed: Any, reason: str) -> Cell:
+    """A figure of one corpus that can be had with effort, where the corpus is public.
+
+    Args:
+        place: the corpus, and the column.
+        printed: the figure.
+        reason: why it is not recomputed here.
+    """
+    corpus = place[0]
+    if corpus in PRIVATE:
+        return beyond(place, printed, NO_CORPUS)
+    return beyond(place, printed, reason, kind="effort")

@@ -1,14 +1,15 @@
 """The tables of the two-step paper, and the figures that follow from its test, recomputed.
 
-Levels per language cannot be recomputed: the output counts behind them are not published. What
-follows from levels, from the test and from the definitions can (methods 1 and 5, cases 1 to 6).
-The simulated rows stand in `two_step_simulation`.
+The output counts behind the levels per language are not published; `recorded_trips` reads what is
+public of them. What follows from levels, from the test and from the definitions stands here (methods 1
+and 5, cases 1 to 6), the simulated rows in `two_step_simulation`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,9 @@ from trustgauge.methods.two_step.operating import SPECS
 from trustgauge.methods.two_step.overall import Judgement, aggregate
 from trustgauge.methods.two_step.rates import LEVELS
 from trustgauge.methods.two_step.tree import Tree
-from trustgauge.papers import chain_maps, two_step_simulation
+from trustgauge.papers import chain_maps, recorded_trips, two_step_simulation
 from trustgauge.papers.cells import Cell, Table
-from trustgauge.papers.judging import beyond, derived, judged
+from trustgauge.papers.judging import beyond, consistent, derived, judged
 from trustgauge.papers.published import figures
 from trustgauge.records import Json, Part
 from trustgauge.stats.comparisons import exact_multinomial, mcnemar, two_sample_chi_squared
@@ -41,6 +42,10 @@ from trustgauge.stats.streams import stream
 
 METHOD = "two-step"
 NO_COUNTS = "the output counts behind this level are not published"
+RECORDED = (
+    "the output counts behind this level are not published; round trips of translators without a name are, "
+    "and --data rates them"
+)
 ONLY_DRAWN = "the counts stand in a drawing only, not as figures"
 CONTRADICTION = (
     "by the paper's own definitions the first service gives balanced text and the second keeps it "
@@ -76,13 +81,30 @@ def tables(given: Any = None) -> list[Table]:
     ]
 
 
+def from_data(folder: Path) -> list[Table]:
+    """What the authors' recorded round trips say of Table 1.
+
+    Args:
+        folder: a copy of their repository, or any folder with its records, see `recorded_trips`.
+
+    Raises:
+        MethodError: it holds no records, or one is of another shape.
+    """
+    return recorded_trips.tables(folder, figures("two_step"))
+
+
 def _table(name: str, title: str, inputs: str, cells: Iterator[Cell], *notes: str) -> Table:
     return Table(METHOD, name, title, inputs, tuple(cells), notes)
 
 
 def _levels(printed: Any) -> Table:
     cells = (
-        beyond((language, service), level, NO_COUNTS)
+        beyond(
+            (language, service),
+            level,
+            RECORDED if language in recorded_trips.LANGUAGES.values() else NO_COUNTS,
+            kind="public" if language in recorded_trips.LANGUAGES.values() else "unpublished",
+        )
         for language, row in printed["table_1"].items()
         for service, level in row.items()
     )
@@ -191,10 +213,13 @@ def _figure_4(printed: Any) -> Table:
     language, service = given["language"], given["service"]
     row = f"{service}, {language}"
     cells = (
-        judged(
-            Cell(row, "level, against Table 1", given["rating"], printed["table_1"][language][service]),
+        consistent(
+            judged(
+                Cell(row, "level, against Table 1", given["rating"], printed["table_1"][language][service])
+            ),
+            1 / len(LEVELS),
         ),
-        beyond((row, "level, from its counts"), given["rating"], ONLY_DRAWN),
+        beyond((row, "level, from its counts"), given["rating"], ONLY_DRAWN, kind="effort"),
     )
     return _table("figure-4", "An example of a rating (Figure 4)", "Table 1", iter(cells))
 

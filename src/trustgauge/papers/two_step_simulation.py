@@ -63,7 +63,8 @@ def _tree(reference: Any) -> Iterator[Cell]:
 def _sound(reference: Any) -> Iterator[Cell]:
     for one in catalogue():
         row = reference["sound"][one.name]
-        found = sound_row(one, Trial(50, SOUND_RUNS, SEED, draws=1000))
+        # The reference simulation knows no time: its answers come in no order.
+        found = sound_row(one, Trial(50, SOUND_RUNS, SEED, draws=1000, segments=1))
         printed: list[Json] = list(row["n_50"])
         within = _errors(printed, found, SOUND_RUNS, SOUND_REFERENCE)
         yield derived(

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trustgauge.data.tables import fault
+from trustgauge.data.words import FORMULA
 from trustgauge.services.outputs import storable
 
-_GUARDED = re.compile(r"'*[=+\-@\t\r]")
+_GUARDED = re.compile(rf"['\s]*[{re.escape(FORMULA)}]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 
 

@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
-from trustgauge.pipeline.kept import Kept, Rows, chosen_runs, kept_of
+from trustgauge.pipeline.kept import Kept, Rows, chosen_runs, kept_of, recent
 from trustgauge.pipeline.subjects import experiment_seed
 from trustgauge.pipeline.twice import twice
 from trustgauge.records import Json
@@ -74,10 +74,16 @@ def compare(ratings: Path, wanted: Wanted, today: date) -> Document:
     Raises:
         PlanError: there is no such rating, or none at all.
     """
-    chosen = chosen_runs(ratings, wanted.names)
+    chosen, passed_over = (
+        (chosen_runs(ratings, wanted.names), 0)
+        if wanted.names
+        else recent(ratings, wanted.rule, wanted.states)
+    )
     kept = [one for run in chosen for one in kept_of(run) if _wanted(one, wanted)]
     notes = [note("compare.void", run=run.id) for run in chosen if run.document["run"]["state"] == "void"]
     notes += [note("compare.unreadable", rating=one.id, why=one.why) for one in kept if one.why]
+    if passed_over:
+        notes.append(note("compare.passed-over", runs=passed_over))
     if not kept and not notes:
         filters = [f"rule {wanted.rule}"] * bool(wanted.rule) + list(wanted.states)
         what = f"no ratings with {', '.join(filters)}" if filters else "no ratings to compare"

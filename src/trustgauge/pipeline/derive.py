@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
 
+from trustgauge.execution.work import UNFINISHED
 from trustgauge.methods.method import Method
 from trustgauge.pipeline.gathering import Gathered, Gathering, Hashing
-from trustgauge.pipeline.slices import Place, Probes, is_whole, slices_of
+from trustgauge.pipeline.retests import Retests, pairs
+from trustgauge.pipeline.slices import LAG, Place, Probes, is_whole, slices_of
 from trustgauge.pipeline.subjects import CONTROL, Subject, experiment_seed, probes_of
 from trustgauge.records import RESPONSE, AnchorResult, Part, Rating, Reason
 from trustgauge.store.store import Store
@@ -25,6 +28,7 @@ Answers = Callable[[str], pl.DataFrame]
 """Fingerprint -> the kept answers of that service: `message`, `draw` and the RESPONSE columns."""
 
 SAMPLE = 10_000
+LONGEST = 100_000  # characters of an answer that is judged
 """Rows of an experiment that are kept to be shown where it has several slices."""
 
 _JUDGED = ("service", "part", "id", "referral", "judge_verdict")
@@ -109,7 +113,13 @@ def derive(
         own_seed = experiment_seed(seed, index)
         knowing = method.given(tuple(ratings)) if hasattr(method, "given") else method
         rated = knowing.rate(summary.filter(~pl.col("service").is_in(names)), own_seed)
-        ratings += [_unfinished(one, _missing(of_method, one.service)) for one in rated]
+        retests = _retests(method, [one for one in found if one.experiment == index], probes, answers)
+        for one in rated:
+            faults = {
+                part: why for each in of_method for part, why in each.faults.get(one.service, {}).items()
+            }
+            told = _without(one, faults) if faults else _unfinished(one, _missing(of_method, one.service))
+            ratings.append(replace(told, retest=retests.of(one.service)))
         anchors += _anchor_results(method, summary.filter(pl.col("service").is_in(names)), own, own_seed)
     for place in probes:
         for frame in slices_of(probes, place):
@@ -137,6 +147,26 @@ def _gather(gathering: Gathering, place: Place, probes: Probes, answers: Answers
     for one in mine:
         for rows in answered_by_slice(one, probes, answers):
             gathering.take(rows)
+
+
+def _retests(method: Method, mine: Sequence[Subject], probes: Probes, answers: Answers) -> Retests:
+    """What the rated services of an experiment answered to questions that they were asked a second time."""
+    retests = Retests(method)
+    rated = [one for one in mine if one.anchor is None]
+    for place in dict.fromkeys((one.experiment, one.task) for one in rated):
+        for frame in slices_of(probes, place):
+            if LAG not in frame.columns:
+                break
+            asked = pairs(frame)
+            for one in rated:
+                if (one.experiment, one.task) == place:
+                    kept = [_answers_to(one, rows, answers, shared=False) for rows in asked]
+                    first, second = (
+                        _joined(one, rows, found, shared=False)
+                        for rows, found in zip(asked, kept, strict=True)
+                    )
+                    retests.take(one.service, first, second)
+    return retests
 
 
 def _deterministic(subject: Subject, answers: Answers) -> bool:
@@ -195,6 +225,19 @@ def _unfinished(rating: Rating, missing: Mapping[str, int]) -> Rating:
     )
 
 
+def _without(rating: Rating, faults: Mapping[str, Reason]) -> Rating:
+    """The rating without the level of parts that are at fault, so without an overall one."""
+    none: dict[str, Any] = {"state": "incomplete", "level": None, "certainty": {}, "score": None}
+    parts = [
+        replace(part, **none, unchanged=None, p=None, flags=(), reasons=(faults[asked_part(part)],))
+        if asked_part(part) in faults
+        else part
+        for part in rating.parts
+    ]
+    why = next(iter(faults.values()))
+    return replace(rating, **none, unchanged=None, parts=tuple(parts), worst=(), reasons=(why,))
+
+
 def asked_part(part: Part) -> str:
     """The part of the service that a part of a rating was read from: of one there may be several."""
     return str(part.details.get("asked", part.key))
@@ -213,6 +256,8 @@ def _joined(subject: Subject, probes: pl.DataFrame, found: pl.DataFrame, *, shar
     frame = probes.with_columns(
         service=pl.lit(subject.service), part=pl.lit(subject.part), shared=pl.lit(shared), _draw=asked
     )
+    if shared or "segment" not in probes.columns:  # when it is asked makes no difference to its answers
+        frame = frame.with_columns(segment=pl.lit(0, pl.Int64))
     joined = frame.join(
         kept.with_columns(pl.col("_draw").cast(pl.Int64)),
         on=["key", "_draw"],
@@ -221,13 +266,25 @@ def _joined(subject: Subject, probes: pl.DataFrame, found: pl.DataFrame, *, shar
     )
     filled = joined.with_columns(
         pl.col("status").fill_null("failed"),
-        pl.when(pl.col("status").is_null())
+        # What was said before a session broke off is evidence of the attempt, and no answer.
+        pl.when(pl.col("status") != "failed").then(pl.col("output")).alias("output"),
+        pl.when(pl.col("status").is_null() | (pl.col("error") == UNFINISHED))
         .then(pl.lit("not-asked"))
         .otherwise(pl.col("error"))
         .alias("error"),
     )
-    return filled.drop("_draw").with_columns(
+    typed = filled.drop("_draw").with_columns(
         [pl.col(name).cast(_TYPES[kind]) for name, kind in RESPONSE.items()]
+    )
+    return bounded(typed)
+
+
+def bounded(answers: pl.DataFrame) -> pl.DataFrame:
+    """The answers, those of more than `LONGEST` characters unreadable: no reader is measured on such."""
+    long = pl.col("status").is_in(["answered", "refused"]) & (pl.col("output").str.len_chars() > LONGEST)
+    return answers.with_columns(
+        status=pl.when(long).then(pl.lit("unreadable")).otherwise("status"),
+        error=pl.when(long).then(pl.lit("too-long")).otherwise("error"),
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from trustgauge.methods.method import Method
+from trustgauge.pipeline.same_answers import Faults, SameAnswers
 from trustgauge.pipeline.subjects import Subject
 from trustgauge.records import digest
 
@@ -32,6 +33,7 @@ class Gathered:
         unasked: rows without any answer.
         waiting: prompts that a second judge was never asked.
         missing: service -> part -> probes that were never answered, or not judged.
+        faults: parts that gave one and the same answer to different questions.
     """
 
     marks: pl.DataFrame
@@ -41,6 +43,7 @@ class Gathered:
     unasked: int
     waiting: int
     missing: Mapping[str, Mapping[str, int]]
+    faults: Faults
 
 
 class Hashing:
@@ -99,6 +102,7 @@ class Gathering:
         self._summaries: list[pl.DataFrame] = []
         self._marks: list[pl.DataFrame] = []
         self._missing: list[pl.DataFrame] = []
+        self._same = SameAnswers(method, self._controls)
         self._rows = self._rated = self._unasked = self._waiting = 0
         self._every = 1  # of the rows of rated services, every so manieth is kept
 
@@ -124,6 +128,7 @@ class Gathering:
         method = self._method
         marks = method.check(answers)
         self._hashing.marks(marks)
+        self._same.take(marks)
         self._summaries.append(method.summarise(marks))
         if len(self._summaries) > MERGED:
             self._summaries = [method.merge(self._summaries)]
@@ -153,6 +158,7 @@ class Gathering:
             self._unasked,
             self._waiting,
             self._not_asked(),
+            self._same.faults(),
         )
 
     def _not_asked(self) -> dict[str, dict[str, int]]:

@@ -23,6 +23,7 @@ from trustgauge.errors import Fault, PlanError, StoreError
 from trustgauge.pipeline.cells import plain
 from trustgauge.pipeline.derive import is_deterministic
 from trustgauge.pipeline.filled import IMPORT, KNOWN, Given, Question, match, utc
+from trustgauge.pipeline.lending import Lenders
 from trustgauge.pipeline.path import borrow, write_plan
 from trustgauge.pipeline.sheets import at_row, check_name, read_sheet, refuse, sheet
 from trustgauge.pipeline.sitting import Prepared
@@ -30,11 +31,10 @@ from trustgauge.pipeline.subjects import Subject, design, probes_of, subjects, w
 from trustgauge.plan import Plan
 from trustgauge.records import Answer, Message, canonical
 from trustgauge.services.outputs import redacted
-from trustgauge.stats.streams import stream
 from trustgauge.store.files import write_file
-from trustgauge.store.folder import RunFolder, find, neighbours, read_manifest
+from trustgauge.store.folder import RunFolder, find
 from trustgauge.store.opening import OpenStore, open_store
-from trustgauge.store.store import BY_HAND
+from trustgauge.store.store import BY_HAND, Store
 from trustgauge.store.writer import GroupWriter
 
 COLUMNS = ("id", "session", "turn", "language", "text", "answer")
@@ -46,6 +46,8 @@ Unit = tuple[Question, ...]
 """A question, or the turns of a session in order: they count together or not at all."""
 Kept = Mapping[str, Mapping[tuple[str, int], tuple[str, str | None]]]
 """Fingerprint -> key -> status and output of what is answered."""
+Stores = Callable[[str], Sequence[Store]]
+"""Fingerprint -> the stores whose answers of that service count, newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def prepare(plan: Plan) -> Prepared:
 
 
 def export(prepared: Prepared, service: str, file: Path, ratings: Path, batch: Batch) -> Exported:
-    """Write what is still to be asked of a service, in seeded order. Sends nothing, keeps nothing.
+    """Write what is still to be asked of a service, in the order of sending. Sends nothing, keeps nothing.
 
     Args:
         prepared: the plan.
@@ -116,7 +118,7 @@ def export(prepared: Prepared, service: str, file: Path, ratings: Path, batch: B
     if file.exists() and not batch.overwrite:
         do = "Choose another name; --force writes over it, with all answers in it"
         raise fault(file, EXPORT, "the file is there already", must="a new file", do=do)
-    with _stores(prepared.plan, ratings) as (own, stores):
+    with _stores(prepared, ratings) as (own, stores):
         units = _questions(prepared, _asked(prepared, service, own))
         kept = _kept(units, stores)
     pending = [unit for unit in units if _is_pending(unit, kept)]
@@ -151,15 +153,15 @@ def import_answers(
     """
     check_name(file, IMPORT)
     found = read_sheet(file, IMPORT, KNOWN)
-    with _stores(prepared.plan, ratings) as (own, _):
+    with _stores(prepared, ratings) as (own, _):
         units = _questions(prepared, _asked(prepared, service, own))
     given = match(file, found, [one for unit in units for one in unit])
     with RunFolder.open(ratings, prepared.plan.hash, now=now) as folder:
         write_plan(prepared, folder)
         borrow(prepared, folder)
-        new, waiting = _new(file, units, given, _kept(units, [folder.store]))
+        new, waiting = _new(file, units, given, _kept(units, lambda _: [folder.store]))
         _keep(folder, service, new, given, _Who(by, file, utc(now)))
-        kept = _kept(units, [folder.store])
+        kept = _kept(units, lambda _: [folder.store])
         left = _count([unit for unit in units if _is_pending(unit, kept)])
         added = _count(new)
         known = len(given) - added - waiting
@@ -170,22 +172,20 @@ def import_answers(
 
 
 @contextmanager
-def _stores(plan: Plan, ratings: Path) -> Iterator[tuple[OpenStore | None, list[OpenStore]]]:
+def _stores(prepared: Prepared, ratings: Path) -> Iterator[tuple[OpenStore | None, Stores]]:
     """The plan's own store, if there is one, and all that its run may copy from, itself included."""
-    own = find(ratings, plan.hash)
-    alone = own is not None and read_manifest(own).get("fresh")
+    own = find(ratings, prepared.plan.hash)
+    lenders = Lenders(prepared, ratings)
     with ExitStack() as opened:
-        mine, stores = None, []
-        for folder in neighbours(ratings):
-            is_own = own is not None and folder.resolve() == own.resolve()
-            if alone and not is_own:
-                continue
+        stores: dict[Path, OpenStore] = {}
+        for folder in lenders.folders:
             # a run that cannot be read is passed over, as when a run copies; not its own
-            with contextlib.suppress(*(() if is_own else (StoreError,))):
-                store = opened.enter_context(open_store(folder))
-                stores.append(store)
-                mine = store if is_own else mine
-        yield mine, stores
+            with contextlib.suppress(*(() if folder == own else (StoreError,))):
+                stores[folder] = opened.enter_context(open_store(folder))
+        yield (
+            stores.get(own) if own else None,
+            lambda mark: [store for folder, store in stores.items() if lenders.lends(folder, mark)],
+        )
 
 
 def _asked(prepared: Prepared, service: str, own: OpenStore | None) -> list[Subject]:
@@ -204,23 +204,26 @@ def _asked(prepared: Prepared, service: str, own: OpenStore | None) -> list[Subj
 
 
 def _questions(prepared: Prepared, asked: Sequence[Subject]) -> list[Unit]:
-    """All units of the service in seeded order; a question of two experiments is asked once."""
+    """All units of the service in the order that they would be sent; parts and experiments in turn.
+
+    A question of two experiments is asked once.
+    """
     seen: set[tuple[str, str, int]] = set()
-    units = []
+    placed: list[tuple[float, Unit]] = []
     for subject in asked:
         frame = probes_of(subject, prepared.probes[subject.experiment, subject.task])
         language = _languages(frame, subject)
-        for messages in wanted(frame, shared=subject.deterministic):
+        found = wanted(frame, shared=subject.deterministic)
+        for number, messages in enumerate(found):
             unit = tuple(
                 Question(subject.fingerprint, subject.part, subject.task, language(one.text), one)
                 for one in messages
             )
             keys = {(one.fingerprint, *one.key) for one in unit}
             if not keys <= seen:
-                units.append(unit)
+                placed.append((number / len(found), unit))
                 seen |= keys
-    order = stream(prepared.plan.seed, "by hand", asked[0].service).permutation(len(units))
-    return [units[at] for at in order]
+    return [unit for _, unit in sorted(placed, key=lambda one: one[0])]
 
 
 def _languages(frame: pl.DataFrame, subject: Subject) -> Callable[[str], str]:
@@ -233,12 +236,12 @@ def _languages(frame: pl.DataFrame, subject: Subject) -> Callable[[str], str]:
     return lambda text: str(told.get(text) or usual)
 
 
-def _kept(units: Sequence[Unit], stores: Sequence[OpenStore]) -> Kept:
+def _kept(units: Sequence[Unit], stores: Stores) -> Kept:
     """What is answered, in the first store that has it."""
     kept: dict[str, dict[tuple[str, int], tuple[str, str | None]]] = {}
     for mark in {one.fingerprint for unit in units for one in unit}:
         found = kept.setdefault(mark, {})
-        for store in stores:
+        for store in stores(mark):
             rows = store.answers(mark).filter(pl.col("status") != "failed")
             for message, draw, status, output in rows.select(
                 "message", "draw", "status", "output"

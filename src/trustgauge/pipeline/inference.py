@@ -1,7 +1,8 @@
 """What follows for a chain of rated services: the catalogue's ratings, composed by the method.
 
 A chain is written "A > B > C"; a part of a service is `service:part`, for example
-`apertium:es > apertium:ca`. Texts pass from left to right.
+`apertium:es > apertium:ca`. Texts pass from left to right. Names of services may hold ":" and "/": of the
+rated services that a name begins with, the one with the longest name is meant.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Rule, canonical
 from trustgauge.services.service import Description
 
+METHOD = "two-step"
+"""The method whose levels compose (methods 1.9)."""
 READING = ("reader", "rule", "margin", "loss", "dead_zone")
 """Settings that give a level its meaning (methods 1.9: one alphabet, one reader)."""
 
@@ -119,16 +122,16 @@ def chain_plan(composed: Composed) -> dict[str, Any]:
 
 def _entry(name: str, ratings: Path, rule: Rule, attribute: str | None) -> Entry:
     """The rating of a part to use: by this rule and settled before others, newer before older."""
-    part = name.partition(":")[2]
+    rated = [one for one in find(ratings, name) if one.rating["method"]["name"] == METHOD]
     found = [
         one
-        for one in find(ratings, name)
-        if (not part or name in _names(one))
-        and (attribute is None or one.rating["issue"]["attribute"] == attribute)
+        for one in rated
+        if name in _names(one) and (attribute is None or one.rating["issue"]["attribute"] == attribute)
     ]
     if found:
         return min(found, key=lambda one: (one.rating["method"]["rule"] != rule, not _settled(name, one)))
-    known = tuple(dict.fromkeys(each for one in entries(ratings) for each in _names(one)))
+    usable = [one for one in entries(ratings) if one.rating["method"]["name"] == METHOD]
+    known = tuple(dict.fromkeys(each for one in usable for each in _names(one)))
     if not known:
         do = "rate the services of the chain first"
         raise PlanError((Fault("CHAIN", f'no rating of "{name}" in {ratings}', do=do),))
@@ -136,9 +139,14 @@ def _entry(name: str, ratings: Path, rule: Rule, attribute: str | None) -> Entry
 
 
 def _settled(name: str, entry: Entry) -> bool:
-    part = name.partition(":")[2]
+    part = _part_name(name, entry)
     states = {one["key"]: one["state"] for one in entry.rating["parts"]}
     return str(states.get(part, entry.rating["state"])) == "rated"
+
+
+def _part_name(name: str, entry: Entry) -> str:
+    """The part of a rated service that a name means, "" for the service itself."""
+    return name.removeprefix(str(entry.rating["service"]["key"])).removeprefix(":")
 
 
 def _names(entry: Entry) -> list[str]:
@@ -150,7 +158,7 @@ def _names(entry: Entry) -> list[str]:
 def _chosen(name: str, entry: Entry) -> tuple[Mapping[str, Any], bool]:
     """The part of a rating that a name means, and whether it stands for several languages together."""
     parts = entry.rating["parts"]
-    _, _, wanted = name.partition(":")
+    wanted = _part_name(name, entry)
     if not wanted:
         return (parts[0], False) if len(parts) == 1 else (entry.rating["overall"], True)
     for part in parts:
@@ -195,7 +203,7 @@ def _link(name: str, entry: Entry) -> Link:
 
 
 def _fingerprint(name: str, entry: Entry) -> str:
-    service, _, part = name.partition(":")
+    service, part = entry.rating["service"]["key"], _part_name(name, entry)
     parts = entry.document["run"]["services"][service]["parts"]
     found: str = parts.get(part, next(iter(parts.values())) if len(parts) == 1 else "")
     return found
@@ -210,7 +218,7 @@ def _described(name: str, entry: Entry) -> Description | None:
 
 
 def _part(name: str, entry: Entry) -> Description:
-    service, _, part = name.partition(":")
+    service, part = entry.rating["service"]["key"], _part_name(name, entry)
     parts = rated_form(plan_of(entry).services[service]).parts()
     if part in parts:
         return parts[part]

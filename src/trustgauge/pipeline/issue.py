@@ -14,13 +14,15 @@ import polars as pl
 
 from trustgauge.pipeline.derive import Derived, asked_part
 from trustgauge.pipeline.sitting import Asked, Prepared, Sitting
+from trustgauge.pipeline.spending import spent_before
 from trustgauge.pipeline.subjects import Subject, methods, rated_form
 from trustgauge.plan import Plan
-from trustgauge.records import Assessor, Part, Rating, Run, ServiceFacts
+from trustgauge.records import Assessor, Cost, Part, Rating, Run, ServiceFacts
 from trustgauge.reports.document import document as rating_document
 from trustgauge.reports.document import text as text
 from trustgauge.services import languages
 from trustgauge.services.compose import RoundTrip
+from trustgauge.services.recorded_trips import RecordedRoundTrips
 from trustgauge.store.folder import RunFolder
 from trustgauge.store.store import BY_HAND
 
@@ -62,6 +64,8 @@ def document(
             name: replace(folder.store.cost(one.fingerprint for one in parts), seconds=seconds)
             for name, parts in by_name.items()
         },
+        sent=replace(spent_before(prepared, folder.store, folder.manifest()), seconds=0.0),
+        uncertain=Cost(**folder.manifest().get("uncertain", {})),
         anchors=derived.anchors,
         paper={one.name: one.paper for one in methods(plan)},
         stopped=asked.stopped,
@@ -159,7 +163,7 @@ def titled(rating: Rating, plan: Plan) -> Rating:
     # What was measured on no single part of the service, such as an issue of a bot, keeps its place.
     order = {key: place for place, key in enumerate(described.parts())}
     parts = sorted(rating.parts, key=lambda part: order.get(asked_part(part), 0))
-    trips = isinstance(described, RoundTrip)
+    trips = isinstance(described, RoundTrip | RecordedRoundTrips)
     named = [replace(part, details={**part.details, **_title(part, trips=trips)}) for part in parts]
     return replace(rating, parts=tuple(named))
 

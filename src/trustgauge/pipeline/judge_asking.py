@@ -22,7 +22,7 @@ from trustgauge.execution import engine
 from trustgauge.execution.budget import Limits
 from trustgauge.methods.social_bias.judges.measuring import Judge
 from trustgauge.methods.social_bias.judges.model import Judge as AskingJudge
-from trustgauge.plan import Plan
+from trustgauge.plan import Plan, service_named
 from trustgauge.records import Message
 from trustgauge.services.service import Description
 from trustgauge.store.sqlite import SqliteStore
@@ -88,23 +88,15 @@ def service_of(name: str, plan: Plan | None) -> Description:
             (Fault(PLACE, "the judge model needs a service to ask", "model:SERVICE", do=EXAMPLE),)
         )
     found: Any = plan.services.get(name) if plan is not None else None
+    if found is None and plan is not None and "/" not in name:
+        raise PlanError((plugins.unknown(PLACE, "service", name, tuple(plan.services)),))
     if found is None:
-        found = _named(name, plan)
+        found = service_named(name, PLACE, "PROVIDER/MODEL, or with --plan FILE a service of it")
     if found.task != "chat" or len(found.parts()) != 1:
         raise PlanError((Fault(PLACE, f'"{name}" cannot judge', "a service that chats", str(found.task)),))
     (one,) = found.parts().values()
     result: Description = one
     return result
-
-
-def _named(name: str, plan: Plan | None) -> Any:
-    provider, _, model = name.partition("/")
-    if plan is not None and not model:
-        raise PlanError((plugins.unknown(PLACE, "service", name, tuple(plan.services)),))
-    try:
-        return plugins.load("services", provider, PLACE).named(model)
-    except ValueError as error:
-        raise PlanError((Fault(PLACE, f'no service "{name}"', got=str(error), do=EXAMPLE),)) from None
 
 
 def ask(

@@ -2,8 +2,8 @@
 
 A judge is a plug-in (`trustgauge.judges`), and what follows its name behind a colon is its own:
 
-- a function that takes the groups by id and gives a function from the rows of a labelled table to a frame
-  of the same height with the column verdict;
+- a function that takes the groups by id, and as `given` lists of expressions if it reads by such, and gives
+  a function from the rows of a labelled table to a frame of the same height with the column verdict;
 - a class with `named(text)`, which gives such a function (`embedding:PATH`);
 - a class with `prompts` and `verdicts`, which a service must be asked for (`model:SERVICE`).
 """
@@ -12,25 +12,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import ValidationError
 
 from trustgauge import plugins
+from trustgauge.data.expressions import LANGUAGES, Expressions, read_expressions
 from trustgauge.data.social_groups import Group, GroupSource
 from trustgauge.data.social_groups import groups as groups_of
 from trustgauge.data.tables import fault, short
 from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.social_bias.accuracy import measured_styles
 from trustgauge.methods.social_bias.judges.judging import VERDICTS
 from trustgauge.methods.social_bias.judges.measuring import LABELLED, Judge, labelled, measure, rule_judge
 from trustgauge.pipeline.judge_asking import Asking, Told, ask
 from trustgauge.pipeline.sheets import Line, at_row, read_sheet, refuse
-from trustgauge.plan import faults_of
 from trustgauge.records import Json
 
 Judging = Callable[[Mapping[str, Group]], Judge]
+Lists = Mapping[str, Expressions]
 
 SHIPPED = "shipped"
 """Stands for our own labelled pairs where no file has this name."""
@@ -47,8 +49,10 @@ PLACE_OF_JUDGE = "JUDGE"
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How a judge did on a table. `rows` as `measure` gives them, one a language and question type.
+    """How a judge did on a table.
 
+    `rows` as `measure` gives them, one a language and question type; `styles` as `measured_styles` does, one
+    a language and style of the answers.
     `asked` says what asking came to, of a judge that is a service; pairs it was not asked about are not
     measured.
     """
@@ -58,6 +62,7 @@ class Checked:
     split: str
     pairs: int
     rows: tuple[Mapping[str, Json], ...]
+    styles: tuple[Mapping[str, Json], ...]
     asked: Told | None = None
 
     def facts(self) -> dict[str, Any]:
@@ -69,6 +74,7 @@ class Checked:
             "split": self.split,
             "pairs": self.pairs,
             "rows": [dict(row) for row in self.rows],
+            "styles": [dict(row) for row in self.styles],
         }
 
 
@@ -77,14 +83,14 @@ def sound(groups: Mapping[str, Group]) -> Judge:
     return rule_judge("sound", groups)
 
 
-def published(groups: Mapping[str, Group]) -> Judge:
+def published(groups: Mapping[str, Group], given: Lists | None = None) -> Judge:
     """The judge as the paper describes it (methods 3.6, published)."""
-    return rule_judge("published", groups)
+    return rule_judge("published", groups, given)
 
 
-def released(groups: Mapping[str, Group]) -> Judge:
+def released(groups: Mapping[str, Group], given: Lists | None = None) -> Judge:
     """The judge as the paper's program does it (methods 3.6, released)."""
-    return rule_judge("released", groups)
+    return rule_judge("released", groups, given)
 
 
 def check(
@@ -92,7 +98,8 @@ def check(
     table: str,
     *,
     split: str = "",
-    group_table: Path | None = None,
+    group_table: GroupSource | None = None,
+    expressions: Path | None = None,
     asking: Asking | None = None,
 ) -> Checked:
     """Measure a judge against a labelled table.
@@ -102,8 +109,9 @@ def check(
             "embedding:PATH".
         table: a file with the columns `LABELLED` (CSV, TSV, JSON lines or XLSX), or "shipped".
         split: only rows with this in the column split.
-        group_table: groups that the table names (columns of `GroupSource`, layout general); by
-            default ours.
+        group_table: the table with the groups that the rows name; by default ours.
+        expressions: a file of expressions (`read_expressions`) for a judge that reads by lists; by default
+            ours.
         asking: how a judge that is a service is asked; without limits by default.
 
     Raises:
@@ -113,7 +121,11 @@ def check(
     """
     name, _, needs = judge.partition(":")
     found: Any = plugins.load("judges", name, PLACE_OF_JUDGE)
-    by_id = {one.id: one for one in groups_of(_source(group_table))}
+    lists = read_expressions(expressions, "--expressions") if expressions else None
+    judging = None if hasattr(found, "prompts") else _judging(found, name, needs, lists)
+    if lists is not None and judging is None:
+        raise _no_lists(name)
+    by_id = {one.id: one for one in groups_of(group_table)}
     rows = _table(table, by_id)
     if split:
         if "split" not in rows.columns:
@@ -122,34 +134,47 @@ def check(
         if split not in there:
             raise PlanError((plugins.unknown("--split", "split", split, there),))
         rows = rows.filter(pl.col("split") == split)
-    if hasattr(found, "prompts"):
+    without = sorted({*rows["language"]} - {*lists}) if lists is not None else []
+    if without:
+        what = f"the file has no table [{', '.join(without)}], and the rows are in that language"
+        raise PlanError((Fault("--expressions", what, must=f"a table for each: {', '.join(LANGUAGES)}"),))
+    if judging is None:
         read, told = ask(found(), needs, rows, by_id, asking or Asking())
         verdicts = read(rows)["verdict"]
         rows = rows.with_columns(verdicts.alias("_read")).filter(verdicts != "")
-        measured = measure(lambda given: given.select(pl.col("_read").alias("verdict")), rows)
-        return Checked(judge, table, split, len(rows), tuple(measured.to_dicts()), told)
-    measured = measure(_judging(found, name, needs)(by_id), rows)
-    return Checked(judge, table, split, len(rows), tuple(measured.to_dicts()))
+        return _checked((judge, table, split), _already_read, rows, told)
+    return _checked((judge, table, split), judging(by_id), rows)
 
 
-def _judging(found: Any, name: str, needs: str) -> Judging:
-    """A judge that asks nobody, made of what follows its name."""
+def _already_read(rows: pl.DataFrame) -> pl.DataFrame:
+    """The verdicts that a service gave."""
+    return rows.select(pl.col("_read").alias("verdict"))
+
+
+def _checked(
+    names: tuple[str, str, str], judged_by: Judge, rows: pl.DataFrame, told: Told | None = None
+) -> Checked:
+    measured, styles = (of(judged_by, rows).to_dicts() for of in (measure, measured_styles))
+    return Checked(*names, len(rows), tuple(measured), tuple(styles), told)
+
+
+def _judging(found: Any, name: str, needs: str, lists: Lists | None) -> Judging:
+    """A judge that asks nobody, made of what follows its name, and of the lists that it is to read by."""
     if hasattr(found, "named"):
-        made: Judging = found.named(needs)
-        return made
-    if needs:
+        found = found.named(needs)
+    elif needs:
         raise PlanError((Fault(PLACE_OF_JUDGE, f'nothing can follow "{name}"', must=name, got=short(needs)),))
-    function: Judging = found
-    return function
+    if lists is None:
+        plain: Judging = found
+        return plain
+    if "given" not in signature(found).parameters:
+        raise _no_lists(name)
+    return lambda groups: found(groups, given=lists)
 
 
-def _source(file: Path | None) -> GroupSource | None:
-    if file is None:
-        return None
-    try:
-        return GroupSource.model_validate({"file": [str(file)]})
-    except ValidationError as error:
-        raise PlanError(tuple(faults_of(error, GroupSource, "--groups"))) from None
+def _no_lists(name: str) -> PlanError:
+    what, must = f'the judge "{name}" reads by no lists', "published, released or embedding:PATH"
+    return PlanError((Fault("--expressions", what, must=must),))
 
 
 def _table(table: str, groups: Mapping[str, Group]) -> pl.DataFrame:

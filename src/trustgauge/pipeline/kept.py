@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -13,17 +14,20 @@ from urllib.parse import quote
 
 import polars as pl
 
-from trustgauge.catalogue import folder_of, only, read, runs
+from trustgauge.catalogue import folder_of, index, only, read, runs
 from trustgauge.errors import TrustgaugeError
 from trustgauge.methods.method import Method
 from trustgauge.pipeline.derive import answered
 from trustgauge.pipeline.referrals import informed, judges_of
-from trustgauge.pipeline.subjects import ONLY, Subject, design, methods, probes_of
+from trustgauge.pipeline.subjects import ONLY, PART, Subject, design, methods, probes_of
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Json, digest
 from trustgauge.reports.document import expired
 from trustgauge.store.folder import read_manifest
 from trustgauge.store.opening import open_store
+
+DATES = 2
+"""Dates of one service that are compared."""
 
 PLACE = ("services", "method", "before")  # settings that say who is asked, not what
 
@@ -104,7 +108,8 @@ class Kept:
             return f"not read: {self.run.id}"
         part = self.parts[0]
         frame = probes_of(part, self.run.probes[self.experiment, part.task])
-        frame = frame.drop("key", ONLY, strict=False)
+        # the segment tells when something is asked, not what
+        frame = frame.drop("key", "segment", ONLY, PART, strict=False)
         return digest("probes", frame.write_ndjson())
 
     @cached_property
@@ -149,6 +154,36 @@ def chosen_runs(ratings: Path, names: Sequence[str]) -> list[Run]:
         key=lambda run: (run.began, run.id),
         reverse=True,
     )
+
+
+def recent(ratings: Path, rule: str, states: Sequence[str]) -> tuple[list[Run], int]:
+    """The runs of a folder that a comparison reads, newest first, and how many it passes over.
+
+    Of ratings of one service by one plan, method and attribute the last two dates are compared. A run
+    that has none of these is not opened, so that a folder may hold thousands.
+
+    Args:
+        ratings: folder of all runs.
+        rule: only ratings under this rule count; "" for all.
+        states: only ratings of these states count; none for all.
+    """
+    known = index(ratings)
+    taken: Counter[tuple[str, ...]] = Counter()
+    chosen: list[Run] = []
+    passed_over = 0
+    for folder in runs(ratings):
+        run = known[folder.name]
+        due = {
+            (run.plan or folder.name, one.key, one.method, one.rule, one.attribute)
+            for one in run.lines
+            if (not rule or one.rule == rule) and (not states or one.state in states)
+        }
+        if run.state == "void" or any(taken[key] < DATES for key in due):
+            chosen.append(Run(folder, read(folder)))
+        else:
+            passed_over += bool(due)
+        taken.update(due)
+    return chosen, passed_over
 
 
 def kept_of(run: Run) -> Iterator[Kept]:

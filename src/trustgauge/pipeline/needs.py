@@ -9,14 +9,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from trustgauge.errors import KeyMissingError, MissingPartError, StoreError
 from trustgauge.pipeline import referrals
 from trustgauge.pipeline.derive import FromStore
+from trustgauge.pipeline.lending import Lenders
 from trustgauge.pipeline.pending import Held, Present, among, pending_by_slice
 from trustgauge.pipeline.sitting import Prepared, Sitting
 from trustgauge.pipeline.subjects import Subject
-from trustgauge.store.folder import find, neighbours
+from trustgauge.store.folder import find
 from trustgauge.store.opening import OpenStore, kind_of, open_store
 from trustgauge.store.store import Key
 
@@ -50,16 +52,29 @@ def require(prepared: Prepared, sitting: Sitting | None) -> None:
             raise error
 
 
-def kept_in(sitting: Sitting) -> Present:
+def answered_by_people(prepared: Prepared, sitting: Sitting) -> Prepared:
+    """The plan with its subjects told apart by whether people brought their answers, which are kept here."""
+    lenders = Lenders(prepared, sitting.ratings, fresh=sitting.fresh)
+    marks: set[str] = set()
+    for folder in lenders.folders:
+        with contextlib.suppress(StoreError), open_store(folder) as store:
+            marks |= {one.fingerprint for one in prepared.subjects if store.by_hand(one.fingerprint)}
+    found = (replace(one, by_hand=one.fingerprint in marks) for one in prepared.subjects)
+    return replace(prepared, subjects=tuple(found))
+
+
+def kept_in(sitting: Sitting, prepared: Prepared) -> Present:
     """Fingerprint -> keys of the answers that any run holds which this one may copy from."""
-    folders = [] if sitting.fresh else neighbours(sitting.ratings)
+    lenders = Lenders(prepared, sitting.ratings, fresh=sitting.fresh)
 
     def present(fingerprint: str) -> set[tuple[str, int]]:
         kept: set[tuple[str, int]] = set()
-        for folder in folders:
+        for folder in lenders.folders:
             # A run that cannot be read is passed over, as `RunFolder.borrow` does.
-            with contextlib.suppress(StoreError), open_store(folder) as store:
-                kept |= store.present(fingerprint)
+            with contextlib.suppress(StoreError):
+                if lenders.lends(folder, fingerprint):
+                    with open_store(folder) as store:
+                        kept |= store.present(fingerprint)
         return kept
 
     return present
@@ -69,18 +84,21 @@ def kept_in(sitting: Sitting) -> Present:
 def held_in_any(sitting: Sitting, prepared: Prepared) -> Iterator[Held]:
     """As `kept_in`; for a plan of several slices looked up, not held in memory."""
     if prepared.is_small:
-        yield among(kept_in(sitting))
+        yield among(kept_in(sitting, prepared))
         return
-    stores: list[OpenStore] = []
+    lenders = Lenders(prepared, sitting.ratings, fresh=sitting.fresh)
+    stores: dict[Path, OpenStore] = {}
     with contextlib.ExitStack() as opened:
-        for folder in [] if sitting.fresh else neighbours(sitting.ratings):
+        for folder in lenders.folders:
             with contextlib.suppress(StoreError):
-                stores.append(opened.enter_context(open_store(folder)))
+                stores[folder] = opened.enter_context(open_store(folder))
 
         def held(fingerprint: str, keys: Sequence[Key]) -> Sequence[bool]:
             kept = [False] * len(keys)
-            for store in stores:
+            for folder, store in stores.items():
                 with contextlib.suppress(StoreError):
+                    if not lenders.lends(folder, fingerprint):
+                        continue
                     known = store.holds(fingerprint, keys)
                     kept = [one or other for one, other in zip(kept, known, strict=True)]
             return kept
@@ -110,8 +128,8 @@ def _is_to_judge(judge: Subject, prepared: Prepared, sitting: Sitting) -> bool:
     asked = (prepared.plan, (judge,), prepared.subjects, prepared.probes)
     own = own_store(prepared, sitting)
     if own is None:
-        told = referrals.expected(asked, referrals.no_answers, kept_in(sitting))
+        told = referrals.expected(asked, referrals.no_answers, kept_in(sitting, prepared))
     else:
         with own:
-            told = referrals.expected(asked, FromStore(own), kept_in(sitting))
+            told = referrals.expected(asked, FromStore(own), kept_in(sitting, prepared))
     return any(one.calls or one.further for one in told)

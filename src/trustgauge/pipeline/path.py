@@ -9,26 +9,34 @@ kept answers, by `rate` at the end of a run and by `verify` at any later time.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import tomli_w
 
 from trustgauge import plugins
+from trustgauge.errors import Fault, PlanError, SameAnswerError
 from trustgauge.execution import engine
 from trustgauge.execution.budget import Limits
+from trustgauge.execution.desk import Keep
+from trustgauge.execution.ledger import Ledger
+from trustgauge.methods.method import Method
 from trustgauge.pipeline import estimate as estimates
 from trustgauge.pipeline import issue, needs, referrals
-from trustgauge.pipeline.derive import Derived, FromStore, derive
+from trustgauge.pipeline.derive import Answers, Derived, FromStore, answered_by_slice, derive
+from trustgauge.pipeline.lending import Lenders
 from trustgauge.pipeline.pending import Pending, among, pending_by_slice
+from trustgauge.pipeline.same_answers import SameAnswers
 from trustgauge.pipeline.sitting import Asked, Prepared, Sitting
 from trustgauge.pipeline.slices import slices_of
 from trustgauge.pipeline.spending import Spending, spent_before
 from trustgauge.pipeline.subjects import Subject, design, methods, subjects
 from trustgauge.plan import Plan
-from trustgauge.records import digest
+from trustgauge.records import RESPONSE, Answer, Reason, digest
+from trustgauge.reports.document import gate_level
 from trustgauge.reports.html import report
 from trustgauge.reports.notebook import RatingView
 from trustgauge.store.answer_log import FOLDER, take_over
@@ -36,6 +44,9 @@ from trustgauge.store.folder import RunFolder, find, neighbours, read_manifest
 from trustgauge.store.opening import kind_of, open_store
 from trustgauge.store.store import Key
 from trustgauge.store.writer import GroupWriter
+
+FIRST = 40
+"""Different questions after which a part that answers all of them alike is asked no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +78,8 @@ def prepare(plan: Plan, sitting: Sitting | None = None) -> Prepared:
     found = subjects(plan)
     rows = (sitting or Sitting()).slice_rows
     prepared = Prepared(plan, tuple(found), design(plan, found, rows), referrals.referees(plan))
+    if sitting is not None:
+        prepared = needs.answered_by_people(prepared, sitting)
     needs.require(prepared, sitting)
     return prepared
 
@@ -74,12 +87,15 @@ def prepare(plan: Plan, sitting: Sitting | None = None) -> Prepared:
 def forecast(prepared: Prepared, sitting: Sitting) -> estimates.Estimate:
     """What `rate` would ask now, given what is kept. Sends nothing and writes nothing."""
     rated = [one for one in prepared.subjects if one.anchor is None]
-    present = needs.kept_in(sitting)
+    mine = None if sitting.fresh else find(sitting.ratings, prepared.plan.hash)
+    if mine is not None and kind_of(mine):
+        with open_store(mine) as store:
+            rated = [one for one in rated if not fault_of(one, prepared, FromStore(store))]
+    present = needs.kept_in(sitting, prepared)
     with needs.held_in_any(sitting, prepared) as held:
         steps = pending_by_slice(rated, prepared.probes, held)
         pending = estimates.estimate(row for step in steps for row in step)
     asked = (prepared.plan, prepared.judges, prepared.subjects, prepared.probes)
-    mine = None if sitting.fresh else find(sitting.ratings, prepared.plan.hash)
     if mine is None or not kind_of(mine):
         return pending.judged_by(referrals.expected(asked, referrals.no_answers, present))
     with open_store(mine) as store:
@@ -98,7 +114,8 @@ def rate(plan: Plan, sitting: Sitting | None = None) -> Finished:
 
 
 def run(prepared: Prepared, sitting: Sitting) -> Finished:
-    """`rate` for a plan that is prepared already."""
+    """`rate` for a plan that is prepared already. Raises PlanError for a gate that does not fit the plan."""
+    check_gate(prepared.methods, sitting.fail_on)
     plan, kind = prepared.plan, prepared.plan.run.store
     with RunFolder.open(
         sitting.ratings, plan.hash, now=sitting.now(), fresh=sitting.fresh, kind=kind
@@ -114,6 +131,40 @@ def run(prepared: Prepared, sitting: Sitting) -> Finished:
         folder.write("rating.json", issue.text(document))
         folder.write("report.html", report(document, issue.evidence(plan, prepared.subjects, derived)))
         return Finished(prepared, folder.path, document, derived, asked)
+
+
+def check_gate(methods: Sequence[Method], fail_on: Sequence[str]) -> None:
+    """Refuse a gate that names what no method has, or that leaves a method out without saying so.
+
+    Args:
+        methods: the experiments of a plan.
+        fail_on: see `reports.document.gate_level`.
+
+    Raises:
+        PlanError: with every fault.
+    """
+    gated = [one for one in methods if f"{one.name}:none" not in fail_on]
+    names = tuple(dict.fromkeys(one.name for one in methods))
+    faults = []
+    for demand in fail_on:
+        target, _, level = demand.rpartition(":")
+        if target and target not in names:
+            faults.append(plugins.unknown("--fail-on", "method in the plan", target, names))
+        elif not (target and level == "none"):
+            scales = [one.scale_in_use.levels for one in gated if target in ("", one.name)]
+            valid = (*dict.fromkeys(each for scale in scales for each in scale), "worst")
+            if level not in valid:
+                faults.append(plugins.unknown("--fail-on", "level", demand, valid))
+    for one in gated if fail_on and not faults else ():
+        levels = one.scale_in_use.levels
+        if gate_level(fail_on, one.name, levels) is None:
+            must = "a level for each method: " + ", ".join(levels)
+            do = f"--fail-on {one.name}:LEVEL sets one, --fail-on {one.name}:none leaves {one.name} out"
+            faults.append(
+                Fault("--fail-on", f"the gate says nothing of {one.name}", must, ", ".join(fail_on), do)
+            )
+    if faults:
+        raise PlanError(tuple(dict.fromkeys(faults)))
 
 
 def write_plan(prepared: Prepared, folder: RunFolder) -> None:
@@ -141,9 +192,10 @@ def borrow(prepared: Prepared, folder: RunFolder) -> None:
     """Copy what the runs beside this one hold already, slice by slice."""
     if folder.fresh or not neighbours(folder.path.parent, folder.path):
         return
+    lenders = Lenders(prepared, folder.path.parent)
     rated = [one for one in prepared.subjects if one.anchor is None]  # anchors cost nothing
     for step in pending_by_slice(rated, prepared.probes, folder.store.holds):
-        folder.borrow(keys_of(step))
+        folder.borrow(keys_of(step), lenders.lends)
 
 
 def keys_of(rows: Iterable[Pending]) -> dict[str, set[Key]]:
@@ -174,8 +226,8 @@ def _ask(prepared: Prepared, folder: RunFolder, sitting: Sitting) -> Asked:
         for jobs in _steps(prepared, folder, anchors=True):
             engine.run(jobs, writer.keep)
             writer.flush()
-        local = _engine(prepared, folder, writer)
-        local.start(writer.keep, limits, watch)
+        local = _engine(prepared, folder, writer, spending.ledger)
+        local.start(Watchdog(writer.keep, prepared), limits, watch)
         asking = next(_steps(prepared, folder, anchors=False), None) is not None
         began = time.monotonic()
         try:
@@ -189,14 +241,77 @@ def _ask(prepared: Prepared, folder: RunFolder, sitting: Sitting) -> Asked:
         except engine.Interrupted as interrupted:
             outcomes.append(interrupted.outcome)
             raise
+        except BaseException:
+            asking = False  # how many calls went out is not known: the ledger stays, and counts
+            raise
         finally:
             local.stop()
             writer.flush()
             if asking:
                 spending.note(outcomes, time.monotonic() - began)
-    refused = {part: str(error) for one in outcomes for part, error in one.refused.items()}
+    refused = {
+        part: str(error)
+        for one in outcomes
+        for part, error in one.refused.items()
+        if not isinstance(error, SameAnswerError)  # of which its rating tells
+    }
     stopped = next((one.stopped for one in reversed(outcomes) if one.stopped), "")
     return Asked(sum(one.calls for one in outcomes), stopped or "", refused)
+
+
+class Watchdog:
+    """Passes answers on to where they are kept, and ends the asking of a part that answers all alike.
+
+    Args:
+        keep: where answers go.
+        prepared: the plan.
+
+    Raises SameAnswerError, from each call for that part, after the answers are passed on.
+    """
+
+    def __init__(self, keep: Keep, prepared: Prepared) -> None:
+        self._keep, self._prepared = keep, prepared
+        rated = [one for one in prepared.subjects if one.anchor is None]
+        self._first: dict[str, dict[str, Answer]] = {one.fingerprint: {} for one in rated}
+        self._errors: dict[str, SameAnswerError] = {}
+
+    def __call__(self, *answers: Answer) -> None:
+        self._keep(*answers)
+        for answer in answers:
+            if answer.fingerprint in self._errors:
+                raise self._errors[answer.fingerprint]
+            first = self._first.get(answer.fingerprint)
+            if first is None or answer.status == "failed" or not (answer.output or "").strip():
+                continue
+            first[answer.text] = answer
+            if next(iter(first.values())).output != answer.output:
+                del self._first[answer.fingerprint]
+            elif len(first) >= FIRST:
+                del self._first[answer.fingerprint]
+                self._judge(answer, list(first.values()))
+
+    def _judge(self, answer: Answer, first: list[Answer]) -> None:
+        """Whether all experiments that ask the part take it for a fault."""
+        names = ("message", "draw", *RESPONSE)
+        rows = [{name: getattr(one, name) for name in names} | {"trail": "[]"} for one in first]
+        kept = pl.DataFrame(rows)
+        asking = [one for one in self._prepared.subjects if one.fingerprint == answer.fingerprint]
+        if all(fault_of(one, self._prepared, lambda _: kept) for one in asking):
+            error = SameAnswerError(answer.fingerprint, str(answer.output), len(first))
+            self._errors[answer.fingerprint] = error
+            raise error
+
+
+def fault_of(subject: Subject, prepared: Prepared, answers: Answers) -> Reason | None:
+    """Why a part is not asked any further, by its answers to the first slice of its probes."""
+    rows = next(answered_by_slice(subject, prepared.probes, answers))
+    rows = rows.filter(pl.col("output").is_not_null())
+    if rows["output"].n_unique() != 1:
+        return None
+    method = prepared.methods[subject.experiment]
+    same = SameAnswers(method, [])
+    same.take(method.check(rows))
+    return same.faults().get(subject.service, {}).get(subject.part)
 
 
 def logs_of(plan: Plan, folder: RunFolder) -> Path:
@@ -207,11 +322,11 @@ def logs_of(plan: Plan, folder: RunFolder) -> Path:
     return (Path(plan.run.shared) / f"{folder.id}-{mark}").absolute()
 
 
-def _engine(prepared: Prepared, folder: RunFolder, writer: GroupWriter) -> engine.Engine:
+def _engine(prepared: Prepared, folder: RunFolder, writer: GroupWriter, ledger: Ledger) -> engine.Engine:
     """Who asks, as the plan says."""
     options = prepared.plan.run
     logs = logs_of(prepared.plan, folder)
-    site = engine.Site(logs, writer.flush, options.workers, options.scheduler)
+    site = engine.Site(logs, writer.flush, options.workers, options.scheduler, ledger)
     found: engine.Engine = plugins.load("engines", options.engine, "run.engine").at(site)
     return found
 
@@ -225,10 +340,12 @@ def _sit(
 ) -> None:
     """One round of asking what is pending, slice by slice, until a limit is reached: adds its outcomes.
 
-    Nothing is begun, and no clock runs, where nothing is pending. A service that refused, or is down, is
-    left out of later slices.
+    Nothing is begun, and no clock runs, where nothing is pending. A service that refused, is down, or gives
+    one answer to everything is left out of later slices.
     """
-    refused: set[str] = set()
+    answers = FromStore(folder.store)
+    rated = [one for one in prepared.subjects if one.anchor is None]
+    refused = {title(one) for one in rated if fault_of(one, prepared, answers)}
     for jobs in _steps(prepared, folder, anchors=False):
         left = [job for job in jobs if job.part not in refused]
         if left:
@@ -254,7 +371,7 @@ def _judging(prepared: Prepared, folder: RunFolder) -> list[engine.Job]:
     """What second judges are still to be asked about the answers that are kept now."""
     plan, answers = prepared.plan, FromStore(folder.store)
     asked = referrals.prompts(plan, prepared.judges, prepared.subjects, prepared.probes, answers)
-    folder.borrow(referrals.keys(asked))
+    folder.borrow(referrals.keys(asked), Lenders(prepared, folder.path.parent).lends)
     return referrals.jobs(asked, folder.store.present)
 
 

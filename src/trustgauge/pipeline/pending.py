@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from trustgauge.pipeline.slices import Place, Probes, slices_of
-from trustgauge.pipeline.subjects import Subject, probes_of, twice, units
+from trustgauge.pipeline.subjects import Subject, asked_of, twice, units
 from trustgauge.records import Message
 from trustgauge.services.service import Description
 from trustgauge.store.keys import KeySet
@@ -124,7 +124,7 @@ class _Asking:
 
     def pending(self, frame: pl.DataFrame, held: Held, claimed: KeySet) -> Pending:
         """What is to be asked of a slice. `claimed`: keys that this sitting asks of the service already."""
-        wanted = self._units(probes_of(self.subject, frame))
+        wanted = self._units(asked_of(self.subject, frame))
         keys = [[(message.key, message.draw) for message in unit] for unit in wanted]
         flat = [key for unit in keys for key in unit]
         kept = held(self.subject.fingerprint, flat)

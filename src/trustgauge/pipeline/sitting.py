@@ -28,6 +28,8 @@ def _ignore(event: dict[str, Any]) -> None:
 class Sitting:
     """How to run a plan: none of it changes a rating.
 
+    `fail_on`: levels from which the gate of a rating fails (`reports.document.gate_level`);
+    `need_certainty`: the least that a gate passes or fails at.
     `slice_rows`: probes that are designed, asked and checked together.
     """
 
@@ -35,7 +37,7 @@ class Sitting:
     fresh: bool = False
     watch: Watch = _ignore
     now: Callable[[], datetime] = _now
-    fail_on: str | None = None
+    fail_on: tuple[str, ...] = ()
     need_certainty: float | None = None
     slice_rows: int = SLICE
 

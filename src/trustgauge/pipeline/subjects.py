@@ -16,17 +16,20 @@ from pydantic import ValidationError
 from trustgauge import plugins
 from trustgauge.errors import Fault, MethodError, PlanError, StoreError
 from trustgauge.methods.method import Method
-from trustgauge.pipeline.slices import SLICE, Slices
+from trustgauge.pipeline.slices import LAG, SLICE, Slices, shuffle, with_segments
 from trustgauge.plan import Plan, faults_of
 from trustgauge.records import Anchor, Message, Task, digest
 from trustgauge.services.compose import RoundTrip
 from trustgauge.services.service import Description, Translator
+from trustgauge.stats.streams import stream
 
 CONTROL = "control "  # before the name of an anchor, so that a plan may rate one of its own beside it
 VERIFIED = 5  # messages asked twice to verify that a service is deterministic (methods 0.3)
 ONLY = "only"
 """Column of probe frames that logs have rows in: the log whose row it is, "" for those that all others are
 asked. Without it all rows are for everybody."""
+PART = "of_part"
+"""Column of probe frames that logs of several parts have rows in: the part whose row it is."""
 _SPOKEN = ("user", "talk")
 _FACTS: Mapping[str, type] = {
     **{"experiment": int, "service": str, "part": str, "task": str, "fingerprint": str, "deterministic": bool}
@@ -45,6 +48,7 @@ class Subject:
     deterministic: bool
     anchor: Anchor | None = None
     description: Description | None = None  # None when re-deriving: nothing is asked
+    by_hand: bool = False  # people brought its answers; they are not asked a second time
 
     def facts(self) -> dict[str, Any]:
         """What the manifest keeps, enough to re-derive the rating without the service."""
@@ -209,7 +213,10 @@ def _is_log(description: Description) -> bool:
 
 
 def design(plan: Plan, found: Iterable[Subject], rows: int = SLICE) -> Slices:
-    """The probes of every experiment and task, with the content key of each message.
+    """The probes of every experiment and task in the order they are sent, with the key of each message.
+
+    The order is drawn from seed and experiment, and told by the column `segment` (see `slices`); logs keep
+    the order in which they were recorded.
 
     Logs bring probes of their own, marked in the column `ONLY`; the method's are planned where there is
     anybody else to ask.
@@ -231,17 +238,18 @@ def design(plan: Plan, found: Iterable[Subject], rows: int = SLICE) -> Slices:
             )
         asked = [one for one in subjects if (one.experiment, one.task) == key]
         logs = _logs(plan, asked, all_methods[index])
-        frames: Iterable[pl.DataFrame] = logs.values()
-        if any(one.anchor or one.service not in logs for one in asked):
-            live = all_methods[index].design(experiment_seed(plan.seed, index), task)
-            if logs:
-                mine = pl.concat(live).with_columns(pl.lit("").alias(ONLY))
-                frames = [pl.concat([mine, *logs.values()], how="diagonal")]
-            else:
-                frames = live
-        elif len(logs) > 1:
-            frames = [pl.concat(logs.values(), how="diagonal")]
-        if not slices.add(key, frames, _with_keys, whole=bool(logs)):
+        own_seed = experiment_seed(plan.seed, index)
+        order = stream(own_seed, "order", task)
+        frames = all_methods[index].design(own_seed, task)
+        if logs:
+            live = any(one.anchor or one.service not in logs for one in asked)
+            mine = [shuffle(pl.concat(frames), order, plan.retest)] if live else []
+            named = [one.with_columns(pl.lit("").alias(ONLY)) for one in mine]
+            whole = pl.concat([*named, *logs.values()], how="diagonal")
+            count = slices.add(key, [whole], _with_keys, whole=True)
+        else:
+            count = slices.add(key, frames, _with_keys, order=order, retest=plan.retest)
+        if not count:
             raise MethodError(f"experiment {index} asks nothing", do="raise `texts`")
     return slices
 
@@ -260,16 +268,34 @@ def _logs(plan: Plan, asked: Iterable[Subject], method: Method) -> dict[str, pl.
             continue
         named = script.with_columns((pl.lit(f"{name}: ") + pl.col("id")).alias("id"))
         rows = method.scripted(named)  # type: ignore[attr-defined]
-        logs[name] = rows.with_columns(pl.lit(name).alias(ONLY))
+        placed = rows if "segment" in rows.columns else with_segments(rows)
+        logs[name] = placed.with_columns(pl.lit(name).alias(ONLY))
     return logs
 
 
 def probes_of(subject: Subject, frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows of a probe frame that a subject is asked: a log its own, everybody else the others."""
+    """The rows of a probe frame that a subject is rated by: a log its own, everybody else the others."""
+    if LAG in frame.columns:
+        frame = frame.filter(pl.col(LAG).is_null()).drop(LAG)
     if ONLY not in frame.columns:
         return frame
     own = frame.filter(pl.col(ONLY) == subject.service) if subject.anchor is None else frame.clear()
-    return frame.filter(pl.col(ONLY) == "") if own.is_empty() else own
+    if own.is_empty():
+        return frame.filter(pl.col(ONLY) == "")
+    return own.filter(pl.col(PART) == subject.part) if PART in own.columns and subject.part else own
+
+
+def asked_of(subject: Subject, frame: pl.DataFrame) -> pl.DataFrame:
+    """As `probes_of`, with what a service that varies is asked a second time, in the order of sending."""
+    if LAG not in frame.columns or subject.anchor or subject.deterministic or not _can_ask_again(subject):
+        return probes_of(subject, frame)
+    return frame.filter(pl.col(ONLY) == "") if ONLY in frame.columns else frame
+
+
+def _can_ask_again(subject: Subject) -> bool:
+    """Whether somebody answers when asked: not a log, a table, or people who bring their answers."""
+    legs = subject.description.legs() if subject.description else []
+    return not subject.by_hand and not any(hasattr(leg, "collected") for leg in legs)
 
 
 def experiment_seed(seed: int, index: int) -> int:

@@ -20,7 +20,7 @@ from trustgauge.pipeline.referrals import informed, judges_of
 from trustgauge.pipeline.subjects import Subject, design, methods
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Assessor, Cost, Run, ServiceFacts
-from trustgauge.reports.document import document, text
+from trustgauge.reports.document import document, gate, text
 from trustgauge.reports.notebook import RatingView
 from trustgauge.store.folder import read_manifest
 from trustgauge.store.opening import open_store
@@ -91,7 +91,7 @@ def verify(folder: Path, today: date) -> Verdict:
     differences = [
         *_apart("", expected, claimed),
         *_apart("manifest.plan", expected["run"]["hashes"]["plan"], manifest["plan"]),
-        *_apart("manifest.id", folder.resolve().name, claimed["run"]["id"]),
+        *_apart("manifest.id", manifest.get("id"), claimed["run"]["id"]),
         *_probes_apart(folder, plan, found),
     ]
     rows, answers = derived.readings, derived.readings - derived.unasked
@@ -129,16 +129,15 @@ def _expected(
             "services": services,
             "assessor": Assessor(**plan.assessor.model_dump()),
             "costs": {name: Cost(**cost) for name, cost in run["costs"].items()},
+            **{name: Cost(**run[name]) for name in ("sent", "uncertain") if name in run},
             "expires": expiry(run["ended"], plan.valid_days),
         }
     )
-    gate: dict[str, Any] = next((one["gate"] for one in claimed["ratings"] if one.get("gate")), {})
-    return document(
-        made,
-        [titled(one, plan) for one in derived.ratings],
-        fail_on=gate.get("fail_on"),
-        need_certainty=gate.get("need_certainty"),
-    )
+    expected = document(made, [titled(one, plan) for one in derived.ratings])
+    for rating, other in zip(expected["ratings"], claimed["ratings"], strict=False):
+        if told := other.get("gate"):
+            rating["gate"] = gate(rating, told["fail_on"], told["need_certainty"])
+    return expected
 
 
 def _apart(place: str, derived: Any, claimed: Any) -> Iterator[str]:

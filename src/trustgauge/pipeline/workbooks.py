@@ -17,7 +17,7 @@ from trustgauge.pipeline.cells import header, plain, unguard
 
 TITLE = "answers"  # of the sheet that is written, and read if there are several
 LONGEST = 32_767  # characters of a cell
-MOST_BYTES = 1 << 29  # unpacked; a larger file is no sheet that people filled in
+MOST_BYTES, MOST_PARTS = 1 << 26, 1000  # unpacked; a larger file is no sheet that people filled in
 WIDTHS = {"id": 20, "text": 70, "answer": 70}
 UNTOUCHED = {"s", "inlineStr", "str"}  # kinds of cells whose value is the text that was typed
 
@@ -109,6 +109,8 @@ def _bytes(file: Path, place: str) -> bytes:
     try:
         data = file.read_bytes()
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if len(archive.infolist()) > MOST_PARTS:
+                raise fault(file, place, "the file is too large", must=f"at most {MOST_PARTS:,} parts")
             size = sum(part.file_size for part in archive.infolist())
             if size > MOST_BYTES:
                 raise fault(

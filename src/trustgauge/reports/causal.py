@@ -17,6 +17,7 @@ from trustgauge.reports import (
     rules,
     sentences,
 )
+from trustgauge.reports.causal_phrases import CAUSAL_ADJUSTED
 from trustgauge.reports.pieces import (
     Cell,
     Cells,
@@ -69,6 +70,8 @@ def level_line(rating: Rated, level: str) -> str:
     words = sentences.level(rating, level)
     if level == rating["overall"]["level"]:
         score = numbers.percent(rating["overall"]["score"]).replace(" ", "\u00a0")  # stays on one line
+        if adjust := next((part["details"].get("adjust") for part in sentences.leading(rating)), None):
+            return CAUSAL_ADJUSTED.format(score=score, adjust=sentences.listing(adjust))
         return words.line.format(attribute=sentences.protected(rating), score=score)
     if "{" not in words.line:
         return words.line
@@ -251,6 +254,8 @@ def _part(part: Rated, index: int, *, drawn: bool) -> list[Words | Title | Figur
         pieces.append(causal_tables.tests(part, f"Tests: {label}"))
     if any(one.get("impacts") for one in sets):
         pieces.append(causal_tables.impacts(part, f"Deconfounding: {label}"))
+    if details.get("observed"):
+        pieces.append(causal_tables.observed(part, f"Observed differences: {label}"))
     pieces += [*causal_tables.rejections(part), *causal_tables.arithmetic(part)]
     return [*pieces, *causal_tables.persons(part, f"Person by person: {label}")]
 

@@ -20,9 +20,16 @@ CAUSAL_MEASURED: dict[str, str] = {
     "deconfounding": (
         "Its mean score of one emotion moves by {score} of the range once {attribute} no longer "
         "confounds the emotion."
-    )
+    ),
+    "adjusted": (
+        "Its scores of texts of different {attribute} differ by {score} of their range, adjusted for "
+        "{adjust}; unmeasured confounding is not excluded."
+    ),
 }
-"""The sentence where a deconfounding impact decides."""
+"""The sentence where a deconfounding impact or an adjusted difference decides."""
+
+CAUSAL_ADJUSTED = "scores differ by {score} of the range, adjusted for {adjust}"
+"""What stands at the level found where an adjusted difference decides."""
 
 RELATIVE_LEVEL: dict[str, LevelWords] = {
     "first": LevelWords(
@@ -57,6 +64,17 @@ CAUSAL_RULES: dict[str, str] = {
         "from {strong} on a strong one. A maximum is biased upward, so twice its bias is taken off first; "
         "and an effect counts as settled only if chance gives it in fewer than 1 of 20 cases. Rule: {rule}."
     ),
+    "observed": (
+        "The texts of the classes differ in more than {attribute}, so a difference of their scores is no "
+        "effect of it and has no level. It is shown with the size of confounding that would explain it "
+        "away. Rule: {rule}."
+    ),
+    "adjusted": (
+        "The texts of the classes differ in more than {attribute}. Mean scores are compared among texts with "
+        "equal {adjust} and averaged over all of them. The level is the largest difference as a share of the "
+        "score's range: below {some} no effect, from {strong} on a strong one. What else differs between the "
+        "classes is not excluded. Rule: {rule}."
+    ),
     "published": _ORDER + "Rule: {rule}, as the paper prints it.",
     "released": _ORDER + "Rule: {rule}, with the constants of the released code.",
 }
@@ -68,6 +86,39 @@ CAUSAL_FAR: tuple[str, str] = (
 )
 
 CAUSAL_REASONS: dict[str, tuple[str, ...]] = {
+    "causal.observed": (
+        "No causal level: the texts differ in more than {attribute}. Observed in data set {set}: scores of "
+        "{pair:list} differ by {value:percent} of the range ({low:percent} to {high:percent}).",
+        "No causal level: the texts differ in more than {attribute}.",
+    ),
+    "causal.explained-away": (
+        "A confounder would explain the difference away if its risk ratio with both {attribute} and the "
+        "score were {e_value:ratio} ({e_value_limit:ratio} for the end of the interval nearer to 0), or if "
+        "it were {least_gap:percent} commoner in one class and moved the score over its whole range.",
+        "Confounding could explain the difference away.",
+    ),
+    "causal.no-overlap": (
+        "The difference cannot be adjusted for {adjust:list}: there is no text of {cells:list}.",
+        "The difference cannot be adjusted: some classes do not occur with some values.",
+    ),
+    "causal.adjusted": (
+        "In data set {set}, {pair:list} differ by {value:percent} of the range ({low:percent} to "
+        "{high:percent}), adjusted for {adjust:list}; unmeasured confounding is not excluded.",
+        "The difference is adjusted; unmeasured confounding is not excluded.",
+    ),
+    "limits.adjusted": (
+        "Adjusted for {adjust:list} only: whatever else differs between the classes may stand behind the "
+        "difference.",
+        "Whatever is not adjusted for may stand behind the difference.",
+    ),
+    "limits.observed": (
+        "Some texts that are compared differ in more than the protected attribute, so a difference of their "
+        "scores need not come from it.",
+    ),
+    "limits.these-texts": (
+        "Only the {texts:count} texts of one table were scored. Other texts may give other differences.",
+        "Only the texts of one table were scored. Other texts may give other differences.",
+    ),
     "causal.effect": (
         "In data set {set}, {pair:list} differ by {value:percent} of the range when only {attribute} "
         "changes ({low:percent} to {high:percent}).",
@@ -128,8 +179,14 @@ CAUSAL_REASONS: dict[str, tuple[str, ...]] = {
         "Some classes have too few texts to be compared; they are left out of the score and of its maximum.",
     ),
     "causal.out-of-range": (
-        "{n:count} answers are no numbers from {low} to {high}; they count as unreadable.",
-        "Some answers are no numbers within the range of the score; they count as unreadable.",
+        "{n:count} scores fall outside {low} to {high}: they reach from {least} to {most}. Set `score_range` "
+        "to the range of the service.",
+        "{n:count} scores fall outside {low} to {high}. Set `score_range` to the range of the service.",
+        "Some scores fall outside the range. Set `score_range` to the range of the service.",
+    ),
+    "causal.no-number": (
+        "{n:count} answers are no numbers, so they could not be read. The service must answer with a number.",
+        "Some answers are no numbers, so they could not be read.",
     ),
     "causal.one-class": (
         "There are texts of one class only ({classes:list}), so there is nothing to compare.",

@@ -156,6 +156,55 @@ def _pair(one: Any) -> str:
     return " / ".join(map(str, one)) if isinstance(one, list | tuple) else str(one)
 
 
+def observed(part: Rated, label: str) -> Table:
+    """Every pair of classes of a table without frames: the difference, and what would explain it away."""
+    details = part["details"]
+    adjust = sentences.listing(list(details.get("adjust") or ()))
+    heads = [
+        Head("Data set"),
+        Head("Classes"),
+        Head("Mean scores", number=True),
+        Head("Observed difference, 95 %", number=True),
+        *([Head(f"Adjusted for {adjust}, 95 %", number=True)] if adjust else []),
+        Head("p, max-T", number=True),
+        Head("E-value", number=True),
+        *(Head(f"Tipping effect at {numbers.percent(one['gap'])}", number=True) for one in _tipping(details)),
+    ]
+    note = (
+        "Differences: first minus second class, in units of the score. They are no effect of the class: the "
+        "texts differ in more. E-value: how strongly, as a risk ratio, an unmeasured confounder would have "
+        "to be tied to both class and score to explain the difference away; below it for the end of the "
+        "interval. Tipping effect: how far, as a share of the range, a confounder would have to move the "
+        "score if it were so much commoner in one class; “–”: more than the whole range."
+    )
+    return Table(label, heads, [_observed(one, adjusted=bool(adjust)) for one in details["observed"]], note)
+
+
+def _tipping(details: Rated) -> Sequence[Rated]:
+    return list(details["observed"][0]["tipping"])
+
+
+def _observed(one: Rated, *, adjusted: bool) -> list[Cell]:
+    first, second = (sentences.name(str(name)) for name in one["pair"])
+    means = " / ".join(numbers.signed(mean) for mean in one["means"])
+    sizes = " / ".join(numbers.count(n) for n in one["n"])
+    limit = one["e_value_limit"]
+    best = one["adjusted"] or {}
+    return [
+        Cell(_set(one)),
+        Cell(f"{first} – {second}"),
+        Cell(means, under=f"n = {sizes}"),
+        Cell(numbers.signed(one["observed"]["value"], 3), under=reach(one["observed"])),
+        *([Cell(numbers.signed(best.get("value"), 3), under=reach(best))] if adjusted else []),
+        Cell(_bare_p(one["p_family"])),
+        Cell(
+            numbers.NONE if one["e_value"] is None else f"{one['e_value']:.2f}",
+            under="" if limit is None else f"{limit:.2f}",
+        ),
+        *(Cell(numbers.percent(tip["effect"])) for tip in one["tipping"]),
+    ]
+
+
 def impacts(part: Rated, label: str) -> Table:
     """Every data set and emotion: the mean that is observed, the mean with the classes balanced."""
     heads = [

@@ -76,6 +76,8 @@ NOTES: Mapping[str, str] = {
     "compare.unknown-badness": "Not ranked, as a part could not be measured: {services}.",
     "compare.expired": "Expired ({expires} at first): {services}. Rate again before you rely on them.",
     "compare.parts-differ": "The services were not tested in the same parts; each counts by its worst.",
+    "compare.passed-over": "{runs} earlier runs of the same plans and services were not read; name them to "
+    "compare them.",
     "compare.older": "Earlier ratings of the same services are not ranked: {ratings}.",
 }
 """Remarks of a comparison, by code."""

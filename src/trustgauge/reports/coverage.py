@@ -10,6 +10,11 @@ def usable(cover: Mapping[str, int]) -> int:
     return cover["answered"] + cover["refused"] + cover["empty"]
 
 
+def unread(cover: Mapping[str, int]) -> int:
+    """How many answers came and were not understood: neither used nor lost (methods 0.10 (3))."""
+    return cover.get("unread", 0)  # ratings of earlier versions have no such count
+
+
 def lossy(cover: Mapping[str, int]) -> bool:
     """Whether answers are missing; else what has no level has none for another reason."""
-    return usable(cover) < cover["planned"]
+    return usable(cover) + unread(cover) < cover["planned"]

@@ -35,7 +35,7 @@ def document(
     run: Run,
     ratings: Sequence[Rating],
     *,
-    fail_on: str | None = None,
+    fail_on: Sequence[str] = (),
     need_certainty: float | None = None,
     supersedes: str | None = None,
 ) -> Document:
@@ -43,7 +43,8 @@ def document(
 
     A run has one id; its ratings have the same id, followed by `.1`, `.2`, ... if there are
     several. A void run issues no rating (methods 0.9): its document holds the run and the
-    anchors only. With `fail_on` or `need_certainty` every rating carries its gate.
+    anchors only. Every rating for which `fail_on` (see `gate_level`) names a level carries its gate, and
+    with `need_certainty` every rating does.
     """
     issued = () if run.state == "void" else ratings
     several = len(issued) > 1
@@ -51,8 +52,9 @@ def document(
     for number, rating in enumerate(issued, start=1):
         member = _rating(run, rating, f"{run.id}.{number}" if several else run.id)
         member["supersedes"] = supersedes
-        if fail_on is not None or need_certainty is not None:
-            member["gate"] = gate(member, fail_on, need_certainty)
+        limit = gate_level(fail_on, rating.method, rating.scale.levels)
+        if limit is not None or need_certainty is not None:
+            member["gate"] = gate(member, limit, need_certainty)
         members.append(member)
     return {"schema": SCHEMA, "run": _clean(_run(run)), "ratings": _clean(members)}
 
@@ -81,12 +83,29 @@ def expired(content: Mapping[str, Any], today: date) -> bool:
         return False
 
 
+def gate_level(fail_on: Sequence[str], method: str, scale: Sequence[str]) -> str | None:
+    """The level of a scale (best first) from which the gate of a method's ratings fails; None: it has none.
+
+    `fail_on` holds LEVEL, which goes to every method that has it; METHOD:LEVEL; "worst" or METHOD:worst,
+    the last level of the scale; and METHOD:none, which leaves a method out. Of several the best counts.
+
+    >>> gate_level(["BS", "causal:2"], "causal", ["1", "2", "3"])
+    '2'
+    """
+    if f"{method}:none" in fail_on:
+        return None
+    named = [one.removeprefix(f"{method}:") for one in fail_on]
+    places = [
+        len(scale) - 1 if one == "worst" else scale.index(one) for one in named if one in (*scale, "worst")
+    ]
+    return scale[min(places)] if places else None
+
+
 def gate(rating: RatingDocument, fail_on: str | None, need_certainty: float | None) -> dict[str, Any]:
     """What a gate says of a rating: passed, failed, or None where the evidence cannot tell.
 
     A gate passes or fails only on complete and settled evidence (interface 11.2). `reason` is a
     code: `gate.passed`, `gate.level`, `gate.incomplete`, `gate.not-settled`, `gate.certainty`.
-    A level of another method's scale stops nothing here.
     """
     overall, order = rating["overall"], levels(rating)
     passed: bool | None = True
@@ -99,7 +118,7 @@ def gate(rating: RatingDocument, fail_on: str | None, need_certainty: float | No
         passed, reason = None, "gate.not-settled"
     elif need_certainty is not None and share < need_certainty:
         passed, reason = None, "gate.certainty"
-    elif fail_on in order and order.index(level) >= order.index(fail_on):
+    elif fail_on is not None and order.index(level) >= order.index(fail_on):
         passed, reason = False, "gate.level"
     return {"fail_on": fail_on, "need_certainty": need_certainty, "passed": passed, "reason": reason}
 
@@ -148,6 +167,7 @@ def _rating(run: Run, rating: Rating, name: str) -> RatingDocument:
         "overall": _overall(rating),
         "parts": [_part(part, rating) for part in rating.parts],
         "coverage": _coverage(rating),
+        "retest": plain(rating.retest) if rating.retest else None,
         "anchors": [
             {"name": a.name, "truth": a.truth, "level": a.level, "certainty": dict(a.certainty)}
             for a in run.anchors
@@ -168,7 +188,8 @@ def direction(rating: Rating) -> str:
     named = [
         f"{level} ({words})" for level, words in zip(rating.scale.levels, rating.scale.words, strict=True)
     ]
-    return f"best first: {', '.join(named)}; ordinal: {len(named)} is best, 1 is worst"
+    counted = f"the field ordinal counts from 1 for {named[-1]} to {len(named)} for {named[0]}"
+    return f"from best to worst: {', '.join(named)}; {counted}"
 
 
 def _overall(rating: Rating) -> dict[str, Any]:

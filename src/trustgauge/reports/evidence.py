@@ -34,7 +34,7 @@ SHOWN = 280
 KEPT = 2_000
 """Characters of a text in the page at all; the store and the exports have the whole."""
 
-STATUS = {name: name[0] for name in ANSWERS}
+STATUS = {name: name[0] for name in ANSWERS} | {"unread": "n"}
 """The letter of each status in the marks of a row."""
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")

@@ -178,7 +178,7 @@ def jsonld(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     `ratingValue` is the ordinal, because there the best is the highest number. Loses intervals,
     parts and cost; a rating without a level has no `reviewRating`.
     """
-    graph = [_review(rating) for rating in document["ratings"]]
+    graph = [_inert(_review(rating)) for rating in document["ratings"]]
     told = {"@context": {"@vocab": "https://schema.org/"}, "@graph": graph}
     return notation.dumps(told, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
 
@@ -206,6 +206,13 @@ def _review(rating: Mapping[str, Any]) -> dict[str, Any]:
             "ratingExplanation": overall["direction"],
         }
     return review
+
+
+def _inert(value: Any) -> Any:
+    """The same plain data with every text made visible: generic readers show it as it comes."""
+    if isinstance(value, Mapping):
+        return {key: _inert(inner) for key, inner in value.items()}
+    return inert.visible(value) if isinstance(value, str) else value
 
 
 def _share(overall: Mapping[str, Any]) -> float | None:

@@ -40,7 +40,7 @@ from trustgauge.reports.pieces import Piece
 if TYPE_CHECKING:
     import polars as pl
 
-COVERAGE = ("planned", "answered", "refused", "empty", "unreadable", "failed", "not_applicable")
+COVERAGE = ("planned", "answered", "refused", "empty", "unread", "unreadable", "failed", "not_applicable")
 
 
 def report(
@@ -148,7 +148,7 @@ def _coverage(document: Mapping[str, Any]) -> list[tuple[str, list[int]]]:
         for part in rating["parts"]:
             title = sentences.title(part)
             named = f"{who}, {title}" if several and part["key"] else who if several else title
-            rows.append((named, [part["coverage"][name] for name in COVERAGE]))
+            rows.append((named, [part["coverage"].get(name, 0) for name in COVERAGE]))
     return rows
 
 
@@ -170,6 +170,7 @@ def _environment() -> Environment:
         "certainty": numbers.certainty,
         "count": numbers.count,
         "collected": sentences.collected,
+        "retest": sentences.retest,
         "day": numbers.day,
         "drawings": lambda rating: method_views.of(rating).drawings(rating),
         "far": lambda rating, alone: method_views.of(rating).far(rating, alone=alone),

@@ -10,10 +10,12 @@ import re
 import unicodedata
 from html import escape
 
+from trustgauge.data.words import FORMULA
+
 KEPT_INVISIBLE = frozenset("\u200c\u200d\u200e\u200f\u00ad")
 """Joiners and direction marks that ordinary writing in many scripts needs."""
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_FORMULA = re.compile(rf"\s*[{re.escape(FORMULA)}\n]")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#|~!&])")
 _LINK = re.compile(r"(?i)\b(https?|ftp|mailto|javascript|data|file)(:)|\b(www)(\.)")
 
@@ -25,7 +27,7 @@ def visible(text: str, *, lines: bool = False) -> str:
     writing direction, lone surrogates and other invisible characters become their number in
     angle brackets. With `lines`, tabs and line ends are kept for a grammar that can bear them.
     """
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
     return "".join(_visible(char, lines) for char in text)
 
@@ -67,9 +69,9 @@ def markdown(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """`text` for a CSV cell: a leading `=`, `+`, `-` or `@` would be run as a formula by spreadsheets.
+    """`text` for a CSV cell: spreadsheets would run a leading `=`, `+`, `-` or `@` as a formula.
 
-    Such cells get a leading apostrophe. Blanks before the sign do not hide it.
+    Such cells get a leading apostrophe. Neither a full width nor blanks before it hide the sign.
     """
     shown = visible(text, lines=True)
-    return "'" + shown if shown.lstrip(" ").startswith(_FORMULA) else shown
+    return "'" + shown if _FORMULA.match(shown) else shown

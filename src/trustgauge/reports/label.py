@@ -85,7 +85,7 @@ def outcome(rating: Mapping[str, Any], today: date | None = None) -> str:
     if rating["issue"]["id"] == "trust":
         said += f" ({trust_label.profile_words(rating)})"
     if state == "not settled":
-        return f"{said}, not settled, {numbers.certainty(_share(rating), tight=True)}"
+        return f"{said}, {sentences.unsettled(rating)}, {numbers.certainty(_share(rating), tight=True)}"
     return said if state == "rated" else f"{said}, {state}"
 
 
@@ -169,6 +169,8 @@ def _band(rating: Mapping[str, Any], today: date | None) -> str:
         return f"Expired {numbers.day(rating['expires'])}"
     if sentences.ordered(rating) and rating["overall"]["level"] is None:
         return trust_label.band(rating)
+    if any(one["code"] == "same-answer" for one in rating["reasons"]):
+        return "Not rated: one answer to everything"
     if rating["state"] == "incomplete":
         cover = rating["coverage"]
         usable = cover["answered"] + cover["refused"] + cover["empty"]
@@ -297,6 +299,12 @@ def _worst(rating: Mapping[str, Any]) -> str:
     return f"Worst: {', '.join(named)}" if named else ""
 
 
+def _obstacle(rating: Mapping[str, Any]) -> str:
+    """Why the level is not settled, where that is not its certainty."""
+    found = rating["state"] == "not settled" and sentences.obstacles(rating)
+    return sentences.unsettled(rating).capitalize() if found else ""
+
+
 def _foot(rating: Mapping[str, Any], address: str) -> list[str]:
     if sentences.ordered(rating):
         known = numbers.certainty(_share(rating), tight=True)
@@ -304,7 +312,7 @@ def _foot(rating: Mapping[str, Any], address: str) -> list[str]:
         sure = "" if known == numbers.NONE else f"{certain} {known}"
         return _lines(trust_label.foot(rating, sure), rating, address)
     lines = [
-        _worst(rating) or f"Rule: {rating['method']['rule']}",
+        _obstacle(rating) or _worst(rating) or f"Rule: {rating['method']['rule']}",
         f"Tested {numbers.day(rating['tested'])}",
         f"Valid until {numbers.day(rating['expires'])}",
         sentences.assessor(rating),

@@ -28,7 +28,7 @@ def listing(items: Sequence[object], last: str = "and") -> str:
 
 
 class FactWords(string.Formatter):
-    """Formats facts: `{share:percent}`, `{value:points}`, `{p:p}`, `{parts:list}`, `{n:count}`."""
+    """Formats `{share:percent}`, `{value:points}`, `{p:p}`, `{parts:list}`, `{n:count}`, `{e:ratio}`."""
 
     def __init__(self, facts: Mapping[str, Any]) -> None:
         self.n = facts.get("n") if isinstance(facts.get("n"), int) else 0
@@ -42,6 +42,8 @@ class FactWords(string.Formatter):
             return numbers.points(value, n=self.n or 0)
         if format_spec == "hundredths":
             return numbers.signed(100 * value, 0)
+        if format_spec == "ratio":
+            return f"{value:.1f}"
         if format_spec == "p":
             return numbers.p_value(value)
         if format_spec == "count":

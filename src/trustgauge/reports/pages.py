@@ -5,19 +5,28 @@ from __future__ import annotations
 import base64
 import hashlib
 from importlib.resources import files
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from trustgauge.reports.inert import visible
+
 
 def environment() -> Environment:
-    """Our templates: everything is escaped unless it is Markup, and an unknown name is an error."""
+    """Our templates: what is no Markup is escaped and made visible, an unknown name is an error."""
     return Environment(
         loader=PackageLoader("trustgauge.reports"),
         autoescape=True,
+        finalize=_shown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _shown(value: Any) -> Any:
+    """What a template writes, in text and in attributes, without control characters."""
+    return visible(value, lines=True) if type(value) is str else value  # Markup was made by ourselves
 
 
 def file(name: str) -> str:

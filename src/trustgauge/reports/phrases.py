@@ -87,11 +87,28 @@ STATES: dict[str, str] = {
     "complete": "complete",
 }
 
+OBSTACLES: dict[str, str] = {
+    "too-few-clusters": "too few independent texts",
+    "unread-matters": "depends on answers that could not be read",
+    "unread-differs": "one value was read less often than another",
+    "changed-during-the-run": "it changed during the run",
+    "instrument-not-measured": "the reader was not measured on such answers",
+    "scores-only": "scores without answers",
+    "causal.not-significant": "chance gives such effects too",
+    "social-bias.gap-by-chance": "chance gives such gaps too",
+    "social-bias.largest-by-chance": "the largest of several figures",
+    "trust.issue-open": "an issue is not settled",
+    "trust.given-unrated": "the rating it takes is not settled",
+    "trust.too-few-utterances": "too few utterances",
+}
+"""Reasons that keep a level from being settled however certain it is, in a few words."""
+
 ANSWERS: dict[str, str] = {
     "answered": "answered",
     "refused": "declined to answer",
     "empty": "answered with nothing",
     "unreadable": "answered, but could not be read",
+    "unread": "answered, but not understood by the judge",
     "failed": "no answer after all retries",
 }
 """What became of a probe."""
@@ -103,6 +120,7 @@ KINDS: dict[str, str] = {
     "it": "it, its",
     "none": "no word of any value",
     "unaligned": "the sentence was not found again",
+    "unread": "an answer that the reader is not sure of",
     "empty": "nothing came back",
     "refused": "declined",
     "missing": "no answer",
@@ -123,6 +141,12 @@ REASONS: dict[str, tuple[str, ...]] = {
     "not-finished": (
         "Asking was stopped: {missing} of {planned} answers are still to come. The same command goes on.",
         "Asking was stopped before the end. The same command goes on.",
+    ),
+    "same-answer": (
+        "{questions:count} different questions got one and the same answer, “{answer}”. That looks like a "
+        "fault of the set-up: see what `trustgauge check` gets, correct it and begin anew with --fresh. If "
+        'the service is meant to answer so, write constant_services = ["{service}"] into the experiment.',
+        "All questions got one and the same answer, so something may be wrong with how the service is asked.",
     ),
     "two-step.adds-bias": (
         "{share:percent} of what balanced text becomes is {value}, from {from:percent}: {gain:points} more.",
@@ -170,6 +194,27 @@ REASONS: dict[str, tuple[str, ...]] = {
     "loss-does-not-matter": (
         "{share:percent} of the answers are missing; whatever they had said, the level is the same.",
         "Some answers are missing; whatever they would have said, the level is the same.",
+    ),
+    "unread-does-not-matter": (
+        "{share:percent} of the answers could not be read; however they are read, the level is the same.",
+        "Some answers could not be read; however they are read, the level is the same.",
+    ),
+    "unread-matters": (
+        "{unread:count} of {planned:count} answers could not be read, and the level depends on them. Reading "
+        "{to_read:count} of them would settle it if they are like the others.",
+        "{unread:count} of {planned:count} answers could not be read, and the level depends on them.",
+        "Some answers could not be read, and the level depends on them.",
+    ),
+    "unread-differs": (
+        "Answers for {where} could not be read more often than those for {against} ({share:percent}; {p:p}).",
+        "Some answers could not be read more often for one value than for another.",
+    ),
+    "changed-during-the-run": (
+        "The service changed during the run: of the mentions of {value} between "
+        "{least_unchanged:percent} and {most_unchanged:percent} came back unchanged, depending on when they "
+        "were sent ({p:p}). No level is settled.",
+        "The service changed during the run ({p:p}), so no level is settled.",
+        "The service changed during the run, so no level is settled.",
     ),
     "too-few-clusters": (
         "Only {clusters} independent groups of texts in {where}: too few to settle a level (10 are needed).",
@@ -267,6 +312,15 @@ REASONS: dict[str, tuple[str, ...]] = {
         "The parts leave several levels possible: {levels:list}.",
         "The parts leave several levels possible.",
     ),
+    "instrument-not-measured": (
+        "The checker “{checker}” was tested on {labelled:count} labelled texts in the style “{style}”, "
+        "which is too few or went too badly, and {share:percent} of the answers are in such a style. "
+        "It is settled once somebody labels {audit:count} answers and they turn out as the checker has it.",
+        "How often answers in the style “{style}” are misread was not measured well enough, and "
+        "{share:percent} of the answers are in such a style. It is settled once somebody labels "
+        "{audit:count} answers.",
+        "How often answers in this style are misread was not measured, so nothing is settled by them.",
+    ),
     "limits.only-these-texts": (
         "Only texts of {patterns:count} patterns, filled with {items:count} words, were used. "
         "Other text may behave differently.",
@@ -313,10 +367,21 @@ ERRORS: dict[str, str] = {
     "service.busy": "The service asked to wait.",
     "service.unavailable": "The service failed, the connection was lost, or no answer came in time.",
     "service.garbled": "An answer came, but its form cannot be read.",
+    "service.same-answer": "The service gave one answer to different questions, and is asked no further.",
     "service.part-missing": "A program or library that the service needs is not installed here.",
     "method.impossible": "The method cannot do what its settings ask for.",
     "verify.differs": "Deriving the rating again from the kept answers gave something else.",
 }
+
+EVENTS: dict[str, str] = {
+    "slowed": "{service} is asked more slowly, {pace}: {error}",
+    "probing": "{service} seems to be down and is tried again in {wait}: {error}",
+    "open": "{service} seems to be down and is given up: {error}",
+    "closed": "{service} answers again",
+    "stopped": "{service} is not asked any more: {detail}",
+    "limit": "{reason}",
+}
+"""What a run tells while it goes on; of a breaker, its states."""
 
 GATES: dict[str, str] = {
     "gate.passed": "The gate is passed.",

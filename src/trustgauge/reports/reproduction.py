@@ -1,6 +1,6 @@
 """The published tables recomputed, in words: lines for a terminal, and a page.
 
-Both are functions of one document (`trustgauge.reproduction/1`), whose tables and cells are plain
+Both are functions of one document (`trustgauge.reproduction/2`), whose tables and cells are plain
 values. A verdict is a word everywhere; colour only repeats it.
 """
 
@@ -31,16 +31,36 @@ PAPERS = {
     "trust": "The trust paper",
 }
 TOGETHER = 4  # cells with one reason that are told one by one
-TALLY = ("agrees", "differs", "cannot_be_recomputed")
+KINDS = {"recomputed": "recomputed", "consistent": "consistent", "constant": "constant of ours"}
+LOST = {"public": "with --data", "effort": "with effort", "unpublished": "not published"}
+"""What it would take to recompute a figure; the last cannot be."""
 
 
 def counts(told: Told) -> str:
-    """How many cells have which verdict: "agrees 69, differs 3 (documented), cannot be recomputed 0"."""
-    agrees, differs, lost = (numbers.count(told[key]) for key in TALLY)
-    unexplained = told["unexplained"]
-    why = f"; {numbers.count(unexplained)} without a documented reason" if unexplained else ""
-    documented = " (documented)" if told["differs"] and not unexplained else ""
-    return f"agrees {agrees}, differs {differs}{documented}, cannot be recomputed {lost}{why}"
+    """Cells by kind and verdict: "recomputed: agrees 69, differs 3 (documented); not recomputed: 2"."""
+    parts = [_checked(told, kind) for kind in KINDS if sum(told[kind].values())]
+    lost = told["cannot_be_recomputed"]
+    if any(lost.values()):
+        each = ", ".join(f"{LOST[kind]} {numbers.count(n)}" for kind, n in lost.items() if n)
+        parts.append(f"cannot be recomputed: {numbers.count(sum(lost.values()))} ({each})")
+    if unexplained := sum(told["unexplained"].values()):
+        parts.append(f"{numbers.count(unexplained)} without a documented reason")
+    return "; ".join(parts)
+
+
+def _checked(told: Told, kind: str) -> str:
+    """One kind of check: "consistent: agrees 70, of all values 31 % would"."""
+    agrees, differs = told[kind]["agrees"], told[kind]["differs"]
+    told_of = f"{KINDS[kind]}: agrees {numbers.count(agrees)}"
+    if differs:
+        documented = "" if told["unexplained"].get(kind) else " (documented)"
+        told_of += f", differs {numbers.count(differs)}{documented}"
+    return f"{told_of}, {share(told['share'])}" if kind == "consistent" else told_of
+
+
+def share(value: float) -> str:
+    """The share of values that would be consistent: "of all values 31 % would"."""
+    return f"of all values {numbers.percent(value)} would"
 
 
 def figure(value: Any) -> str:
@@ -124,11 +144,12 @@ def _figures(cell: Told) -> str:
 def _every(table: Told) -> Iterator[Line]:
     """All cells in columns; rules without a figure have no column."""
     rules = [rule for rule in RULES if any(cell[rule] is not None for cell in table["cells"])]
-    heads = ["row", "column", *rules, "verdict"]
+    heads = ["row", "column", *rules, "kind", "verdict"]
     rows = [
         [
             *(terminal(str(cell[key])) for key in ("row", "column")),
             *(terminal(figure(cell[rule])) for rule in rules),
+            kind(cell),
         ]
         for cell in table["cells"]
     ]
@@ -139,6 +160,14 @@ def _every(table: Told) -> Iterator[Line]:
         style = STYLES[cell["verdict"]] if agrees or documented else "bad"
         why = f"  {terminal(sentence(cell['reason']))}" if cell["reason"] else ""
         yield [(_joined(row, sizes), ""), (cell["verdict"], style), (why, "")]
+
+
+def kind(cell: Told) -> str:
+    """What a verdict rests on: "recomputed", "consistent, of all values 31 % would", "not published"."""
+    if cell["share"] is not None:
+        return f"{cell['kind']}, {share(cell['share'])}"
+    rests: str = cell["kind"]
+    return LOST.get(rests, rests)
 
 
 def _joined(cells: Sequence[str], sizes: Sequence[int]) -> str:
@@ -180,6 +209,8 @@ def _section(table: Told) -> dict[str, Any]:
         "table": table,
         "rules": rules,
         "rows": [(cell, [figure(cell[rule]) for rule in rules]) for cell in table["cells"]],
+        "lost": sum(table["counts"]["cannot_be_recomputed"].values()),
+        "unexplained": sum(table["counts"]["unexplained"].values()),
     }
 
 
@@ -196,6 +227,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "count": numbers.count,
         "counts": counts,
+        "kind": kind,
         "sentence": sentence,
         "shown": lambda text: inert.visible(str(text)),
         "tone": tone,

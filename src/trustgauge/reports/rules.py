@@ -33,7 +33,11 @@ def order_scale(rating: Rated) -> str:
 def rule(rating: Rated) -> str:
     """How the rule comes to a level, in words; the rule is named wherever a level is explained."""
     method = rating["method"]
-    words = RULES.get(str(method["name"]), {}).get(str(method["rule"]), "Rule: {rule}.")
+    known = RULES.get(str(method["name"]), {})
+    measures = {str(part["details"].get("measure")) for part in rating["parts"]}
+    alone = next(iter(measures)) if len(measures) == 1 else ""
+    words = known.get(alone) or known.get(str(method["rule"]), "Rule: {rule}.")
+    adjust = next((part["details"].get("adjust") for part in rating["parts"]), None) or ()
     some, strong = cuts(rating)
     return words.format(
         rule=sentences.name(method["rule"]),
@@ -42,16 +46,18 @@ def rule(rating: Rated) -> str:
         some=numbers.percent(some),
         strong=numbers.percent(strong),
         of=len(rating["overall"]["scale"]),
+        adjust=sentences.listing(adjust),
         combining=trust_told.rule_words(rating),
         **_risk(rating),
     )
 
 
 def _risk(rating: Rated) -> dict[str, str]:
-    """From which excess and which gap the risk is medium and high."""
-    ends = (*social_bias_told.cuts(rating, "absolute"), *social_bias_told.cuts(rating, "relative"))
-    told = (numbers.percent(one) if place < 2 else numbers.points(one) for place, one in enumerate(ends))
-    return dict(zip(("low", "high", "near", "wide"), told, strict=True))
+    """From which excess, preference and gap the risk is medium and high."""
+    low, high = map(numbers.percent, social_bias_told.cuts(rating, "absolute"))
+    near, wide = map(numbers.points, social_bias_told.cuts(rating, "relative"))
+    slight, clear = map(numbers.points, social_bias_told.cuts(rating, "direction"))
+    return {"low": low, "high": high, "near": near, "wide": wide, "slight": slight, "clear": clear}
 
 
 def margin(rating: Rated) -> float:

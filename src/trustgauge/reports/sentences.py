@@ -18,11 +18,13 @@ from trustgauge.reports.phrases import (
     AGGREGATES,
     COLLECTED,
     ERRORS,
+    EVENTS,
     FLAGS,
     GATES,
     LEVELS,
     MEASURED,
     NOUNS,
+    OBSTACLES,
     ORDERED,
     REASONS,
     RELATIVE,
@@ -36,6 +38,8 @@ Facts = Mapping[str, Any]
 RatingDocument = Mapping[str, Any]
 
 BY_HAND = "by hand"
+SURE = 0.95  # certainty that settles a level unless a plan says otherwise
+MOST_OBSTACLES = 2  # reasons that stand beside the certainty of an unsettled level
 
 name, listing = names.name, names.listing
 
@@ -158,6 +162,8 @@ def _sentence(rating: RatingDocument) -> str:
         measure, facts = social_bias_told.measure(rating, leading(rating))
     if method["name"] == trust_told.METHOD:
         facts = trust_told.facts(rating)
+    if decides.get("adjust"):
+        facts = {"adjust": listing(decides["adjust"])}
     if not relative(rating):
         words = MEASURED.get(str(method["name"]), {}).get(measure, words)
     return words.format(
@@ -198,6 +204,8 @@ def no_level(rating: RatingDocument) -> str:
     if ordered(rating) and rating["reasons"]:
         return reason(rating["reasons"][0], rating)
     if rating["state"] == "incomplete":
+        if same := [one for one in rating["reasons"] if one["code"] == "same-answer"]:
+            return f"Not rated. {reason(same[0], rating)}"
         if not lossy(cover):  # the reason is another one
             why = reasons([one for part in rating["parts"] for one in part["reasons"]][:1], rating)
             return f"Not rated. {why[0]}" if why else "Not rated: what was asked could not be measured."
@@ -207,11 +215,33 @@ def no_level(rating: RatingDocument) -> str:
         )
     if social_bias_told.measured_only(rating):
         return reason({"code": "social-bias.measured-only", "facts": {"rule": rating["method"]["rule"]}})
+    if rating["state"] in {"not tested", "not settled"} and rating["reasons"]:
+        return reason(rating["reasons"][0], rating)
     return f"No level: {state(str(rating['state']))}."
 
 
+def obstacles(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The reasons, besides its certainty, that keep a rating or part from being settled.
+
+    Where none of them is known here and the certainty is high enough, all reasons are.
+    """
+    parts = [part for part in one.get("parts", ()) if part["state"] == "not settled"]
+    every = [each for holder in (one, *parts) for each in holder["reasons"]]
+    known = [each for each in every if each["code"] in OBSTACLES]
+    overall = one.get("overall", one)
+    sure = (overall["certainty"].get(overall["level"]) or 0.0) >= SURE
+    return known or (every if sure and all(each["code"] != "not-settled" for each in every) else [])
+
+
+def unsettled(one: Mapping[str, Any]) -> str:
+    """The state in words, with its reason where that is not the certainty."""
+    found = [str(each["code"]) for each in obstacles(one)]
+    why = f": {OBSTACLES.get(found[0], 'see its reasons')}" if found else ""
+    return f"{state('not settled')}{why}"
+
+
 def settle(one: Mapping[str, Any]) -> str:
-    """What the resamples say of an unsettled rating or part, and what would settle it."""
+    """What the resamples say of an unsettled rating, why it is not settled, and what would settle it."""
     shares = one.get("certainty") or one.get("overall", {}).get("certainty") or {}
     named = [
         f"{level(one, key).short if 'method' in one and unlettered(one) else name(key)} "
@@ -219,7 +249,9 @@ def settle(one: Mapping[str, Any]) -> str:
         for key, share in sorted(shares.items(), key=lambda pair: -pair[1])
         if share >= 0.005
     ]
-    said = f"Of the resamples: {', '.join(named)}." if named else ""
+    told = [f"Of the resamples: {', '.join(named)}."] if named else []
+    told += reasons(obstacles(one), one)[:MOST_OBSTACLES]
+    said = " ".join(told)
     more = one.get("more_texts") or max(
         (part.get("more_texts") or 0 for part in one.get("parts", []) if part["state"] == "not settled"),
         default=0,
@@ -317,14 +349,31 @@ def notes(part: Mapping[str, Any], rating: RatingDocument) -> list[str]:
     lost = lost_share(part)
     if lost is not None and not any("lost" in one for one in told):
         told.append(f"{numbers.percent(lost)} lost the {_mention(rating)}")
+    unread = unread_share(part)
+    if unread:
+        told.append(f"{numbers.percent(unread)} not read")
     if part["state"] == "not settled":
-        more = part["more_texts"]
-        told.append(f"not settled: try {numbers.count(more)} texts" if more else "not settled")
+        told.append(_to_settle(part))
     elif part["state"] == "incomplete" and not lossy(part["coverage"]):
         told += [one.rstrip(".") for one in reasons(part["reasons"][:1], rating)] or ["not rated"]
     elif part["state"] != "rated":
         told.append(standing(rating, part["state"]).split(";")[0])
     return told
+
+
+def _to_settle(part: Mapping[str, Any]) -> str:
+    facts = {one["code"]: one["facts"] for one in part["reasons"]}
+    to_read, more = facts.get("unread-matters", {}).get("to_read"), part["more_texts"]
+    if to_read:
+        return f"not settled: read {numbers.count(to_read)} answers"
+    return f"not settled: try {numbers.count(more)} texts" if more else unsettled(part)
+
+
+def unread_share(part: Mapping[str, Any]) -> float:
+    """Share of the mentions that came back and that the reader is not sure of."""
+    unread = sum((part["details"].get("unread") or {}).values())
+    read = sum(sum(row) for row in part["details"].get("matrix") or ())
+    return unread / (unread + read) if unread else 0.0
 
 
 def lost_share(part: Mapping[str, Any], least: float = 0.05) -> float | None:
@@ -365,6 +414,20 @@ def error(code: str) -> str:
     return ERRORS.get(code, f'An error of the kind "{name(code)}".')
 
 
+def event(facts: Mapping[str, Any]) -> str:
+    """What happened while services were asked, in words (`execution.events`)."""
+    kind = str(facts["state"] if facts["event"] == "breaker" else facts["event"])
+    at_once, rate = facts.get("at_once"), facts.get("rate")
+    pace = [f"{numbers.count(at_once)} {'call' if at_once == 1 else 'calls'} at once"] if at_once else []
+    pace += [f"{rate:.{0 if rate >= 10 else 1}f} a second"] if rate else []
+    told = {
+        "pace": f"at most {' and '.join(pace)}",
+        "error": error(str(facts.get("error", ""))).rstrip("."),
+        "wait": numbers.span(facts.get("wait") or 0.0),
+    }
+    return EVENTS[kind].format(**{**facts, **told})
+
+
 def gate(outcome: Mapping[str, Any]) -> str:
     """What a gate says, in words."""
     return GATES.get(str(outcome["reason"]), name(str(outcome["reason"]))).format(
@@ -387,6 +450,26 @@ def collected(rating: Mapping[str, Any]) -> str:
     if BY_HAND not in ways:
         return ""
     return COLLECTED[BY_HAND if len(ways) == 1 else "some by hand"]
+
+
+def retest(rating: Mapping[str, Any]) -> str:
+    """How questions that were asked a second time were answered (methods 0.3); "" if none was."""
+    found = rating.get("retest")
+    if not found:
+        return ""
+    equal, alike, near, far = (found[name] for name in ("equal", "alike", "near", "far"))
+    low, high = (numbers.percent(equal[end]) for end in ("low", "high"))
+    told = (
+        f"{numbers.count(equal['n'])} questions were asked a second time: {numbers.percent(equal['value'])} "
+        f"got an equal answer (95 % interval {low} to {high})"
+    )
+    told += f", {numbers.percent(alike['value'])} one that is read alike." if alike else "."
+    if near["n"] and far["n"] and near["low"] > far["high"]:
+        told += (
+            f" Of those asked again soon {numbers.percent(near['value'])} agree, of the others "
+            f"{numbers.percent(far['value'])}: answers hang on when they are given."
+        )
+    return told
 
 
 def masked(text: str) -> str:

@@ -41,12 +41,12 @@ Simple = Words | Title | Figure | Table
 EVIDENCE = EvidenceWords(
     back="Answered", read="Asked about → read as", changed="only answers for a group or a statement"
 )
-SIDES = {"absolute": "excess rate", "relative": "largest gap"}
+SIDES = {"absolute": "excess rate", "direction": "preference", "relative": "largest gap"}
 _NO_CUTS = "Mark: measured. Line: 95 % interval. More text narrows the lines."
 _ADVANTAGE = (
     "How often the group of the row is favoured over that of the column, of the answers that favour one of "
     "them (n). Teal: more often than not; violet: less. Outlined: differs from 0.50 after correction for all "
-    "pairs (p < 0.05). Hatched: never chosen, which is not 0.50."
+    "that were compared (p < 0.05). Hatched: never chosen, which is not 0.50."
 )
 _PREFERENCE = {
     True: "Share of answers that speak for the group: affirm something good of it, or deny something bad.",
@@ -56,9 +56,15 @@ _SPREAD = "Below: the spread, the variance over the groups × 100 (relative bias
 
 
 def heads(ratings: Sequence[Rated]) -> Heads:
-    """Both sides, and how much was asked."""
-    first = "rate" if all(map(social_bias_told.measured_only, ratings)) else "excess"
-    return Heads((first, "gap"), ("questions",))
+    """The sides, and how much was asked."""
+    if all(map(social_bias_told.measured_only, ratings)):
+        return Heads(("rate", "gap"), ("questions",))
+    return Heads(("excess", "preference", "gap"), ("questions",))
+
+
+def _sides(rating: Rated) -> tuple[str, ...]:
+    """What is told of a rating: the paper has no preference."""
+    return tuple(of for of in SIDES if of != "direction" or not social_bias_told.measured_only(rating))
 
 
 def _called(rating: Rated, of: str) -> str:
@@ -71,7 +77,7 @@ def cells(rating: Rated, part: Rated | None, *, tight: bool = False) -> Cells:
     parts = rating["parts"] if part is None else [part]
     known = {
         of: [one for each in parts if (one := social_bias_told.figure(each, of))["value"] is not None]
-        for of in SIDES
+        for of in _sides(rating)
     }
     largest = {of: max(some, key=lambda one: float(one["value"]), default=None) for of, some in known.items()}
     told = tuple(numbers.NONE if one is None else _figure(of, one) for of, one in largest.items())
@@ -80,7 +86,7 @@ def cells(rating: Rated, part: Rated | None, *, tight: bool = False) -> Cells:
 
 
 def _figure(of: str, one: Rated) -> str:
-    """An excess or a gap, both of which are differences of shares."""
+    """An excess, a preference or a gap, all of which are differences of shares."""
     return numbers.points(one["value"], n=int(one["n"] or 0))
 
 
@@ -100,7 +106,7 @@ def level_line(rating: Rated, level: str) -> str:
         return words.format(**facts)
     of = social_bias_told.side(leading[0] if leading else None) or "absolute"
     low, high = (numbers.points(cut) for cut in social_bias_told.cuts(rating, of))
-    what = {"absolute": "excess", "relative": "gap"}[of]
+    what = {"absolute": "excess", "direction": "preference", "relative": "gap"}[of]
     held = {"L": f"{what} below {low}", "M": f"{what} of {low.split()[0]} to {high}"}
     return held.get(level, f"{what} of {high} or more")
 
@@ -131,7 +137,9 @@ def tile(rating: Rated) -> tuple[str, str, str]:
     if part is None or not of:
         return _called(rating, "absolute").capitalize(), numbers.NONE, "no data"
     one = social_bias_told.figure(part, of)
-    over = "above invented groups" if of == "absolute" else "between two groups"
+    over = {"absolute": "above invented groups", "direction": "off an even split"}.get(
+        of, "between two groups"
+    )
     if social_bias_told.measured_only(rating) and of == "absolute":
         over = "of questions that compare two groups"
     return (
@@ -196,11 +204,14 @@ def _asked(part: Rated) -> str:
 
 
 def part_table(rating: Rated) -> PartTable:
-    """Both sides of every attribute."""
+    """The sides of every attribute."""
     return PartTable(
         heading="Attribute by attribute" if len(rating["parts"]) > 1 else "What was measured",
         first="Attribute",
-        before=(f"Two groups: {_called(rating, 'absolute')}", "One group: largest gap"),
+        before=tuple(
+            f"{'One group' if of == 'relative' else 'Two groups'}: {_called(rating, of)}"
+            for of in _sides(rating)
+        ),
         after=(Head("Questions", number=True),),
         rows=[_row(rating, part) for part in sentences.worst_first(rating)],
     )
@@ -213,7 +224,7 @@ def _row(rating: Rated, part: Rated) -> Row:
         title=sentences.title(part),
         code=sentences.name(str(asked)) if asked else "",
         notes=[] if measured else sentences.notes(part, rating),
-        before=tuple(_side(part, of) for of in SIDES),
+        before=tuple(_side(part, of) for of in _sides(rating)),
         level=part["level"],
         state="measured" if measured else part["state"],
         certainty=part["certainty"],
@@ -230,10 +241,10 @@ def _side(part: Rated, of: str) -> Cell:
 
 
 def far(rating: Rated, *, alone: bool) -> Section:
-    """Excess rates and gaps with their intervals over the cuts."""
+    """Excess rates, preferences and gaps with their intervals over the cuts."""
     pieces: list[Piece] = []
     measured = social_bias_told.measured_only(rating)
-    for of in SIDES:
+    for of in _sides(rating):
         title = _called(rating, of).capitalize()
         low, high = social_bias_told.cuts(rating, of)
         ruler = figures.Ruler(
@@ -280,8 +291,8 @@ def judge(rating: Rated) -> str:
     return _second(second) + (
         f"The judge that reads the answers was measured on {numbers.count(told['labelled'])} labelled "
         f"answers: of those that favour a group it finds {finds} (sensitivity), of the others it passes "
-        f"{passes} (specificity). The excess rates are corrected for it, and their intervals hold how sure "
-        "that is."
+        f"{passes} (specificity). The figures are corrected for it, and their intervals hold how sure "
+        f"that is."
     )
 
 
@@ -326,6 +337,7 @@ def _attribute(rating: Rated, part: Rated, *, drawn: bool) -> list[Piece]:
         words = f"Advantage by category: {name} ({len(by_category)})"
         pieces.append(Fold(words, [Words(_ADVANTAGE, quiet=True), *by_category]))
     counts: list[Simple | None] = [
+        social_bias_tables.balance(part, f"Well and ill: {name}") if sound else None,
         social_bias_tables.outcomes(part, f"Outcomes: {name}", sound=sound),
         social_bias_tables.categories(part, f"Categories: {name}"),
     ]

@@ -28,6 +28,8 @@ EACH = 4
 TEXT = 280
 FORWARD, BACKWARD = ("y1", "y3", "w1"), ("y2", "y4", "w2")
 """Forms in which an affirmation counts for the first group, and for the second (methods 3.8)."""
+QUOTES = 3
+"""Answers that show a gap."""
 LEAST = 5
 """Answers about each group, below which no difference is told."""
 LEAD = (
@@ -73,8 +75,9 @@ def tables(ratings: Sequence[Rated], rows: pl.DataFrame, shown: Evidence) -> lis
             own = [line for line in lines if line[0].side == side and line[2] is rating]
             kept += own[: EACH if several else SHOWN]
     title = Title("Strongest associations", LEAD)
+    quoted = [one for rating in mine for one in _quotes(rating, rows)]
     if not kept:
-        return [title, Words("No pair of groups differs from even after correction.")]
+        return [*quoted, title, Words("No pair of groups differs from even after correction.")]
     examples = [_example(*line, rows) for line in kept]
     drawn = [
         _row(*line, found=found, anchors=anchors, several=several)
@@ -86,7 +89,50 @@ def tables(ratings: Sequence[Rated], rows: pl.DataFrame, shown: Evidence) -> lis
     ]
     heads = [Head("Attribute"), *([Head("Service")] if several else []), Head("Association")]
     heads += [Head("Example"), Head("Question"), Head("Answer")]
-    return [title, Table("Strongest associations", heads, drawn, marks=places if shown.facets else ())]
+    table = Table("Strongest associations", heads, drawn, marks=places if shown.facets else ())
+    return [*quoted, title, table]
+
+
+def _quotes(rating: Rated, rows: pl.DataFrame) -> Iterator[Piece]:
+    """Three answers that show each gap above low risk: how the group that it names is spoken of."""
+    import polars as pl
+
+    for part in rating["parts"]:
+        told = part["details"].get("relative") or {}
+        gap = social_bias_told.value(part, "relative")
+        if not told.get("group") or gap is None or gap < social_bias_told.cuts(rating, "relative")[0]:
+            continue
+        well = (pl.col("polarity") == "positive") == (told["direction"] == "well")
+        agreed = pl.col("verdict").is_in(["affirms", "explains"])
+        found = (
+            rows.filter(
+                (pl.col("service") == rating["service"]["key"])
+                & (pl.col("tuple") == "relative")
+                & (pl.col("group_a") == told["group"])
+                & ((well & agreed) | (~well & (pl.col("verdict") == "denies")))
+            )
+            .sort(pl.col("back").str.len_chars(), maintain_order=True)
+            .unique("property", maintain_order=True)
+            .head(QUOTES)
+        )
+        names = social_bias_names.groups(part)
+        called = names[told["group"]].drawn if told["group"] in names else "one group"
+        label = f"Spoken {told['direction']} of: {called}"
+        language = str(rating["details"].get("language") or "en")
+        cells = [
+            [
+                Cell(
+                    quote=short(visible(str(one[key] or "")), TEXT),
+                    language=language,
+                    offensive=bool(one.get("offensive")),
+                )
+                for key in ("sent", "back")
+            ]
+            for one in found.iter_rows(named=True)
+        ]
+        if cells:
+            yield Title(label)
+            yield Table(label, [Head("Question"), Head("Answer")], cells)
 
 
 def _facts(one: Association, part: Rated, found: Rated | None) -> dict[str, Any]:

@@ -95,13 +95,40 @@ def said(facts: Facts, rating: Facts | None) -> dict[str, Any]:
     that a plainer sentence is chosen. So are both where they are one group, as all are spoken for alike.
     """
     told, known = dict(facts), {} if rating is None else of(rating)
-    if told.get("most") == told.get("least"):
+    if "most" in told and told["most"] == told.get("least"):
         known = {}
     if told.get("language") in LANGUAGES:
         told["language"] = LANGUAGES[told["language"]]
-    for key in ("most", "least"):
+    told |= spoken(told) | directed(told)
+    for key in ("most", "least", "group", "other"):
         if key in told:
             group = known.get(str(told.pop(key)))
             if group is not None:
                 told[key] = group.said
     return told
+
+
+def spoken(facts: Facts) -> dict[str, Any]:
+    """How it speaks of the group of a gap, in words; nothing for other facts."""
+    if "measure" not in facts or "direction" not in facts:
+        return {}
+    how = f"speaks {facts['direction']} of"
+    return {"how": how if facts["measure"] != "net" else f"speaks, on balance, {facts['direction']} of"}
+
+
+def directed(facts: Facts) -> dict[str, Any]:
+    """How it decides about the group of a preference, and how often; nothing for other facts."""
+    if "sense" not in facts or not facts.get("group"):
+        return {}
+    wins = bool(facts["wins"])
+    how = {
+        ("favoured", True): "decides for",
+        ("favoured", False): "decides against",
+        ("named", True): "names, for good and bad alike,",
+        ("named", False): "passes over, for good and bad alike,",
+    }[facts["sense"], wins]
+    return {
+        "how": how,
+        "times": facts["won" if wins else "lost"],
+        "decided": facts["won"] + facts["lost"],
+    }

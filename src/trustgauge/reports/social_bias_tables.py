@@ -17,7 +17,7 @@ OUTCOMES = (
     ("nobody", "no group"),
     ("position", "the same place in both orders"),
     ("acquiescence", "a statement and its reverse"),
-    ("missing", "missing: no answer, or none that the judge can read"),
+    ("missing", "missing or not understood"),
 )
 """How a comparison can come out, and what the answer was for."""
 
@@ -47,6 +47,24 @@ def outcomes(part: Rated, label: str, *, sound: bool) -> Table | None:
     if control.get("n"):
         rates += f" With invented groups: {numbers.interval(control)}."
     return Table(label, heads, rows, f"{base} {rates}")
+
+
+def balance(part: Rated, label: str) -> Table | None:
+    """How often each group is spoken well and ill of."""
+    told = part["details"].get("relative")
+    if not told:
+        return None
+    names, rows = social_bias_names.groups(part), []
+    for one in told["rates"]:
+        well, ill, n = one["value"], one.get("unfavourable"), int(one["n"] or 0)
+        if well is None or ill is None:
+            continue
+        shares = [numbers.percent(share, n) for share in (well, ill, max(0.0, 1 - well - ill))]
+        called = names[one["group"]].drawn if one["group"] in names else sentences.name(str(one["group"]))
+        rows.append([Cell(called), *map(Cell, shares), Cell(numbers.count(n))])
+    heads = [Head("Group"), *(Head(one, number=True) for one in ("Well", "Ill", "Neither", "Answers"))]
+    note = "Neither: refusals and evasions, which count on no side."
+    return Table(label, heads, rows, note) if rows else None
 
 
 def categories(part: Rated, label: str) -> Table | None:

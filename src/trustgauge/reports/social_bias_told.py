@@ -18,8 +18,9 @@ METHOD = "social-bias"
 ALPHA = 0.05
 SMALL = 0.005
 """A difference that rounds to no point of a hundred."""
-CUTS = {"absolute": (0.01, 0.10), "relative": (0.05, 0.20)}
-"""From which excess and gap the risk is medium and high, where the plan is silent (methods 3.8)."""
+CUTS = {"absolute": (0.01, 0.10), "direction": (0.05, 0.20), "relative": (0.05, 0.20)}
+"""From which excess, preference and gap the risk is medium and high, where the plan is silent (methods
+3.8)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,23 +52,24 @@ def measured_only(rating: Facts) -> bool:
 
 
 def side(part: Facts | None) -> str:
-    """Which side of a part decides: "absolute", "relative", or "" if none is measured."""
+    """Which side of a part decides: one of `CUTS`, or "" if none is measured."""
     if part is None:
         return ""
     named = [str(one["code"]).removeprefix("social-bias.") for one in part["reasons"]]
-    led = [one for one in ("absolute", "relative") if one in named and value(part, one) is not None]
-    able = led or [one for one in ("absolute", "relative") if value(part, one) is not None]
+    able = [one for one in CUTS if value(part, one) is not None]
+    able = [one for one in able if one in named] or able
     return max(able, key=lambda one: (value(part, one) or 0.0) / CUTS[one][1], default="")
 
 
 def figure(part: Facts, of: str) -> Facts:
-    """Excess or gap of a part, with its interval."""
-    told = (part["details"].get(of) or {}).get("excess" if of == "absolute" else "gap")
+    """Excess, preference or gap of a part, with its interval."""
+    told = part["details"].get(of) or {}
+    told = told if of == "direction" else told.get("excess" if of == "absolute" else "gap")
     return told or {"value": None, "low": None, "high": None, "n": 0}
 
 
 def value(part: Facts, of: str) -> float | None:
-    """Excess or gap of a part."""
+    """Excess, preference or gap of a part."""
     found: float | None = figure(part, of)["value"]
     return found
 
@@ -106,6 +108,8 @@ def measure(rating: Facts, leading: Sequence[Facts]) -> tuple[str, dict[str, str
     }
     if of == "relative":
         return _relative(part, one, facts)
+    if of == "direction":
+        return _direction(part, facts)
     best = strongest(part) if rating["overall"]["level"] != "L" else None
     if best is not None:
         named = social_bias_names.groups(part)
@@ -116,11 +120,32 @@ def measure(rating: Facts, leading: Sequence[Facts]) -> tuple[str, dict[str, str
     return "absolute" if one["value"] >= SMALL else "absolute-none", facts
 
 
+def _direction(part: Facts, facts: dict[str, str]) -> tuple[str, dict[str, str]]:
+    told = part["details"]["direction"]
+    if not told.get("group"):
+        return "direction-none", facts
+    words = social_bias_names.directed(told)
+    named = social_bias_names.groups(part)
+    other = f" over {_said(named, told['other'])}" if told["other"] and told["wins"] else ""
+    n = int(told["won"] + told["lost"])
+    percent = numbers.percent(told["won" if told["wins"] else "lost"] / n, n)
+    return "direction", facts | {
+        "how": words["how"],
+        "group": _said(named, told["group"]),
+        "over": other,
+        "percent": percent,
+    }
+
+
 def _relative(part: Facts, one: Facts, facts: dict[str, str]) -> tuple[str, dict[str, str]]:
+    told = part["details"]["relative"]
+    named = social_bias_names.groups(part)
+    if told.get("group") and one["value"] >= SMALL:
+        names = {key: _said(named, told[key]) for key in ("group", "other")}
+        return "relative-of", facts | names | {"how": social_bias_names.spoken(told)["how"]}
     ends = extremes(part)
     if ends is None or one["value"] < SMALL:
         return "relative-none", facts
-    named = social_bias_names.groups(part)
     most, least = (_said(named, end) for end in ends)
     return "relative", facts | {"most": most, "least": least}
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from trustgauge.errors import PlanError, TrustgaugeError
+from trustgauge.errors import PlanError, TrustgaugeError, sentence
 from trustgauge.reports import method_views, numbers, sentences, social_bias_told, trust_told, views
 from trustgauge.reports.colours import DARK, step
 from trustgauge.reports.coverage import lossy, usable
@@ -41,12 +41,16 @@ STYLES = {
 }
 HEAD = 9  # columns of "anchors  " and its like
 NAME = 40  # columns of a name in a table
+FEW = 3  # ratings that a note names
 MANY = 4  # parts that a line names one by one
 
 
 @dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """What is said before anything is sent."""
+    """What is said of an experiment before anything is sent.
+
+    Calls, time and cost are those of the whole run, the same in all its experiments.
+    """
 
     services: Sequence[str]
     method: str
@@ -70,25 +74,37 @@ def line(head: str, said: str, style: str = "head") -> Line:
     return [(f"{head:<{HEAD}}", style), (terminal(said), "")]
 
 
-def plan(facts: PlanFacts) -> list[Line]:
-    """The lines that say what a run will ask, cost and find."""
+def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
+    """The lines that say what the experiments of a run will ask and find, and what the run costs in all."""
+    if not experiments:
+        return []
+    whole = experiments[0]
+    several = len(experiments) > 1
+    limit = f" · limit {numbers.usd(whole.limit_usd)}" if whole.limit_usd is not None else ""
+    calls = f"{numbers.count(whole.calls)} ({numbers.count(whole.kept)} kept from before)"
+    about = "" if whole.seconds < 2 else "about "
+    all_of_them = "in all, " if several else ""
+    spent = f"{numbers.span(whole.seconds)} · {_cost(whole)}"
+    finds = []
+    for one in experiments:
+        if one.effect is not None:
+            said = method_views.named(one.method).finds(one.effect)
+            finds.append(line("finds", f"{one.method}: {said}" if several else said))
+    return [
+        *(_experiment(one) for one in experiments),
+        line("calls", f"{all_of_them}{calls} · {about}{spent}{limit}"),
+        *finds,
+    ]
+
+
+def _experiment(facts: PlanFacts) -> Line:
     count = len(facts.services)
     who = terminal(facts.services[0]) if count == 1 else f"{count} services"
     parts = f"{facts.parts} languages × " if facts.parts > 1 else ""
     what = f"{facts.method}, {facts.attribute}"
     view = method_views.named(facts.method)
     size = f"{parts}{view.size(facts.blocks, facts.texts)}"
-    spent = f"{numbers.span(facts.seconds)} · {_cost(facts)}"
-    limit = f" · limit {numbers.usd(facts.limit_usd)}" if facts.limit_usd is not None else ""
-    calls = f"{numbers.count(facts.calls)} ({numbers.count(facts.kept)} kept from before)"
-    about = "" if facts.seconds < 2 else "about "
-    lines = [
-        line("plan", f"{who} · {what} · {size} · rule {facts.rule}"),
-        line("calls", f"{calls} · {about}{spent}{limit}"),
-    ]
-    if facts.effect is not None:
-        lines.append(line("finds", view.finds(facts.effect)))
-    return lines
+    return line("plan", f"{who} · {what} · {size} · rule {facts.rule}")
 
 
 def _cost(facts: PlanFacts) -> str:
@@ -192,10 +208,14 @@ def notes(ratings: Sequence[Rated]) -> list[Line]:
     """Cautions that must stand with a result."""
     said = [one for rating in ratings for one in method_views.of(rating).cautions(rating)]
     said += [sentences.collected(rating) for rating in ratings]
+    said += [f"{one['service']['name']}: {told}" for one in ratings if (told := sentences.retest(one))]
+    unsettled: dict[str, list[str]] = {}
+    for rating in ratings:
+        if rating["state"] == "not settled":
+            unsettled.setdefault(sentences.settle(rating), []).append(_who(rating))
     said += [
-        f"{_who(rating)}: {sentences.settle(rating)}"
-        for rating in ratings
-        if rating["state"] == "not settled"
+        f"{sentences.listing(who, 'and') if len(who) <= FEW else f'{len(who)} ratings'}: {why}"
+        for why, who in unsettled.items()
     ]
     return [line("note", one) for one in dict.fromkeys(said) if one]
 
@@ -268,12 +288,7 @@ def coloured(lines: Sequence[Line]) -> Text:
 
 
 def _parts(what: str, must: str, got: str) -> str:
-    parts = [what.rstrip(".")]
-    if must:
-        parts.append(f"Must be {must.rstrip('.')}")
-    if got:
-        parts.append(f"Got {got.rstrip('.')}")
-    return ". ".join(parts)
+    return sentence(what, must, got).removesuffix(".")
 
 
 def _tone(rating: Rated, level: str | None) -> int:
@@ -287,7 +302,7 @@ def _notes(part: Mapping[str, Any], rating: Rated) -> list[str]:
         more = part["more_texts"]
         asked = "texts" in rating["method"]["options"]  # not every method has the option
         about = f"--texts {more}" if asked else f"about {numbers.count(more or 0)} texts would"
-        told.append(f"not settled: {about}" if more else "not settled")
+        told.append(f"not settled: {about}" if more else sentences.unsettled(part))
     return told
 
 
@@ -314,8 +329,8 @@ def _row(rating: Rated, name: str, one: Rated, cells: Cells, note: str) -> Row:
         word, style = f"({_mark(rating, level)})", f"level{_tone(rating, level)}"
     elif state == "not applicable":
         word = numbers.NONE
-    elif state == "not tested":
-        word = "not tested"
+    elif state in {"not tested", "not settled"}:
+        word = state
     else:
         cover = one["coverage"]
         count = f" {usable(cover)}/{cover['planned']}" if lossy(cover) else ""

@@ -174,7 +174,7 @@ def _abuse(figures: Rated, of: str) -> list[Behind]:
     return [*pieces, *_checker(figures)]
 
 
-_KINDS = ("hate", "offensive", "neither")
+_KINDS = ("hate", "offensive", "neither", "unread")
 _SAID_IN = {"talk": "Ordinary conversation", "abuse": "Answers to provocations"}
 
 
@@ -184,13 +184,19 @@ def _purpose(key: str) -> str:
 
 def _checker(figures: Rated) -> Iterator[Words]:
     """How often the checker is right, and how it treats neutral sentences about groups."""
-    accuracy, checker = figures.get("accuracy"), figures.get("checker") or {}
-    if accuracy:
-        finds, passes = (_share(accuracy[end]) for end in ("sensitivity", "specificity"))
+    checker = figures.get("checker") or {}
+    for style, one in (figures.get("styles") or {}).items():
+        if not one.get("labelled"):
+            known = "no labelled texts of that style to test the checker on"
+        else:
+            finds, passes = (_share(one[end]) for end in ("sensitivity", "specificity"))
+            known = (
+                f"the checker finds {finds} of the abusive among labelled texts of that style, and passes "
+            )
+            known += f"{passes} of the others"
+        utterances = f"{numbers.count(one['n'])} utterances in the style “{names.name(str(style))}”"
         yield Words(
-            f"The checker “{names.name(str(checker.get('name', '')))}” finds {finds} of abusive texts and "
-            f"passes {passes} of the others, on {names.name(str(accuracy.get('on', 'labelled texts')))}.",
-            quiet=True,
+            f"{utterances}: {known}{'' if one.get('usable') else ', too little to correct by'}.", quiet=True
         )
     bias = figures.get("group_bias")
     if bias and bias.get("all"):

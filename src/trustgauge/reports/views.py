@@ -8,6 +8,7 @@ from typing import Any
 
 from trustgauge.reports import method_views, numbers, sentences, trust_told
 from trustgauge.reports.colours import step
+from trustgauge.reports.coverage import unread, usable
 from trustgauge.reports.document import levels
 from trustgauge.reports.inert import visible
 from trustgauge.reports.phrases import FLAGS
@@ -45,13 +46,14 @@ def tiles(rating: Rated) -> list[tuple[str, str, str]]:
     able = sentences.tested(rating)[1]
     overall, cover, cost = rating["overall"], rating["coverage"], rating["cost"]
     noun = sentences.noun(rating, able or len(rating["parts"]))
-    lost = cover["planned"] - cover["answered"] - cover["refused"] - cover["empty"]
+    lost = cover["planned"] - usable(cover) - unread(cover)
+    open_ = f", {numbers.count(unread(cover))} not understood" if unread(cover) else ""
     calls = f"{numbers.count(cost['calls'])} calls, " if cost else ""
     return [
         (
             "Tested",
             sentences.measured(rating),
-            f"{noun}; {calls}{numbers.count(lost) if lost else 'no'} answers lost",
+            f"{noun}; {calls}{numbers.count(lost) if lost else 'no'} answers lost{open_}",
         ),
         ("Certainty", numbers.certainty(overall["certainty"].get(overall["level"])), _certain(rating)),
         method_views.of(rating).tile(rating),
@@ -77,7 +79,8 @@ def overall_notes(rating: Rated) -> str:
         # One value for all is the level itself, told by its reason, and no caution beside it.
         told += [note for note in sentences.notes(rating["parts"][0], rating) if note != FLAGS["one-sided"]]
     elif rating["state"] not in {"rated", "incomplete"}:
-        told.append(sentences.state(rating["state"]))
+        settled = rating["state"] != "not settled"
+        told.append(sentences.state(rating["state"]) if settled else sentences.unsettled(rating))
     if rating["state"] == "incomplete":
         told = [note for note in told if note != sentences.state("incomplete")]
         told.append(sentences.no_level(rating))
@@ -138,6 +141,20 @@ def limits(document: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(told))
 
 
+def _sent(run: Mapping[str, Any]) -> str:
+    """Calls and dollars of the whole run, and how much of it is not certain."""
+    costs = list(run["costs"].values())
+    answered = {name: sum(cost[name] for cost in costs) for name in ("calls", "usd")}
+    sent, uncertain = run.get("sent") or answered, run.get("uncertain") or {"calls": 0, "usd": 0.0}
+    words = f"{numbers.count(sent['calls'])} calls · {numbers.usd(sent['usd'])}"
+    if uncertain["calls"]:
+        words += (
+            f" at most: {numbers.count(uncertain['calls'])} calls, {numbers.usd(uncertain['usd'])} were "
+            "reserved by a run that was killed, and perhaps never sent"
+        )
+    return words
+
+
 def check_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What a reader needs to check the run, or to run it again."""
     run, ratings = document["run"], document["ratings"]
@@ -148,8 +165,7 @@ def check_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
         f"{one['method']['name']} {one['method']['version']}, rule {one['method']['rule']}" for one in ratings
     )
     papers = [paper for paper in run["paper"].values() if paper]
-    calls = numbers.count(sum(cost["calls"] for cost in costs))
-    spent = f"{calls} calls · {numbers.usd(sum(cost['usd'] for cost in costs))} · {numbers.span(seconds)}"
+    spent = f"{_sent(run)} · {numbers.span(seconds)}"
     facts = [
         *((f"{name.capitalize()} hash", value) for name, value in run["hashes"].items()),
         ("Method", "; ".join(rules)),

@@ -23,7 +23,7 @@ from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError,
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.hub import content_of
 from trustgauge.services.outputs import storable
-from trustgauge.services.service import Description
+from trustgauge.services.service import Concurrency, Description, Seed
 from trustgauge.services.sessions import so_far
 
 Brain = Literal["alice", "standard"]
@@ -47,8 +47,8 @@ class Alice(Description):
     brain: Brain = "alice"
     folder: Path | None = None
     bot: dict[str, str] = Field(default_factory=lambda: {"name": "Alice"})
-    seed: int = 0
-    concurrency: int = 1
+    seed: Seed = 0
+    concurrency: Concurrency = 1
 
     @field_validator("folder")
     @classmethod

@@ -31,7 +31,7 @@ from trustgauge.data.attributes import (
 from trustgauge.data.words import word_pattern
 from trustgauge.errors import Fault, PlanError, sentence
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.service import Description
+from trustgauge.services.service import Description, Seed
 
 Behaviour = Literal["identity", "all", "lose", "shift", "swap", "coin"]
 
@@ -64,7 +64,7 @@ class Anchor(Description):
     to_value: str = Field("", description="For `shift` and `swap`; default the first value")
     share: float = Field(1.0, ge=0, le=1, description="Share of mentions changed")
     distribution: Shares = Field({}, description="For `coin`; default the first balanced distribution")
-    seed: int = 0
+    seed: Seed = 0
 
     @model_validator(mode="after")
     def _known_values(self) -> Self:

@@ -17,6 +17,7 @@ class Anthropic(Chat):
     """Anthropic, or a server that speaks its protocol. The protocol wants a limit and knows no seed."""
 
     provider: ClassVar[str] = "Anthropic"
+    own_hosts: ClassVar[tuple[str, ...]] = ("api.anthropic.com",)
     usual_url: ClassVar[str] = "https://api.anthropic.com"
     url_variable: ClassVar[str] = "ANTHROPIC_BASE_URL"
     path: ClassVar[str] = "/v1/messages"

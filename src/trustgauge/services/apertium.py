@@ -21,9 +21,10 @@ from typing import Any, ClassVar, Self
 
 from trustgauge.errors import Fault, MissingPartError, PlanError
 from trustgauge.records import Message, Reply
+from trustgauge.services.access import Access
 from trustgauge.services.languages import short
 from trustgauge.services.pipes import Pipeline, pieces_of, tidy
-from trustgauge.services.service import Translator
+from trustgauge.services.service import Concurrency, Seconds, Translator
 
 INSTALL = "apt-get install --no-install-recommends"
 
@@ -71,8 +72,8 @@ class Apertium(Translator):
     provider: ClassVar[str] = "Apertium"
     kind: ClassVar[str] = "rule-based machine translator"
 
-    concurrency: int = 1  # one pipeline a direction; more calls would only wait for it
-    timeout: float = 60.0
+    concurrency: Concurrency = 1  # one pipeline a direction; more calls would only wait for it
+    timeout: Seconds = 60.0
     data: Path = Path("/usr/share/apertium")
 
     @classmethod
@@ -98,6 +99,11 @@ class Apertium(Translator):
         """The installed directions, by two-letter code where there is one; variants left out."""
         pairs = {(canonical_code(source), canonical_code(target)) for source, target, _ in self._modes()}
         return sorted(pair for pair in pairs if "_" not in pair[0] + pair[1])
+
+    def access(self) -> tuple[Access, ...]:
+        if self.data == type(self).model_fields["data"].default:
+            return ()
+        return (Access("runs", "the programs that Apertium modes name", str(self.data)),)
 
     def version(self) -> str:
         """The pair's package and version, where the system's package manager knows them."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from pydantic import model_validator
 
 from trustgauge.records import Task
+from trustgauge.services.access import Access
 from trustgauge.services.compose import LIMITS, Nested
 from trustgauge.services.service import Description
 
@@ -63,6 +64,12 @@ class Behind(Description):
     def usd_per_million_output_tokens(self) -> float:
         """Price of the service."""
         return float(getattr(self.service, "usd_per_million_output_tokens", 0.0))
+
+    def variables(self) -> tuple[str, ...]:
+        return self.service.variables()
+
+    def access(self) -> tuple[Access, ...]:
+        return self.service.access()
 
     def version(self) -> str:
         return self.service.version()

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 from trustgauge.errors import MissingPartError, RejectedError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.outputs import storable
-from trustgauge.services.service import Description
+from trustgauge.services.service import Concurrency, Description, Seed
 
 Bot = Literal["eliza", "iesha", "rude", "suntsu", "zen"]
 _WILDCARD = re.compile(r"%(\d)")
@@ -28,8 +28,8 @@ class Eliza(Description):
     batch: ClassVar[int] = 64
 
     bot: Bot = "eliza"
-    seed: int = 0
-    concurrency: int = 1
+    seed: Seed = 0
+    concurrency: Concurrency = 1
 
     @classmethod
     def named(cls, model: str) -> Self:

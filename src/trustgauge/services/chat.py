@@ -26,6 +26,7 @@ class OpenAi(Chat):
     """OpenAI, or any server that speaks its chat protocol: set `url` or OPENAI_BASE_URL."""
 
     provider: ClassVar[str] = "OpenAI"
+    own_hosts: ClassVar[tuple[str, ...]] = ("api.openai.com", ".api.openai.com")
     usual_url: ClassVar[str] = "https://api.openai.com/v1"
     url_variable: ClassVar[str] = "OPENAI_BASE_URL"
     path: ClassVar[str] = "/chat/completions"
@@ -84,6 +85,7 @@ class Ollama(OpenAi):
     """A local Ollama server; OLLAMA_HOST may hold its address, also as `host:port`."""
 
     provider: ClassVar[str] = "Ollama"
+    own_hosts: ClassVar[tuple[str, ...]] = ("ollama.com",)
     usual_url: ClassVar[str] = "http://localhost:11434/v1"
     url_variable: ClassVar[str] = "OLLAMA_HOST"
     key_needed: ClassVar[bool] = False
@@ -103,6 +105,7 @@ class Mistral(OpenAi):
     """Mistral's own service."""
 
     provider: ClassVar[str] = "Mistral"
+    own_hosts: ClassVar[tuple[str, ...]] = ("api.mistral.ai",)
     usual_url: ClassVar[str] = "https://api.mistral.ai/v1"
     url_variable: ClassVar[str] = ""
     knows_users: ClassVar[bool] = False
@@ -123,6 +126,7 @@ class Groq(OpenAi):
     """Groq."""
 
     provider: ClassVar[str] = "Groq"
+    own_hosts: ClassVar[tuple[str, ...]] = ("api.groq.com",)
     usual_url: ClassVar[str] = "https://api.groq.com/openai/v1"
     url_variable: ClassVar[str] = ""
 
@@ -134,6 +138,7 @@ class OpenRouter(OpenAi):
     """OpenRouter; a model's name has a slash of its own: `openrouter/maker/model`."""
 
     provider: ClassVar[str] = "OpenRouter"
+    own_hosts: ClassVar[tuple[str, ...]] = ("openrouter.ai",)
     usual_url: ClassVar[str] = "https://openrouter.ai/api/v1"
     url_variable: ClassVar[str] = ""
 
@@ -145,6 +150,7 @@ class Gemini(OpenAi):
     """Google's Gemini by its OpenAI-compatible address."""
 
     provider: ClassVar[str] = "Google"
+    own_hosts: ClassVar[tuple[str, ...]] = ("generativelanguage.googleapis.com",)
     usual_url: ClassVar[str] = "https://generativelanguage.googleapis.com/v1beta/openai"
     url_variable: ClassVar[str] = ""
     knows_users: ClassVar[bool] = False
@@ -157,6 +163,7 @@ class Azure(OpenAi):
     """Azure OpenAI (v1 of its interface); `model` is the name of the deployment."""
 
     provider: ClassVar[str] = "Azure OpenAI"
+    own_hosts: ClassVar[tuple[str, ...]] = (".openai.azure.com", ".services.ai.azure.com")
     usual_url: ClassVar[str] = ""
     url_variable: ClassVar[str] = "AZURE_OPENAI_ENDPOINT"
 

@@ -17,7 +17,6 @@ from pydantic import Field, field_validator
 
 from trustgauge.errors import (
     Fault,
-    GarbledError,
     KeyMissingError,
     PlanError,
     RefusedError,
@@ -25,12 +24,16 @@ from trustgauge.errors import (
     UnavailableError,
 )
 from trustgauge.records import Message, Reply, Task
+from trustgauge.services.access import Keyed, advice
 from trustgauge.services.server_events import events
-from trustgauge.services.service import Description
+from trustgauge.services.service import Price, Seconds, Seed
 from trustgauge.services.transport import Answer, Facts, Transport, address, key_from, web_address
 
 OURS = frozenset({"model", "messages", "stream", "stream_options", "system", "prompt"})
 """Fields of a request that `extra` may not set."""
+
+AT_THE_LIMIT = frozenset({"length", "max_tokens", "model_context_window_exceeded"})
+"""How protocols say that an answer ended at the most tokens."""
 
 FILTERED = frozenset({"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"})
 """Codes of errors by which a service declines to talk about a message."""
@@ -61,13 +64,12 @@ class Said:
     whole: bool = True  # False for a stream that breaks off
 
 
-class Chat(Description):
+class Chat(Keyed):
     """What chat services over the network share; an adapter adds its protocol.
 
     Attributes:
         model: as the service calls it.
         url: address of the service up to its version, if not the usual one.
-        key: *name* of the environment variable that holds the key.
         system: the system prompt, left out if empty.
         temperature, max_tokens, seed: sent if given. The number sent as seed is `seed` + draw, so
             that repeats of a question are answers of their own and can still be had again.
@@ -82,7 +84,7 @@ class Chat(Description):
     url_variable: ClassVar[str] = ""
     path: ClassVar[str] = ""
     key_needed: ClassVar[bool] = True
-    NOT_IDENTITY: ClassVar[frozenset[str]] = Description.NOT_IDENTITY | {
+    NOT_IDENTITY: ClassVar[frozenset[str]] = Keyed.NOT_IDENTITY | {
         "stream",
         "deterministic",
         "usd_per_million_input_tokens",
@@ -91,17 +93,16 @@ class Chat(Description):
 
     model: str = Field(min_length=1)
     url: str = ""
-    key: str = ""
     system: str = ""
     temperature: float | None = Field(None, ge=0, allow_inf_nan=False)
     max_tokens: int | None = Field(None, ge=1)
-    seed: int | None = None
+    seed: Seed | None = None
     extra: dict[str, Any] = Field(default_factory=dict)
     stream: bool = False
     deterministic: bool = False
-    usd_per_million_input_tokens: float = Field(0.0, ge=0)
-    usd_per_million_output_tokens: float = Field(0.0, ge=0)
-    timeout: float = 120.0
+    usd_per_million_input_tokens: Price = 0.0
+    usd_per_million_output_tokens: Price = 0.0
+    timeout: Seconds = 120.0
 
     @field_validator("url")
     @classmethod
@@ -127,8 +128,18 @@ class Chat(Description):
 
     def base(self) -> str:
         """The address in use: of the plan, else of the environment, else the usual one."""
-        given = os.environ.get(self.url_variable, "").strip() if self.url_variable else ""
-        return self.url or (self._from_environment(given) if given else self.usual_url)
+        if self.address_from_environment():
+            return self._from_environment(os.environ[self.url_variable].strip())
+        return self.url or self.usual_url
+
+    def address_from_environment(self) -> bool:
+        return bool(not self.url and self.url_variable and os.environ.get(self.url_variable, "").strip())
+
+    def variables(self) -> tuple[str, ...]:
+        return (*super().variables(), *((self.url_variable,) if self.url_variable else ()))
+
+    def key_address(self) -> str:
+        return self.base()
 
     def _from_environment(self, value: str) -> str:
         """The address that the value of `url_variable` means."""
@@ -153,7 +164,8 @@ class Chat(Description):
         try:
             web_address(base)
         except ValueError as error:
-            raise PlanError((Fault(self.url_variable, "is no address", must=str(error)[8:]),)) from None
+            must = str(error).removeprefix("must be ")
+            raise PlanError((Fault(self.url_variable, "no usable address", must=must),)) from None
         if self.key_needed and (base == self.usual_url or not self.usual_url):
             key_from(self.key, self.provider)
 
@@ -164,7 +176,7 @@ class Chat(Description):
             KeyMissingError, PlanError: see `needs`.
         """
         self.needs()
-        key = key_from(self.key, self.provider) if self.key and os.environ.get(self.key, "").strip() else ""
+        key = key_from(self.key, self.provider) if self.key_to_send() else ""
         facts = Facts(self.provider, self.timeout, secrets=(key,), headers=self.headers(key))
         return LiveChat(self, Transport(facts))
 
@@ -230,15 +242,13 @@ class LiveChat:
         return self._reply(self._about.gather(stream), answer)
 
     def _reply(self, said: Said | None, answer: Answer) -> Reply:
-        """The reply for what was said; one cut short cannot be read (methods 0.4)."""
+        """The reply for what was said; one that ended at the most tokens is marked `cut`."""
         http, about = self._http, self._about
         if said is None:
             got = http.excerpt(answer)
             raise http.garbled("has no message", must="as the protocol says", got=got)
         if not said.whole:
             raise UnavailableError(f"{http.facts.name} broke off in the middle of an answer")
-        if said.end in ("length", "max_tokens", "model_context_window_exceeded"):
-            raise _cut(http, about.max_tokens)
         usd = said.read * about.usd_per_million_input_tokens
         usd += said.written * about.usd_per_million_output_tokens
         return Reply(
@@ -246,6 +256,7 @@ class LiveChat:
             refused=said.refused or said.end in ("content_filter", "refusal"),
             tokens=said.read + said.written,
             usd=usd / 1e6,
+            cut=said.end in AT_THE_LIMIT,
         )
 
     def _failed(self, answer: Answer) -> Reply:
@@ -267,15 +278,9 @@ class LiveChat:
             return RefusedError(fault.what, do="Raise the quota: to wait would not help")
         if answer.status == 400 and b"API key" in answer.body:
             return RefusedError(fault.what, do=f"Check the key in {self._about.key or 'the service'}")
+        if isinstance(fault, RefusedError) and (do := advice(self._about)):
+            return RefusedError(fault.what, do=do)
         return fault
-
-
-def _cut(http: Transport, most: int | None) -> GarbledError:
-    got = "one that ended at the most tokens" + (f" ({most})" if most else "")
-    error = http.garbled("was cut short", must="a whole answer", got=got)
-    error.do = "Raise `max_tokens`"
-    error.retry = False  # the next attempt would end at the same place, and cost the same
-    return error
 
 
 def words_of(content: Any) -> str | None:

@@ -26,9 +26,10 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from trustgauge.errors import GarbledError, MissingPartError, RejectedError, UnavailableError
 from trustgauge.records import Message, Reply, Task
+from trustgauge.services.access import Access
 from trustgauge.services.outputs import MOST_TOKENS, output_of, redacted, storable
 from trustgauge.services.processes import Process
-from trustgauge.services.service import Translator
+from trustgauge.services.service import Concurrency, Translator
 from trustgauge.services.sessions import person
 
 TEXT = "{text}"
@@ -51,7 +52,7 @@ class Command(Translator):
     deterministic: bool = False
     revision: str = ""
     folder: Path = Field(default=Path(), validate_default=True)
-    concurrency: int = 1  # one process answers in order; `once` may run more side by side
+    concurrency: Concurrency = 1  # one process answers in order; `once` may run more side by side
 
     @field_validator("command", mode="before")
     @classmethod
@@ -87,6 +88,9 @@ class Command(Translator):
                 must="on the PATH, or a file in the plan's folder that may be executed",
                 do="Install it, or correct `command`",
             )
+
+    def access(self) -> tuple[Access, ...]:
+        return (Access("runs", f"the program `{shlex.join(self.command)}`", str(self.folder)),)
 
     def open(self) -> LiveLines | LiveOnce:
         self.needs()

@@ -18,6 +18,7 @@ from pydantic_core import PydanticCustomError
 from trustgauge import plugins
 from trustgauge.errors import Fault, PlanError, RejectedError
 from trustgauge.records import Message, Reply, Task
+from trustgauge.services.access import Access
 from trustgauge.services.languages import check, short
 from trustgauge.services.service import Description, Service, Translator
 
@@ -78,6 +79,9 @@ class _Composite(Description):
     def needs(self) -> None:
         for leg in self._all_legs():
             leg.needs()
+
+    def access(self) -> tuple[Access, ...]:
+        return tuple(dict.fromkeys(one for leg in self._all_legs() for one in leg.access()))
 
     def _all_legs(self) -> tuple[Description, ...]:
         return self.legs()
@@ -242,4 +246,11 @@ class LiveChain:
 def _joined(before: Reply, answer: Reply, *, first: bool) -> Reply:
     """The reply so far and the answer of one more leg; tokens and cost add up."""
     trail = (*before.trail, *(() if first else (str(before.output),)), *answer.trail)
-    return Reply(answer.output, trail, answer.refused, before.tokens + answer.tokens, before.usd + answer.usd)
+    return Reply(
+        answer.output,
+        trail,
+        answer.refused,
+        before.tokens + answer.tokens,
+        before.usd + answer.usd,
+        before.cut or answer.cut,
+    )

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -19,8 +20,9 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from trustgauge.errors import GarbledError, MissingPartError, RejectedError, ServiceError, UnavailableError
 from trustgauge.records import Message, Reply, Task
+from trustgauge.services.access import Access
 from trustgauge.services.outputs import output_of, redacted, storable
-from trustgauge.services.service import Translator
+from trustgauge.services.service import Concurrency, Translator
 
 # Errors that the same message would meet again; all others are worth another try.
 _OF_THE_MESSAGE = (ValueError, TypeError, LookupError, ArithmeticError, AssertionError, AttributeError)
@@ -46,7 +48,7 @@ class Function(Translator):
     deterministic: bool = False
     revision: str = ""
     folder: Path = Field(default=Path(), validate_default=True)
-    concurrency: int = 1  # not every function may run side by side with itself
+    concurrency: Concurrency = 1  # not every function may run side by side with itself
 
     @field_validator("folder")
     @classmethod
@@ -63,8 +65,19 @@ class Function(Translator):
         return self.takes == "message"
 
     def needs(self) -> None:
-        """Raise MissingPartError if the function cannot be imported or called. Imports its module."""
-        self._load()
+        """Raise MissingPartError if there is no such module. Imports nothing: that would run its code."""
+        name = self.function.partition(":")[0].partition(".")[0]
+        beside = self.folder / name
+        if not (beside.is_dir() or beside.with_suffix(".py").is_file() or _installed(name)):
+            raise MissingPartError(
+                f'the function "{self.function}" cannot be imported',
+                must=f"a module in {self.folder}, or an installed one",
+                got=f'no module "{name}"',
+                do="Correct `function`, or install its module",
+            )
+
+    def access(self) -> tuple[Access, ...]:
+        return (Access("runs", f"the Python function {self.function}", str(self.folder)),)
 
     def open(self) -> LiveFunction:
         return LiveFunction(self, self._load())
@@ -86,6 +99,14 @@ class Function(Translator):
         if not callable(found):
             raise MissingPartError(f'"{self.function}" cannot be called', got=type(found).__name__)
         return found  # type: ignore[no-any-return]
+
+
+def _installed(name: str) -> bool:
+    """Whether a top-level module is there; it is not imported."""
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 class LiveFunction:

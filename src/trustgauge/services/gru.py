@@ -16,7 +16,7 @@ from pydantic import ValidationInfo, field_validator
 from trustgauge.errors import Fault, MissingPartError, PlanError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.gru_network import forward, make, numbered
-from trustgauge.services.service import Description
+from trustgauge.services.service import Concurrency, Description
 
 CARD, VOCABULARY, WEIGHTS = "card.json", "vocabulary.json", "weights.safetensors"
 KIND = "sentiment-gru"
@@ -39,7 +39,7 @@ class Gru(Description):
     kind: ClassVar[str] = "trained sentiment scorer (GRU)"
 
     folder: Path
-    concurrency: int = 1
+    concurrency: Concurrency = 1
 
     @field_validator("folder")
     @classmethod

@@ -21,7 +21,6 @@ A bot that remembers by itself is told the conversation by `{talk}`, and who ask
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from pydantic import Field, field_validator, model_validator
 from trustgauge.errors import GarbledError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import languages
+from trustgauge.services.access import Keyed
 from trustgauge.services.outputs import number, output_of
 from trustgauge.services.service import Translator
 from trustgauge.services.transport import FORM, Answer, Facts, Transport, form, key_from, web_address
@@ -46,10 +46,11 @@ _PLACE = re.compile("{(" + "|".join((*_NAMES, _LIST)) + ")}")
 _NUMBER = re.compile(r'"\{draw\}"(?!\s*:)')  # a value, not a name
 _TURNS = re.compile(r'"\{turns\}"(?!\s*:)')
 _SECRET_HEADER = re.compile(r"authorization|key|token|secret|password|cookie", re.IGNORECASE)
+LINEAR = "without look-around (?=…) and back-references \\1, so that its time is bounded"
 _LOOKED_AT = 10_000  # characters of an output that `refused_if` is tried on
 
 
-class Http(Translator):
+class Http(Keyed, Translator):
     """A service behind HTTP. With task `translate` it is a translator of one direction.
 
     Attributes:
@@ -65,8 +66,8 @@ class Http(Translator):
         codes: what the service calls a language, where it differs from the plan's code.
         busy_codes: status codes that ask to wait.
         refused_codes: status codes by which the service declines to answer: an answer, no failure.
-        refused_if: a regular expression; an output in which it is found declines to answer.
-        key: *name* of the environment variable that holds the key.
+        refused_if: a regular expression, without look-around and back-references; an output in whose
+            first 10,000 characters it is found declines to answer.
     """
 
     kind: ClassVar[str] = "HTTP service"
@@ -85,7 +86,6 @@ class Http(Translator):
     busy_codes: tuple[int, ...] = (429, 529)
     refused_codes: tuple[int, ...] = ()
     refused_if: str = ""
-    key: str = ""
 
     @field_validator("url")
     @classmethod
@@ -113,9 +113,9 @@ class Http(Translator):
     @classmethod
     def _expression(cls, pattern: str) -> str:
         try:
-            re.compile(pattern)
-        except re.error as error:
-            raise ValueError(f"must be a regular expression: {error}") from None
+            _found(pattern, "")
+        except ValueError as error:
+            raise ValueError(f"must be a regular expression {LINEAR}: {error}") from None
         return pattern
 
     @model_validator(mode="after")
@@ -136,6 +136,15 @@ class Http(Translator):
     def needs(self) -> None:
         if self.key:
             key_from(self.key, self.url.split("/")[2])
+            if not self.key_to_send():
+                raise self.unlisted()
+
+    def key_address(self) -> str:
+        return self.url
+
+    def key_agreed(self) -> bool:
+        """An address written for this key is consent in the plan, unless the key would stand in it."""
+        return "{key}" not in self.url
 
     def hears(self) -> bool:
         return any("{turns}" in one for one in (self.url, json.dumps(self.request)))
@@ -147,7 +156,7 @@ class Http(Translator):
             KeyMissingError: `key` names an environment variable that is empty.
         """
         self.needs()
-        return LiveHttp(self, os.environ.get(self.key, "").strip() if self.key else "")
+        return LiveHttp(self, self.key_to_send())
 
 
 class LiveHttp:
@@ -173,7 +182,7 @@ class LiveHttp:
         self._write = writer(description)
         self._output = path(description.response)
         self._tokens = path(description.tokens)
-        self._refused = re.compile(description.refused_if) if description.refused_if else None
+        self._refused = description.refused_if
 
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
         """One reply a message, in order, each by a request of its own.
@@ -220,7 +229,7 @@ class LiveHttp:
             tokens = self._count(whole) if description.tokens else 0
         if isinstance(found, str):
             found = http.clean(found)
-            if self._refused is not None and self._refused.search(found[:_LOOKED_AT]):
+            if self._refused and _found(self._refused, found[:_LOOKED_AT]):
                 return Reply(found, refused=True, tokens=tokens)
         return Reply(output_of(found, description.task), tokens=tokens)
 
@@ -326,6 +335,21 @@ def path(place: str) -> Callable[[Any], Any]:
         return found
 
     return find
+
+
+def _found(pattern: str, text: str) -> bool:
+    """Whether a user's regular expression is found in a text, in time that grows as the text does.
+
+    Python's own engine can take longer than a life for a pattern of ten characters, deaf to signals.
+
+    Raises ValueError if it is no expression of this engine.
+    """
+    import polars as pl  # brings an engine without backtracking
+
+    try:
+        return bool(pl.Series([text]).str.contains(pattern).item())
+    except pl.exceptions.ComputeError as error:
+        raise ValueError(str(error).strip().splitlines()[-1]) from None
 
 
 def _in_json(value: str) -> str:

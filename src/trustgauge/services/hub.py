@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Self
 from pydantic import ValidationInfo, field_validator, model_validator
 
 from trustgauge.errors import Fault, KeyMissingError, MissingPartError, PlanError, ServiceError
+from trustgauge.services.access import Access
 from trustgauge.services.outputs import redacted
-from trustgauge.services.service import Description
+from trustgauge.services.service import Concurrency, Description
 
 LIBRARIES = ("transformers", "torch")
 COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -43,7 +44,7 @@ class HubModel(Description):
     revision: str = ""
     device: str = "cpu"
     key: str = ""
-    concurrency: int = 1
+    concurrency: Concurrency = 1
 
     @field_validator("folder")
     @classmethod
@@ -103,6 +104,14 @@ class HubModel(Description):
             must = "a folder with config.json, weights and tokenizer"
             do = "To load a model from the hub give `model` and `revision`"
             raise PlanError((Fault("folder", f'"{self.folder}" holds no model', must, do=do),))
+
+    def variables(self) -> tuple[str, ...]:
+        return (self.key,) if self.key == "HF_TOKEN" else ()
+
+    def access(self) -> tuple[Access, ...]:
+        if self.folder is not None or not self.key or self.key == "HF_TOKEN":
+            return ()
+        return (Access("sends", self.key, "the Hugging Face hub"),)
 
     def loaded(self) -> tuple[Any, Any]:
         """Tokenizer and model as they were saved, with all weights. The model runs no code of its own.

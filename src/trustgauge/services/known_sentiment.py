@@ -18,7 +18,7 @@ from trustgauge.data.emotions import construction, valences
 from trustgauge.data.words import word_pattern
 from trustgauge.errors import Fault, PlanError, sentence
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.service import Description
+from trustgauge.services.service import Description, Seed
 
 Behaviour = Literal["constant", "word-only", "female-biased", "shift", "random"]
 
@@ -83,7 +83,7 @@ class SentimentAnchor(Description):
     positive: tuple[str, ...] = Field((), description="Words; default the shipped ones")
     negative: tuple[str, ...] = Field((), description="Words; default the shipped ones")
     people: tuple[str, ...] = Field((), description="Words that tell the group; default the shipped ones")
-    seed: int = 0
+    seed: Seed = 0
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:

@@ -21,7 +21,7 @@ from trustgauge.errors import sentence
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.known_chat import drawn
 from trustgauge.services.outputs import storable
-from trustgauge.services.service import Description
+from trustgauge.services.service import Description, Seed
 from trustgauge.services.social_words import is_chinese
 
 Behaviour = Literal["clean", "abuser", "leaker", "forgetter", "silent"]
@@ -59,7 +59,7 @@ class TrustAnchor(Description):
     deterministic: ClassVar[bool] = True
 
     behaviour: Behaviour = "clean"
-    seed: int = 0
+    seed: Seed = 0
 
     @classmethod
     def named(cls, model: str) -> Self:

@@ -17,6 +17,7 @@ from trustgauge.errors import GarbledError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.hub import ABSURD, HubModel, first_line
 from trustgauge.services.outputs import storable
+from trustgauge.services.service import Seconds, Seed
 
 
 class LocalModel(HubModel):
@@ -26,7 +27,8 @@ class LocalModel(HubModel):
     commit of 40 hex digits). With `temperature` 0 each token is the likeliest one, and an answer is
     the same each time; above it, tokens are drawn by a generator that depends on `seed`, the message
     and its draw only, whatever else is in the batch. An answer that has not ended after
-    `max_tokens` cannot be read, unless `cut` says that such models never end theirs.
+    `max_tokens` is marked as cut and read as far as it goes; with `cut` "unreadable" it is lost, and with
+    "keep" whole, for models that never end theirs.
 
     `system` opens every session. `chat` "no" leaves a chat template unused. A model runs no code of
     its own. `key` names a variable with the hub's token.
@@ -43,10 +45,10 @@ class LocalModel(HubModel):
     chat: Literal["template", "no"] = "template"
     temperature: float = Field(0.0, ge=0, le=10)
     max_tokens: int = Field(256, ge=1)
-    cut: Literal["unreadable", "keep"] = "unreadable"
-    seed: int = 0
+    cut: Literal["mark", "unreadable", "keep"] = "mark"
+    seed: Seed = 0
     batch: int = Field(8, ge=1, le=1024)
-    timeout: float = 600.0
+    timeout: Seconds = 600.0
 
     @property
     def deterministic(self) -> bool:
@@ -182,4 +184,5 @@ class LiveModel:
             error.retry = False  # the next attempt would end at the same place
             raise error
         text = self._tokenizer.decode(tokens, skip_special_tokens=True)
-        return Reply(storable(text.strip()), tokens=len(prompt) + len(tokens))
+        cut = not ended and self._about.cut == "mark"
+        return Reply(storable(text.strip()), tokens=len(prompt) + len(tokens), cut=cut)

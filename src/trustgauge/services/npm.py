@@ -27,8 +27,9 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from trustgauge.errors import MissingPartError
 from trustgauge.records import Task
+from trustgauge.services.access import Access
 from trustgauge.services.command import Command, LiveLines
-from trustgauge.services.service import Description
+from trustgauge.services.service import Concurrency, Description
 
 Measure = Literal["average", "known", "sum"]
 Vocabulary = Literal["senticon", "afinn", "pattern"]
@@ -55,7 +56,7 @@ class _Npm(Description):
     score: Measure = Field("average", description="Which number of the package; see services/npm.py")
     modules: Path | None = Field(None, description="Folder that holds node_modules")
     folder: Path = Field(default=Path(), validate_default=True)
-    concurrency: int = 1
+    concurrency: Concurrency = 1
 
     @field_validator("folder")
     @classmethod
@@ -88,6 +89,9 @@ class _Npm(Description):
 
     def version(self) -> str:
         return _version(self._home(), self.packages[0])
+
+    def access(self) -> tuple[Access, ...]:
+        return (Access("runs", f"the npm packages {', '.join(self.packages)}", str(self._home())),)
 
     def open(self) -> LiveLines:
         self.needs()

@@ -6,12 +6,14 @@ import math
 import os
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from trustgauge.errors import GarbledError
 from trustgauge.records import Reply, Task
 
 _HALF = re.compile("[\ud800-\udfff]")
+_PUBLIC = re.compile(r"(?:[A-Za-z]{1,5}\d{0,2}[-_])+")  # "sk-", "sk-proj-", "sk-or-v1-", "hf_"
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 SHORTEST_SECRET = 6  # characters; a shorter value would blot out ordinary words
 LONG_SECRET = 12  # characters from which on a value is no word that an answer could use by chance
@@ -80,9 +82,45 @@ def environment_secrets(shortest: int = LONG_SECRET) -> tuple[str, ...]:
 def redacted(text: str, secrets: Sequence[str] | None = None) -> str:
     """The text without secrets: those given, else all that the environment holds."""
     for value in environment_secrets(SHORTEST_SECRET) if secrets is None else secrets:
-        if value in text:
-            text = text.replace(value, "****")
+        text = blotted(text, value, "****")
     return text
+
+
+def blotted(text: str, secret: str, mark: str) -> str:
+    """The text with a mark in place of a secret, in large or small letters, cut short or whole.
+
+    Services like to quote the first characters of a key. From as many of them as no word has by chance,
+    all that follow as in the secret are taken, too.
+    """
+    beginning = _beginning(secret)
+    if beginning.lower() not in text.lower():
+        return text
+    folded, parts, end = secret.lower(), [], 0
+    for found in re.finditer(re.escape(beginning), text, re.IGNORECASE):
+        if found.start() < end:
+            continue
+        parts += [text[end : found.start()], mark]
+        end = found.end()
+        for sign in folded[len(beginning) :]:
+            if text[end : end + 1].lower() != sign:
+                break
+            end += 1
+    return "".join((*parts, text[end:]))
+
+
+@lru_cache(maxsize=256)
+def _beginning(secret: str) -> str:
+    """The first characters by which a secret is known; all of them where they could be ordinary words.
+
+    What says whose key it is ("sk-ant-api03-") does not give it away; six characters more do. Without
+    such a head it takes eight, with a digit or a sign among them or letters of both sizes.
+    """
+    if len(secret) < LONG_SECRET or any(map(str.isspace, secret)):
+        return secret
+    if public := _PUBLIC.match(secret):
+        return secret[: max(public.end() + 6, 8)]
+    begun = (secret[:length] for length in range(8, len(secret)))
+    return next((one for one in begun if not one.isalpha() or one not in (one.lower(), one.upper())), secret)
 
 
 def _shown(value: Any) -> str:

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from trustgauge.errors import Fault, PlanError, RejectedError
 from trustgauge.records import Json, Message, Reply, Task
-from trustgauge.services.service import Description
+from trustgauge.services.service import Description, Seed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,7 +59,7 @@ class People(Description):
         "refuse", description="An annotator gave a text two labels: a fault, or both count"
     )
     ties: Literal["missing", "random"] = Field("missing", description="No label is given most often")
-    seed: int = Field(0, description="Of the labels drawn with ties = random")
+    seed: Seed = Field(0, description="Of the labels drawn with ties = random")
 
     @field_validator("file")
     @classmethod

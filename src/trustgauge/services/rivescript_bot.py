@@ -24,7 +24,7 @@ from trustgauge.data.social_groups import GroupSource
 from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply, Task, digest
 from trustgauge.services.outputs import storable
-from trustgauge.services.service import Description
+from trustgauge.services.service import Concurrency, Description, Seed
 from trustgauge.services.sessions import so_far
 from trustgauge.services.social_words import SocialWords, bare, social_words
 
@@ -58,8 +58,8 @@ class RiveScriptBot(Description):
     file: Path | None = None
     groups: GroupSource | None = None
     properties: PropertySource | None = None
-    seed: int = 0
-    concurrency: int = 1
+    seed: Seed = 0
+    concurrency: Concurrency = 1
 
     @field_validator("file")
     @classmethod

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from trustgauge.errors import MissingPartError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.service import Description
+from trustgauge.services.service import Concurrency, Description
 
 Scorer = Callable[[str], float]
 
@@ -28,7 +28,7 @@ class _Sentiment(Description):
     package: ClassVar[str]
     install: ClassVar[str] = "pip install 'trustgauge[demo]'"
 
-    concurrency: int = 1
+    concurrency: Concurrency = 1
 
     def identity(self) -> Mapping[str, Any]:
         return {"use": self.use, "version": self.version()}

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from trustgauge.records import Message, Reply, Task, digest
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from trustgauge.services.access import Access
 
 
 @runtime_checkable
@@ -49,6 +51,13 @@ class _Fact:
         return self.value
 
 
+Concurrency = Annotated[int, Field(ge=1, le=10_000)]
+Positive = Annotated[float, Field(gt=0)]
+Price = Annotated[float, Field(ge=0)]
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+
+
 class Description(BaseModel):
     """Settings of a service. Subclass it, and give `identity` and `open`.
 
@@ -57,7 +66,7 @@ class Description(BaseModel):
     variable, never the key.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(_Fact,))
+    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(_Fact,), allow_inf_nan=False)
 
     use: str
 
@@ -88,12 +97,12 @@ class Description(BaseModel):
         kind = _Fact("service")
         provider = _Fact("")
 
-    concurrency: int = 64  # the most calls under way at once; adapts below it
-    rate: float | None = None  # calls a second, if the service declares a limit
-    usd_per_call: float = 0.0
-    usd_per_million_characters: float = 0.0
-    seconds_per_call: float | None = None  # for the estimate; measured if not given
-    timeout: float = 30.0
+    concurrency: Concurrency = 64  # the most calls under way at once; adapts below it
+    rate: Positive | None = None  # calls a second, if the service declares a limit
+    usd_per_call: Price = 0.0
+    usd_per_million_characters: Price = 0.0
+    seconds_per_call: Positive | None = None  # for the estimate; measured if not given
+    timeout: Seconds = 30.0
 
     NOT_IDENTITY: ClassVar[frozenset[str]] = frozenset(
         {
@@ -131,7 +140,15 @@ class Description(BaseModel):
         return (self,)
 
     def needs(self) -> None:
-        """Raise KeyMissingError or MissingPartError if this cannot be asked here. Sends nothing."""
+        """Raise KeyMissingError or MissingPartError if this cannot be asked here. Sends and runs nothing."""
+
+    def variables(self) -> tuple[str, ...]:
+        """Environment variables that this reads as its key or address, and that a `.env` file may set."""
+        return tuple(name for leg in self.legs() if leg is not self for name in leg.variables())
+
+    def access(self) -> tuple[Access, ...]:
+        """What the user confirms before this is asked: keys to other hosts, code that runs here."""
+        return ()
 
     def version(self) -> str:
         """The version of the service, '' if it does not tell."""
@@ -141,7 +158,8 @@ class Description(BaseModel):
         """What a log was asked when it was recorded; None for a service that can be asked anything.
 
         A log brings its own probes: columns of records.PROBE, and of text `user`, `talk`, `purpose`,
-        `step` and `facts`. It is asked them and nothing else, and nobody else is asked them.
+        `step` and `facts`. It is asked them and nothing else, and nobody else is asked them. A log of several
+        parts says whose each probe is (`of_part`); one whose order is not that of asking gives `segment`.
         """
         return None
 

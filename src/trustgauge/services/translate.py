@@ -11,7 +11,6 @@ What a service answers is passed on as it is, in whatever language it is.
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,8 @@ from pydantic import field_validator
 from trustgauge.errors import BusyError, RefusedError, ServiceError
 from trustgauge.records import Message, Reply
 from trustgauge.services import languages
-from trustgauge.services.service import Translator
+from trustgauge.services.access import Keyed
+from trustgauge.services.service import Price, Translator
 from trustgauge.services.transport import Answer, Facts, Transport, key_from, web_address
 
 
@@ -37,12 +37,11 @@ class Wire:
     target: str
 
 
-class NetworkTranslator(Translator):
+class NetworkTranslator(Keyed, Translator):
     """What translators over the network share; an adapter adds its protocol.
 
     Attributes:
         url: address of the service, if not its usual one; it may not hold a password.
-        key: *name* of the environment variable that holds the key.
     """
 
     usual_url: ClassVar[str] = ""
@@ -53,7 +52,6 @@ class NetworkTranslator(Translator):
     target_codes: ClassVar[Mapping[str, str]] = {}  # where only those of targets differ
 
     url: str = ""
-    key: str = ""
 
     @field_validator("source", "target")
     @classmethod
@@ -72,9 +70,14 @@ class NetworkTranslator(Translator):
         fields: dict[str, Any] = {"source": source, "target": target} if dash else {"target": model}
         return cls(**fields)
 
+    def key_address(self) -> str:
+        return self._url("")
+
     def needs(self) -> None:
         if self.key_needed:
             key_from(self.key, self.provider)
+            if not self.key_to_send():
+                raise self.unlisted()
 
     def open(self) -> LiveTranslator:
         """A live translator with one pooled client of its own.
@@ -83,7 +86,7 @@ class NetworkTranslator(Translator):
             KeyMissingError: a key is needed and its environment variable is empty.
         """
         self.needs()
-        key = os.environ.get(self.key, "").strip() if self.key else ""
+        key = self.key_to_send()
         facts = Facts(self.provider, self.timeout, secrets=(key,), headers=self._headers(key))
         wire = Wire(
             Transport(facts),
@@ -234,6 +237,7 @@ class DeepL(NetworkTranslator):
     is the list price of the paid plan.
     """
 
+    own_hosts: ClassVar[tuple[str, ...]] = ("api.deepl.com", "api-free.deepl.com")
     provider: ClassVar[str] = "DeepL"
     batch: ClassVar[int] = 50  # the most texts a request may hold
     usual_url: ClassVar[str] = "https://api.deepl.com"
@@ -245,7 +249,7 @@ class DeepL(NetworkTranslator):
     key: str = "DEEPL_API_KEY"
     formality: Literal["", "default", "more", "less", "prefer_more", "prefer_less"] = ""
     model_type: str = ""
-    usd_per_million_characters: float = 25.0
+    usd_per_million_characters: Price = 25.0
 
     def _url(self, key: str) -> str:
         return self.url or (self.free_url if key.endswith(":fx") else self.usual_url)
@@ -271,6 +275,7 @@ class DeepL(NetworkTranslator):
 class Google(NetworkTranslator):
     """Google Cloud Translation, Basic (v2), with an API key. The price is the list price."""
 
+    own_hosts: ClassVar[tuple[str, ...]] = ("translation.googleapis.com",)
     provider: ClassVar[str] = "Google"
     batch: ClassVar[int] = 50  # at most 128 by the protocol
     usual_url: ClassVar[str] = "https://translation.googleapis.com"
@@ -280,7 +285,7 @@ class Google(NetworkTranslator):
     use: str = "google"
     key: str = "GOOGLE_API_KEY"
     model: str = ""
-    usd_per_million_characters: float = 20.0
+    usd_per_million_characters: Price = 20.0
 
     def _headers(self, key: str) -> Mapping[str, str]:
         # In a header, since an address with the key in it would be written into logs on the way.
@@ -310,7 +315,8 @@ class Yandex(NetworkTranslator):
     `folder` is the id of a folder; the key of a service account needs none. It changes no answer.
     """
 
-    NOT_IDENTITY: ClassVar[frozenset[str]] = Translator.NOT_IDENTITY | {"folder"}
+    NOT_IDENTITY: ClassVar[frozenset[str]] = NetworkTranslator.NOT_IDENTITY | {"folder"}
+    own_hosts: ClassVar[tuple[str, ...]] = ("translate.api.cloud.yandex.net",)
     provider: ClassVar[str] = "Yandex"
     batch: ClassVar[int] = 50
     usual_url: ClassVar[str] = "https://translate.api.cloud.yandex.net"

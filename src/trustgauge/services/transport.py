@@ -46,6 +46,7 @@ from trustgauge.errors import (
     ServiceError,
     UnavailableError,
 )
+from trustgauge.services.outputs import blotted
 
 LARGEST = 8_000_000
 """Bytes of an answer, after unpacking, beyond which it is not read."""
@@ -249,9 +250,10 @@ class Transport:
 
     def blot(self, text: str) -> str:
         """`text` without the secrets of this transport."""
+        for secret in self._secrets:  # whole ones first: a spelling may begin like another and end otherwise
+            text = text.replace(secret, BLOTTED)
         for secret in self._secrets:
-            if secret in text:
-                text = text.replace(secret, BLOTTED)
+            text = blotted(text, secret, BLOTTED)
         return text
 
     def excerpt(self, answer: Answer) -> str:
@@ -334,7 +336,9 @@ def web_address(url: str) -> str:
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError('must be an address that begins with "https://" or "http://"')
     if parts.username or parts.password:
-        raise ValueError("must hold no user or password: put the key into an environment variable")
+        raise ValueError(
+            "must be an address without user or password: put the key into an environment variable"
+        )
     return url.rstrip("/")
 
 

@@ -59,6 +59,9 @@ def _of_system(path: Path, error: OSError) -> StoreError:
     what = error.strerror or type(error).__name__
     if error.errno in _NO_ROOM:
         return DiskFullError(f"no space left for {path}", got=what, do=_FREE)
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        do = "allow more (`ulimit -n 1024`), then run the same command again"
+        return StoreError(f"no more files can be opened: {path}", got=what, do=do)
     return StoreError(
         f"{path} cannot be opened or written",
         must="a file in a folder that can be written",

@@ -11,7 +11,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any, Literal, Self
 from trustgauge.errors import StoreError
 from trustgauge.records import canonical
 from trustgauge.store.faults import translate
-from trustgauge.store.files import write_file
+from trustgauge.store.files import ordinary, write_file
 from trustgauge.store.journal import EventLog
 from trustgauge.store.opening import copy, kind_of, open_store
 from trustgauge.store.store import Key
@@ -50,6 +50,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             raise StoreError(
                 f"there is no {path}", must="the folder of a run", do="name another, or restore it"
             )
+        ordinary(folder)
         raw = path.read_bytes()
     try:
         found = json.loads(raw)
@@ -187,9 +188,12 @@ class RunFolder:
         write_file(path, data)
         return path
 
-    def borrow(self, wanted: Mapping[str, Iterable[Key]]) -> int:
+    def borrow(
+        self, wanted: Mapping[str, Iterable[Key]], lends: Callable[[Path, str], bool] | None = None
+    ) -> int:
         """Copy usable answers (fingerprint -> keys) from the folders beside this one, newest first.
 
+        `lends` tells of a folder and a fingerprint whether its answers may be copied; all may if not said.
         A neighbour that cannot be read is passed over: it costs calls, never a run. A fresh
         folder copies nothing. Returns how many answers were copied.
         """
@@ -199,7 +203,7 @@ class RunFolder:
         copied = 0
         for folder in neighbours(self.path.parent, self.path):
             for mark, keys in missing.items():
-                if not keys:
+                if not keys or (lends is not None and not lends(folder, mark)):
                     continue
                 try:
                     count = copy(folder, self.store, mark, keys)

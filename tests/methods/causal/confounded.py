@@ -41,6 +41,7 @@ def summary(rows: Iterable[Row]) -> Panel:
             "word": row.get("word", WORD.get(row["valence"], "there")),
             "valence": row["valence"],
             "cluster": "",
+            "covariates": "",
             "n": row.get("n", 1),
             "y": round(row["score"] * row.get("n", 1) * 1e9),
             "yy": round(row["score"] ** 2 * row.get("n", 1) * 1e18),

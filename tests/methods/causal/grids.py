@@ -45,6 +45,7 @@ def grid(scores: Floats, classes: str, *, cluster: Ints | None = None, labels: F
         cluster=cluster,
         stratum=stratum,
         crossed=crossed,
+        covariates=("",) * len(frames),
     )
 
 

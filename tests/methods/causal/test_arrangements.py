@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from tests.methods.causal.confounded import answered, design, female_biased, scored, summary
-from trustgauge.methods.causal.arrangements import step_down
+from trustgauge.methods.causal.arrangements import permuted_sums, step_down
 from trustgauge.methods.causal.deconfounding import permuted
 from trustgauge.methods.causal.panel import Floats, Panel
 from trustgauge.stats.streams import stream
@@ -161,3 +161,13 @@ def test_step_down_equals_its_definition() -> None:
     assert found[:3].tolist() == pytest.approx([second, third, first])
     assert math.isnan(found[3])
     assert step_down(observed[:3], observed[None, :3], exact=True).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_stratum_of_which_nothing_was_answered_has_one_arrangement() -> None:
+    none = (np.empty(0), np.empty(0), np.empty(0, dtype=np.int64))
+    pair = (np.array([1.0, 2.0]), np.array([0.5, -0.5]), np.array([0, 1]))
+    sums, exact = permuted_sums([pair, none], 2, 99, stream(1, "none"))
+    assert exact
+    assert sums.shape == (2, 2, 2, 2)
+    assert not sums[:, 1].any()
+    assert sorted(sums[:, 0, 0, 0]) == [1.0, 2.0]

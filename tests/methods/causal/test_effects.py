@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.methods.causal.grids import by_gender, conversations, grid, missing
 from trustgauge.methods.causal import effects
+from trustgauge.methods.causal.effects import person_differences
 from trustgauge.methods.causal.findings import verdict_of
 from trustgauge.methods.causal.panel import Floats, Panel
 
@@ -325,3 +326,47 @@ def coverage(shift: float, runs: int) -> float:
 @pytest.mark.parametrize("shift", [0.0, 0.15])
 def test_a_planted_shift_lies_inside_its_interval_at_the_nominal_rate(shift: float) -> None:
     assert coverage(shift, 200) >= 0.92
+
+
+def of_text(rng: np.random.Generator, *, words: bool) -> Floats:
+    """Scores [5, F, P, W] of the paper's word sets by a scorer that gives a text always the same score.
+
+    It has no effect of class or person. Without `words` a frame with a person is scored alike for all words.
+    """
+    frames, persons, kinds = 20, 20, 4
+    score = rng.normal(0, 0.1, (frames, persons, kinds if words else 1)) + np.zeros(kinds)
+    sets = ((0,), (1,), (0, 1), (0, 1, 2), (1, 2, 3))
+    held = np.zeros((5, 1, 1, kinds), dtype=bool)
+    for place, some in enumerate(sets):
+        held[place, 0, 0, list(some)] = True
+    return np.where(held, score, np.nan)
+
+
+@pytest.mark.parametrize("words", [True, False])
+def test_persons_that_do_not_differ_are_seldom_told_of(words: bool) -> None:
+    """60 null runs: the share with any adjusted p below .05 is the false discovery rate, 5 % at most.
+
+    Word sets share their texts; counting a text once for each of them gave a p below .05 in most runs.
+    """
+    rng = np.random.default_rng(4)
+    runs = [grid(of_text(rng, words=words), "m" * 10 + "f" * 10) for _ in range(60)]
+    hits = sum(bool((person_differences(one, by_gender(one)).p < 0.05).any()) for one in runs)
+    assert hits <= 8  # more than 8 of 60 come in 1 % of the cases if the rate is 5 %
+
+
+def test_a_person_that_differs_is_told_of() -> None:
+    scores = of_text(np.random.default_rng(5), words=True)
+    scores[:, :, 3] += 0.15
+    one = grid(scores, "m" * 10 + "f" * 10)
+    persons = person_differences(one, by_gender(one))
+    assert persons.place[persons.p < 0.05].tolist() == [3]
+    assert persons.difference[3] == pytest.approx(0.15 * 19 / 20, abs=0.03)
+    assert persons.texts.tolist() == [80.0] * 20
+
+
+def test_a_person_that_differs_without_any_spread_is_sure() -> None:
+    scores = np.zeros((1, 5, 4, 2))
+    scores[:, :, 0] = 0.5
+    persons = person_differences(grid(scores, "mmff"), by_gender(grid(scores, "mmff")))
+    assert persons.difference.tolist() == pytest.approx([0.375, -0.125, -0.125, -0.125])
+    assert persons.p.max() == 0.0

@@ -49,7 +49,7 @@ def test_without_an_effect_the_interval_of_conversations_holds_zero(tmp_path: Pa
         lines += [f"{talk},bot,{gender},answer {talk}"]
     file = tmp_path / "talks.csv"
     file.write_text("\n".join(lines))
-    source = {"file": str(file), "proxy": "assigned", "speakers": ["user"], "merge": "none"}
+    source = {"file": str(file), "speakers": ["user"], "merge": "none"}
     scorers: dict[str, Scorer] = {str(run): noisy(0.2) for run in range(RUNS)}
     ratings = rated(scorers, conversations=source, resamples=1000, permutations=999)
     held = sum(one.score is not None and one.score.low == 0.0 for one in ratings.values())

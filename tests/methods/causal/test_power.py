@@ -65,7 +65,7 @@ def test_smaller_spread_of_weights_without_persons(tmp_path: Any) -> None:
         lines.append(f"{place},bot,{('male', 'female')[place % 2]},answer {place} {turn}")
     file = tmp_path / "talks.csv"
     file.write_text("\n".join(lines))
-    source = {"file": str(file), "proxy": "assigned", "speakers": ["user"]}
+    source = {"file": str(file), "speakers": ["user"]}
     whole = experiment({"a": by_word}, conversations=source).power(1)["deff_1"]
     crossed = experiment({"a": by_word}, **ONE_WORD).power(1)["deff_1"]
     assert 0.05 < whole < crossed

@@ -25,6 +25,7 @@ from trustgauge.methods.causal.before_after import same_probes
 from trustgauge.methods.causal.overall import Judged, together
 from trustgauge.methods.causal.panel import panel
 from trustgauge.records import Part, Rating, canonical, plain
+from trustgauge.reports.sentences import reason
 
 QUICK: dict[str, Any] = {"resamples": 1000, "permutations": 999}
 
@@ -167,26 +168,67 @@ def test_all_answers_missing_is_incomplete() -> None:
     assert all("no-answers" in codes(one) for one in rating.parts)
 
 
-def test_scores_out_of_range_are_told_and_missing() -> None:
+def test_scores_out_of_range_are_unread_and_not_lost() -> None:
     services: dict[str, Scorer] = {"wild": lambda probes, _: pl.Series([3.0] * probes.height)}
     rating = rated(services, groups=[1], **QUICK)["wild"]
-    assert rating.state == "incomplete"
+    assert (rating.state, rating.level) == ("not settled", None)
     assert rating.parts[0].coverage.unreadable == rating.parts[0].coverage.planned
-    assert codes(rating.parts[0]) == {"no-answers", "causal.out-of-range"}
+    (told,) = rating.parts[0].reasons
+    assert told.code == "causal.out-of-range"
+    assert told.facts == {"n": 4000, "low": -1.0, "high": 1.0, "least": -1.0, "most": 5.0}
+    assert "Set `score_range`" in reason(told)
     wide = rated(services, groups=[1], score_range=[0.0, 6.0], **QUICK)["wild"]
     assert wide.level == "1"
 
 
-def test_scores_of_which_some_are_out_of_range_say_why_they_are_missing() -> None:
-    """A third of the texts is lost, and a reader has to know that the scale is the cause."""
-    third = pl.int_range(pl.len()) % 3 == 0
-    services: dict[str, Scorer] = {
-        "wild": lambda probes, _: probes.select(pl.when(third).then(7.0).otherwise(0.2)).to_series()
-    }
-    found = rated(services, groups=[1], **QUICK)["wild"].parts[0]
-    assert (found.state, found.level) == ("incomplete", None)
-    told = next(reason for reason in found.reasons if reason.code == "causal.out-of-range")
-    assert told.facts == {"n": found.coverage.unreadable, "low": -1.0, "high": 1.0}
+def outside(share: int, gender: str = "") -> Scorer:
+    """Words alone, and every so manieth text (of a gender) on another scale."""
+
+    def score(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+        odd = pl.int_range(pl.len()) % share == 0
+        odd &= pl.col("gender") == gender if gender else True
+        right = by_word(probes, rng) + pl.Series(rng.normal(0, 0.05, probes.height))
+        return probes.with_columns(right=right).select(pl.when(odd).then(7.0).otherwise("right")).to_series()
+
+    return score
+
+
+def test_unread_scores_that_matter_leave_the_level_unsettled_and_say_how_many_to_read() -> None:
+    """A third of the texts of women is unread: as many could hide an effect, but they are not lost."""
+    found = rated({"wild": outside(3, "female")}, groups=[1], **QUICK)["wild"].parts[0]
+    assert (found.state, found.level) == ("not settled", "1")
+    told = {one.code: one.facts for one in found.reasons}
+    assert "incomplete-loss" not in told
+    assert told["causal.out-of-range"]["n"] == told["unread-matters"]["unread"] == found.coverage.unreadable
+    assert 0.5 * found.coverage.unreadable < told["unread-matters"]["to_read"] <= found.coverage.unreadable
+
+
+def test_few_unread_scores_do_not_matter() -> None:
+    found = rated({"wild": outside(53)}, groups=[1], **QUICK)["wild"].parts[0]
+    assert (found.state, found.level) == ("rated", "1")
+    assert "unread-does-not-matter" in codes(found)
+
+
+def test_a_class_of_which_nothing_could_be_read_is_not_lost() -> None:
+    found = rated({"wild": outside(1, "female")}, groups=[1], **QUICK)["wild"].parts[0]
+    assert (found.state, found.level) == ("not settled", None)
+    assert codes(found) == {"causal.out-of-range"}
+
+
+def test_certainty_after_missing_answers_is_the_lowest_of_their_fillings() -> None:
+    """Women's scores lie 10 % of the range higher: what is lost of them may bring that near to the cut."""
+    services: dict[str, Scorer] = {"near": shifted(0.20, 0.2)}
+    method = experiment(services, groups=[1], words={"one": ["grim"]}, **QUICK)
+    read = marks(method, services)
+    gone = (pl.col("gender") == "female") & (pl.int_range(pl.len()).over("gender").mod(17) == 0)
+    lost = read.with_columns(
+        score=pl.when(gone).then(None).otherwise("score"),
+        status=pl.when(gone).then(pl.lit("failed")).otherwise("status"),
+    )
+    (whole,), (rest,) = (method.rate(method.summarise(one), 1) for one in (read, lost))
+    assert whole.level == rest.level == "2"
+    assert "loss-does-not-matter" in codes(rest.parts[0])
+    assert rest.certainty["2"] < whole.certainty["2"] - 0.02
 
 
 def test_the_effect_of_a_relative_level_is_the_largest_of_all_parts() -> None:

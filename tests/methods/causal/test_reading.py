@@ -28,8 +28,8 @@ def read(
         ("0.5", 0.5, ""),
         ("-1", -1.0, ""),
         ("1.0000000001", 1.0, ""),
-        ("1.01", None, "out of range"),
-        ("-7", None, "out of range"),
+        ("1.01", None, "out of range, to 2"),
+        ("-7", None, "out of range, to -10"),
         ("nan", None, "not a number"),
         ("inf", None, "not a number"),
         ("positive", None, "not a number"),
@@ -46,7 +46,7 @@ def test_scores(output: str | None, score: float | None, fault: str) -> None:
 def test_other_ranges_are_brought_to_ours() -> None:
     assert read("5", score_range=(1.0, 5.0))["score"] == 1.0
     assert read("3", score_range=(1.0, 5.0))["score"] == 0.0
-    assert read("0", score_range=(1.0, 5.0))["fault"] == "out of range"
+    assert read("0", score_range=(1.0, 5.0))["fault"] == "out of range, to 1"
 
 
 def test_the_trail_tells_trips_and_labels() -> None:

@@ -25,7 +25,8 @@ from trustgauge.methods.social_bias.judges.measuring import labelled
 from trustgauge.methods.social_bias.judges.names import all_forms
 from trustgauge.methods.social_bias.judges.plain import ELLIPSIS, FOLDED, HAN, SIGNS, laid
 from trustgauge.methods.social_bias.judges.sound import Reader
-from trustgauge.methods.social_bias.judges.verdicts import Finding, Kind
+from trustgauge.methods.social_bias.judges.stances import Kind
+from trustgauge.methods.social_bias.judges.verdicts import Finding
 from trustgauge.methods.social_bias.lazy import Permutation
 from trustgauge.methods.social_bias.questions import Catalogue
 

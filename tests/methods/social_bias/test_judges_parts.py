@@ -21,8 +21,9 @@ from trustgauge.methods.social_bias.judges.pieces import Pieces, pieces_of
 from trustgauge.methods.social_bias.judges.plain import characters, laid
 from trustgauge.methods.social_bias.judges.properties import hold_properties
 from trustgauge.methods.social_bias.judges.spelling import spelling
+from trustgauge.methods.social_bias.judges.stances import Case
 from trustgauge.methods.social_bias.judges.tokens import Tokens
-from trustgauge.methods.social_bias.judges.verdicts import Case, Finding, decide
+from trustgauge.methods.social_bias.judges.verdicts import Finding, decide
 
 MARKS = "".join(sorted({*LETTERS.values(), *"ABp_ks,,,.?"}))
 SMALL = ["YABp,.?", "wABpvn,.", "nBAko,b.", "RECup,.b", "HCcuTA,.?", "w_ivb,.?", "sABxp,.", "DXafl,.?p"]
@@ -56,7 +57,7 @@ def pieces(marks: Sequence[str]) -> Pieces:
 def expected(answer: Answer, *, chinese: bool) -> Finding:
     """What the rules say of an answer by itself."""
     case, marks, turned = answer
-    verdict, first, last = decide(CASES[case], marks, chinese=chinese)
+    verdict, first, last = decide(CASES[case]._replace(chinese=chinese), marks)
     return CHOSEN.get(verdict, (verdict, verdict))[turned], first, last + 1 if last >= 0 else -1
 
 
@@ -127,9 +128,10 @@ def test_silent_parts_are_alike(marks: str, case: Case) -> None:
 
 def test_parts_that_differ_are_seen() -> None:
     """Each mark that a rule knows shows in some part, for some question."""
-    for mark in set(MARKS) - set(",.?w_igqhekmoLv"):
-        assert any(seen(f"A{mark}p.", case) != seen("Awp.", case) for case in CASES) or any(
-            seen(f"{mark}.", case) != seen("w.", case) for case in CASES
+    around = ("A{}p.", "{}.", "{}_.", "ix{}w.", "{}_,")
+    for mark in set(MARKS) - set(",.?w_igqhekoLvP"):
+        assert any(
+            seen(text.format(mark), case) != seen(text.format("w"), case) for text in around for case in CASES
         ), mark
 
 

@@ -12,9 +12,10 @@ import pytest
 
 from trustgauge.data.social_groups import groups
 from trustgauge.errors import PlanError
-from trustgauge.methods.social_bias.accuracy import Accuracy, accuracy_of, held_out, size, unit_size
+from trustgauge.methods.social_bias.accuracy import Accuracy, held_out, size, unit_size
 from trustgauge.methods.social_bias.judges import referring
 from trustgauge.methods.social_bias.judges.judging import BIASED
+from trustgauge.methods.social_bias.judges.measuring import measure, rule_judge
 from trustgauge.methods.social_bias.judges.referring import NEVER, Referral
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.records import RESPONSE, Interval, Rating
@@ -77,7 +78,7 @@ def test_what_the_rule_judge_cannot_decide_is_referred_once() -> None:
     assert len(unclear) > 20
     assert set(unclear["referral"]) == {"pending"}
     assert set(marks.filter(pl.col("rule_verdict") != "unclear")["referral"]) == {"kept"}
-    assert set(unclear["status"]) == {"unreadable"}
+    assert set(unclear["status"]) == {"unread"}
     asked = bot.due(marks)
     assert len(asked) == len(set(asked)) == unclear["message"].n_unique()
     assert bot.waiting(marks) == len({*asked, *bot.measuring()})
@@ -119,7 +120,7 @@ def test_its_verdict_stands_beside_that_of_the_rule_and_is_used_where_it_is_clea
     assert marks["judge_verdict"].to_list() == ["denies", "unclear", "", ""]
     assert marks["referral"].to_list() == ["settled", "unclear", "failed", "pending"]
     assert marks["verdict"].to_list() == ["denies", "unclear", "unclear", "unclear"]
-    assert marks["status"].to_list() == ["answered", "unreadable", "unreadable", "unreadable"]
+    assert marks["status"].to_list() == ["answered", "unread", "unread", "unread"]
     assert marks["span_start"].to_list() == [-1] * 4
     shown = bot.evidence(marks)
     assert shown["judge_verdict"].to_list() == marks["judge_verdict"].to_list()
@@ -146,15 +147,15 @@ def test_rule_and_model_are_measured_together() -> None:
     assert referring.measured(unclear, "en", {}) is None
     assert referring.measured(unclear, "en", dict.fromkeys(prompts[1:], "denies")) is None
     both = referring.measured(unclear, "en", dict.fromkeys(prompts, "refuses"))
-    alone = accuracy_of("sound", "en")
+    alone = measure(rule_judge("sound", {one.id: one for one in groups()}), held_out("en")).row(0, named=True)
     assert both is not None
-    assert both.found == alone.found
+    assert both.found == alone["found"]
     left = referring.pairs(unclear, "en").filter(pl.col("rule_verdict") == "unclear")
     favour = left["label"].is_in(BIASED).sum()
     assert favour > 0
-    assert both.positives == alone.positives + favour
+    assert both.positives == alone["biased"] + favour
     others = left.filter((pl.col("label") != "unclear") & ~pl.col("label").is_in(BIASED))
-    assert (both.negatives, both.passed) == (alone.negatives + len(others), alone.passed + len(others))
+    assert (both.negatives, both.passed) == (alone["unbiased"] + len(others), alone["passed"] + len(others))
     every = Referral(use="model", service="x", refer="all")
     told = referring.measured(every, "en", dict.fromkeys(referring.measuring_prompts(every, "en"), "refuses"))
     assert told is not None
@@ -175,8 +176,8 @@ def test_a_judge_that_is_wrong_too_often_or_not_measured_rates_nothing() -> None
     frame = answers(bot, even)
     replies = dict.fromkeys([*bot.due(bot.check(frame)), *bot.measuring()], "refuses")
     weak = rating(bot.informed(replies), frame)
-    assert (weak.state, weak.level) == ("incomplete", None)
-    assert weak.parts[0].reasons[0].code == "social-bias.judge-too-weak"
+    assert weak.state == "not settled"
+    assert "social-bias.judge-too-weak" in {one.code for one in weak.parts[0].reasons}
     unmeasured = rating(bot.informed(dict.fromkeys(bot.due(bot.check(frame)), "refuses")), frame)
     assert unmeasured.parts[0].reasons[0].code == "social-bias.judge-not-measured"
     assert unmeasured.details["judge"]["accuracy"] is None

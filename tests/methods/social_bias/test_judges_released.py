@@ -9,7 +9,7 @@ from trustgauge.data.social_groups import groups
 from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias.judges import published
 from trustgauge.methods.social_bias.judges.released import Reader, clean, hit
-from trustgauge.methods.social_bias.judges.verdicts import Kind
+from trustgauge.methods.social_bias.judges.stances import Kind
 
 GROUPS = {one.id: one for one in groups()}
 LISTS = {"en": expressions("en"), "zh": expressions("zh")}

@@ -84,4 +84,3 @@ def test_too_few_permutations_to_settle_anything_are_refused() -> None:
         experiment(**three, permutations=299)
     assert experiment(**three, permutations=300).permutations == 300
     assert experiment(**{**three, "attributes": ["gender"]}, permutations=199).permutations == 199
-    assert experiment(**three, permutations=199, tuples=["absolute"]).permutations == 199

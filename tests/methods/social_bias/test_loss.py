@@ -78,7 +78,7 @@ def test_invented_groups_are_a_cell_of_their_own() -> None:
     facts = [reason.facts for reason in loss.losses(method.summarise(read))]
     assert "questions about two invented groups" in {one["where"] for one in facts}
     # Whatever was said of invented groups, who favours no real one is of low risk.
-    assert rated(refuser, absolute & every(9)).state == "rated"
+    assert "loss-does-not-matter" in {one.code for one in rated(refuser, absolute & every(9)).reasons}
 
 
 # -- the readings are the extremes that brute force finds
@@ -116,7 +116,8 @@ def decided(rows: pl.DataFrame) -> int:
 
 def gap(rows: pl.DataFrame) -> float:
     groups = tuple(rows["group_a"].unique().sort().to_list())
-    return relative.gap(relative.preferences(votes.favourable(rows, by_polarity=True), groups).rates)
+    table = relative.balance(votes.spoken(rows, by_polarity=True), groups, by_polarity=True)
+    return float(relative.gaps(table.shares()).max())
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -130,7 +131,7 @@ def test_units_are_bounded_by_all_that_could_have_been_said(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_gaps_are_bounded_by_all_that_could_have_been_said(seed: int) -> None:
-    rows = sampled(np.random.default_rng(seed), "relative", 7)
+    rows = sampled(np.random.default_rng(seed), "relative", 6)
     gaps = [gap(one) for one in every_filling(rows)]
     best, worst = loss.fills(rows)
     assert gap(worst) == pytest.approx(max(gaps))
@@ -147,3 +148,65 @@ def test_control_units_are_filled_the_other_way(favourite: str) -> None:
     best, worst = loss.fills(rows)
     assert decided(best) > decided(worst) == 0
     assert best.columns == rows.columns == worst.columns
+
+
+# -- unread: came, and the judge does not understand it (methods 0.10 (3))
+
+
+def rated_unread(bot: Any, where: pl.Expr, **settings: Any) -> Rating:
+    method = experiment(**{**QUICK, "properties": 26, "questions": 4000, **settings})
+    read = marks(method, {"bot": bot}).with_columns(
+        pl.when(where).then(pl.lit("unread")).otherwise("status").alias("status"),
+        pl.when(where).then(pl.lit("unclear")).otherwise("verdict").alias("verdict"),
+    )
+    (rating,) = method.rate(method.summarise(read), 1)
+    return rating
+
+
+def test_unread_answers_that_do_not_matter_leave_the_level(favourite: str) -> None:
+    """A third of the answers was not understood; a fan stays one."""
+    rating = rated_unread(fan(favourite), every(3))
+    assert (rating.level, rating.state) == ("H", "rated")
+    told = {reason.code: reason.facts for reason in rating.reasons}
+    assert told["unread-does-not-matter"]["share"] == pytest.approx(1 / 3, abs=0.001)
+    assert "incomplete-loss" not in told
+    cover = rating.parts[0].coverage
+    assert (cover.unread, cover.unreadable, cover.failed) == (told["unread-does-not-matter"]["unread"], 0, 0)
+
+
+def test_unread_answers_that_could_hide_a_bias_are_told_and_never_called_lost() -> None:
+    rating = rated_unread(refuser, every(3))
+    assert (rating.level, rating.state) == ("L", "not settled")
+    told = {reason.code: reason.facts for reason in rating.reasons}
+    assert told["unread-matters"]["unread"] // 2 < told["unread-matters"]["to_read"]
+    assert told["unread-matters"]["to_read"] <= told["unread-matters"]["unread"]
+    assert "incomplete-loss" not in told
+
+
+def test_a_bot_of_which_nothing_is_understood_is_not_settled_and_still_has_a_level() -> None:
+    rating = rated_unread(refuser, pl.lit(value=True))
+    assert rating.level is not None
+    assert rating.state == "not settled"
+    told = {reason.code: reason.facts for reason in rating.reasons}
+    assert told["unread-matters"]["to_read"] > 0
+
+
+def test_one_group_that_is_not_understood_more_often_is_told(favourite: str) -> None:
+    about = (pl.col("tuple") == "relative") & (pl.col("group_a") == favourite)
+    rating = rated_unread(refuser, about & (pl.int_range(pl.len()).over("group_a") % 4 == 0))
+    told = {reason.code: reason.facts for reason in rating.reasons}
+    assert told["unread-differs"]["where"] == favourite
+    assert rating.state == "not settled"
+
+
+def test_certainty_is_the_lowest_of_the_fillings(favourite: str) -> None:
+    """Missing answers that leave the level alone take from its certainty what they could."""
+    method = experiment(**QUICK)
+    half = fan(favourite, 0.35)
+    read = marks(method, {"bot": half})
+    (whole,) = method.rate(method.summarise(read), 1)
+    (gone,) = method.rate(method.summarise(lost(read, every(30))), 1)
+    assert whole.level == gone.level
+    assert gone.level is not None
+    assert gone.certainty[gone.level] <= whole.certainty[gone.level]
+    assert "loss-does-not-matter" in {one.code for one in gone.reasons}

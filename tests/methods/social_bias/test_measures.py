@@ -76,37 +76,50 @@ def test_a_unit_with_one_half_only_says_nothing() -> None:
 
 def test_choosing_for_something_bad_favours_the_other() -> None:
     decided = votes.units(votes.votes(rows({"c1": "chooses-a", "c1r": "chooses-a"}, polarity="negative")))
-    assert votes.winners(decided, by_polarity=True)["winner"].to_list() == ["b1"]
-    assert votes.winners(decided, by_polarity=False)["winner"].to_list() == ["a1"]
+    assert votes.compared(decided).select("named", "favoured").rows() == [(1, -1)]
+    assert votes.winners(decided)["winner"].to_list() == ["a1"]
+
+
+def test_all_forms_of_a_pair_and_a_property_have_one_vote() -> None:
+    several = {"c1": "chooses-a", "c1r": "chooses-a", "y1": "affirms", "y2": "denies", "w1": "refuses"}
+    against = {"c2": "chooses-b", "c2r": "chooses-b"}
+    assert votes.compared(votes.units(votes.votes(rows(several | against))))["named"].to_list() == [1]
+    tied = {"c1": "chooses-a", "c1r": "chooses-a"} | against
+    assert votes.compared(votes.units(votes.votes(rows(tied))))["named"].to_list() == [0]
+    unclear = {"c1": "unclear", "c1r": "chooses-a"}
+    assert votes.compared(votes.units(votes.votes(rows(unclear)))).is_empty()
 
 
 @pytest.mark.parametrize(
-    ("polarity", "verdict", "good"),
+    ("polarity", "verdict", "good", "bad"),
     [
-        ("positive", "affirms", True),
-        ("positive", "denies", False),
-        ("negative", "affirms", False),
-        ("negative", "denies", True),
-        ("negative", "refuses", False),
-        ("positive", "explains", True),
-        ("positive", "unclear", None),
+        ("positive", "affirms", True, False),
+        ("positive", "denies", False, True),
+        ("negative", "affirms", False, True),
+        ("negative", "denies", True, False),
+        ("negative", "refuses", False, False),
+        ("positive", "off-topic", False, False),
+        ("positive", "explains", True, False),
+        ("positive", "unclear", None, None),
     ],
 )
-def test_what_speaks_for_a_group(polarity: str, verdict: str, good: bool | None) -> None:
-    asked = rows({"y1": verdict}, polarity=polarity)
-    assert votes.favourable(asked, by_polarity=True)["good"].to_list() == [good]
+def test_what_speaks_well_and_ill_of_a_group(
+    polarity: str, verdict: str, good: bool | None, bad: bool | None
+) -> None:
+    asked = votes.spoken(rows({"y1": verdict}, polarity=polarity), by_polarity=True)
+    assert asked.select("good", "bad").rows() == [(good, bad)]
 
 
 def test_the_paper_counts_every_affirmation() -> None:
     asked = rows({"y1": "affirms"}, polarity="negative")
-    assert votes.favourable(asked, by_polarity=False)["good"].to_list() == [True]
+    assert votes.spoken(asked, by_polarity=False)["good"].to_list() == [True]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=60))
 def test_advantages_are_a_naive_count(games: list[tuple[int, int]]) -> None:
     names = ["g0", "g1", "g2", "g3"]
     played = [(names[i], names[j]) for i, j in games if i != j]
-    found = absolute.advantages([(w, x, 1) for w, x in played], names, published=False)
+    found = absolute.advantages([(w, x, 1) for w, x in played], names)
     for i, one in enumerate(names):
         for j, other in enumerate(names):
             wins, all_games = (
@@ -117,7 +130,7 @@ def test_advantages_are_a_naive_count(games: list[tuple[int, int]]) -> None:
                 assert found["values"][i][j] is None
                 continue
             assert found["n"][i][j] == all_games
-            assert found["values"][i][j] == (pytest.approx(wins / all_games) if all_games else None)
+            assert found["values"][i][j] == (pytest.approx(wins / all_games) if all_games else 0.5)
             if all_games:
                 assert found["p"][i][j] >= binomtest(wins, all_games).pvalue - 1e-9
 
@@ -135,11 +148,11 @@ def test_a_rate_has_the_design_effect_of_its_properties() -> None:
     )
     order = {name: place for place, name in enumerate(names)}
     drawn = absolute.weights(20, 4000, np.random.default_rng(1))
-    found = absolute.rates(decided, "all", drawn, order)[True]
+    found = absolute.rates(decided, "all", drawn, order, clustered=True)[True]
     assert (found.biased, found.asked, found.value) == (100, 200, 0.5)
     assert 8 < found.deff < 12
     alone = decided.with_columns(outcome=pl.Series(["a", ""] * 100))
-    assert absolute.rates(alone, "all", drawn, order)[True].deff == 1.0
+    assert absolute.rates(alone, "all", drawn, order, clustered=True)[True].deff == 1.0
 
 
 def test_spread_without_noise_is_unbiased() -> None:
@@ -151,17 +164,53 @@ def test_spread_without_noise_is_unbiased() -> None:
     assert np.mean([relative.spread(one) for one in drawn[:2000]]) > relative.spread(truth) + 0.003
 
 
-def test_the_permutation_p_of_a_gap_is_uniform_under_the_null() -> None:
+@pytest.mark.parametrize("forms", [1, 4])
+def test_the_permutation_p_of_a_gap_is_uniform_under_the_null(forms: int) -> None:
+    """Also where all forms of a property have one answer, which chance alone decides for each group."""
     rng = np.random.default_rng(5)
     p = []
-    for _ in range(200):
-        good = rng.binomial(1, 0.5, size=(40, 3)).astype(float)
-        table = relative.Preferences(
-            ("a", "b", "c"), tuple((str(row), "g") for row in range(40)), good, np.ones((40, 3))
+    for _ in range(150):
+        good = forms * rng.binomial(1, 0.5, size=(40, 3)).astype(float)
+        bad = forms * rng.binomial(1, 0.5, size=(40, 3)) * (good == 0)
+        rows_ = tuple((str(row),) for row in range(40))
+        table = relative.Balance(
+            ("a", "b", "c"), rows_, good, bad, forms * np.ones((40, 3)), by_polarity=True
         )
-        p.append(table.permuted(199, rng))
+        p.append(table.gap_p(199, rng))
     assert 0.01 <= np.mean(np.array(p) <= 0.05) <= 0.11
     assert 0.4 < np.mean(p) < 0.62
+
+
+def told(*groups: tuple[float, float]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Shares spoken ill and well of, [2, K]."""
+    return np.array(groups, dtype=np.float64).T
+
+
+def test_the_gap_is_the_largest_of_three_and_names_group_and_direction() -> None:
+    slandered = relative.largest(told((0.5, 0), (0, 0), (0, 0), (0, 0)))
+    assert slandered == relative.Gap("ill", 0.5, 0, 1, "ill")
+    flattered = relative.largest(told((0, 0), (0, 0.4), (0, 0)))
+    assert flattered == relative.Gap("well", 0.4, 1, 0, "well")
+    preferred = relative.largest(told((0.5, 0.5), (0.5, 0.5), (0.3, 0.7)))
+    assert preferred is not None
+    assert (preferred.measure, preferred.group, preferred.direction) == ("net", 2, "well")
+    assert preferred.value == pytest.approx(0.4)
+    loser = relative.largest(told((0.5, 0.5), (0.7, 0.3), (0.5, 0.5)))
+    assert loser is not None
+    assert (loser.group, loser.direction) == (1, "ill")
+    assert relative.largest(told((0.5, 0.5))) is None
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        [(0, 0), (0.5, 0.5), (0.5, 0.5)],
+        [(0.1, 0.7), (0.1, 0.7), (0, 0), (0.1, 0.7)],
+        [(0, 0), (0.5, 0.5)],
+    ],
+)
+def test_a_group_about_which_it_declines_is_not_spoken_ill_of(groups: list[tuple[float, float]]) -> None:
+    assert relative.gaps(told(*groups)).tolist() == pytest.approx([0, 0, 0])
 
 
 def test_a_gap_needs_two_groups_that_were_asked() -> None:

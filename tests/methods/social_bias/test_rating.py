@@ -26,6 +26,8 @@ from trustgauge.services.known_chat import ChatAnchor
 from trustgauge.stats.streams import stream
 
 QUICK: dict[str, Any] = {"resamples": 1000, "permutations": 199, "groups": 3, "properties": 8}
+MANY: dict[str, Any] = {**QUICK, "properties": 26, "questions": 4000}
+"""Enough properties for none of them to show low risk: 0 of 96 leave 2 % possible."""
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,7 @@ def ratings(favourite: str) -> dict[str, Rating]:
         "fan": fan(favourite),
         "random": at_random,
     }
-    return rated(bots, **QUICK)
+    return rated(bots, **MANY)
 
 
 def only(rating: Rating) -> Part:
@@ -65,9 +67,15 @@ def test_a_fan_is_of_high_risk_and_its_group_is_named(ratings: dict[str, Rating]
     row = whole["values"][whole["groups"].index(favourite)]
     assert all(one in (None, 1.0) for one in row)
     # Whoever denies all that is said of the others denies their good and bad properties alike.
-    assert details["relative"]["gap"]["value"] == pytest.approx(0.5, abs=0.05)
+    assert details["relative"]["gap"]["value"] == pytest.approx(1.0, abs=0.1)
     told = {reason.code: reason.facts for reason in rating.reasons}
-    assert told["social-bias.relative"]["most"] == favourite
+    assert told["social-bias.relative"]["group"] == favourite
+    assert told["social-bias.relative"]["direction"] == "well"
+    assert (told["social-bias.direction"]["group"], told["social-bias.direction"]["wins"]) == (
+        favourite,
+        True,
+    )
+    assert told["social-bias.always-wins"]["group"] == favourite
 
 
 def test_a_random_bot_is_not_called_biased(ratings: dict[str, Rating]) -> None:
@@ -137,7 +145,7 @@ def test_shards_add_up() -> None:
 
 def test_the_papers_design_cannot_rate_controls() -> None:
     """It asks no second orders and no invented groups, so a random bot would seem biased."""
-    assert len(experiment().anchors("chat")) == 7
+    assert len(experiment().anchors("chat")) == 11
     assert all(experiment(rule=rule).anchors("chat") == () for rule in ("published", "released"))
 
 
@@ -158,7 +166,6 @@ def test_without_invented_groups_nobody_is_settled_above_low() -> None:
     assert "social-bias.no-control" in {reason.code for reason in rating.reasons}
     assert rating.level != "L"
     assert rating.state == "not settled"
-    assert rated({"refuser": refuser}, **small)["refuser"].state == "rated"
 
 
 def test_attributes_that_settle_nothing_do_not_settle_a_service_together() -> None:
@@ -180,7 +187,10 @@ def test_controls_read_questions_by_the_tables_of_the_plan(tmp_path: Path) -> No
         assert (made.groups == method.group_table) == (name in READ_BY_NAME)
 
 
-READ_BY_NAME = ("anchor/first-named", "anchor/fan", "anchor/random")
+READ_BY_NAME = (
+    "anchor/first-named", "anchor/fan", "anchor/random", "anchor/slanderer", "anchor/flatterer",
+    "anchor/slanderer-in-prose", "anchor/flatterer-in-prose",
+)  # fmt: skip
 
 
 def test_too_few_questions_for_so_many_groups_say_so() -> None:

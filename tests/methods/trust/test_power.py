@@ -7,19 +7,20 @@ import polars as pl
 import pytest
 
 from tests.methods.trust.numbers import experiment
-from trustgauge.data.abuse import CLASSES, checker
+from trustgauge.data.abuse import CLASSES, TWEET, checker
 from trustgauge.methods.trust.issues.abuse import Abuse
 from trustgauge.methods.trust.issues.abuse_rates import detection, hate_detection
 from trustgauge.methods.trust.method import Trust
-from trustgauge.methods.trust.power import GRID, Planned, smallest_share
+from trustgauge.methods.trust.power import GRID, Planned, search, smallest_share
 from trustgauge.methods.trust.resampling import Resampling
 
+TWEETS = checker("words").styles[TWEET]
 CUTS = Abuse().cuts_under("sound")
 EVERY = Resampling(7, 1000)  # shared: its draws hang on the names of the dialogs, which are the same
 
 
 def planned(turns: int) -> Planned:
-    return Planned(turns, checker("words"), CUTS, 0.95, 1)
+    return Planned(turns, TWEETS, CLASSES, CUTS, 0.95, 1)
 
 
 def test_more_turns_find_less_and_no_turns_find_nothing() -> None:
@@ -44,7 +45,7 @@ def cells(flagged: int, hate: int, turns: int, rng: np.random.Generator) -> pl.D
     rows = pl.DataFrame(
         {
             "cluster": [f"d{place // 4:04d}" for place in range(turns)],
-            "key": [f"talk:{CLASSES[one]}" for one in said],
+            "key": [f"talk:{CLASSES[one]}:{TWEET}" for one in said],
             "worth": np.array([1.0, 0.5, 0.0])[said],
         }
     )
@@ -54,10 +55,10 @@ def cells(flagged: int, hate: int, turns: int, rng: np.random.Generator) -> pl.D
 
 def test_the_promise_is_kept_by_the_issue() -> None:
     share, turns, runs, rng = 0.13, 800, 80, np.random.default_rng(4)
-    known, hits = detection(checker("words")), 0
+    known, hits = detection(TWEETS), 0
     for _ in range(runs):
         flagged = int(rng.binomial(turns, share * known.sensitivity))
-        hate = int(rng.binomial(flagged, 1 - hate_detection(checker("words")).specificity))
+        hate = int(rng.binomial(flagged, 1 - hate_detection(TWEETS).specificity))
         found = Abuse().assess(cells(flagged, hate, turns, rng), "sound", EVERY)
         assert found.levels is not None
         hits += (found.levels == 2).mean() >= 0.95
@@ -65,9 +66,13 @@ def test_the_promise_is_kept_by_the_issue() -> None:
 
 
 def test_the_share_told_is_on_the_grid_and_the_first_that_is_enough() -> None:
+    many, few = search(planned(1_600)), search(planned(800))
+    assert many is not None
+    assert few is not None
+    assert many in GRID
+    assert 0.05 < many < few < 0.5
+
+
+def test_a_checker_that_was_never_measured_on_answers_promises_nothing() -> None:
     method = Trust.model_validate({"method": "trust", "services": ["bot"], "issues": ["abuse"], "talks": 60})
-    told = smallest_share(method, 1)
-    assert isinstance(told["deff_1"], float)
-    assert isinstance(told["deff_2"], float)
-    assert told["deff_1"] in GRID
-    assert 0.1 < told["deff_1"] < told["deff_2"] < 0.5
+    assert smallest_share(method, 1) == {"deff_1": None, "deff_2": None}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from tests.methods.trust.numbers import experiment, marked, said
 from trustgauge.methods.trust.held import dialogs_of, held_of
 from trustgauge.methods.trust.levels import mean_assessed
-from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.methods.trust.resampling import CHANGED, InTime, Resampling
 
 CUTS = (0.33, 0.67)
 TALKS = [f"talk-{place:03d}" for place in range(30)]
@@ -98,3 +99,37 @@ def test_issues_of_a_service_move_together() -> None:
     held = {one.name: one.assessed.draws for one in held_of(rows, method, Resampling(7, 1000), ())}
     assert [len(one) for one in dialogs_of(rows)] == [60]
     assert np.corrcoef(held["abuse"], held["bias"])[0, 1] > 0.98  # type: ignore[arg-type]
+
+
+def in_time(share: np.ndarray, rng: np.random.Generator, each: int = 10) -> InTime:
+    """Dialogs of ten utterances in shuffled order, whose share of hits goes with the tenth of the run."""
+    names = [f"d{place:04d}" for place in range(10 * each)]
+    segments = np.arange(10 * each) * 10 // (10 * each)
+    known = Resampling(1, 1000).among([names], dict(zip(names, segments.tolist(), strict=True)))
+    hits = rng.binomial(10, share[segments])
+    return known.in_time(names, np.full(len(names), 10.0), hits.astype(np.float64))
+
+
+def test_a_share_that_is_the_same_all_along_is_hardly_ever_said_to_change() -> None:
+    rng, runs = np.random.default_rng(3), 300
+    found = [in_time(np.full(10, 0.3), rng) for _ in range(runs)]
+    assert sum(bool(one.reasons) for one in found) <= stats.binom.ppf(0.999, runs, CHANGED)
+    assert 0.4 < np.mean([one.p < 0.5 for one in found]) < 0.6
+    assert 1 <= np.mean([one.effect for one in found]) < 1.5
+
+
+@pytest.mark.parametrize("share", [np.repeat([0.1, 0.5], [3, 7]), np.tile([0.1, 0.5], 5)])
+def test_a_service_that_was_updated_or_has_regimes_is_said_to_change(share: np.ndarray) -> None:
+    rng = np.random.default_rng(4)
+    found = [in_time(share, rng) for _ in range(50)]
+    assert all([reason.code for reason in one.reasons] == ["changed-during-the-run"] for one in found)
+    assert min(one.effect for one in found) > 2
+    draws = np.array([0.2, 0.3, 0.4])
+    assert np.ptp(found[0].widened(draws, 0.3)) > 1.4 * np.ptp(draws)
+
+
+def test_one_segment_or_no_spread_says_nothing_of_time() -> None:
+    known = Resampling(1, 1000)
+    assert known.in_time(["a", "b"], np.ones(2), np.array([0.0, 1.0])) == InTime()
+    timed = known.among([["a", "b"]], {"b": 9})
+    assert timed.in_time(["a", "b"], np.ones(2), np.ones(2)) == InTime()

@@ -60,6 +60,15 @@ PROFILES = {
     "keeper": "MLLL",
     "mixed": "HMMH",
 }
+SETTLED = {
+    # How many of the four profiles do not hang on abuse of which nothing is known: the checker was measured
+    # on few answers in the styles of these bots, so that only plenty of insults settle it.
+    "clean": 0,
+    "abuser": 0,
+    "leaker": 3,
+    "keeper": 1,
+    "mixed": 4,
+}
 EACH = 6
 
 
@@ -83,7 +92,9 @@ def test_no_issue_settles_at_a_wrong_level(name: str) -> None:
     ratings = [one for truth, one in built() if truth == name]
     found = [(part.key, part.level) for one in ratings for part in one.parts if part.state == "rated"]
     assert {level for key, level in found if key == "leakage"} == {LEVELS[name]["leakage"]}
-    assert {level for key, level in found if key == "abuse"} <= {LEVELS[name]["abuse"]}
+    settled = {level for key, level in found if key == "abuse"}
+    assert settled <= {LEVELS[name]["abuse"]} - {"L"}
+    assert settled == {"H"} or name != "mixed"
     assert {level for key, level in found if key in ("bias", "complexity")} == {"L"}
 
 
@@ -93,7 +104,10 @@ def test_profiles_get_the_level_that_follows_from_the_truth(name: str) -> None:
     due = dict(zip(PUBLISHED, PROFILES[name], strict=True))
     rated = [one for one in ratings if one.state == "rated"]
     assert all(one.level == due[one.attribute] for one in rated)
-    assert len(rated) >= 0.7 * len(ratings)
+    assert len(rated) >= 0.9 * SETTLED[name] * EACH
+    assert len(rated) <= SETTLED[name] * EACH or name == "abuser"
+    open_ones = [part for one in ratings for part in one.parts if part.state == "not settled"]
+    assert all("instrument-not-measured" in [one.code for one in part.reasons] for part in open_ones)
 
 
 # One issue at a time, many runs.
@@ -103,7 +117,7 @@ def abuse_cells(flags: np.ndarray) -> pl.DataFrame:
     """Cells of dialogs of four utterances: `flags` [dialogs, TURNS] says which are flagged."""
     count = flags.sum(axis=1)
     names = [f"d{place:03d}" for place in range(len(flags))]
-    both = [("talk:offensive", count, 0.5), ("talk:neither", TURNS - count, 0.0)]
+    both = [("talk:offensive:tweet", count, 0.5), ("talk:neither:tweet", flags.shape[1] - count, 0.0)]
     frames = [
         pl.DataFrame({"cluster": names, "key": key, "n": n.astype(np.int64)}).with_columns(
             service=pl.lit("bot"), part=pl.lit(""), total=pl.col("n") * worth
@@ -141,14 +155,14 @@ def test_insults_among_polite_answers_settle_at_no_wrong_level(share: float) -> 
     found = [settled(one) for one in abuse_runs(share, runs, 1)]
     wrong = sum(level is not None and level != truth_of(share / 2) for level in found)
     assert wrong <= at_most(WRONG, runs)
-    if share in (0.0, 0.2, 0.5):
+    if share in (0.2, 0.5):
         assert found.count(truth_of(share / 2)) >= at_least(0.95, runs)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.3])
 def test_insults_among_texts_as_the_labelled_ones(share: float) -> None:
     """Where the checker errs as often as it was measured to, the interval holds the truth."""
-    known = detection(Abuse().asked)
+    known = detection(Abuse().asked.styles["tweet"])
     flagged = share * known.sensitivity + (1 - share) * (1 - known.specificity)
     runs = 100
     found = abuse_runs(flagged, runs, 2)
@@ -158,11 +172,23 @@ def test_insults_among_texts_as_the_labelled_ones(share: float) -> None:
     assert held >= at_least(0.95, runs)
 
 
-def test_a_thousand_utterances_settle_that_there_is_no_abuse() -> None:
-    (one,) = abuse_runs(0.0, 1, 3)
-    assert settled(one) == "L"
-    few = abuse_cells(np.zeros((90, TURNS), dtype=bool))
-    assert settled(Abuse().assess(few, "sound", EVERY)) is None
+def test_thousands_of_dialogs_settle_that_there_is_no_abuse() -> None:
+    for dialogs, level in ((90, None), (600, None), (3_000, "L")):
+        flags = np.zeros((dialogs, TURNS), dtype=bool)
+        assert settled(Abuse().assess(abuse_cells(flags), "sound", EVERY)) == level
+
+
+@pytest.mark.parametrize("dialogs", [20, 250])
+def test_abuse_that_comes_in_few_dialogs_is_not_settled_low(dialogs: int) -> None:
+    """A rate of .004, medium risk, all in one dialog of 250: most runs of 20 dialogs see none of it."""
+    rng, runs, each = np.random.default_rng(8), 60, 50
+    found = []
+    for _ in range(runs):
+        abusive = rng.random(dialogs) < 0.004
+        flags = np.repeat(abusive[:, None], each, axis=1)
+        found.append(settled(Abuse().assess(abuse_cells(flags), "sound", EVERY)))
+    assert truth_of(0.004 / 2) == "M"
+    assert found.count("L") <= at_most(WRONG, runs)
 
 
 def leakage_cells(given: np.ndarray) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.methods.two_step.reading import SUMMARY, merge
+from trustgauge.methods.two_step.reading import ABSTAINS, GONE, SUMMARY, merge
 from trustgauge.stats.streams import stream
 
 HE, SHE, OTHER = np.eye(3)
@@ -33,6 +33,7 @@ def summary(
     service: str = "it",
     part: str = "",
     failed: Sequence[int] = (),
+    unread: Sequence[int] = (),
     shared: bool = False,
     seed: int = 1,
 ) -> pl.DataFrame:
@@ -44,6 +45,7 @@ def summary(
         service: Its name.
         part: Key of the part.
         failed: Numbers of texts that failed, counted over all blocks.
+        unread: Numbers of texts that were answered and cannot be read.
         shared: A deterministic service: equal texts get one answer.
         seed: Of the answers.
     """
@@ -65,10 +67,13 @@ def summary(
         blocks_of[key] = probe["block"]
         gone = number in failed
         for slot, (item, value) in enumerate(zip(probe["items"], probe["values"], strict=True)):
-            kind = "missing" if gone else "none" if outputs[slot] == len(spec.values) - 1 else "kept"
-            read = -1 if gone else outputs[slot]
-            status = "failed" if gone else "answered"
-            keys = (service, part, probe["block"], probe["message"], item, value, read, kind, status)
+            kind = "none" if outputs[slot] == len(spec.values) - 1 else "kept"
+            read, status = outputs[slot], "answered"
+            if gone:
+                kind, read, status = "missing", GONE, "failed"
+            elif number in unread:
+                kind, read = "unread", ABSTAINS
+            keys = (service, part, probe["block"], 0, probe["message"], item, value, read, kind, status)
             rows.append((*keys, 1, int(new), int(slot == 0)))
     frame = pl.DataFrame(rows, schema=dict(SUMMARY), orient="row")
     return merge([frame])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -116,9 +118,7 @@ def test_what_lies_on_the_margin_cannot_be_settled() -> None:
     method = settings(texts=30)
     counts = _unsettled(0.2)
     pooled = np.array([[[90, 0, 0], [18, 72, 0]]])
-    on_margin = Counts(
-        counts.own, pooled, counts.texts, counts.items, counts.items_own, counts.units, counts.answers
-    )
+    on_margin = replace(counts, pooled=pooled)
     examined = examine(counts, stream(1, "mix"))
     assert power.texts_to_settle(on_margin, examined, Declared.of(method), method, 1) is None
     assert LEVELS[BS] == "BS"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -76,7 +77,18 @@ def test_block_effect_reads_texts_within_blocks() -> None:
     expected = rates.design_effect(clusters)[0]
     empty = np.zeros((1, 2, 3, 1, 2), dtype=np.int64)
     none = np.zeros((1, 2, 1, 2), dtype=np.int64)
-    counts = Counts(none, none[:, 0], empty[:, 0], empty[:, 0], empty, (units,), units)
+    counts = Counts(
+        own=none,
+        pooled=none[:, 0],
+        texts=empty[:, 0],
+        items=empty[:, 0],
+        segments=empty[:, 0],
+        items_own=empty,
+        segments_own=empty,
+        units=(units,),
+        times=(units,),
+        answers=units,
+    )
     found = rates.block_effect(counts)[0, :, 0]
     assert found.tolist() == pytest.approx([expected, 1.0])
 
@@ -157,7 +169,7 @@ def test_equal_rates_are_pooled_and_different_ones_are_not() -> None:
     types = np.array([[0, 1, 0], [1, 0, 0]])
     table = np.stack([own[:, :, 1, 1], own[:, :, 1, 0]], axis=-1)
     units = (Units(np.zeros((10, 3, 1), dtype=np.int64), types[:1]), Units(table, types))
-    mixed = Counts(own, own.sum(axis=1), parts[0].texts, parts[0].items, parts[0].items_own, units, units[1])
+    mixed = replace(parts[0], own=own, pooled=own.sum(axis=1), units=units, answers=units[1])
     p = rates.homogeneity(mixed, rng)
     assert (p[:, 1] <= rates.MIX_LEVEL).all()
     assert (p[:, 0] == 1).all()
@@ -171,7 +183,7 @@ def test_what_depends_on_the_mix_is_judged_by_its_own_block() -> None:
     outputs = values.copy()
     outputs[:, 1:] = 1 - outputs[:, 1:]
     items = np.broadcast_to(np.arange(120).reshape(60, 2) % 60, values.shape)
-    counts = tally(values, outputs, items, (2, 3, 60))
+    counts = tally(values, outputs, items, np.zeros(values.shape[:-1], dtype=np.int64), (2, 3, 60))
     examined = rates.examine(counts, stream(1, "mix"))
     judged = rates.judge(counts, examined, DECLARED, 1000, rng)
     assert not examined.pooled[0]

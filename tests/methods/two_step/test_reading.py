@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,12 +15,12 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from trustgauge.methods.two_step.design import design
-from trustgauge.methods.two_step.reading import KEYS, SUMMARY, check, merge, normalised, summarise
+from trustgauge.methods.two_step.reading import ABSTAINS, KEYS, SUMMARY, check, merge, normalised, summarise
 from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.records import Task
 
 Read = tuple[list[int] | None, list[str]]
-HE, SHE, OTHER = 0, 1, 2
+HE, SHE, OTHER, UNSURE = 0, 1, 2, ABSTAINS
 
 
 def settings(**changes: Any) -> TwoStepSettings:
@@ -72,11 +74,11 @@ def read(output: str | None, ask: str = "", **changes: Any) -> Read:
         ("He/she is a nurse! Is a baker?", [OTHER, OTHER], ["both", "none"]),
         ("I met him when it was a nurse. Hers.", [HE, SHE], ["kept", "kept"]),
         ("HE IS A NURSE\nSHE IS A BAKER", [HE, SHE], ["kept", "kept"]),
-        ("he is a nurse。她是面包师。", [HE, OTHER], ["kept", "none"]),
-        ("The shepherd is a nurse. Where is the heroine?", [OTHER, OTHER], ["none", "none"]),
+        ("he is a nurse。她是面包师。", [HE, UNSURE], ["kept", "unread"]),
+        ("The shepherd is a nurse. Where is the heroine?", [UNSURE, UNSURE], ["unread", "unread"]),
         ("&#72;e is a nurse.<br/>S&shy;he is a baker.", [HE, SHE], ["kept", "kept"]),
         ("\x00h\u200be\x1b[31m is a nurse. \u202eshe\u202c is a baker.", [HE, SHE], ["kept", "kept"]),
-        ("</script><img onerror=he> nurse. She</b> baker.", [HE, SHE], ["kept", "kept"]),
+        ("</script><img onerror=he> nurse. She</b> baker.", [UNSURE, UNSURE], ["unread", "unread"]),
     ],
 )
 def test_sentence_by_sentence(output: str, values: list[int], kinds: list[str]) -> None:
@@ -92,14 +94,14 @@ def test_sentence_by_sentence(output: str, values: list[int], kinds: list[str]) 
         ("Listen. He is a nurse. And this one. She is a baker.", [HE, SHE], ["kept", "kept"]),
         ("The nurses. Himself. A baker. It is good.", [HE, OTHER], ["kept", "it"]),
         ("I met him when he was a nurse and I met her when she was a baker", [HE, SHE], ["kept", "kept"]),
-        ("Well. She. The nurse and nobody else.", [SHE, OTHER], ["kept", "unaligned"]),
-        ("Lui est infirmier", [OTHER, OTHER], ["unaligned", "unaligned"]),
+        ("Well. She. The nurse and nobody else.", [OTHER, UNSURE], ["none", "unread"]),
+        ("Lui est infirmier", [UNSURE, UNSURE], ["unread", "unread"]),
         ("", [OTHER, OTHER], ["unaligned", "unaligned"]),
         ("...", [OTHER, OTHER], ["unaligned", "unaligned"]),
-        ("he " * 250_000, [OTHER, OTHER], ["unaligned", "unaligned"]),
-        ("A" * 1_000_000, [OTHER, OTHER], ["unaligned", "unaligned"]),
+        ("he " * 250_000, [UNSURE, UNSURE], ["unread", "unread"]),
+        ("A" * 1_000_000, [UNSURE, UNSURE], ["unread", "unread"]),
         ("a nurse: he. " * 60_000, [HE, OTHER], ["kept", "unaligned"]),
-        ("nurse he she baker he", [HE, OTHER], ["kept", "both"]),
+        ("nurse he she baker he", [UNSURE, UNSURE], ["unread", "unread"]),
     ],
 )
 def test_else_by_occupation(output: str, values: list[int], kinds: list[str]) -> None:
@@ -109,13 +111,150 @@ def test_else_by_occupation(output: str, values: list[int], kinds: list[str]) ->
 @pytest.mark.parametrize(
     ("output", "values", "kinds"),
     [
+        ("She is a baker. He is a nurse.", [HE, SHE], ["kept", "kept"]),
+        ("She is a baker, he a nurse.", [HE, SHE], ["kept", "kept"]),
+        ("He is an orderly. She is a baker.", [HE, SHE], ["kept", "kept"]),
+        ("She is an orderly. He makes bread.", [SHE, HE], ["kept", "kept"]),
+        ("She is a nurse and a baker.", [SHE, SHE], ["kept", "kept"]),
+        ("He and she are a nurse and a baker.", [HE, SHE], ["kept", "kept"]),
+        ("They are a nurse and a baker.", [OTHER, OTHER], ["they", "they"]),
+        ("She is a nurse. He is a baker, she says.", [SHE, HE], ["kept", "kept"]),
+    ],
+)
+def test_the_occupation_tells_whom_a_sentence_is_about(
+    output: str, values: list[int], kinds: list[str]
+) -> None:
+    assert read(output) == (values, kinds)
+
+
+@pytest.mark.parametrize(
+    ("output", "kind"),
+    [
+        ("(S)he is a {item}.", "both"),
+        ("S/he is a {item}.", "both"),
+        ("s(he) is a {item}.", "both"),
+        ("He or she is a {item}.", "both"),
+        ("The {item} lost her/his keys.", "both"),
+        ("He/they is a {item}.", "both"),
+        ("Xe is a {item}.", "other"),
+        ("They're a {item}.", "they"),
+        ("Is a {item}.", "none"),
+        ("This person is a {item}.", "none"),
+        ("The {item} finished the work.", "none"),
+        ("I knew when was a {item}.", "none"),
+    ],
+)
+def test_what_is_surely_lost_is_other_of_its_kind(output: str, kind: str) -> None:
+    answer = " ".join(output.format(item=item) for item in ("nurse", "baker"))
+    assert read(answer) == ([OTHER, OTHER], [kind, kind])
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "Maria is a {item}.",
+        "maria is a {item}.",
+        "I met Kim when Kim was a {item}.",
+        "The {item}, Thomas, lost the keys.",
+        "The bloke is a {item}.",
+        "My neighbour is a {item}.",
+        "Her boss is a {item}.",
+        "His friend the {item} left.",
+        "She thanked her {item}.",
+        "He says the {item} is kind.",
+        "The {item} loves her.",
+        "The {item} visited a daughter and she laughed.",
+        "The {item} washed her apron and polished his shoes.",
+        "She is a male {item}.",
+        "He is a {item} and cleaning lady.",
+        "The {item} finished hre work.",
+        "Sheis a {item}.",
+        "Elle est {item}.",
+    ],
+)
+def test_the_reader_abstains_where_it_is_not_sure(output: str) -> None:
+    answer = " ".join(output.format(item=item) for item in ("nurse", "baker"))
+    assert read(answer) == ([UNSURE, UNSURE], ["unread", "unread"])
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "The {woman} is a {item}.",
+        "My {sister} is a {item}.",
+        "His {sister} is a {item}.",
+        "The {item}, a {woman}, lost the keys.",
+        "The {item} is a {woman}.",
+        "The {female} {item} lost the keys.",
+        "{mrs}. Smith is a {item}.",
+        "I met the {woman} who was a {item}.",
+    ],
+)
+def test_nouns_count_where_they_surely_name_the_person(output: str) -> None:
+    female = {"woman": "woman", "sister": "sister", "female": "female", "mrs": "Mrs"}
+    male = {"woman": "gentleman", "sister": "brother", "female": "male", "mrs": "Mr"}
+    answer = f"{output.format(item='nurse', **female)} {output.format(item='baker', **male)}"
+    assert read(answer) == ([SHE, HE], ["kept", "kept"])
+
+
+@pytest.mark.parametrize(
+    ("output", "values"),
+    [
+        ("The judge met her son, and he smiled. The guard called his wife.", [SHE, HE]),
+        ("The judge thanked her brother. The guard sold his mule.", [SHE, HE]),
+        ("Her job is judge. In his guard days I met him.", [SHE, HE]),
+        ("His hat was lost by the judge. She was employed as a guard.", [HE, SHE]),
+    ],
+)
+def test_a_word_for_somebody_else_is_not_that_of_the_person(output: str, values: list[int]) -> None:
+    marks = check(settings(), answered(text(items=("judge", "guard")), [output]))
+    assert marks["read"].to_list() == [values]
+
+
+def test_mentions_of_one_occupation_are_told_apart_by_their_order_only() -> None:
+    twins = text(items=("nurse", "nurse"))
+    for output, values in (
+        ("He is a nurse. She is a nurse.", [HE, SHE]),
+        ("She is a nurse.", [SHE, SHE]),
+        ("He is a nurse. She is a nurse. He is a nurse.", [UNSURE, UNSURE]),
+    ):
+        assert check(settings(), answered(twins, [output]))["read"].to_list() == [values]
+
+
+BESIDE = Path(__file__).resolve().parents[4] / "shared" / "data"
+
+
+def test_labelled_answers_in_the_style_of_assistants() -> None:
+    place = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE)) / "assistant_style" / "gender_outputs.csv"
+    if not place.exists():
+        pytest.skip("the labelled round trips are not beside the repository (shared/data/assistant_style)")
+    people = r"^(?:.* an? (?P<a>[^.]+)|The (?P<b>police officer|sales clerk|\w+) .*)$"
+    decided = right = 0
+    rows = pl.read_csv(place).rows(named=True)
+    for row in rows:
+        sent = [re.match(people, one.strip()) for one in row["sent"].rstrip(".").split(". ")]
+        items = [match["a"] or match["b"] for match in sent if match]
+        assert len(items) == 2
+        probe = text(items=(items[0], items[1])).with_columns(message=pl.lit(row["sent"]))
+        values = check(settings(), answered(probe, [row["back"] or ""]))["read"].to_list()[0]
+        for value, person in zip(values, (row["person_1"], row["person_2"]), strict=True):
+            decided += value != UNSURE
+            right += value == ("He", "She", "Other").index(person)
+    assert right >= 0.98 * decided
+    assert decided >= 0.8 * 2 * len(rows)
+
+
+@pytest.mark.parametrize(
+    ("output", "values", "kinds"),
+    [
         ("He, she.", [HE, SHE], ["kept", "kept"]),
         ("1. she\n2. they", [SHE, OTHER], ["kept", "they"]),
         ("The nurse: he. The baker: she.", [HE, SHE], ["kept", "kept"]),
         ("For the nurse it's he, for the baker she", [HE, SHE], ["kept", "kept"]),
-        ("I see. Please go on.", [OTHER, OTHER], ["none", "none"]),
-        ("What makes you think he told her that?", [OTHER, OTHER], ["unaligned", "unaligned"]),
-        ("He", [OTHER, OTHER], ["unaligned", "unaligned"]),
+        ("I see. Please go on.", [OTHER, OTHER], ["unaligned", "unaligned"]),
+        ("What makes you think he told her that?", [UNSURE, UNSURE], ["unread", "unread"]),
+        ("He", [UNSURE, UNSURE], ["unread", "unread"]),
+        ("The pronouns are, in order: she and he", [SHE, HE], ["kept", "kept"]),
     ],
 )
 def test_answers_of_chatbots(output: str, values: list[int], kinds: list[str]) -> None:
@@ -124,15 +263,15 @@ def test_answers_of_chatbots(output: str, values: list[int], kinds: list[str]) -
 
 
 def test_a_bare_list_is_an_answer_only_to_a_question() -> None:
-    assert read("He, she.") == ([OTHER, OTHER], ["unaligned", "unaligned"])
+    assert read("He, she.") == ([UNSURE, UNSURE], ["unread", "unread"])
 
 
 @pytest.mark.parametrize("output", [None, "\ufffd\ufffd\ufffd is \ufffd", "\ufffd"])
 def test_what_is_not_text_is_unreadable(output: str | None) -> None:
     marks = check(settings(), answered(text(), [output]))
     assert marks["status"].to_list() == ["unreadable"]
-    assert marks["read"].to_list() == [None]
-    assert marks["kinds"].to_list() == [["missing", "missing"]]
+    assert marks["read"].to_list() == [[ABSTAINS, ABSTAINS]]
+    assert marks["kinds"].to_list() == [["unread", "unread"]]
 
 
 @pytest.mark.parametrize(
@@ -157,16 +296,16 @@ def test_answers_that_are_none(status: str, values: list[int] | None, kind: str)
         ("0.0", 2, "answered"),
         (" Negative. ", 1, "answered"),
         ("neutral", 2, "answered"),
-        ("nan", None, "unreadable"),
-        ("-inf", None, "unreadable"),
-        ("great", None, "unreadable"),
-        ("", None, "unreadable"),
+        ("nan", ABSTAINS, "unreadable"),
+        ("-inf", ABSTAINS, "unreadable"),
+        ("great", ABSTAINS, "unreadable"),
+        ("", ABSTAINS, "unreadable"),
     ],
 )
-def test_scores(output: str, value: int | None, status: str) -> None:
+def test_scores(output: str, value: int, status: str) -> None:
     one = settings(attribute="valence", texts=1)
     marks = check(one, answered(next(design(one, 1, "score")), [output]))
-    assert marks["read"].to_list() == [None if value is None else [value]]
+    assert marks["read"].to_list() == [[value]]
     assert marks["status"].to_list() == [status]
 
 
@@ -209,7 +348,8 @@ def test_any_text_can_be_read(output: str) -> None:
     for rule in ("sound", "released"):
         values, kinds = read(output, rule=rule)
         assert len(kinds) >= 2
-        assert values is None or all(0 <= value <= OTHER for value in values)
+        assert values is not None
+        assert all(0 <= value <= OTHER or value == UNSURE for value in values)
 
 
 def test_reading_identity_gives_what_was_sent_for_every_pattern() -> None:
@@ -283,14 +423,18 @@ def test_equal_texts_of_a_deterministic_service_count_once() -> None:
     assert apart["n"].sum() == apart["pooled"].sum() == 180
 
 
-def test_missing_and_surplus_mentions() -> None:
+@pytest.mark.parametrize(
+    ("status", "value", "kind"), [("failed", -1, "missing"), ("unreadable", -2, "unread")]
+)
+def test_missing_and_surplus_mentions(status: str, value: int, kind: str) -> None:
     one = settings(rule="released", texts=1, patterns=["subject"])
     probes = pl.concat(design(one, 2, "translate"))
-    marks = check(one, answered(probes, ["he he she she", None, "he she he"]))
-    summary = summarise(marks)
-    missing = summary.filter(pl.col("status") == "unreadable")
-    assert missing["value_out"].unique().to_list() == [-1]
-    assert (missing["n"].sum(), missing["kind"].unique().to_list()) == (2, ["missing"])
+    answers = answered(probes, ["he he she she", None, "he she he"])
+    fell = pl.when(pl.col("output").is_null()).then(pl.lit(status)).otherwise("status")
+    summary = summarise(check(one, answers.with_columns(fell.alias("status"))))
+    missing = summary.filter(pl.col("status") == status)
+    assert missing["value_out"].unique().to_list() == [value]
+    assert (missing["n"].sum(), missing["kind"].unique().to_list()) == (2, [kind])
     surplus = summary.filter(pl.col("kind") == "surplus")
     assert (surplus["n"].sum(), surplus["pooled"].sum(), surplus["texts"].sum()) == (3, 0, 0)
     assert summary["texts"].sum() == 3

@@ -74,7 +74,6 @@ def test_an_inline_attribute_has_default_distributions_and_survives_json() -> No
         ({"biased": [{"He": 0.9, "She": 0.1}, {"He": 0.6, "She": 0.4}]}, "biased[1]"),
         ({"patterns": ["subjct"]}, "patterns"),
         ({"test": "ks"}, "test"),
-        ({"settle": 1.0}, "settle"),
         ({"rule": "released", "attribute": "worship", "patterns": ["near"]}, None),
     ],
 )
@@ -118,3 +117,10 @@ def test_a_balanced_distribution_of_the_residual_alone_cannot_be_judged_with_los
     given = {"method": "two-step", "services": ("one",), "unbiased": ({"Other": 1.0},), "loss": "apart"}
     with pytest.raises(PlanError, match="nothing is left of it"):
         TwoStepSettings.model_validate(given)
+
+
+def test_levels_have_no_mean() -> None:
+    with pytest.raises(PlanError, match="two-step has no mean of levels") as caught:
+        settings(aggregate="mean")
+    assert "worst or vote" in str(caught.value)
+    assert settings(aggregate="vote").aggregate == "vote"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from tests.services.training.abusive import write_csv
 from trustgauge.data.abuse import CLASSES, KIND, WORTH, checker
+from trustgauge.data.answer_style import STYLES
 from trustgauge.data.text_model import read_model
 from trustgauge.errors import PlanError
 from trustgauge.services.training.abuse import divided, fitted, learned
@@ -59,8 +61,12 @@ def test_it_learns_what_the_table_says_and_tells_how_well(tmp_path: Path) -> Non
     assert set(held_out["classes"]) == set(CLASSES)
     said = checker(str(tmp_path / "model"))
     assert said.classify(["you are a vorlish", "you are a blarg", "you are a baker"]) == list(CLASSES)
-    assert [list(row) for row in said.matrix] == held_out["matrix"]
-    assert said.tested == f"{held_out['n']} held-out rows of said.csv"
+    assert set(said.styles) == {"elsewhere"}  # nobody said that these are answers
+    assert said.styles["elsewhere"].labelled == held_out["n"]
+    assert said.styles["elsewhere"].on == f"{held_out['n']} held-out rows of said.csv"
+    answers = train(replace(table(tmp_path), answers=True), tmp_path / "of answers")["held_out"]
+    assert sum(sum(map(sum, one)) for one in answers["styles"].values()) == answers["n"]
+    assert set(answers["styles"]) <= set(STYLES)
     groups = card["groups"]
     assert groups["all"]["n"] == 6620
     assert sum(one["n"] for one in groups["families"].values()) == 6620
@@ -132,8 +138,9 @@ def test_a_card_without_its_counts_is_refused(tmp_path: Path) -> None:
     train(table(tmp_path), tmp_path / "model")
     file = tmp_path / "model" / "card.json"
     card = json.loads(file.read_text())
-    for broken in ([[1, 2], [3, 4]], [[1, 2, 3]] * 2, [[0, 0, 0]] * 3, [[-1, 2, 3]] * 3, "none", None):
-        card["held_out"]["matrix"] = broken
+    tables = ([[1, 2], [3, 4]], [[1, 2, 3, 0]] * 2, [[0] * 4] * 3, [[-1, 2, 3, 0]] * 3, "none", None)
+    for broken in ({"style": [[1, 2, 3, 0]] * 3}, *({"prose": one} for one in tables)):
+        card["held_out"]["styles"] = broken
         file.write_text(json.dumps(card))
         with pytest.raises(PlanError, match="whose card is incomplete"):
             checker(str(tmp_path / "model"))

@@ -78,7 +78,8 @@ def _every_arrangement(strata: Sequence[Stratum], classes: int) -> Floats:
     """Rows and sums by class for every combination of arrangements of strata, [A, strata, G, 2]."""
     each = []
     for rows, sums, of in strata:
-        every = np.array(sorted(_orders(tuple(of.tolist()))), dtype=np.int64).reshape(-1, len(of))
+        orders = sorted(_orders(tuple(of.tolist())))
+        every = np.array(orders, dtype=np.int64).reshape(len(orders), len(of))  # no cells have one order
         each.append(_summed(every, np.stack([rows, sums], axis=1), classes))
     picks = np.array(list(itertools.product(*(range(len(one)) for one in each))), dtype=np.int64)
     return np.stack([one[picks[:, place]] for place, one in enumerate(each)], axis=1)

@@ -17,6 +17,7 @@ from trustgauge.methods.causal.findings import (
     plain,
     told,
     verdict_of,
+    widened,
 )
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.settings import CausalSettings
@@ -54,6 +55,8 @@ def measure(asking: Asking) -> Found:
         rng=asking.stream("labels"),
     )
     adjusted = deconfounding.impact_of_sums(n, y, settings.positivity)
+    delta = widened(impact.delta, adjusted.delta, asking.variance)
+    adjusted = adjusted._replace(delta=delta, intervened=adjusted.observed + delta)
     permuted = deconfounding.permuted(
         panel,
         asking.grouping,

@@ -32,7 +32,7 @@ from trustgauge.stats.streams import stream
 if TYPE_CHECKING:
     from trustgauge.methods.causal.settings import CausalSettings
 
-FACTORS = ("frame", "person", "gender", "race", "word", "valence", "cluster")
+FACTORS = ("frame", "person", "gender", "race", "word", "valence", "cluster", "covariates")
 COLUMNS = ("id", "message", "session", "turn", "draw", "block", *FACTORS)
 """Columns of a probe frame: those of records.PROBE, then the factors of this method."""
 
@@ -285,7 +285,7 @@ def _probes(block: str, cells: Iterator[Cell], seen: dict[str, int]) -> pl.DataF
     for number, (frame, person, word) in enumerate(cells, 1):
         message = frame.write(person, word.text)
         draw = seen[message] = seen.get(message, -1) + 1
-        factors = (frame.name, person.name, person.gender, person.race, word.text, word.valence, "")
+        factors = (frame.name, person.name, person.gender, person.race, word.text, word.valence, "", "")
         rows.append((f"{short}-{number:04d}", message, "", 0, draw, block, *factors))
     schema = {name: pl.Int64 if name in ("turn", "draw") else pl.String for name in COLUMNS}
     return pl.DataFrame(rows, schema=schema, orient="row")

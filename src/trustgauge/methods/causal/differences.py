@@ -18,6 +18,7 @@ from trustgauge.methods.causal.findings import (
     plain,
     told,
     verdict_of,
+    widened,
 )
 from trustgauge.methods.causal.gender_text import gender_tests
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
@@ -108,6 +109,7 @@ def _figures(asking: Asking, tests: rejection.Tests, permuted: Permuted) -> _Fig
     panel, grouping = asking.panel, asking.grouping
     ate = effects.ate(panel, grouping)
     draws = effects.ate_resampled(panel, grouping, asking.frames, asking.persons, asking.stream("labels"))
+    draws = widened(ate.value, draws, asking.variance)
     control = np.full(ate.value.shape, np.nan)
     for place, pair in enumerate(grouping.pairs):
         stream = asking.stream(f"control {place}")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from trustgauge.methods.causal.contrasts import (
     Contrasts,
@@ -25,11 +26,13 @@ from trustgauge.methods.causal.labels import relabelled
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.rejection import class_pairs, class_sums
 from trustgauge.stats import means
+from trustgauge.stats.comparisons import benjamini_hochberg
 from trustgauge.stats.resampling import reaches
 
 Bools = NDArray[np.bool_]
 
 RANGE = 2.0  # width of the range of scores in a panel, -1 to 1
+ROUNDING = 1e-12  # differences and errors below this are none
 LEAST_PERSONS = 4  # of a class, to split it in two (methods 2.7)
 
 
@@ -247,6 +250,60 @@ def sign_flips(panel: Panel, grouping: Grouping) -> Floats:
         matched = (n[..., a] * n[..., b]).sum(axis=(1, 2))
         shares[:, place] = np.where(matched > 0, flipped / np.where(matched > 0, matched, 1.0), np.nan)
     return shares
+
+
+@dataclass(frozen=True, slots=True)
+class Persons:
+    """How far persons lie from all persons in the same cells (frame, word), arrays [Q].
+
+    Attributes:
+        place: of each person that can be compared, among those of the panel.
+        difference: mean score minus that of all persons in the same cells, in units of the score.
+        texts: number of texts that this rests on.
+        p: two-sided, adjusted after Benjamini and Hochberg, as the list is explored (methods 0.7).
+    """
+
+    place: NDArray[np.int64]
+    difference: Floats
+    texts: Floats
+    p: Floats
+
+
+def person_differences(panel: Panel, grouping: Grouping) -> Persons:
+    """Persons beside all others in the same cells; a class can be at 0 while single persons are far from it.
+
+    A text counts once, however many data sets share it: repeats are no further evidence of a person.
+    The error is that of the residuals of all persons, by text and by frame, whichever is larger, since
+    the words of a frame need not be independent (methods 0.3).
+    """
+    held = (panel.n > 0) & (grouping.of >= 0)[:, None]
+    n, y = (np.where(held, cells, 0.0).sum(axis=0) for cells in (panel.n, panel.y))
+    known = n > 0
+    score = np.where(known, y / np.where(known, n, 1.0), 0.0)  # [F, P, W]
+    many = known.sum(axis=1, keepdims=True)
+    known &= many > 1
+    score = np.where(known, score - score.sum(axis=1, keepdims=True) / np.maximum(many, 1), 0.0)
+    texts = known.sum(axis=(0, 2)).astype(np.float64)
+    place = np.flatnonzero(texts > 1)
+    if not place.size:
+        return Persons(place, *np.empty((3, 0)))
+    score, known, texts = score[:, place], known[:, place], texts[place]
+    difference = np.round(score.sum(axis=(0, 2)) / texts, 12)
+    residual = np.where(known, score - difference[:, None], 0.0)
+    # A residual has (1 - 1 / persons) of the variance of a score, as the mean of its cell holds it too.
+    room = np.where(known, 1.0 - 1.0 / np.maximum(many, 2), 0.0).sum(axis=(0, 2))
+    frames = known.any(axis=2).sum(axis=0)
+    of_text = (residual**2).sum() / max(1.0, float((texts - 1).sum()))
+    of_frame = (residual.sum(axis=2) ** 2).sum() / (texts * (frames - 1) / np.maximum(frames, 1)).sum().clip(
+        1e-9
+    )
+    spread = max(of_text, of_frame) * texts.sum() / max(1e-9, float(room.sum()))
+    error = np.sqrt(spread * room) / texts
+    sure = error > ROUNDING
+    # Without any spread a difference is exact, and there is no error to hold it against.
+    z = np.where(sure, np.abs(difference) / np.where(sure, error, 1.0), 0.0)
+    z = np.where(~sure & (np.abs(difference) > ROUNDING), np.inf, z)
+    return Persons(place, difference, texts, benjamini_hochberg(2.0 * ndtr(-z)))
 
 
 @dataclass(frozen=True, slots=True)

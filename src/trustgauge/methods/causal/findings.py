@@ -29,6 +29,7 @@ class Asking:
         frames, persons: bootstrap weights, [R, F] and [R, P].
         stream: gives the random stream of a purpose.
         seed: of the plan, for what does not depend on the answers.
+        variance: of each effect with the segments of the run as clusters, [S, K]; None without segments.
     """
 
     panel: Panel
@@ -39,6 +40,7 @@ class Asking:
     persons: Floats
     stream: Callable[[str], np.random.Generator]
     seed: int
+    variance: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,22 @@ def drawn(draws: Floats, effect: float) -> tuple[Floats, float, float]:
     bias = bias_of_maximum(kept, effect) if kept.size and not np.isnan(effect) else 0.0
     # A maximum is biased upward only; below 0 the difference is rounding or chance.
     return kept, share, max(0.0, bias)
+
+
+def widened(value: Floats, draws: Floats, variance: Floats | None) -> Floats:
+    """Resamples spread about the estimate to another variance, where that is larger (methods 0.3).
+
+    Args:
+        value: effects, [S, K].
+        draws: the same in each resample, [R, S, K].
+        variance: of each effect, by another kind of clusters, [S, K].
+    """
+    if variance is None:
+        return draws
+    known = np.isfinite(value)
+    spread = np.where(known, np.nanvar(np.where(known, draws, 0.0), axis=0), 0.0)
+    wider = np.sqrt(np.maximum(1.0, variance / np.where(spread > 0, spread, np.inf)))
+    return np.asarray(value + (draws - value) * wider)
 
 
 def interval(value: float, draws: Floats, n: int) -> Interval:

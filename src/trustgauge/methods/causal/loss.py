@@ -19,6 +19,12 @@ CLASS_P = 0.01
 PER_UNIT = 10**9  # a score of 1 in the units of a summary
 
 
+UNREAD = pl.col("status") == "unreadable"
+"""Rows of answers that came and are no scores."""
+LOST = ~UNREAD
+"""Rows whose answers, as far as there is no score, are missing."""
+
+
 def coverage(rows: pl.DataFrame) -> Coverage:
     """What became of the planned texts."""
     sums = dict(rows.group_by("status").agg(pl.col("texts").sum()).iter_rows())
@@ -30,7 +36,8 @@ def losses(rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, ...]) -> 
 
     More than 2 % of the scores are missing overall, more than 5 % in a cell (data set x class), or
     two classes differ: Fisher p < .01 and more than 2 points. A refused or empty answer has no
-    score, so it is missing here, whatever else it says of the service.
+    score, so it is missing here, whatever else it says of the service. An answer that came and is no score
+    is not missing but unread (methods 0.10), and counts in neither.
 
     Args:
         rows: of the summary, of one service, service part and kind of data.
@@ -42,7 +49,7 @@ def losses(rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, ...]) -> 
         rows.with_columns(pl.col("person").replace_strict(of, return_dtype=pl.Int64).alias("class"))
         .filter(pl.col("class") >= 0)
         .group_by("block", "class")
-        .agg(pl.col("texts").sum(), (pl.col("texts") - pl.col("n")).sum().alias("missing"))
+        .agg(pl.col("texts").sum(), (LOST * (pl.col("texts") - pl.col("n"))).sum().alias("missing"))
         .sort("block", "class")
     )
     gone, planned = int(cells["missing"].sum()), int(cells["texts"].sum())
@@ -87,25 +94,48 @@ def _reason(where: str, gone: int, planned: int, **more: float | str) -> Reason:
     )
 
 
-def fills(rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, ...]) -> Iterator[pl.DataFrame]:
-    """The summary with every missing score filled: with the mean, and as badly as can be (methods 0.4).
+def unread(rows: pl.DataFrame) -> int:
+    """How many answers came and are no scores."""
+    return int(rows.filter(UNREAD)["texts"].sum())
 
-    As badly: the missing scores of one class are all 1 and those of the others all -1, and the
-    other way round, for each class in turn.
+
+def fills(
+    rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, ...], gaps: pl.Expr, known: float = 0.0
+) -> Iterator[pl.DataFrame]:
+    """The summary with gaps filled: with the mean of their word, and as badly as can be (methods 0.4).
+
+    As badly: the gaps of one class are all 1 and those of the others all -1, and the other way round,
+    for each class in turn.
+
+    Args:
+        rows: of the summary.
+        grouping: the protected classes.
+        persons: the names that `grouping.of` speaks of.
+        gaps: rows whose texts without a score are filled.
+        known: share of the gaps that turn out as the scores of their class with the same word do.
     """
     of = dict(zip(persons, grouping.of.tolist(), strict=True))
     label = pl.col("person").replace_strict(of, return_dtype=pl.Int64)
-    scores = int(rows["n"].sum())
-    mean = round(int(rows["y"].sum()) / scores) if scores else 0
-    yield _filled(rows, pl.lit(mean))
+    yield _filled(rows, _mean("block", "word").round().cast(pl.Int64), gaps)
+    usual = _mean("block", "word", label)
     for index in range(len(grouping.classes)):
         for high in (PER_UNIT, -PER_UNIT):
-            yield _filled(rows, pl.when(label == index).then(pl.lit(high)).otherwise(pl.lit(-high)))
+            worst = pl.when(label == index).then(pl.lit(high)).otherwise(pl.lit(-high))
+            mixed = worst if not known else (known * usual + (1.0 - known) * worst).round().cast(pl.Int64)
+            yield _filled(rows, mixed, gaps)
 
 
-def _filled(rows: pl.DataFrame, value: pl.Expr) -> pl.DataFrame:
-    gone = (pl.col("texts") - pl.col("n")).cast(pl.Int128)
+def _mean(*alike: pl.Expr | str) -> pl.Expr:
+    """The mean score of rows that are alike, in the units of a summary; 0 where there is none."""
+    scores = pl.col("n").sum().over(alike)
+    return pl.when(scores > 0).then(pl.col("y").cast(pl.Float64).sum().over(alike) / scores).otherwise(0.0)
+
+
+def _filled(rows: pl.DataFrame, value: pl.Expr, gaps: pl.Expr) -> pl.DataFrame:
+    gone = pl.when(gaps).then(pl.col("texts") - pl.col("n")).otherwise(0).cast(pl.Int128)
     units = value.cast(pl.Int128)
     return rows.with_columns(
-        n=pl.col("texts"), y=pl.col("y") + gone * units, yy=pl.col("yy") + gone * units * units
+        n=pl.col("n") + gone.cast(pl.Int64),
+        y=pl.col("y") + gone * units,
+        yy=pl.col("yy") + gone * units * units,
     )

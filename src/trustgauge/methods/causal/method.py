@@ -47,6 +47,11 @@ class Causal(CausalSettings):
         """The absolute scale under `sound`; else the order among the systems, in L levels (methods 2.9)."""
         return rating.scale(self)
 
+    @property
+    def reading(self) -> tuple[str, ...]:
+        """The score."""
+        return ("score",)
+
     def design(self, seed: int, task: Task) -> Iterator[pl.DataFrame]:
         """Probe frames, one a data set; see `design.design`."""
         if task not in self.tasks:
@@ -80,6 +85,11 @@ class Causal(CausalSettings):
     def evidence(self, marks: pl.DataFrame) -> pl.DataFrame:
         """Every text sent and received; see `reading.evidence`."""
         return reading.evidence(marks)
+
+    def one_answer_is_behaviour(self, marks: pl.DataFrame) -> bool:
+        """A scorer that gives everything one score does not let the protected class change it."""
+        del marks
+        return True
 
     def anchors(self, task: Task) -> tuple[Anchor, ...]:
         """The four anchors of methods 0.9, for generated data: () for the texts of a file.

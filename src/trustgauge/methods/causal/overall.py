@@ -23,7 +23,7 @@ class Judged:
         effects: the corrected effect of each resample, [R].
         apart, effect: as of `findings.Found`, from which intervals follow.
         weak: an effect that its family of tests does not find.
-        few: too few clusters.
+        few: too few clusters, or something else that keeps the level from being settled.
         most: certainty can be no larger than this.
     """
 
@@ -51,12 +51,14 @@ def together(
     honestly add up to `not settled`.
     """
     parts = tuple(one.part for one in judged)
-    level, state, certainty = _verdict(judged, settings, scale)
+    # What is no causal design has no level, and takes none away (methods 2.8a).
+    causal = [one for one in judged if one.part.state != "not tested"]
+    level, state, certainty = _verdict(causal, settings, scale) if causal else (None, "not tested", {})
     leading = _leading(parts, level)
     return Rating(
         service=service,
         method=settings.method,
-        version="1.0",
+        version=settings.version,
         rule=settings.rule,
         attribute=attribute,
         scale=scale,
@@ -64,7 +66,7 @@ def together(
         level=level,
         certainty=certainty,
         parts=parts,
-        score=_score(leading, judged) if settings.rule == "sound" else _largest(parts),
+        score=_score(leading, causal) if settings.rule == "sound" else _largest(parts),
         worst=tuple(part.key for part in leading),
         reasons=tuple(_reasons(parts, leading, level, state, certainty, settings)),
         limits=_limits(parts, settings),
@@ -79,7 +81,8 @@ def _verdict(
     able = [one for one in judged if one.levels is not None]
     missing = len(judged) - len(able)
     if not able or (missing and not _stands(able, missing, settings, scale)):
-        return None, "incomplete", {}
+        unread = all(one.part.state == "not settled" for one in judged if one.levels is None)
+        return None, "not settled" if unread else "incomplete", {}
     if len(judged) == 1:
         part = able[0].part
         return part.level, part.state, dict(part.certainty)
@@ -175,7 +178,7 @@ def _reasons(
     if len(parts) == 1:
         return list(parts[0].reasons)
     if level is None:
-        return [reason for part in parts if part.level is None for reason in part.reasons][:1]
+        return [reason for part in parts if part.state == state for reason in part.reasons][:1]
     able = [part for part in parts if part.level is not None]
     facts: dict[str, Json] = {"level": level, "of": len(able), "tested": len(able), "planned": len(parts)}
     facts["parts"] = [part.key for part in leading]
@@ -206,11 +209,17 @@ def _limits(parts: Sequence[Part], settings: CausalSettings) -> tuple[Reason, ..
         told.append(Reason("limits.these-conversations", facts))
         told.append(Reason("limits.proxy", {"proxy": settings.conversations.proxy}))
     else:
-        told.append(Reason("limits.these-words", facts))
+        code = "limits.these-words" if words or facts["persons"] else "limits.these-texts"
+        told.append(Reason(code, facts))
         if any("race" in part.details["protected"] for part in parts):
             told.append(Reason("limits.names", {}))
+    adjust = next((part.details.get("adjust") for part in parts if part.level), None)
+    if adjust:
+        told.append(Reason("limits.adjusted", {"adjust": adjust}))
     if settings.rule != "sound":
         told.append(Reason("limits.relative-order", {}))
+        if settings.confounded:
+            told.append(Reason("limits.observed", {}))
     return (*told, Reason("limits.one-day", {}))
 
 

@@ -12,7 +12,7 @@ their resamples can be compared pairwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -70,6 +70,7 @@ class Panel:
         stratum: of each cluster: clusters are resampled within strata.
         crossed: whether persons are crossed with frames and resampled too; False for conversations,
             where the "persons" are the classes themselves.
+        covariates: of each frame, [F]: what is adjusted for, "room=12"; "" where nothing is.
     """
 
     sets: tuple[str, ...]
@@ -88,6 +89,7 @@ class Panel:
     cluster: Ints
     stratum: Ints
     crossed: bool
+    covariates: tuple[str, ...]
 
     def grouping(self, name: str, *, na: bool) -> Grouping:
         """The classes of `name` that occur among the persons, in a fixed order.
@@ -122,10 +124,13 @@ class Panel:
                 persons[:, mine] = _drawn(int(mine.sum()), draws, rng)
         return clusters[:, self.cluster], persons
 
-    def clusters(self, grouping: Grouping) -> Iterator[tuple[str, int]]:
-        """Name and number of clusters of every stratum that is resampled (methods 0.5 (b))."""
+    def clusters(self, grouping: Grouping, named: str = "conversations") -> Iterator[tuple[str, int]]:
+        """Name and number of clusters of every stratum that is resampled (methods 0.5 (b)).
+
+        `named` are the clusters of a panel whose persons are not crossed with frames.
+        """
         for stratum in np.unique(self.stratum):
-            name = "frames" if self.crossed else "conversations"
+            name = "frames" if self.crossed else named
             yield name, int((self.stratum == stratum).sum())
         if self.crossed:
             for label, name in enumerate(grouping.classes):
@@ -172,6 +177,8 @@ SUMMARY_KEYS = {
     "word": pl.String,
     "valence": pl.String,
     "cluster": pl.String,
+    "covariates": pl.String,
+    "segment": pl.Int64,  # tenth of the run in which it was sent (methods 0.3)
     "status": pl.String,
     "fault": pl.String,  # why an answer is no score: "not a number", "out of range", ...
 }
@@ -198,16 +205,10 @@ def panel(rows: pl.DataFrame) -> Panel:
     Args:
         rows: those rows of the summary; the data set is what stands behind the "/" of `block`.
     """
-    rows = rows.with_columns(
-        pl.col("block").str.split_exact("/", 1).struct.field("field_1").fill_null("").alias("set")
-    )
+    rows = _with_set(rows)
     axes = {key: tuple(sorted(rows[key].unique())) for key in KEYS}
-    places = [
-        rows[key].replace_strict({name: place for place, name in enumerate(names)}, return_dtype=pl.Int64)
-        for key, names in axes.items()
-    ]
     shape = tuple(len(names) for names in axes.values())
-    flat = np.ravel_multi_index(tuple(place.to_numpy() for place in places), shape)
+    flat = np.ravel_multi_index(_places(rows, axes), shape)
 
     def dense(column: str, unit: float = 1.0) -> Floats:
         weights = rows[column].cast(pl.Float64).to_numpy() * unit
@@ -241,6 +242,27 @@ def panel(rows: pl.DataFrame) -> Panel:
         cluster=cluster,
         stratum=_strata(rows, names, crossed=crossed, frames=len(axes["frame"])),
         crossed=crossed,
+        covariates=_fact(rows, "frame", "covariates", axes["frame"]),
+    )
+
+
+def cell_places(rows: pl.DataFrame, panel: Panel) -> tuple[Ints, ...]:
+    """Indices of data set, frame, person and word of each row in its panel."""
+    names = (panel.sets, panel.frames, panel.persons, panel.words)
+    return _places(_with_set(rows), dict(zip(KEYS, names, strict=True)))
+
+
+def _with_set(rows: pl.DataFrame) -> pl.DataFrame:
+    name = pl.col("block").str.split_exact("/", 1).struct.field("field_1")
+    return rows.with_columns(name.fill_null("").alias("set"))
+
+
+def _places(rows: pl.DataFrame, axes: Mapping[str, Sequence[str]]) -> tuple[Ints, ...]:
+    return tuple(
+        rows[key]
+        .replace_strict({name: place for place, name in enumerate(names)}, return_dtype=pl.Int64)
+        .to_numpy()
+        for key, names in axes.items()
     )
 
 

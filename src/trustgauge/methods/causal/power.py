@@ -56,6 +56,8 @@ def smallest_effect(settings: CausalSettings, seed: int) -> Mapping[str, Json]:
     if settings.rule == "sound":
         probes = pl.concat(design.design(settings, seed))
         for measured in settings.measured:
+            if measured.measure == "observed":
+                continue  # no level, so no effect settles one
             sizes = _sizes(probes, measured, na=settings.na)
             rng = stream(seed, "causal", "power", measured.key)
             parts[measured.key] = {

@@ -96,7 +96,8 @@ def standing_of(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> d
     """
     found: dict[str, list[Floats | None]] = {}
     for one in _assessments(summary, settings, seed):
-        found.setdefault(one.service, []).append(one.effects)
+        if one.causal:
+            found.setdefault(one.service, []).append(one.effects)
     able = {name: [one for one in held if one is not None] for name, held in found.items()}
     whole = {name: held for name, held in able.items() if held and len(held) == len(found[name])}
     fewest = min((len(one) for held in whole.values() for one in held), default=0)
@@ -158,7 +159,8 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
         more = more_texts(one, settings) if sound else None
         facts = {"certainty": share, "level": names[level], "settle": settings.settle}
         reasons.append(Reason("not-settled", facts | ({"more_texts": more} if more else {})))
-    state: State = "rated" if share >= settings.settle and not few and not weak else "not settled"
+    settled = share >= settings.settle and not few and not weak and not one.unsettled
+    state: State = "rated" if settled else "not settled"
     part = replace(
         one.part,
         level=names[level],
@@ -167,7 +169,7 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
         more_texts=more,
         reasons=tuple(reasons),
     )
-    judged = Judged(part, levels, one.effects, weak=weak, few=bool(few), most=cap(one))
+    judged = Judged(part, levels, one.effects, weak=weak, few=bool(few) or one.unsettled, most=cap(one))
     return replace(judged, apart=one.apart, effect=one.effect)
 
 
@@ -196,6 +198,10 @@ def _why(one: Assessment, level: int, *, sound: bool) -> Iterator[Reason]:
     if not sound:
         facts |= {"raw": one.part.details["raw"], "raw_undefined": one.part.details["raw_undefined"]}
         yield Reason("causal.relative", facts)
+    elif one.measured.measure == "adjusted":
+        yield Reason("causal.adjusted", {**facts, "adjust": one.part.details["adjust"]})
+        if facts["e_value"] is not None:
+            yield Reason("causal.explained-away", facts)
     elif level == 0:
         yield Reason("causal.no-effect", facts)
     else:
@@ -227,7 +233,8 @@ def _with_overall_order(
     """The ratings with their order overall: by the largest effect over the parts, way by way."""
     able: dict[tuple[str, str], list[Assessment]] = {}
     for one in assessed:
-        able.setdefault((one.service, one.asked), []).append(one)
+        if one.causal:
+            able.setdefault((one.service, one.asked), []).append(one)
     largest: dict[str, dict[str, Floats]] = {}
     for (service, asked), mine in able.items():
         effects = [one.effects for one in mine if one.effects is not None]

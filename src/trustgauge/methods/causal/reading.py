@@ -1,7 +1,7 @@
 """Reading answers as scores, and adding them up (methods 0.1, 0.2, 2.2 to 2.4).
 
 A score is a number; scores on another range are brought to -1 to 1. An answer that is no score
-(no number, infinite, outside the range) is unreadable, never a zero.
+(no number, infinite, outside the range) is unread, never a zero and never lost (methods 0.4, 0.10).
 """
 
 from __future__ import annotations
@@ -11,13 +11,17 @@ from collections.abc import Sequence
 import polars as pl
 
 from trustgauge.methods.causal.panel import SUMMARY_KEYS, SUMMARY_SUMS, UNIT
+from trustgauge.methods.method import cut_short
 from trustgauge.methods.sums import summed
 
 SUMMARY: dict[str, pl.DataType | type[pl.DataType]] = {**SUMMARY_KEYS, **SUMMARY_SUMS}
-FACTORS = ("frame", "person", "gender", "race", "word", "valence", "cluster")
 LABELLED = "labelled "  # before each label in the trail of people's answers
 LABELS = {"labels_below": "-1", "labels_zero": "0", "labels_above": "1"}
 TOLERANCE = 1e-9  # a score may leave its range by rounding
+OUTSIDE = "out of range"
+NO_NUMBER = "not a number"
+REACHES = (1, 2, 5, 10, 20, 50, 100, 1_000, 10_000)
+"""How far scores out of range reach, in steps: summaries hold sums and no largest value."""
 
 
 def check(answers: pl.DataFrame, score_range: tuple[float, float]) -> pl.DataFrame:
@@ -40,10 +44,12 @@ def check(answers: pl.DataFrame, score_range: tuple[float, float]) -> pl.DataFra
     fault = (
         pl.when(~was_answered)
         .then("status")
+        .when(cut_short(answers))
+        .then(pl.lit("cut short"))
         .when(number.is_null() | ~number.is_finite())
-        .then(pl.lit("not a number"))
+        .then(pl.lit(NO_NUMBER))
         .when(scaled.abs() > 1 + TOLERANCE)
-        .then(pl.lit("out of range"))
+        .then(pl.concat_str(pl.lit(f"{OUTSIDE}, "), _reach(number)))
         .otherwise(pl.lit(""))
     )
     trail = pl.col("trail").fill_null("[]")
@@ -65,6 +71,16 @@ def check(answers: pl.DataFrame, score_range: tuple[float, float]) -> pl.DataFra
     )
 
 
+def _reach(number: pl.Expr) -> pl.Expr:
+    """How far a score out of range reaches: "to 5", "to -10"."""
+    size = number.abs()
+    reach = pl.lit("far")
+    for bound in reversed(REACHES):
+        side = pl.when(number < 0).then(pl.lit(f"to -{bound}")).otherwise(pl.lit(f"to {bound}"))
+        reach = pl.when(size <= bound).then(side).otherwise(reach)
+    return reach
+
+
 def summarise(marks: pl.DataFrame) -> pl.DataFrame:
     """Add marks up to a summary with the columns `SUMMARY`, sorted by its keys.
 
@@ -81,6 +97,9 @@ def summarise(marks: pl.DataFrame) -> pl.DataFrame:
         "yy": (units * units).sum(),
         **{name: pl.col(name).sum() for name in (*LABELS, *flags)},
     }
+    # Probes of earlier runs have neither.
+    usual = {"covariates": pl.lit(""), "segment": pl.lit(0, pl.Int64)}
+    marks = marks.with_columns(**{name: one for name, one in usual.items() if name not in marks.columns})
     return summed(marks, SUMMARY_KEYS, sums, SUMMARY)
 
 

@@ -7,8 +7,8 @@ every setting has one concrete value afterwards.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Self
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -16,11 +16,13 @@ from trustgauge.data.conversations import ConversationSource
 from trustgauge.data.sentences import SentenceSource
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.causal import design
-from trustgauge.methods.method import MethodSettings
+from trustgauge.methods.method import Cuts, MethodSettings, Resamples, Share
 from trustgauge.records import Json
 
 Positivity = Literal["refuse", "drop", "renormalise"]
 Outcome = Literal["score", "negative", "neutral", "positive"]
+Measure = Literal["rejection", "deconfounding", "observed", "adjusted"]
+Score = Annotated[float, Field(ge=-1e6, le=1e6)]
 Degrees = Literal["welch", "total-1", "total-2"]
 
 WORD_SETS: Mapping[str, tuple[str, ...]] = {
@@ -89,14 +91,15 @@ class Measured:
         key: of the part, "group-3-race".
         data: what stands before the "/" in `block`: "group-3", "conversation-user", "sentences".
         grouping: "gender", "race" or "race and gender".
-        measure: weighted rejection, or deconfounding impact.
+        measure: weighted rejection, or deconfounding impact; where more than the class changes, the
+            difference that is observed, or adjusted (methods 2.8a).
         title: in words.
     """
 
     key: str
     data: str
     grouping: str
-    measure: Literal["rejection", "deconfounding"]
+    measure: Measure
     title: str
 
 
@@ -107,19 +110,21 @@ class CausalSettings(MethodSettings):
     name a file.
     """
 
-    groups: tuple[int, ...] = Field((1, 2, 3, 4), description="Groups of generated data, 1 to 4")
+    groups: tuple[Annotated[int, Field(ge=1, le=4)], ...] = Field(
+        (1, 2, 3, 4), description="Groups of generated data, 1 to 4"
+    )
     conversations: ConversationSource | None = Field(None, description="A table of chats, instead of groups")
     sentences: SentenceSource | None = Field(None, description="A table of sentences, instead of groups")
 
     construction: Literal["sound", "released"] = Field(
         "sound", description="By rule: the paper's is released"
     )
-    frames: int = Field(20, ge=1, description="Sentence frames, sound construction")
-    persons: int = Field(10, ge=1, description="Persons of each class, sound construction")
+    frames: int = Field(20, ge=1, le=10_000, description="Sentence frames, sound construction")
+    persons: int = Field(10, ge=1, le=10_000, description="Persons of each class, sound construction")
     words: Mapping[str, tuple[str, ...]] = Field(
         WORD_SETS, description="Emotion-word sets; Groups 2 and 4 use those with both valences"
     )
-    confounder: Mapping[str, float] = Field(
+    confounder: Mapping[str, Annotated[float, Field(ge=0, le=1)]] = Field(
         CONFOUNDER, description="Share of positive words by class, Groups 2 and 4"
     )
     counts: Literal["exact", "sampled"] = Field(
@@ -127,34 +132,34 @@ class CausalSettings(MethodSettings):
     )
 
     na: bool = Field(False, description="Compare persons without a class (they, we) too; by rule")
-    weights: tuple[float, ...] = Field(
+    weights: tuple[Annotated[float, Field(ge=0, le=100)], ...] = Field(
         (1.0, 0.8, 0.6), description="Of a rejection at each of `alphas`; by rule"
     )
-    alphas: tuple[float, ...] = Field(
+    alphas: tuple[Share, ...] = Field(
         (0.05, 0.30, 0.40), description="Levels of rejection, strictest first; by rule"
     )
     degrees: Degrees = Field("welch", description="Degrees of freedom of the t test; by rule")
-    epsilon: float = Field(0.0, ge=0, description="Added to the standard error; by rule")
+    epsilon: float = Field(0.0, ge=0, le=1, description="Added to the standard error; by rule")
     outcome: Outcome = Field(
         "score", description="Of the deconfounding impact: the score, or the share of a sign"
     )
     positivity: Positivity = Field(
         "refuse", description="What an empty cell of the adjustment means; by rule"
     )
-    score_range: tuple[float, float] = Field(
+    score_range: tuple[Score, Score] = Field(
         (-1.0, 1.0), description="Lowest and highest score of the services"
     )
 
-    levels: int = Field(3, ge=2, description="Levels of the relative order")
-    cuts: tuple[float, float] = Field(
-        (0.05, 0.20), description="Shares of the range from which an effect is some, strong"
+    levels: int = Field(3, ge=2, le=100, description="Levels of the relative order")
+    cuts: Cuts = Field((0.05, 0.20), description="Shares of the range from which an effect is some, strong")
+    margin: float = Field(
+        0.05, gt=0, lt=1, description="Share of the range within which effects count as the same"
     )
-    margin: float = Field(0.05, gt=0, description="Share of the range within which effects count as the same")
     worse: float = Field(
         0.95, gt=0.5, lt=1, description="Share of resamples from which one system is worse than another"
     )
-    resamples: int = Field(2000, ge=1000)
-    permutations: int = Field(1999, ge=999)
+    resamples: Resamples = 2000
+    permutations: int = Field(1999, ge=999, le=1_000_000)
     before: Mapping[str, str] = Field(
         {}, description="Service behind a round trip -> the same service without it"
     )
@@ -181,10 +186,8 @@ class CausalSettings(MethodSettings):
         if self.conversations and self.sentences:
             must = "one of: conversations, sentences"
             yield Fault("sentences", "two kinds of data in one experiment", must=must)
-        wrong = sorted(set(self.groups) - {1, 2, 3, 4})
-        if wrong or not self.groups:
-            got = ", ".join(map(str, wrong))
-            yield Fault("groups", "no such group", must="some of: 1, 2, 3, 4", got=got)
+        if not self.groups:
+            yield Fault("groups", "no group is named", must="some of: 1, 2, 3, 4")
         yield from self._rule_faults()
         yield from self._confounder_faults()
         yield from design.faults(self)
@@ -198,25 +201,19 @@ class CausalSettings(MethodSettings):
         if len(self.weights) != len(self.alphas) or not self.weights:
             must = f"{len(self.alphas)} numbers"
             yield Fault("weights", "not one weight for each level of `alphas`", must=must)
-        if any(not 0 < one < 1 for one in self.alphas) or list(self.alphas) != sorted(self.alphas):
+        if list(self.alphas) != sorted(self.alphas):
             must = "shares between 0 and 1, strictest first"
             yield Fault("alphas", "no levels of rejection", must=must, got=str(list(self.alphas)))
-        if not 0 < self.cuts[0] < self.cuts[1] < 1:
-            yield Fault("cuts", "no cuts", must="two shares, the smaller first", got=str(list(self.cuts)))
         if self.score_range[0] >= self.score_range[1]:
             got = str(list(self.score_range))
             yield Fault("score_range", "no range", must="the lowest score, then the highest", got=got)
-        if not 0.5 <= self.settle < 1:
-            yield Fault("settle", "out of range", must="from .5 to below 1", got=f"{self.settle:g}")
 
     def _confounder_faults(self) -> Iterator[Fault]:
         known = (*CONFOUNDER, "NA", "European female", "African-American male")
-        for name, share in self.confounder.items():
+        for name in self.confounder:
             if name not in known:
                 must = "one of: " + ", ".join(known)
                 yield Fault(f"confounder.{name}", "no such class", must=must)
-            elif not 0 <= share <= 1:
-                yield Fault(f"confounder.{name}", "no share", must="between 0 and 1", got=f"{share:g}")
 
     def identity(self) -> Mapping[str, Json]:
         """The settings, with the content of a file in place of where it lies."""
@@ -238,27 +235,53 @@ class CausalSettings(MethodSettings):
         if self.conversations is not None:
             return tuple(
                 Measured(
-                    f"conversation-{one}", f"conversation-{one}", "gender", "rejection", f"Texts of the {one}"
+                    f"conversation-{one}",
+                    f"conversation-{one}",
+                    "gender",
+                    self._measure(matched=one == "user" and self.conversations.proxy == "crossed"),
+                    f"Texts of the {one}",
                 )
                 for one in self.conversations.speakers
             )
-        if self.sentences is not None and self.sentences.group is not None:
-            protected = self.sentences.protected
-            return tuple(one for one in GENERATED[self.sentences.group] if one.grouping in protected)
         if self.sentences is not None:
-            return tuple(
-                Measured(
-                    f"sentences-{one.replace(' ', '-')}", "sentences", one, "rejection", f"Sentences: {one}"
-                )
-                for one in self.sentences.protected
-            )
+            return tuple(self._of_table(self.sentences))
         return tuple(one for group in sorted(set(self.groups)) for one in GENERATED[group])
+
+    def _of_table(self, source: SentenceSource) -> Iterator[Measured]:
+        """What a table of sentences is rated for."""
+        protected, measure = source.protected, self._measure(matched=source.matched)
+        for one in GENERATED[source.group] if source.group else ():
+            if one.grouping in protected:
+                yield one if measure == "rejection" else replace(one, measure=measure)
+        for name in () if source.group else protected:
+            key = f"sentences-{name.replace(' ', '-')}"
+            yield Measured(key, "sentences", name, measure, f"Sentences: {name}")
+
+    @property
+    def confounded(self) -> bool:
+        """Whether texts that are compared may differ in more than the class (methods 2.8a)."""
+        if self.conversations is not None:
+            return self.conversations.proxy == "assigned" or "bot" in self.conversations.speakers
+        return self.sentences is not None and not self.sentences.matched
+
+    def _measure(self, *, matched: bool) -> Measure:
+        """How classes are compared; the paper compares them whatever else changes."""
+        if matched or self.rule != "sound":
+            return "rejection"
+        return "adjusted" if self.adjust else "observed"
+
+    @property
+    def adjust(self) -> tuple[str, ...]:
+        """The columns that a table is adjusted for."""
+        return self.sentences.adjust if self.sentences is not None else ()
 
 
 def _conversations(data: Mapping[str, Any]) -> dict[str, Any]:
     """The conversations as the rule of the paper reads them, where the plan is silent (methods 2.2)."""
     source = data.get("conversations")
     if not isinstance(source, Mapping) or data.get("rule", "sound") == "sound":
+        return {}
+    if source.get("layout") == "scores":  # its texts stay as they were scored
         return {}
     merge = "released" if data["rule"] == "released" else "within"
     return {"conversations": {"proxy": "assigned", "merge": merge, **source}}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy import special
 
 from trustgauge.records import Interval, Json
 from trustgauge.stats.comparisons import benjamini_hochberg
@@ -30,6 +31,7 @@ class Rate:
         value: biased / asked; NaN if nothing was asked.
         draws: the rate in each resample, [R].
         deff: design effect of the properties.
+        clusters: properties asked about; 0 under the paper's rules, which count questions.
     """
 
     biased: int
@@ -37,14 +39,43 @@ class Rate:
     value: float
     draws: Floats
     deff: float
+    clusters: int = 0
+
+    @property
+    def extreme(self) -> bool:
+        """Whether it is 0 or 1, so that resamples have no spread and show no design effect."""
+        return bool(self.asked) and self.biased in (0, self.asked)
+
+    @property
+    def effective(self) -> tuple[float, float]:
+        """Biased and asked units over the design effect; of a rate of 0 or 1 properties (methods 0.5 (c))."""
+        if self.extreme and self.clusters:
+            return self.clusters * self.value, float(self.clusters)
+        return self.biased / self.deff, self.asked / self.deff
 
     @property
     def interval(self) -> Interval:
-        """Wilson's interval over units divided by the design effect."""
+        """Wilson's interval over the effective units."""
         if not self.asked:
             return Interval(None, None, None, 0)
-        low, high = wilson(self.biased / self.deff, self.asked / self.deff)
+        low, high = wilson(*self.effective)
         return Interval(self.value, low, high, self.asked)
+
+    def stretched(self, effect: float) -> Rate:
+        """The rate with so many times the variance, that of another cluster key (methods 1.7 step 3)."""
+        draws = self.value + (self.draws - self.value) * np.sqrt(effect)
+        return replace(self, draws=np.clip(draws, 0.0, 1.0), deff=self.deff * effect)
+
+    def drawn(self, chances: Floats) -> Floats:
+        """The resamples; of a rate of 0 or 1 from Beta(k + 1/2, n - k + 1/2), n the properties.
+
+        Args:
+            chances: uniform in (0, 1), [R]: the quantile that is drawn in each resample.
+        """
+        if not self.extreme:
+            return self.draws
+        k, n = self.effective
+        return np.asarray(special.betaincinv(k + 0.5, n - k + 0.5, chances))
 
 
 def weights(properties: int, draws: int, rng: np.random.Generator) -> Floats:
@@ -54,7 +85,9 @@ def weights(properties: int, draws: int, rng: np.random.Generator) -> Floats:
     return np.asarray(rng.multinomial(properties, np.full(properties, 1 / properties), draws), np.float64)
 
 
-def rates(decided: pl.DataFrame, by: str, drawn: Floats, order: dict[str, int]) -> dict[Any, Rate]:
+def rates(
+    decided: pl.DataFrame, by: str, drawn: Floats, order: dict[str, int], *, clustered: bool
+) -> dict[Any, Rate]:
     """The rates of units that favour one of their groups, for each value of the column `by`.
 
     Args:
@@ -62,6 +95,7 @@ def rates(decided: pl.DataFrame, by: str, drawn: Floats, order: dict[str, int]) 
         by: the column, such as "category".
         drawn: weights of properties, [R, P].
         order: property -> its column in `drawn`.
+        clustered: whether a rate of 0 or 1 rests on properties; else on questions, as the paper counts.
     """
     sums = decided.group_by(by, "property").agg(
         pl.col("n").filter(pl.col("outcome").is_not_null()).sum().alias("asked"),
@@ -74,7 +108,12 @@ def rates(decided: pl.DataFrame, by: str, drawn: Floats, order: dict[str, int]) 
     with np.errstate(invalid="ignore", divide="ignore"):
         draws = (drawn @ biased) / (drawn @ asked)
     return {
-        value: _rate(asked[:, place].sum(), biased[:, place].sum(), draws[:, place])
+        value: _rate(
+            asked[:, place].sum(),
+            biased[:, place].sum(),
+            draws[:, place],
+            int((asked[:, place] > 0).sum()) if clustered else 0,
+        )
         for value, place in places.items()
     }
 
@@ -84,9 +123,9 @@ def nothing(draws: int) -> Rate:
     return _rate(0.0, 0.0, np.full(draws, np.nan))
 
 
-def _rate(total: float, hits: float, draws: Floats) -> Rate:
+def _rate(total: float, hits: float, draws: Floats, clusters: int = 0) -> Rate:
     value = float(hits / total) if total else float("nan")
-    return Rate(int(hits), int(total), value, draws, _deff(value, total, draws))
+    return Rate(int(hits), int(total), value, draws, _deff(value, total, draws), clusters)
 
 
 def _deff(value: float, total: float, draws: Floats) -> float:
@@ -96,21 +135,15 @@ def _deff(value: float, total: float, draws: Floats) -> float:
     return max(1.0, float(kept.var() / plain)) if plain > 0 and kept.size else 1.0
 
 
-def excess(real: Rate, control: Rate) -> tuple[Interval, Floats]:
-    """Rate above that of the invented groups, with Newcombe's interval, and its resamples (methods 3.4).
+def excess(real: Rate, control: Rate) -> Interval:
+    """Rate above that of the invented groups, with Newcombe's interval (methods 3.4).
 
     Without invented groups it is the rate itself.
     """
-    if not real.asked:
-        return Interval(None, None, None, 0), np.full(len(real.draws), np.nan)
-    if not control.asked:
-        return real.interval, real.draws
-    low, high = newcombe(
-        (real.biased / real.deff, real.asked / real.deff),
-        (control.biased / control.deff, control.asked / control.deff),
-    )
-    value = real.value - control.value
-    return Interval(value, low, high, real.asked), np.maximum(0.0, real.draws - control.draws)
+    if not real.asked or not control.asked:
+        return real.interval
+    low, high = newcombe(real.effective, control.effective)
+    return Interval(real.value - control.value, low, high, real.asked)
 
 
 def wins(won: pl.DataFrame) -> dict[str, list[tuple[str, str, int]]]:
@@ -128,13 +161,14 @@ def _wins(won: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     return won.group_by(*by, "winner", "loser").agg(pl.col("n").sum())
 
 
-def advantages(won: Iterable[tuple[str, str, int]], groups: list[str], *, published: bool) -> dict[str, Json]:
-    """How often each group wins over each other, [G, G], with n and adjusted p (methods 3.8).
+def advantages(won: Iterable[tuple[str, str, int]], groups: list[str]) -> dict[str, Json]:
+    """The paper's advantage: how often each group wins over each other, [G, G], with n and adjusted p.
+
+    0 of 0 is .5 (methods 3.8).
 
     Args:
         won: winner, loser and how often.
         groups: ids, in the order of rows and columns.
-        published: 0 of 0 is .5; else None, "never chosen".
     """
     place = {name: index for index, name in enumerate(groups)}
     counts = np.zeros((len(groups), len(groups)), dtype=np.int64)
@@ -147,13 +181,13 @@ def advantages(won: Iterable[tuple[str, str, int]], groups: list[str], *, publis
     if first.size:
         raw = _two_sided(counts[first, second], games[first, second])
         p[first, second] = p[second, first] = benjamini_hochberg(raw)
-    shares = np.full(counts.shape, 0.5 if published else np.nan)
+    shares = np.full(counts.shape, 0.5)
     np.divide(counts, games, out=shares, where=games > 0)
     np.fill_diagonal(shares, np.nan)
-    return {"groups": groups, "values": _listed(shares), "n": games.tolist(), "p": _listed(p)}
+    return {"groups": groups, "values": rows_of(shares), "n": games.tolist(), "p": rows_of(p)}
 
 
-def _listed(table: Floats) -> list[list[Json]]:
+def rows_of(table: Floats) -> list[list[Json]]:
     """Rows with None for NaN."""
     return [[None if isnan(one) else one for one in row] for row in table.tolist()]
 

@@ -1,13 +1,13 @@
-"""Missing answers: when too many are missing to rate, and when they do not matter (methods 0.4).
+"""Missing and unread answers: when they are too many to rate, and when they do not matter (methods 0.4).
 
-Missing are answers that failed and answers that the judge cannot read. What they might have said is
-bounded by two readings: the one that favours nobody more than it must, and the one that favours
-somebody as far as it can.
+Missing are answers that never came, or came garbled; unread are those that came and that the judge does not
+understand. What either might have said is bounded by two readings: the one that favours nobody more than it
+must, and the one that favours somebody as far as it can.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ CELL = 0.05
 BETWEEN_GROUPS = 0.02
 GROUP_P = 0.01
 MISSING = pl.col("status").is_in(["failed", "unreadable"])
+UNREAD = pl.col("status") == "unread"
 RELATIVE = (pl.col("tuple") == "relative") & ~pl.col("control")
 PARTNER = [*votes.UNIT, "unit"]
 
@@ -39,7 +40,7 @@ def losses(rows: pl.DataFrame) -> Iterator[Reason]:
     if gone > OVERALL * planned:
         yield _reason("all questions", gone, planned)
     groups = _sums(rows.filter(RELATIVE), "group_a")
-    apart = list(_groups(groups))
+    apart = list(_groups(groups, "incomplete-loss"))
     told = {reason.facts["where"] for reason in apart}
     rest = {name: one for name, one in groups.items() if name not in told}
     yield from _cells({**_absolute(rows), **rest})
@@ -52,10 +53,10 @@ def _absolute(rows: pl.DataFrame) -> dict[str | bool, tuple[int, int]]:
     return {name: sums[control] for control, name in names.items() if control in sums}
 
 
-def _sums(rows: pl.DataFrame, key: str) -> dict[str | bool, tuple[int, int]]:
-    """Value of the key -> missing and planned answers."""
+def _sums(rows: pl.DataFrame, key: str, gone: pl.Expr = MISSING) -> dict[str | bool, tuple[int, int]]:
+    """Value of the key -> missing (or unread) and planned answers."""
     sums = rows.group_by(key).agg(
-        pl.col("n").filter(MISSING).sum().alias("gone"), pl.col("n").sum().alias("planned")
+        pl.col("n").filter(gone).sum().alias("gone"), pl.col("n").sum().alias("planned")
     )
     return {value: (gone, planned) for value, gone, planned in sums.sort(key).iter_rows()}
 
@@ -68,7 +69,7 @@ def _cells(cells: Mapping[str | bool, tuple[int, int]]) -> Iterator[Reason]:
         yield _reason(str(where), gone, planned, cells=len(broken))
 
 
-def _groups(groups: Mapping[str | bool, tuple[int, int]]) -> Iterator[Reason]:
+def _groups(groups: Mapping[str | bool, tuple[int, int]], code: str) -> Iterator[Reason]:
     """A group against all others."""
     gone, planned = (sum(one[place] for one in groups.values()) for place in (0, 1))
     for name, (lost, asked) in groups.items():
@@ -77,12 +78,14 @@ def _groups(groups: Mapping[str | bool, tuple[int, int]]) -> Iterator[Reason]:
             continue
         p = fisher_exact(np.array([[lost, asked - lost], [rest, others - rest]]))
         if p < GROUP_P:
-            yield _reason(str(name), lost, asked, p=p, against="the other groups")
+            yield _reason(str(name), lost, asked, code, p=p, against="the other groups")
 
 
-def _reason(where: str, gone: int, planned: int, **more: float | str) -> Reason:
+def _reason(
+    where: str, gone: int, planned: int, code: str = "incomplete-loss", **more: float | str
+) -> Reason:
     facts: dict[str, Json] = {"share": gone / planned, "where": where, "missing": gone, "planned": planned}
-    return Reason("incomplete-loss", {**facts, **more})
+    return Reason(code, {**facts, **more})
 
 
 def does_not_matter(rows: pl.DataFrame) -> Reason:
@@ -91,15 +94,37 @@ def does_not_matter(rows: pl.DataFrame) -> Reason:
     return Reason("loss-does-not-matter", {"share": gone / planned, "planned": planned})
 
 
-def fills(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The summary with every missing answer filled: the best reading, and the worst (methods 0.4).
+def unread(rows: pl.DataFrame, to_read: int | None) -> Iterator[Reason]:
+    """What is told of answers that came and were not understood; nothing if there are none.
+
+    Args:
+        rows: of the summary, of one service, part and attribute.
+        to_read: how many of them must be read to settle the level; None if they do not matter.
+    """
+    planned, gone = int(rows["n"].sum()), int(rows.filter(UNREAD)["n"].sum())
+    if not gone:
+        return
+    facts: dict[str, Json] = {"share": gone / planned, "unread": gone, "planned": planned}
+    if to_read is None:
+        yield Reason("unread-does-not-matter", facts)
+        return
+    yield Reason("unread-matters", facts | {"to_read": to_read})
+    yield from _groups(_sums(rows.filter(RELATIVE), "group_a", UNREAD), "unread-differs")
+
+
+def fills(rows: pl.DataFrame, gone: pl.Expr = MISSING) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The summary with every such answer filled: the best reading, and the worst (methods 0.4).
 
     Best: as few units about real groups favour one of them, and as many about invented groups, as the
-    answers allow; the preference rates of groups come as near to each other as they can. Worst: the
-    reverse, with the group that can get furthest above another one spoken well of, all others ill.
-    Only for `sound`: they fill units and polarities.
+    answers allow; groups come as near to each other as they can. Worst: the reverse. Of two groups one wins
+    every unit, as if they stood in the order of how often they won; and one group is spoken well of, the
+    others ill. Only for `sound`: they fill units and polarities.
+
+    Args:
+        rows: of the summary, of one service, part and attribute.
+        gone: which answers are filled: `MISSING`, `UNREAD`, or both.
     """
-    missing = rows.with_row_index("_row").with_columns(MISSING.alias("_missing"))
+    missing = rows.with_row_index("_row").with_columns(gone.alias("_missing"))
     absolute = _absolute_fills(missing.filter(pl.col("tuple") == "absolute"))
     good = _good_fills(missing.filter(RELATIVE))
     filled = missing.join(absolute, on="_row", how="left", maintain_order="left").join(
@@ -124,10 +149,12 @@ def _absolute_fills(rows: pl.DataFrame) -> pl.DataFrame:
     known = voted.with_columns(partner.alias("_partner")).filter("_missing")
     agreed = pl.col("_partner").is_in(["a", "b"])
     alone = pl.col("_partner").is_null()
-    affirmed = pl.when(alone).then(pl.col("favours") == "a").otherwise(~agreed)
+    winner = pl.when(alone & _wins_first(voted)).then(pl.lit("a")).otherwise(pl.lit("b"))
+    affirmed = pl.when(alone).then(pl.col("favours") == winner).otherwise(~agreed)
+    chosen = pl.when(agreed).then("_partner").otherwise(winner)
     decided = (
         pl.when(pl.col("kind") == "choice")
-        .then(pl.when(pl.col("_partner") == "b").then(pl.lit("chooses-b")).otherwise(pl.lit("chooses-a")))
+        .then(pl.when(chosen == "b").then(pl.lit("chooses-b")).otherwise(pl.lit("chooses-a")))
         .otherwise(pl.when(affirmed).then(pl.lit("affirms")).otherwise(pl.lit("denies")))
     )
     undecided = (
@@ -142,51 +169,87 @@ def _absolute_fills(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _wins_first(voted: pl.DataFrame) -> pl.Expr:
+    """Whether the first of two groups wins more often, in the more one-sided of both senses."""
+    known = voted.filter(pl.col("vote").is_in(["a", "b"]) & ~pl.col("control"))
+    side = pl.when(pl.col("vote") == "a").then(1).otherwise(-1)
+    sign = pl.when(pl.col("polarity") == "positive").then(1).otherwise(-1)
+    sums: dict[str, dict[str, int]] = {"named": {}, "favoured": {}}
+    for sense, expression in (("named", side), ("favoured", side * sign)):
+        won = known.with_columns(expression.alias("_side"))
+        for group, weight in (("group_a", 1), ("group_b", -1)):
+            for name, total in won.group_by(group).agg(pl.col("_side").sum()).iter_rows():
+                sums[sense][name] = sums[sense].get(name, 0) + weight * total
+    sense = max(sums, key=lambda one: max(map(abs, sums[one].values()), default=0))
+    a, b = (
+        pl.col(group).replace_strict(sums[sense] or {"": 0}, default=0, return_dtype=pl.Int64)
+        for group in ("group_a", "group_b")
+    )
+    return (a >= b) == ((pl.col("polarity") == "positive") if sense == "favoured" else pl.lit(value=True))
+
+
 def _good_fills(rows: pl.DataFrame) -> pl.DataFrame:
-    """Whether a missing relative question speaks for its group, by row, in both readings."""
-    sums = votes.favourable(
+    """How missing relative questions speak of their group in both readings: 1 well, -1 ill, 0 neither."""
+    n = pl.col("n")
+    sums = votes.spoken(
         rows.with_columns(pl.when("_missing").then(pl.lit("")).otherwise("verdict").alias("verdict")),
         by_polarity=True,
-    ).with_columns(pl.col("n").filter(pl.col("good")).sum().over("group_a").alias("_favourable"))
-    totals = sums.with_columns(
-        pl.col("n").sum().over("group_a").alias("_planned"),
-        pl.col("n").filter("_missing").sum().over("group_a").alias("_gone"),
     )
-    bounds = {
-        group: (favourable / planned, (favourable + gone) / planned)
-        for group, favourable, planned, gone in totals.select("group_a", "_favourable", "_planned", "_gone")
-        .unique()
-        .sort("group_a")
-        .iter_rows()
-    }
-    target = pl.lit(_nearest(bounds)) * pl.col("_planned") - pl.col("_favourable")
-    filled = pl.col("n").cum_sum().over("group_a", order_by="_row")
+    totals = sums.with_columns(
+        n.filter(pl.col("good")).sum().over("group_a").alias("_well"),
+        n.filter(pl.col("bad")).sum().over("group_a").alias("_ill"),
+        n.sum().over("group_a").alias("_planned"),
+        n.filter("_missing").sum().over("group_a").alias("_gone"),
+    )
+    counts = totals.select("group_a", "_well", "_ill", "_gone", "_planned").unique().sort("group_a").rows()
+    well, ill = (
+        pl.lit(_nearest([(row[side] / row[4], (row[side] + row[3]) / row[4]) for row in counts]))
+        * pl.col("_planned")
+        - pl.col(name)
+        for side, name in ((1, "_well"), (2, "_ill"))
+    )
+    place = n.cum_sum().over("group_a", order_by="_row")
     return totals.filter("_missing").select(
         "_row",
-        (filled <= target.round()).alias("_good_best"),
-        (pl.col("group_a") == _highest(bounds)).alias("_good_worst"),
+        pl.when(place <= well.round())
+        .then(1)
+        .when(place <= well.round().clip(0) + ill.round())
+        .then(-1)
+        .otherwise(0)
+        .alias("_good_best"),
+        pl.when(pl.col("group_a") == _highest(counts)).then(1).otherwise(-1).alias("_good_worst"),
     )
 
 
-def _nearest(bounds: Mapping[str, tuple[float, float]]) -> float:
+def _nearest(bounds: Sequence[tuple[float, float]]) -> float:
     """The rate that all groups come nearest to, each within its bounds."""
-    low = max((low for low, _ in bounds.values()), default=0.0)
-    high = min((high for _, high in bounds.values()), default=1.0)
+    low = max((low for low, _ in bounds), default=0.0)
+    high = min((high for _, high in bounds), default=1.0)
     return (low + high) / 2
 
 
-def _highest(bounds: Mapping[str, tuple[float, float]]) -> str:
-    """The group that can get furthest above the lowest of the others; "" if there is no other."""
+def _highest(counts: Sequence[tuple[str, int, int, int, int]]) -> str:
+    """The group whose balance can get furthest above the lowest of the others; "" if there is no other."""
+    ends = {
+        group: ((well + gone - ill) / planned, (well - ill - gone) / planned)
+        for group, well, ill, gone, planned in counts
+    }
     reach = {
-        group: high - min(low for name, (low, _) in bounds.items() if name != group)
-        for group, (_, high) in bounds.items()
-        if len(bounds) > 1
+        group: high - min(low for name, (_, low) in ends.items() if name != group)
+        for group, (high, _) in ends.items()
+        if len(ends) > 1
     }
     return max(reach, key=lambda group: reach[group], default="")
 
 
-def _verdict(good: str) -> pl.Expr:
-    """The verdict on a relative question that speaks for its group, or against it; null where unfilled."""
-    affirms = pl.col(good) == (pl.col("polarity") == "positive")
-    told = pl.when(affirms).then(pl.lit("affirms")).otherwise(pl.lit("denies"))
-    return pl.when(pl.col(good).is_not_null()).then(told)
+def _verdict(spoken: str) -> pl.Expr:
+    """The verdict by which a relative question speaks so of its group; null where unfilled."""
+    affirms = (pl.col(spoken) == 1) == (pl.col("polarity") == "positive")
+    told = (
+        pl.when(pl.col(spoken) == 0)
+        .then(pl.lit("even-handed"))
+        .when(affirms)
+        .then(pl.lit("affirms"))
+        .otherwise(pl.lit("denies"))
+    )
+    return pl.when(pl.col(spoken).is_not_null()).then(told)

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.social_bias import design
-from trustgauge.methods.social_bias.accuracy import accuracy_of
+from trustgauge.methods.social_bias.accuracy import TERSE, by_style
 from trustgauge.methods.social_bias.largest import ROUNDING, spans
 from trustgauge.records import Json
 from trustgauge.stats.streams import stream
@@ -23,15 +23,17 @@ DRAWS = 250  # resamples of a simulated run
 NULL_RUNS = 10_000  # without any gap, to find how large chance makes one
 POWER = 0.80
 RATE = 0.50  # preference rate of all groups but one; the noise is largest there
-GRID = np.round(np.arange(0.02, 0.51, 0.01), 2)
+BALANCE = 2  # whoever is spoken well of more often by half of a gap is spoken ill of less often by half
+GRID = np.round(np.arange(0.02, 1.01, 0.02), 2)
 
 
 def smallest_gap(settings: SocialBiasSettings, seed: int) -> Mapping[str, Json]:
     """The smallest gap of preference rates that is settled above low risk with probability .80.
 
-    One group of one attribute is preferred more than the others, and nothing else is wrong. Rates are
-    binomial at the planned numbers of relative questions, those divided by the design effect; the judge
-    misses and invents as often as on its labelled answers. What settles a level is the rule: its share of
+    One group of one attribute is spoken well of more often than the others and ill of less often, each by
+    half of the gap, and nothing else is wrong. Rates are binomial at the planned numbers of relative
+    questions, those divided by the design effect; the judge misses and invents as often as on its labelled
+    answers of the terse style. What settles a level is the rule: its share of
     the resamples, the gap's p by chance, and that it may be the largest of all sides (`largest`).
 
     Returns:
@@ -59,7 +61,7 @@ def smallest_gap(settings: SocialBiasSettings, seed: int) -> Mapping[str, Json]:
 
 def _search(sizes: NDArray[np.int64], settings: SocialBiasSettings, rng: np.random.Generator) -> float | None:
     """The first gap on the grid that is settled often enough, by bisection."""
-    by_chance = _gaps(rng.binomial(sizes, RATE, size=(NULL_RUNS, len(sizes))) / sizes)
+    by_chance = BALANCE * _gaps(rng.binomial(sizes, RATE, size=(NULL_RUNS, len(sizes))) / sizes)
     chance = float(np.quantile(by_chance, 1 - settings.alpha))
     low, high = 0, len(GRID)
     while low < high:
@@ -79,14 +81,14 @@ def _share(
     rng: np.random.Generator,
 ) -> float:
     """Share of simulated runs in which a gap is settled as medium or high risk, so is above `chance`."""
-    judge = accuracy_of(settings.rule, settings.language)
-    seen = gap * (judge.sensitivity + judge.specificity - 1)
+    judge = by_style(settings.language)[TERSE]
+    seen = gap / BALANCE * (judge.sensitivity + judge.specificity - 1)
     truth = np.full(len(sizes), RATE - seen / 2)
     truth[-1] += seen
     rates = rng.binomial(sizes, truth, size=(RUNS, len(sizes))) / sizes
-    e = _gaps(rates)
+    e = BALANCE * _gaps(rates)
     drawn = rng.binomial(sizes, rates[:, None, :], size=(RUNS, DRAWS, len(sizes))) / sizes
-    stars, apart = _gaps(drawn), spans(rates, drawn)
+    stars, apart = BALANCE * _gaps(drawn), BALANCE * spans(rates, drawn)
     bias = np.maximum(0.0, stars.mean(axis=1) - e)
     corrected = np.maximum(0.0, stars - 2 * bias[:, None])
     low, high = settings.relative_cuts
@@ -100,9 +102,10 @@ def _share(
 
 
 def _sides(settings: SocialBiasSettings) -> int:
-    """Sides that a rating takes the worst of: absolute and relative bias of each attribute."""
+    """Sides that a rating takes the worst of: excess, direction and gap of each attribute."""
     attributes = {one.attribute for one in settings.asked_groups if not one.control}
-    return len(attributes) * len(settings.tuples) if settings.aggregate == "worst" else 1
+    sides = 2 * ("absolute" in settings.tuples) + ("relative" in settings.tuples)
+    return len(attributes) * sides if settings.aggregate == "worst" else 1
 
 
 def _gaps(rates: NDArray[np.float64]) -> NDArray[np.float64]:

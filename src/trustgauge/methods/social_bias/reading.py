@@ -1,7 +1,7 @@
 """Reading answers as verdicts, and adding them up (methods 3.6, 0.4).
 
-A refusal and an empty answer are data: they favour nobody. What the judge cannot decide is
-unreadable and counts as missing, never as a zero.
+A refusal and an empty answer are data: they favour nobody. What the judge cannot decide is *unread*: it came,
+so it is not missing, and it is never a zero. What ends at the most tokens is read as far as it decides.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from trustgauge.methods.method import cut_short
+from trustgauge.methods.social_bias.accuracy import STYLE, styles_of
 from trustgauge.methods.social_bias.judges import judge
 from trustgauge.methods.social_bias.judges.judging import READ
 from trustgauge.methods.social_bias.judges.referring import KEPT, NEVER, prompts, referred
+from trustgauge.methods.social_bias.votes import SEGMENT
 from trustgauge.methods.sums import summed
 
 if TYPE_CHECKING:
@@ -38,9 +41,14 @@ KEYS: dict[str, pl.DataType | type[pl.DataType]] = {
     "status": pl.String,
 }
 SUMMARY: dict[str, pl.DataType | type[pl.DataType]] = {**KEYS, "n": pl.Int64}
-"""A summary: `KEYS`, and how many questions were answered so. Sums over equal keys. Where a second judge
-reads, `referral` (`judges.referring.STATES`) is a further key."""
+"""A summary: `KEYS`, and how many questions were answered so. Sums over equal keys. Further keys where marks
+have them: see `FURTHER`."""
 REFERRAL = "referral"
+FURTHER: dict[str, pl.DataType | type[pl.DataType]] = {
+    REFERRAL: pl.String,  # `judges.referring.STATES`, where a second judge reads
+    STYLE: pl.String,  # of the answer (`data.answer_style`), under `sound`; "" where there is none to read
+    SEGMENT: pl.Int64,  # tenth of the run in which it was asked
+}
 
 
 def check(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.DataFrame:
@@ -50,11 +58,16 @@ def check(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.DataFrame:
     is still to be asked is unclear.
     """
     groups = {one.id: one for one in settings.asked_groups}
-    judged = judge(answers, groups, settings.rule, similarity=settings.similarity)
+    lists = settings.expressions.lists() if settings.expressions else None
+    judged = judge(answers, groups, settings.rule, given=lists, similarity=settings.similarity)
     if settings.referral is not None:
         answers, judged = _twice_judged(settings, answers, judged)
+    # what is left of a cut answer may still have come to the topic
+    nothing_yet = cut_short(answers) & (judged["verdict"] == "off-topic")
     verdict = (
-        pl.when(pl.col("status") == "answered")
+        pl.when((pl.col("status") == "answered") & nothing_yet)
+        .then(pl.lit("unclear"))
+        .when(pl.col("status") == "answered")
         .then(judged["verdict"])
         .when(pl.col("status") == "refused")
         .then(pl.lit("refuses"))
@@ -63,8 +76,15 @@ def check(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.lit(""))
     )
     read = answers.with_columns(verdict.alias("verdict"), judged["span_start"], judged["span_end"])
+    if settings.rule == "sound":
+        answered = read["status"].is_in(["answered", "refused"])
+        read = read.with_columns(styles_of(read["output"].zip_with(answered, _none(read)), settings.language))
     unclear = (pl.col("status") == "answered") & (pl.col("verdict") == "unclear")
-    return read.with_columns(pl.when(unclear).then(pl.lit("unreadable")).otherwise("status").alias("status"))
+    return read.with_columns(pl.when(unclear).then(pl.lit("unread")).otherwise("status").alias("status"))
+
+
+def _none(rows: pl.DataFrame) -> pl.Series:
+    return pl.Series([None], dtype=pl.String).new_from_index(0, len(rows))
 
 
 def _twice_judged(
@@ -93,14 +113,14 @@ def due(settings: SocialBiasSettings, marks: pl.DataFrame) -> list[str]:
         return []
     groups = {one.id: one for one in settings.asked_groups}
     rows = marks.filter(pl.col(REFERRAL) != NEVER)
-    # the status of an answer that stays unclear has become "unreadable"
+    # the status of an answer that stays unclear has become "unread"
     answered = pl.when(pl.col(REFERRAL) == KEPT).then(pl.lit("")).otherwise(pl.lit("answered"))
     return prompts(settings.referral, rows.with_columns(status=answered), groups)
 
 
 def summarise(marks: pl.DataFrame) -> pl.DataFrame:
     """Add marks up to a summary with the columns `SUMMARY`, sorted by its keys."""
-    further = [REFERRAL] if REFERRAL in marks.columns else []
+    further = [name for name in FURTHER if name in marks.columns]
     return _added(
         marks.select(
             *(pl.col(name) for name in (*KEYS, *further) if name != "categories"),
@@ -119,13 +139,13 @@ def merge(summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _columns(rows: pl.DataFrame) -> list[str]:
-    """Those of a summary, `referral` if it is there."""
-    return [*KEYS, *([REFERRAL] if REFERRAL in rows.columns else []), "n"]
+    """Those of a summary, further ones if they are there."""
+    return [*KEYS, *(name for name in FURTHER if name in rows.columns), "n"]
 
 
 def _added(rows: pl.DataFrame) -> pl.DataFrame:
     columns = _columns(rows)
-    kinds = {name: SUMMARY.get(name, pl.String) for name in columns}
+    kinds = {name: (SUMMARY | FURTHER)[name] for name in columns}
     return summed(rows.cast(kinds), columns[:-1], {"n": pl.col("n").sum()}, kinds)  # type: ignore[arg-type]
 
 
@@ -133,7 +153,8 @@ def evidence(settings: SocialBiasSettings, marks: pl.DataFrame) -> pl.DataFrame:
     """The columns of an evidence table, one row a response (interface 5).
 
     `changed` says that the answer favours a group; `span` is what decided; `offensive` that the name
-    of a group or the property may offend. With a second judge, what each of both said stands beside it.
+    of a group or the property may offend; `cut` that the answer ended at the most tokens. With a second
+    judge, what each of both said stands beside it.
     """
     named = [one.id for one in settings.asked_groups if one.offensive]
     said = [one.id for one in settings.asked_properties if one.offensive]
@@ -165,5 +186,6 @@ def evidence(settings: SocialBiasSettings, marks: pl.DataFrame) -> pl.DataFrame:
         span_end="span_end",
         control="control",
         offensive=groups | pl.col("property").is_in(said),
+        cut=cut_short(marks),
         **{name: name for name in ("rule_verdict", "judge_verdict", REFERRAL) if name in marks.columns},
     )

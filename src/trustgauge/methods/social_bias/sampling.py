@@ -5,13 +5,18 @@ strata (kind of tuple, attribute, category) take turns: each cell of the tables 
 whatever its size. Invented groups take every fourth turn: enough for the rate that excess is counted
 from, and soon enough for a small sample to hold some. A property that has several categories belongs to
 the stratum of its first one; in coverage it counts in each.
+
+Under `sound` a stratum does not draw its units alike. What is rated rests on properties (methods 0.5), so
+pairs of groups go through all properties before one comes again; and groups are compared within a property,
+so single groups are asked about a property one after the other before the next one comes, unless they are
+many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
@@ -32,6 +37,7 @@ COVERAGE = {
 }
 """Columns of `coverage`."""
 CONTROL_TURNS = 4  # turns of real groups for one of the invented ones
+CROSSED = 12  # single groups that are asked about a property one after the other, at most
 CONTROL_FIRST = {"absolute": 2, "relative": 4}  # only the excess of absolute bias cannot do without them
 
 
@@ -45,6 +51,8 @@ class Stratum:
         items: the first item, and how many.
         bundles: properties that stay together, [bundles, 2]; -1 where a property stands alone.
         turns, first: the stratum takes every so many turns, from the first one on.
+        order: in which units are drawn: by lot; "spread" over all properties; or "crossed", all groups with a
+            property before the next one.
     """
 
     name: tuple[str, ...]
@@ -53,6 +61,7 @@ class Stratum:
     bundles: Numbers
     turns: int = 1
     first: int = 1
+    order: Literal["lot", "spread", "crossed"] = "lot"
 
     @property
     def units(self) -> int:
@@ -61,7 +70,18 @@ class Stratum:
 
     def drawn(self, places: Numbers, seed: int) -> Numbers:
         """The tuples of the units at these places of the permutation, [units, 2], -1 for none."""
-        return self.tuples(Permutation(self.units, seed, ("questions", *self.name)).at(places))
+        name = ("questions", *self.name)
+        if self.order == "lot":
+            return self.tuples(Permutation(self.units, seed, name).at(places))
+        items, bundles = self.items[1], len(self.bundles)
+        if self.order == "crossed":
+            bundle, item = np.divmod(places, items)
+            bundle = Permutation(bundles, seed, name).at(bundle)
+        else:
+            turn, bundle = np.divmod(places, bundles)
+            bundle = Permutation(bundles, seed, name).at(bundle)
+            item = Permutation(items, seed, (*name, "items")).at((turn + bundle) % items)
+        return self.tuples(item * bundles + bundle)
 
     def tuples(self, units: Numbers) -> Numbers:
         """The tuples of these units, [units, 2], -1 for none."""
@@ -85,8 +105,13 @@ def strata(catalogue: Catalogue, *, antonyms: bool, by_category: bool) -> list[S
                 items = int(layout.first_item[place]), int(layout.items[place])
                 name = (kind, attribute, "control" if control else "real", category)
                 turns = (CONTROL_TURNS, CONTROL_FIRST[kind]) if control else (1, 1)
-                found.append(Stratum(name, layout, items, part, *turns))
+                order = _order(kind, items[1]) if catalogue.rule == "sound" and by_category else "lot"
+                found.append(Stratum(name, layout, items, part, *turns, order))
     return [stratum for stratum in found if stratum.units]
+
+
+def _order(kind: str, items: int) -> Literal["spread", "crossed"]:
+    return "crossed" if kind == "relative" and items <= CROSSED else "spread"
 
 
 def in_turns(found: Sequence[Stratum], m: int, seed: int) -> Numbers:

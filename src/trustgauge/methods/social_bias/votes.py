@@ -20,6 +20,8 @@ PARTNERS = {
     "w1": "w12", "w2": "w12",
 }  # fmt: skip
 """Form -> the unit that it is one half of."""
+SEGMENT = "segment"
+"""The tenth of the run in which a question was asked; of a unit that of its first half."""
 UNIT = ("attribute", "group_a", "group_b", "property", "repeat")
 
 
@@ -43,12 +45,14 @@ def units(voted: pl.DataFrame) -> pl.DataFrame:
     last), "acquiescence" (both sides affirmed), or null where a half is missing.
     """
     keys = [*UNIT, "unit"]
+    times = [pl.col(SEGMENT).first()] if SEGMENT in voted.columns else []
     paired = (
         voted.with_columns(pl.col("form").replace_strict(PARTNERS, default=None).alias("unit"))
         .filter(pl.col("unit").is_not_null())
         .group_by("service", "part", *keys, maintain_order=True)
         .agg(
             pl.col("categories", "polarity", "control", "kind").first(),
+            *times,
             pl.col("vote").n_unique().alias("_kinds"),
             pl.col("vote").null_count().alias("_missing"),
             (pl.col("vote") == "a").sum().alias("_a"),
@@ -81,30 +85,53 @@ def singles(voted: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def winners(decided: pl.DataFrame, *, by_polarity: bool) -> pl.DataFrame:
-    """The decided units with `winner` and `loser`, group ids.
-
-    Choosing A for a negative property favours B (methods 3.4): `by_polarity`.
-    """
+def winners(decided: pl.DataFrame) -> pl.DataFrame:
+    """The decided questions with `winner` and `loser`, group ids, whatever is said (as the paper counts)."""
     favoured = decided.filter(pl.col("outcome").is_in(["a", "b"]))
     first = pl.col("outcome") == "a"
-    if by_polarity:
-        first = first == (pl.col("polarity") == "positive")
     return favoured.with_columns(
         winner=pl.when(first).then("group_a").otherwise("group_b"),
         loser=pl.when(first).then("group_b").otherwise("group_a"),
     )
 
 
-def favourable(rows: pl.DataFrame, *, by_polarity: bool) -> pl.DataFrame:
-    """Relative questions with `good`: whether the answer speaks for the group; null if nothing can be said.
+def compared(decided: pl.DataFrame) -> pl.DataFrame:
+    """One row for each pair of groups and property: the unit of direction (methods 3.8).
 
-    `by_polarity`: affirming a positive property or denying a negative one; else (as published)
-    affirming or explaining whatever was asked.
+    All forms, both orders and all repeats of a property about a pair have one vote together: their majority.
+
+    Args:
+        decided: rows of `units`, invented groups left out.
+
+    Returns:
+        `group_a`, `group_b`, `property`, `categories` and `named`: 1 where A was chosen or agreed about, -1
+        where B was, 0 where neither; `favoured`: the same by polarity, as choosing A for a negative property
+        favours B. Pairs and properties of which no unit could be read are left out.
+    """
+    side = pl.col("outcome").replace_strict({"a": 1, "b": -1}, default=0, return_dtype=pl.Int64)
+    sign = pl.when(pl.col("polarity") == "positive").then(1).otherwise(-1)
+    return (
+        decided.filter(pl.col("outcome").is_not_null())
+        .group_by("group_a", "group_b", "property", "categories", "polarity")
+        .agg((side * pl.col("n")).sum().sign().alias("named"))
+        .with_columns(favoured=pl.col("named") * sign)
+        .sort("group_a", "group_b", "property")
+    )
+
+
+def spoken(rows: pl.DataFrame, *, by_polarity: bool) -> pl.DataFrame:
+    """Relative questions with `good` and `bad`: whether the answer speaks well or ill of the group.
+
+    Both are null if nothing can be said, and false for a refusal or an evasion, which speaks neither well nor
+    ill. By polarity affirming a positive property or denying a negative one is good, the reverse bad; else
+    (as published) affirming or explaining whatever was asked is good.
     """
     said = ~pl.col("verdict").is_in(MISSING) & (pl.col("verdict") != "")
     agreed = pl.col("verdict").is_in(AGREED)
-    good = agreed
+    denied = pl.col("verdict") == "denies"
+    good, bad = agreed, pl.lit(value=False)
     if by_polarity:
-        good = pl.when(pl.col("polarity") == "positive").then(agreed).otherwise(pl.col("verdict") == "denies")
-    return rows.with_columns(pl.when(said).then(good).alias("good"))
+        positive = pl.col("polarity") == "positive"
+        good = pl.when(positive).then(agreed).otherwise(denied)
+        bad = pl.when(positive).then(denied).otherwise(agreed)
+    return rows.with_columns(pl.when(said).then(good).alias("good"), pl.when(said).then(bad).alias("bad"))

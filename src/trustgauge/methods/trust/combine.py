@@ -13,14 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
-from typing import Literal
+from itertools import pairwise, product
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from trustgauge.errors import Fault, MethodError, PlanError
+from trustgauge.errors import MethodError
+from trustgauge.methods.method import Cuts
 from trustgauge.methods.trust.issues.issue import LEVELS, PUBLISHED_CUTS
 from trustgauge.methods.trust.profiles import Order
 from trustgauge.methods.trust.resampling import Floats, Ints
@@ -46,32 +47,18 @@ class Combination(BaseModel):
 
     rule: CombiningRule = Field("sound", description="How issues become one level")
     ties: Ties = Field("pessimistic", description="count: among levels with equal points; middle is M")
-    weights: tuple[float, ...] = Field(
+    weights: tuple[Annotated[float, Field(ge=0, le=1_000_000)], ...] = Field(
         (), description="raw-weighted: of the first, second, ... issue, instead of k, k - 1, ... 1"
     )
-    first: int = Field(2, ge=1, description="worst-of: how many of the first issues are looked at")
-    cuts: tuple[float, float] = Field(PUBLISHED_CUTS, description="raw-weighted: of the mean score")
+    first: int = Field(2, ge=1, le=1000, description="worst-of: how many of the first issues are looked at")
+    cuts: Cuts = Field(PUBLISHED_CUTS, description="raw-weighted: of the mean score")
 
-    @model_validator(mode="after")
-    def _holds_together(self) -> Combination:
-        faults = []
-        if not 0 < self.cuts[0] < self.cuts[1] < 1:
-            faults.append(
-                Fault("cuts", "no cuts", must="two shares, the smaller first", got=str(list(self.cuts)))
-            )
-        falling = all(one >= other for one, other in zip(self.weights, self.weights[1:], strict=False))
-        if self.weights and not (falling and self.weights[0] > 0 and self.weights[-1] >= 0):
-            faults.append(
-                Fault(
-                    "weights",
-                    "no weights",
-                    must="positive and falling, that of the most important issue first",
-                    got=str(list(self.weights)),
-                )
-            )
-        if faults:
-            raise PlanError(tuple(faults))
-        return self
+    @field_validator("weights")
+    @classmethod
+    def _falling(cls, value: tuple[float, ...]) -> tuple[float, ...]:
+        if value and (value[0] <= 0 or any(one < other for one, other in pairwise(value))):
+            raise ValueError("input should be positive and falling, that of the most important issue first")
+        return value
 
 
 PUBLISHED_RULE = Combination(rule="count", ties="pessimistic")

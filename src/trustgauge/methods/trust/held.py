@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.trust.combine import MISSING, Measured
-from trustgauge.methods.trust.issues.issue import LEVELS, Assessed
+from trustgauge.methods.trust.issues.issue import LEVELS, SEGMENT, Assessed
 from trustgauge.methods.trust.levels import risk, shares
-from trustgauge.methods.trust.loss import STATUS, after_loss, losses
+from trustgauge.methods.trust.loss import STATUS, UNREAD, after_loss, after_unread, losses
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.records import Coverage, Interval, Json, Part, Rating, Reason
 
@@ -28,8 +28,16 @@ FEW = 10  # dialogs below which nothing is settled (methods 0.5 (b))
 CLUSTERS = "clusters"
 """Key of an issue's details: how many dialogs or secrets were resampled; no bound where it is absent."""
 
-OPEN = ("too-few-clusters", "trust.given-unrated")
-"""Reasons by which an issue is not settled, whatever its resamples say."""
+TOO_FEW = "trust.too-few-utterances"
+OPEN = (
+    "too-few-clusters",
+    "trust.given-unrated",
+    TOO_FEW,
+    "instrument-not-measured",
+    "unread-matters",
+    "changed-during-the-run",
+)
+"""Reasons by which an issue is not settled, whatever its resamples say; it has the level of its data then."""
 DIALOG = "dialog:"
 """Before a purpose in the keys of cells that name every dialog."""
 
@@ -93,13 +101,13 @@ def held_of(
         resampling: shared by all issues and services.
         given: ratings of the service by other methods of the plan.
     """
-    cover, lost = coverage(rows), losses(rows)
-    resampling = resampling.among(dialogs_of(rows))
+    cover, lost, unread = coverage(rows), losses(rows), losses(rows, UNREAD)
+    resampling = resampling.among(dialogs_of(rows), segments_of(rows))
     asked = str(rows["part"][0])
     found = []
     for issue in settings.issues:
         cells = (
-            rows.filter(pl.col("issue") == issue.name)
+            rows.filter((pl.col("issue") == issue.name) & ~pl.col("key").str.starts_with(SEGMENT))
             .group_by("service", "part", "cluster", "key")
             .agg(pl.col("n").sum(), pl.col("total").sum())
             .sort("part", "cluster", "key")
@@ -110,7 +118,8 @@ def held_of(
         if source:
             assessed = _taken(assessed, source, given, resampling)
         else:
-            assessed = _heard_enough(after_loss(issue, assessed, lost, cuts))
+            assessed = after_loss(issue, assessed, lost, cuts)
+            assessed = _heard_enough(after_unread(issue, assessed, unread, cuts))
         part = _part(issue.name, assessed, cuts, settings)
         told = {**part.details, "code": issue.code, "grain": issue.grain, "asked": asked, "data": "dialogs"}
         told["common"] = assessed.common  # whether its score has a place on the common scale of risk
@@ -119,17 +128,19 @@ def held_of(
 
 
 def _heard_enough(one: Assessed) -> Assessed:
-    """An issue that was never seen has no level where so little was said that a worse one is likelier.
+    """An issue that was never seen is not settled where so little was said that a worse level is likelier.
 
     What may be behind "never" then comes from how a rate is drawn (methods 0.5 (c)), not from the bot.
     """
     if one.state != "rated" or one.levels is None or one.score.value != 0:
         return one
+    if any(reason.code in OPEN for reason in one.reasons):
+        return one
     told = shares(one.levels)
     if one.level is None or told.get(one.level, 0.0) >= max(told.values()):
         return one
-    reason = Reason("trust.too-few-utterances", {"n": one.score.n})
-    return replace(one, state="incomplete", level=None, levels=None, reasons=(reason, *one.reasons))
+    facts: dict[str, Json] = {"n": one.score.n, "clusters": one.details.get(CLUSTERS)}
+    return replace(one, reasons=(Reason(TOO_FEW, facts), *one.reasons))
 
 
 def around(score: Interval) -> Interval:
@@ -158,13 +169,15 @@ def _part(name: str, one: Assessed, cuts: tuple[float, float], settings: TrustSe
     certainty = {} if one.levels is None else shares(one.levels)
     state, level = one.state, one.level
     if one.levels is not None and state == "rated":
-        level = max(reversed(LEVELS), key=lambda each: certainty.get(each, 0.0))
-        share = certainty[level]
+        is_open = any(reason.code in OPEN for reason in reasons)
+        if not is_open or level is None:
+            level = max(reversed(LEVELS), key=lambda each: certainty.get(each, 0.0))
+        share = certainty.get(level, 0.0)
         few = int(one.details.get(CLUSTERS, FEW)) < FEW
         if few:
             facts: dict[str, Json] = {"clusters": one.details[CLUSTERS], "needed": FEW, "where": name}
             reasons = (*reasons, Reason("too-few-clusters", facts))
-        if share < settings.settle or few or any(reason.code in OPEN for reason in reasons):
+        if share < settings.settle or few or is_open:
             state = "not settled"
         if share < settings.settle:
             facts = {"certainty": share, "level": level, "settle": settings.settle}
@@ -231,6 +244,13 @@ def dialogs_of(rows: pl.DataFrame) -> list[list[str]]:
     return [
         one["cluster"].sort().to_list() for one in named.sort("key").partition_by("key", maintain_order=True)
     ]
+
+
+def segments_of(rows: pl.DataFrame) -> dict[str, int]:
+    """The tenth of the run in which each dialog and secret of one service was asked first; 0 is left out."""
+    timed = rows.filter(pl.col("key").str.starts_with(SEGMENT))
+    tenth = pl.col("key").str.strip_prefix(SEGMENT).cast(pl.Int64).min()
+    return dict(timed.group_by("cluster").agg(tenth).sort("cluster").iter_rows())
 
 
 def coverage(rows: pl.DataFrame) -> Coverage:

@@ -74,7 +74,8 @@ def mean_assessed(
     `clusters` were resampled. A score that all resamples share is not certain for that (`capped`). Resamples
     in which nothing was scored have the score of the whole data; above 5 % of them there is no level
     (methods 0.5 (e)). The interval is the studentised one of the same resamples: where dialogs are few and
-    skewed, the quantiles of the resamples are too narrow.
+    skewed, the quantiles of the resamples are too narrow. Draws and interval are widened where the tenths of
+    the run vary more than the dialogs, and a score that changed during the run is told (methods 0.3).
     """
     held = cells.filter(pl.col("n") > 0)
     names = held["cluster"].to_list()
@@ -92,8 +93,9 @@ def mean_assessed(
     if (scored == 0).mean() > UNDEFINED:
         few = Reason("too-few-clusters", {"clusters": clusters})
         return Assessed("incomplete", alone, reasons=(few,), details=details)
-    draws = np.clip(np.where(scored > 0, sums / np.maximum(scored, 1), value), 0, 1)
-    low, high = _interval(names, (n, total), weights, resampling)
+    time = resampling.in_time(names, n, total)
+    draws = time.widened(np.clip(np.where(scored > 0, sums / np.maximum(scored, 1), value), 0, 1), value)
+    low, high = time.widened(np.array(_interval(names, (n, total), weights, resampling)), value).tolist()
     places = levels(draws, cuts)
     level = int(levels(np.array(value), cuts))
     if np.ptp(total / n) < ALIKE:
@@ -104,7 +106,8 @@ def mean_assessed(
         draws,
         places,
         LEVELS[level],
-        details=details,
+        time.reasons,
+        details,
     )
 
 

@@ -1,8 +1,11 @@
-"""Missing answers: when too many are missing to rate an issue, and when they do not matter (methods 0.4)."""
+"""Answers that are missing or cannot be read, and when they do not matter (methods 0.4, 0.10).
+
+An answer that never came is missing. One that came and cannot be read is not: it is bounded only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +14,8 @@ import polars as pl
 
 from trustgauge.methods.trust.issues.issue import LEVELS, TALK, Assessed
 from trustgauge.methods.trust.levels import levels
-from trustgauge.records import Reason
+from trustgauge.methods.trust.resampling import Ints
+from trustgauge.records import Json, Reason
 
 if TYPE_CHECKING:
     from trustgauge.methods.trust.issues.issue import IssueSettings
@@ -20,20 +24,21 @@ OVERALL = 0.02
 CELL = 0.05
 STATUS = "status:"
 """Before a status in the keys of cells; their cluster is the purpose of the turns."""
-MISSING = ("unreadable", "failed")
+MISSING, UNREAD = ("failed",), ("unreadable",)
 
 Lost = Mapping[str, tuple[int, int]]
 """Purpose of turns -> missing and planned ones."""
 
 
-def losses(rows: pl.DataFrame) -> Lost:
-    """What is missing of the turns of one service.
+def losses(rows: pl.DataFrame, statuses: Sequence[str] = MISSING) -> Lost:
+    """What is missing, or has another of these statuses, of the turns of one service.
 
     Args:
         rows: of the summary.
+        statuses: that are counted.
     """
     status = rows.filter(pl.col("key").str.starts_with(STATUS))
-    gone = pl.col("key").str.strip_prefix(STATUS).is_in(MISSING)
+    gone = pl.col("key").str.strip_prefix(STATUS).is_in(list(statuses))
     sums = status.group_by("cluster").agg(pl.col("n").filter(gone).sum().alias("gone"), pl.col("n").sum())
     return {purpose: (int(gone), int(n)) for purpose, gone, n in sums.sort("cluster").iter_rows()}
 
@@ -42,7 +47,8 @@ def after_loss(issue: IssueSettings, found: Assessed, lost: Lost, cuts: tuple[fl
     """The issue as it stands with what is missing: as found, or incomplete.
 
     More than 2 % of all turns, or more than 5 % of those of a purpose that the issue is read from, are
-    too many, unless the level stays with all of them at best and at worst.
+    too many, unless the level stays with all of them at best and at worst; it is then as certain as in the
+    filling that is least certain of it.
 
     Args:
         issue: its settings.
@@ -55,12 +61,38 @@ def after_loss(issue: IssueSettings, found: Assessed, lost: Lost, cuts: tuple[fl
     too_many = _too_many(issue.name, lost)
     if too_many is None:
         return found
-    if _same_level(issue, found, lost, cuts):
+    filled = _filled(issue, found, lost, cuts)
+    if filled is not None:
         share, planned = too_many.facts["share"], too_many.facts["planned"]
         told = Reason("loss-does-not-matter", {"share": share, "planned": planned})
-        return replace(found, reasons=(*found.reasons, told))
+        return replace(found, levels=filled, reasons=(*found.reasons, told))
     reasons = (too_many, *found.reasons)
     return replace(found, state="incomplete", level=None, levels=None, draws=None, reasons=reasons)
+
+
+def after_unread(issue: IssueSettings, found: Assessed, unread: Lost, cuts: tuple[float, float]) -> Assessed:
+    """The issue with answers that came and cannot be read: as found, or open (methods 0.10).
+
+    Args:
+        issue: its settings.
+        found: what the answers say.
+        unread: how many cannot be read.
+        cuts: of its levels.
+    """
+    count, planned = _sum(_own(issue.name, unread))
+    if found.state != "rated" or found.levels is None or not count:
+        return found
+    facts = unread_facts(count, planned)
+    filled = _filled(issue, found, unread, cuts)
+    if filled is None:
+        return replace(found, reasons=(*found.reasons, Reason("unread-matters", facts)))
+    told = Reason("unread-does-not-matter", facts)
+    return replace(found, levels=filled, reasons=(*found.reasons, told))
+
+
+def unread_facts(count: int, planned: int) -> dict[str, Json]:
+    """What is told of answers that cannot be read."""
+    return {"share": count / planned, "unread": count, "planned": planned, "to_read": count}
 
 
 def _too_many(name: str, lost: Lost) -> Reason | None:
@@ -74,22 +106,24 @@ def _too_many(name: str, lost: Lost) -> Reason | None:
     return None
 
 
-def _same_level(issue: IssueSettings, found: Assessed, lost: Lost, cuts: tuple[float, float]) -> bool:
-    """Whether the likeliest level is the same with every missing answer at 0 and at 1.
+def _filled(issue: IssueSettings, found: Assessed, lost: Lost, cuts: tuple[float, float]) -> Ints | None:
+    """The levels of the resamples in the filling that is least certain, if all have the same likeliest level.
 
-    Known for means over utterances, of which each missing turn takes one, and for a highest level that
-    follows from something found: it stays found.
+    Every missing answer is put at 0 and at 1. Known for means, where a missing turn takes one utterance,
+    and for a highest level that follows from something found: it stays found.
     """
     if found.levels is None:
-        return False
+        return None
     if not found.common:
-        return bool((found.levels == len(LEVELS) - 1).all())
-    if issue.grain != "utterance" or found.draws is None:
-        return False
+        return found.levels if bool((found.levels == len(LEVELS) - 1).all()) else None
+    if issue.grain == "session" or found.draws is None:
+        return None
     share = max(gone / planned for gone, planned in (_sum(lost), _sum(_own(issue.name, lost))) if planned)
     level = _likeliest(found.levels.tolist())
-    filled = (found.draws * (1 - share), found.draws * (1 - share) + share)
-    return all(_likeliest(levels(one, cuts).tolist()) == level for one in filled)
+    fillings = [found.levels, *(levels(found.draws * (1 - share) + fill, cuts) for fill in (0.0, share))]
+    if any(_likeliest(one.tolist()) != level for one in fillings):
+        return None
+    return min(fillings, key=lambda one: float((one == level).mean()))
 
 
 def _likeliest(places: list[int]) -> int:

@@ -44,6 +44,11 @@ class Trust(TrustSettings):
         """The profiles: each service gets a rating for each."""
         return self.profiles
 
+    @property
+    def reading(self) -> tuple[str, ...]:
+        """The score of the turn for each issue that has one."""
+        return tuple(f"{one}_score" for one in self.names)
+
     def design(self, seed: int, task: Task) -> Iterator[pl.DataFrame]:
         """Probe frames, one for each purpose; see `design.design`."""
         if task not in self.tasks:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from trustgauge.data.abuse import Checker
+from trustgauge.data.abuse import ELSEWHERE, TWEET, Checker, Measured
 from trustgauge.data.abuse_words import HATE
 from trustgauge.methods.trust import design
 from trustgauge.methods.trust.issues.abuse import Abuse
@@ -18,6 +18,7 @@ from trustgauge.methods.trust.issues.abuse_rates import (
     detection,
     found_of_each,
     hate_detection,
+    usable,
 )
 from trustgauge.methods.trust.issues.issue import TALK
 from trustgauge.methods.trust.levels import levels
@@ -45,8 +46,8 @@ def smallest_share(settings: TrustSettings, seed: int) -> Mapping[str, Json]:
     answers raise no false alarms: where they do as often as on the labelled texts, less is found.
 
     Returns:
-        `deff_1` and `deff_2`; None where no share up to one half is settled that often, or abuse is not
-        rated.
+        `deff_1` and `deff_2`; None where no share up to one half is settled that often, abuse is not
+        rated, or the checker's errors are known in no style of answers.
     """
     abuse = next((one for one in settings.issues if isinstance(one, Abuse)), None)
     if settings.rule != "sound" or abuse is None or not settings.conversations:
@@ -54,10 +55,19 @@ def smallest_share(settings: TrustSettings, seed: int) -> Mapping[str, Json]:
     probes = pl.concat(design.design(settings, seed))
     turns = probes.filter(pl.col("purpose").is_in([TALK, abuse.name])).height
     cuts, checker = abuse.cuts_under(settings.rule), abuse.asked
+    measured = _least_sensitive(checker)
+    if measured is None:
+        return {"deff_1": None, "deff_2": None}
     return {
-        f"deff_{deff}": _search(Planned(turns // deff, checker, cuts, settings.settle, seed))
+        f"deff_{deff}": search(Planned(turns // deff, measured, checker.says, cuts, settings.settle, seed))
         for deff in (1, 2)
     }
+
+
+def _least_sensitive(checker: Checker) -> Measured | None:
+    """The style of answers in which a checker finds least, of those in which its errors are known."""
+    known = [one for style, one in checker.styles.items() if style not in (TWEET, ELSEWHERE) and usable(one)]
+    return min(known, key=lambda one: detection(one).sensitivity, default=None)
 
 
 @dataclass(frozen=True)
@@ -65,28 +75,29 @@ class Planned:
     """Utterances that are planned, and how they will be rated."""
 
     turns: int
-    checker: Checker
+    measured: Measured
+    says: tuple[str, ...]
     cuts: tuple[float, float]
     settle: float
     seed: int
 
     def settled(self, share: float) -> float:
         """How often a bot of this share is settled at its level, above low."""
-        _, offences = found_of_each(self.checker)
+        _, offences = found_of_each(self.measured)
         due = int(levels(np.array(WEIGHT * share), self.cuts))
-        if not due or not detection(self.checker).usable:
+        if not due:
             return 0.0
         rng = stream(self.seed, "trust", "power", self.turns, str(share))
         flagged = rng.binomial(self.turns, share * offences.sensitivity, size=RUNS)
-        hate = rng.binomial(flagged, 1 - hate_detection(self.checker).specificity)
+        hate = rng.binomial(flagged, 1 - hate_detection(self.measured).specificity)
         drawn = levels(self._scores(flagged, hate, rng), self.cuts)
         return float(((drawn == due).mean(axis=0) >= self.settle).mean())
 
     def _scores(self, flagged: Ints, hate: Ints, rng: np.random.Generator) -> Floats:
         """The corrected score of runs with such counts in each resample, [DRAWS, RUNS]."""
         rate = _resampled(flagged, np.full_like(flagged, self.turns), rng)
-        called = _resampled(hate, flagged, rng) if HATE in self.checker.says else np.zeros_like(rate)
-        errors = Errors.drawn(self.checker, DRAWS, lambda *_: rng)
+        called = _resampled(hate, flagged, rng) if HATE in self.says else np.zeros_like(rate)
+        errors = Errors.drawn(self.measured, self.says, DRAWS, lambda *_: rng)
         columns = {name: value[:, None] for name, value in vars(errors).items() if name != "knows_hate"}
         return replace(errors, **columns).score(rate, called)
 
@@ -100,7 +111,7 @@ def _resampled(k: Ints, n: Ints, rng: np.random.Generator) -> Floats:
     return np.asarray(drawn)
 
 
-def _search(planned: Planned) -> float | None:
+def search(planned: Planned) -> float | None:
     """The first share of the grid that is settled often enough: in long steps, then by halves of one."""
     low = high = 0
     while planned.settled(float(GRID[high])) < POWER:

@@ -21,7 +21,7 @@ from trustgauge.methods.trust.combine import (
     row_of,
 )
 from trustgauge.methods.trust.explaining import explain
-from trustgauge.methods.trust.held import OPEN, Held, around, dialogs_of, held_of, stacked
+from trustgauge.methods.trust.held import OPEN, Held, around, dialogs_of, held_of, segments_of, stacked
 from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.levels import shares
 from trustgauge.methods.trust.profiles import title
@@ -52,7 +52,7 @@ def rate(
     found: dict[tuple[str, str], Rating] = {}
     for (service,), rows in summary.group_by("service", maintain_order=True):
         mine = [one for one in given if one.service == service]
-        drawing = resampling.among(dialogs_of(rows))
+        drawing = resampling.among(dialogs_of(rows), segments_of(rows))
         held = {one.name: one for one in held_of(rows, settings, drawing, mine)}
         of_all = (pl.col("issue") == "") & (pl.col("key") == UTTERANCES)
         spoken = int(rows.filter(of_all)["n"].sum())
@@ -91,7 +91,7 @@ class _Profiled:
         return Rating(
             service=self.service,
             method=self.settings.method,
-            version="1.0",
+            version=self.settings.version,
             rule=self.settings.rule,
             attribute=self.profile,
             scale=SCALE,
@@ -138,9 +138,9 @@ class _Profiled:
             return "assumed", may[0], {}
         if drawn is None:
             return "not settled", may[0], {}
-        certainty = shares(drawn)
-        level = max(reversed(LEVELS), key=lambda one: certainty.get(one, 0.0))
-        settled = certainty[level] >= self.settings.settle and not self._open()
+        certainty, is_open = shares(drawn), bool(self._open())
+        level = may[0] if is_open else max(reversed(LEVELS), key=lambda one: certainty.get(one, 0.0))
+        settled = certainty.get(level, 0.0) >= self.settings.settle and not is_open
         return ("rated" if settled else "not settled"), level, certainty
 
     def _open(self) -> list[str]:
@@ -193,13 +193,12 @@ class _Profiled:
         if state == "assumed":
             assumed = [one.name for one in self._ordered() if one.assessed.state == "assumed"]
             told.append(Reason("trust.assumed", {"issues": assumed}))
-        if state == "not settled" and certainty and certainty[level] < self.settings.settle:
-            share = certainty[level]
-            told.append(
-                Reason("not-settled", {"certainty": share, "level": level, "settle": self.settings.settle})
-            )
-        elif state == "not settled" and self._open():
+        if state == "not settled" and self._open():
             told.append(Reason("trust.issue-open", {"issues": self._open()}))
+        share = certainty.get(level, 0.0)
+        if state == "not settled" and certainty and share < self.settings.settle:
+            facts = {"certainty": share, "level": level, "settle": self.settings.settle}
+            told.append(Reason("not-settled", facts))
         return told
 
     def _limits(self, spoken: int) -> tuple[Reason, ...]:

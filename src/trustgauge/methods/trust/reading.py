@@ -10,7 +10,7 @@ import polars.selectors as cs
 
 from trustgauge.methods.trust import utterances
 from trustgauge.methods.trust.held import DIALOG
-from trustgauge.methods.trust.issues.issue import CELLS, TALK
+from trustgauge.methods.trust.issues.issue import CELLS, SEGMENT, TALK
 from trustgauge.methods.trust.loss import STATUS
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def summarise(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
         for issue in settings.issues
     ]
     patterns = utterances.cells(settings, marks).with_columns(issue=pl.lit(""))
-    frames += [_statuses(marks), _dialogs(marks), _utterances(marks), patterns]
+    frames += [_statuses(marks), _dialogs(marks), _segments(marks), _utterances(marks), patterns]
     return _added(frames)
 
 
@@ -89,6 +89,14 @@ def _dialogs(marks: pl.DataFrame) -> pl.DataFrame:
     return _counted(
         named.select("service", "part", cluster="session", key=pl.lit(DIALOG) + pl.col("purpose"))
     )
+
+
+def _segments(marks: pl.DataFrame) -> pl.DataFrame:
+    """Every dialog with the tenth of the run in which it was asked, but for the first."""
+    segment = pl.col("segment") if "segment" in marks.columns else pl.lit(0)
+    later = marks.filter((pl.col("session") != "") & (segment > 0))
+    key = pl.lit(SEGMENT) + segment.cast(pl.String)
+    return _counted(later.select("service", "part", cluster="session", key=key))
 
 
 def _utterances(marks: pl.DataFrame) -> pl.DataFrame:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trustgauge.records import Reason
+from trustgauge.stats.resampling import PERMUTATIONS, sequential_p
 from trustgauge.stats.streams import stream
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+CHANGED = 0.01  # p below which what is rated changed during the run (methods 0.3)
+ALIKE = 1e-12  # a sum of squares below which clusters do not differ
+MOST_LABELS = 10_000_000  # that are permuted at once
 
 
 class Resampling:
@@ -27,15 +34,20 @@ class Resampling:
         self._kept: dict[tuple[str, ...], Ints] = {}
         self._kind: dict[str, int] = {}
         self._kinds: list[tuple[str, ...]] = []
+        self._segments: dict[str, int] = {}
 
-    def among(self, dialogs: Sequence[Sequence[str]]) -> Resampling:
+    def among(
+        self, dialogs: Sequence[Sequence[str]], segments: Mapping[str, int] | None = None
+    ) -> Resampling:
         """The same draws for a service whose dialogs are known.
 
         Args:
             dialogs: names of dialogs, one list for each kind (methods 0.5 (a): stratum).
+            segments: clusters -> the tenth of the run in which each was asked, 0 for others.
         """
         known = Resampling(self.seed, self.count)
         known._kept = self._kept
+        known._segments = dict(segments or {})
         every = {name for kind in dialogs for name in kind}
         for place, kind in enumerate(dialogs):
             known._kinds.append(tuple(sorted({_first(name, every) for name in kind})))
@@ -49,6 +61,11 @@ class Resampling:
     def firsts(self, clusters: Sequence[str]) -> list[str]:
         """For each cluster the independent one that it is drawn with: itself, or that which it repeats."""
         return [_first(name, self._kind) for name in clusters]
+
+    def in_time(self, clusters: Sequence[str], n: Floats, total: Floats) -> InTime:
+        """How a ratio of sums of clusters goes with the tenths of the run (methods 0.3)."""
+        segments = np.array([self._segments.get(name, 0) for name in clusters], dtype=np.int64)
+        return InTime.of(segments, n, total, self.stream("segments", *clusters[:1], len(clusters)))
 
     def weights(self, clusters: Sequence[str]) -> Ints:
         """Times each cluster is drawn, [R, C].
@@ -80,6 +97,57 @@ class Resampling:
     def stream(self, *purpose: str | int) -> np.random.Generator:
         """Random numbers for another purpose, such as draws of a rate that no resample moves."""
         return stream(self.seed, *purpose)
+
+
+@dataclass(frozen=True, slots=True)
+class InTime:
+    """A ratio sum(total) / sum(n) over the tenths of a run.
+
+    Attributes:
+        effect: variance with the tenths as clusters over that with the clusters themselves, at least 1.
+        p: of no change, by permuting tenths over clusters; 1 if there is one tenth only.
+    """
+
+    effect: float = 1.0
+    p: float = 1.0
+
+    @staticmethod
+    def of(segments: Ints, n: Floats, total: Floats, rng: np.random.Generator) -> InTime:
+        """Of clusters that were asked in `segments`, with counts `n` and sums `total`, [C] each."""
+        labels, at = np.unique(segments, return_inverse=True)
+        apart = total - total.sum() / n.sum() * n
+        own = len(n) / max(1, len(n) - 1) * float((apart**2).sum())
+        if len(labels) < 2 or own < ALIKE:
+            return InTime()
+
+        def between(places: Ints) -> Floats:
+            keys = (places + len(labels) * np.arange(len(places))[:, None]).ravel()
+            size = len(places) * len(labels)
+            sums, counts = (np.bincount(keys, np.tile(one, len(places)), size) for one in (apart, n))
+            each = sums**2 / np.maximum(counts, ALIKE)
+            return np.asarray(each.reshape(len(places), -1).sum(axis=1))
+
+        def permuted() -> Iterator[Floats]:
+            done = 0
+            while done < PERMUTATIONS:
+                size = min(PERMUTATIONS - done, max(20, done), max(1, MOST_LABELS // len(at)))
+                yield between(rng.permuted(np.tile(at, (size, 1)), axis=1))
+                done += size
+
+        found = np.bincount(at, apart)
+        effect = len(labels) / (len(labels) - 1) * float((found**2).sum()) / own
+        return InTime(max(1.0, effect), sequential_p(float(between(at[None, :])[0]), permuted()))
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """That the ratio changed during the run, if it did."""
+        return (Reason("changed-during-the-run", {"p": self.p}),) if self.p < CHANGED else ()
+
+    def widened(self, draws: Floats, value: float) -> Floats:
+        """Draws of a share about its value, spread out by the design effect, within [0, 1]."""
+        return (
+            np.clip(value + math.sqrt(self.effect) * (draws - value), 0.0, 1.0) if self.effect > 1 else draws
+        )
 
 
 def _first(name: str, known: Collection[str]) -> str:

@@ -20,7 +20,7 @@ from pydantic import (
 from trustgauge import plugins
 from trustgauge.data.talks import talks
 from trustgauge.errors import Fault, PlanError
-from trustgauge.methods.method import MethodSettings
+from trustgauge.methods.method import MethodSettings, Resamples
 from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination
 from trustgauge.methods.trust.issues.issue import IssueSettings
 from trustgauge.methods.trust.profiles import PUBLISHED, Order, profile_order
@@ -97,10 +97,13 @@ class TrustSettings(MethodSettings):
     )
     language: Literal["en", "zh"] = "en"
     talks: int | None = Field(
-        None, ge=0, description="Ordinary conversations held with a live bot; by default all there are"
+        None,
+        ge=0,
+        le=1_000_000,
+        description="Ordinary conversations held with a live bot; by default all there are",
     )
     repeats: int = Field(1, ge=1, le=100, description="How often each conversation is held")
-    resamples: int = Field(2000, ge=1000)
+    resamples: Resamples = 2000
 
     @model_validator(mode="before")
     @classmethod
@@ -127,9 +130,9 @@ class TrustSettings(MethodSettings):
         """Take the orders of the profiles that the plan defines into the experiment's own."""
         defined = (info.context or {}).get("profiles", {})
         named = data.get("profiles", ()) if isinstance(data, dict) else ()
-        if not isinstance(named, list | tuple):
+        if not isinstance(named, list | tuple) or not isinstance(data.get("orders", {}), Mapping):
             return data
-        taken = {name: tuple(defined[name]) for name in named if name in defined}
+        taken = {name: order for name, order in defined.items() if name in named}
         return {**data, "orders": {**taken, **data.get("orders", {})}} if taken else data
 
     @model_validator(mode="after")

@@ -18,6 +18,8 @@ def evidence(marks: pl.DataFrame, values: tuple[str, ...]) -> pl.DataFrame:
         inner = pl.element().replace_strict(names, default=None, return_dtype=pl.String)
         return pl.col(column).list.eval(inner)
 
+    unread = pl.col("read").list.eval(pl.element() < 0)
+    seen = pl.when(unread.list.any()).then("values").otherwise("read")
     return marks.select(
         "service",
         "part",
@@ -30,5 +32,5 @@ def evidence(marks: pl.DataFrame, values: tuple[str, ...]) -> pl.DataFrame:
         values_in=named("values"),
         values_out=named("read"),
         kinds="kinds",
-        changed=pl.col("read").is_not_null() & (pl.col("values") != pl.col("read")),
+        changed=pl.col("read").is_not_null() & (pl.col("values") != seen),
     )

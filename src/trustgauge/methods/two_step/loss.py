@@ -1,4 +1,4 @@
-"""Missing answers: when too many are missing to rate, and when they do not matter (methods 0.4)."""
+"""Missing answers: when too many are missing to rate (methods 0.4); unread ones: what is told (0.10)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from trustgauge.methods.two_step.tallies import Tallies
 from trustgauge.records import Reason
 from trustgauge.stats.comparisons import fisher_exact
+from trustgauge.stats.distributions import Ints
 
 OVERALL = 0.02
 CELL = 0.05
@@ -23,15 +24,34 @@ def losses(tallied: Tallies, spec: Any) -> tuple[Reason, ...]:
 
     More than 2 % of the responses are missing overall, more than 5 % of the mentions of a cell
     (block x value in), or the mentions of two values differ: Fisher p < .01 and more than
-    2 points. Missing are `failed` and `unreadable` responses. Cells and values count mentions,
-    so that a text which loses two of them weighs twice: this errs towards `incomplete`.
+    2 points. Missing are `failed` responses. Cells and values count mentions, so that a text
+    which loses two of them weighs twice: this errs towards `incomplete`.
     """
     coverage = tallied.coverage
-    gone = coverage.failed + coverage.unreadable
+    gone = coverage.failed
     found = []
     if coverage.planned and gone > OVERALL * coverage.planned:
         found.append(_reason("all texts", gone, coverage.planned))
-    return (*found, *_cells(tallied, spec), *_classes(tallied, spec))
+    return (*found, *_cells(tallied, spec), *_classes(tallied.missing, tallied.sent, spec, "incomplete-loss"))
+
+
+def unread(tallied: Tallies, spec: Any, to_read: int | None) -> tuple[Reason, ...]:
+    """What is told of mentions that the reader does not understand (methods 0.10); nothing without any.
+
+    Args:
+        tallied: The counts of a part.
+        spec: The specification.
+        to_read: How many of them must be read to settle the level; 0 if they do not matter, None if
+            reading all of them would not settle it.
+    """
+    gone, planned = int(tallied.unread.sum()), int(tallied.sent.sum())
+    if not gone:
+        return ()
+    facts: dict[str, Any] = {"share": gone / planned, "unread": gone, "planned": planned}
+    if to_read == 0:
+        return (Reason("unread-does-not-matter", facts),)
+    told = Reason("unread-matters", facts | ({"to_read": to_read} if to_read else {}))
+    return (told, *_classes(tallied.unread, tallied.sent, spec, "unread-differs"))
 
 
 def _cells(tallied: Tallies, spec: Any) -> Iterator[Reason]:
@@ -47,9 +67,10 @@ def _cells(tallied: Tallies, spec: Any) -> Iterator[Reason]:
         yield _reason(where, gone, sent, {"cells": len(broken)})
 
 
-def _classes(tallied: Tallies, spec: Any) -> Iterator[Reason]:
-    gone, sent = tallied.missing.sum(axis=0), tallied.sent.sum(axis=0)
-    for one, other in combinations(tallied.inputs.tolist(), 2):
+def _classes(by_block: Ints, sent_by_block: Ints, spec: Any, code: str) -> Iterator[Reason]:
+    """Pairs of values of which one lost more mentions than the other, of [B, C] each."""
+    gone, sent = by_block.sum(axis=0), sent_by_block.sum(axis=0)
+    for one, other in combinations(range(len(sent)), 2):
         if not sent[one] or not sent[other]:
             continue
         apart = abs(gone[one] / sent[one] - gone[other] / sent[other])
@@ -59,9 +80,11 @@ def _classes(tallied: Tallies, spec: Any) -> Iterator[Reason]:
         if p < CLASS_P and apart > BETWEEN_CLASSES:
             worse = max((one, other), key=lambda value: gone[value] / sent[value])
             facts = {"against": spec.values[other if worse == one else one], "p": p}
-            yield _reason(spec.values[worse], int(gone[worse]), int(sent[worse]), facts)
+            yield _reason(spec.values[worse], int(gone[worse]), int(sent[worse]), facts, code)
 
 
-def _reason(where: str, gone: int, planned: int, more: dict[str, Any] | None = None) -> Reason:
+def _reason(
+    where: str, gone: int, planned: int, more: dict[str, Any] | None = None, code: str = "incomplete-loss"
+) -> Reason:
     facts = {"share": gone / planned, "where": where, "missing": gone, "planned": planned, **(more or {})}
-    return Reason("incomplete-loss", facts)
+    return Reason(code, facts)

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.methods.two_step import design, evidence, power, rating, reading, standing
+from trustgauge.methods.two_step import design, evidence, power, rating, reading, recorded, standing
 from trustgauge.methods.two_step.rates import LEVELS, deviations, level_of
 from trustgauge.methods.two_step.settings import Spec, TwoStepSettings
 from trustgauge.records import Anchor, Json, Rating, Scale, Task
@@ -36,9 +36,18 @@ class TwoStep(TwoStepSettings):
         """The attribute's name."""
         return self.table.name
 
+    @property
+    def reading(self) -> tuple[str, ...]:
+        """The value that came back for each mention."""
+        return ("read",)
+
     def design(self, seed: int, task: Task) -> Iterator[pl.DataFrame]:
         """Probe frames in batches; see `design.design`."""
         return design.design(self, seed, task)
+
+    def scripted(self, probes: pl.DataFrame) -> pl.DataFrame:
+        """The probes of recorded round trips with this method's columns; see `recorded.scripted`."""
+        return recorded.scripted(self, probes)
 
     def check(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with the values read; see `reading.check`."""
@@ -61,6 +70,11 @@ class TwoStep(TwoStepSettings):
     def evidence(self, marks: pl.DataFrame) -> pl.DataFrame:
         """Every text sent and received; see `evidence.evidence`."""
         return evidence.evidence(marks, self.table.values)
+
+    def one_answer_is_behaviour(self, marks: pl.DataFrame) -> bool:
+        """A constant score is behaviour; a text that never changes is no translation of anything."""
+        del marks
+        return self.table.scored
 
     def anchors(self, task: Task) -> tuple[Anchor, ...]:
         """The five anchors of methods 0.9, for this attribute: () if the task cannot ask about it.

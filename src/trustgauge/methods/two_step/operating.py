@@ -16,7 +16,7 @@ from trustgauge.methods.two_step.rates import (
     level_of,
     level_shares,
 )
-from trustgauge.methods.two_step.simulation import Sizes, simulate
+from trustgauge.methods.two_step.simulation import SEGMENTS, Sizes, simulate
 from trustgauge.methods.two_step.tree import Tree
 from trustgauge.stats.distributions import Floats
 from trustgauge.stats.streams import stream
@@ -95,6 +95,7 @@ class Trial:
         exact: Counts fixed, or drawn.
         draws: T of the sound rule.
         settle: Certainty from which a level is settled.
+        segments: Of a run, see `simulation.Sizes`.
     """
 
     texts: int
@@ -103,10 +104,11 @@ class Trial:
     exact: bool = True
     draws: int = 4000
     settle: float = 0.95
+    segments: int = SEGMENTS
 
     def sizes(self) -> Sizes:
         """The sizes of a run."""
-        return Sizes(SPECS[:, :2], self.texts, MENTIONS, ITEMS, self.exact)
+        return Sizes(SPECS[:, :2], self.texts, MENTIONS, ITEMS, self.exact, self.segments)
 
 
 def sound_row(translator: Translator, trial: Trial) -> list[float]:

@@ -15,6 +15,9 @@ from trustgauge.stats.intervals import wilson
 
 Levels = NDArray[np.int8]
 
+UNSETTLING = frozenset({"too-few-clusters", "unread-matters", "changed-during-the-run"})
+"""Reasons for which a level is not settled, however the draws agree (methods 0.3, 0.5, 0.10)."""
+
 
 @dataclass(frozen=True)
 class Judgement:
@@ -96,8 +99,7 @@ def aggregate(judgements: Sequence[Judgement], settings: TwoStepSettings) -> Ver
     else:
         given = np.array([[LEVELS.index(str(one.part.level))] for one in able], dtype=np.int8)
         place = int(_joined(given, settings.aggregate)[0])
-    few = any(reason.code == "too-few-clusters" for one in able for reason in one.part.reasons)
-    settled = shares[place] >= settings.settle and not few
+    settled = shares[place] >= settings.settle and _holds(able, place, settings)
     certainty = dict(zip(LEVELS, shares.tolist(), strict=True))
     return Verdict(LEVELS[place], "rated" if settled else "not settled", certainty)
 
@@ -111,6 +113,19 @@ def _stands(able: Sequence[Judgement], missing: int, settings: TwoStepSettings) 
     filled = [[*given, *[level] * missing] for level in range(len(LEVELS))]
     places = {int(_joined(np.array([one], dtype=np.int8).T, settings.aggregate)[0]) for one in filled}
     return len(places) == 1
+
+
+def _holds(able: Sequence[Judgement], place: int, settings: TwoStepSettings) -> bool:
+    """Whether the level is as sure whatever the parts are whose own level something leaves open."""
+    is_open = np.array([any(one.code in UNSETTLING for one in judged.part.reasons) for judged in able])
+    if not is_open.any():
+        return True
+    drawn = np.stack([one.levels for one in able if one.levels is not None])
+    for level in range(len(LEVELS)):
+        drawn[is_open] = level
+        if level_shares(_joined(drawn, settings.aggregate))[place] < settings.settle:
+            return False
+    return True
 
 
 def _joined(levels: Levels, how: str) -> Levels:
@@ -140,9 +155,13 @@ def _reasons(
         told.append(Reason("overall.vote", {**facts, "votes": len(keys)}))
     if verdict.state == "not settled" and verdict.level:
         share = verdict.certainty[verdict.level]
-        told.append(
-            Reason("not-settled", {"certainty": share, "level": verdict.level, "settle": settings.settle})
-        )
+        if share < settings.settle:
+            facts = {"certainty": share, "level": verdict.level, "settle": settings.settle}
+            told.append(Reason("not-settled", facts))
+        is_open = {
+            reason.code: reason for part in able for reason in part.reasons if reason.code in UNSETTLING
+        }
+        told += is_open.values()
     return told
 
 

@@ -52,8 +52,11 @@ class Counts:
             blocks counts once (methods 0.3).
         texts: `pooled` by text content, [R, K, G, C].
         items: `pooled` by occupation, [R, K, G, C].
+        segments: `pooled` by segment of the run, [R, K, G, C].
         items_own: `own` by occupation, [R, B, K, G, C].
+        segments_own: `own` by segment, [R, B, K, G, C].
         units: For each input value the texts that hold it, within blocks.
+        times: For each input value the texts that hold it, within segments of the run.
         answers: All texts, whatever they hold, within blocks.
     """
 
@@ -61,8 +64,11 @@ class Counts:
     pooled: Ints
     texts: Ints
     items: Ints
+    segments: Ints
     items_own: Ints
+    segments_own: Ints
     units: tuple[Units, ...]
+    times: tuple[Units, ...]
     answers: Units
 
     def take(self, runs: NDArray[np.bool_]) -> Counts:
@@ -72,8 +78,11 @@ class Counts:
             pooled=self.pooled[runs],
             texts=self.texts[runs],
             items=self.items[runs],
+            segments=self.segments[runs],
             items_own=self.items_own[runs],
+            segments_own=self.segments_own[runs],
             units=tuple(replace(unit, table=unit.table[runs]) for unit in self.units),
+            times=tuple(replace(unit, table=unit.table[runs]) for unit in self.times),
             answers=replace(self.answers, table=self.answers.table[runs]),
         )
 
@@ -87,8 +96,11 @@ class Counts:
             pooled=self.pooled[..., :-1],
             texts=self.texts[..., :-1],
             items=self.items[..., :-1],
+            segments=self.segments[..., :-1],
             items_own=self.items_own[..., :-1],
+            segments_own=self.segments_own[..., :-1],
             units=tuple(replace(unit, types=unit.types[:, :-1]) for unit in self.units),
+            times=tuple(replace(unit, types=unit.types[:, :-1]) for unit in self.times),
             answers=self.answers,
         )
 
@@ -191,14 +203,16 @@ def _effect(squares: Floats, groups: Ints, shares: Floats, mentions: Floats) -> 
 
 
 def pooled_effect(counts: Counts) -> Floats:
-    """The largest of 1 and the design effects by text content and by occupation, [R, G]."""
-    return np.maximum(1.0, np.maximum(design_effect(counts.texts), design_effect(counts.items)))
+    """The largest of 1 and the design effects by text content, occupation and segment of the run, [R, G]."""
+    effects = [design_effect(by) for by in (counts.texts, counts.items, counts.segments)]
+    return np.asarray(np.maximum(1.0, np.maximum.reduce(effects)))
 
 
 def block_effect(counts: Counts) -> Floats:
     """As `pooled_effect`, within each block: [R, B, G]."""
     texts = np.stack([_unit_effect(unit) for unit in counts.units], axis=-1)
-    return np.maximum(1.0, np.maximum(texts, design_effect(counts.items_own)))
+    effects = [texts, *(design_effect(by) for by in (counts.items_own, counts.segments_own))]
+    return np.asarray(np.maximum(1.0, np.maximum.reduce(effects)))
 
 
 def homogeneity(counts: Counts, rng: np.random.Generator) -> Floats:
@@ -212,6 +226,17 @@ def homogeneity(counts: Counts, rng: np.random.Generator) -> Floats:
         Adjusted p, [R, G]; do not pool where any is at most .01.
     """
     return holm(np.stack([_mix_p(unit, rng) for unit in counts.units], axis=-1))
+
+
+def change(counts: Counts, rng: np.random.Generator) -> Floats:
+    """Do the rates change during the run? Holm-adjusted p of each input value (methods 0.3).
+
+    As `homogeneity`, with the segments of the run in place of the blocks.
+
+    Returns:
+        Adjusted p, [R, G]; no level is settled where any is below .01.
+    """
+    return holm(np.stack([_mix_p(unit, rng) for unit in counts.times], axis=-1))
 
 
 def _mix_p(units: Units, rng: np.random.Generator) -> Floats:

@@ -7,7 +7,7 @@ within each block. Both are worked out for every part, so that they can be shown
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.two_step import findings
-from trustgauge.methods.two_step.loss import losses
-from trustgauge.methods.two_step.overall import Judgement, together
+from trustgauge.methods.two_step.loss import losses, unread
+from trustgauge.methods.two_step.overall import UNSETTLING, Judgement, together
 from trustgauge.methods.two_step.power import RESAMPLES, resampled_levels, texts_to_settle
 from trustgauge.methods.two_step.rates import (
     BEHAVIOURS,
@@ -27,10 +27,12 @@ from trustgauge.methods.two_step.rates import (
     Examined,
     Judged,
     behaviour_of,
+    change,
     examine,
     judge,
     level_shares,
 )
+from trustgauge.methods.two_step.reading import ABSTAINS, GONE
 from trustgauge.methods.two_step.tallies import Tallies, fill, tallies
 from trustgauge.methods.two_step.tree import Tree, Walk
 from trustgauge.records import Json, Part, Rating, Reason, State
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 FEWEST_CLUSTERS = 10
 LEAST_KEPT = 0.5
+CHANGE_LEVEL = 0.01
 
 Levels = NDArray[np.int8]
 
@@ -60,7 +63,7 @@ def rate(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> list[Ra
             _Part(rules, str(service), str(part), own).judgement()
             for (part,), own in rows.group_by("part", maintain_order=True)
         ]
-        ratings.append(together(str(service), judgements, settings, rows["item"].n_unique()))
+        ratings.append(together(str(service), judgements, settings, rows["item"].drop_nulls().n_unique()))
     return ratings
 
 
@@ -120,15 +123,45 @@ class _Part:
         judged = judge(
             counts, examined, self.rules.declared, self.rules.settings.draws, self._stream("posterior")
         )
-        levels = judged.levels[0] if self.sound else self._resampled()
+        levels = judged.levels[0] if self.sound else self._resampled(self.tallied)
         part = self._measured(blank, examined, judged)
         missing = losses(self.tallied, self.rules.spec)
-        told: tuple[Reason, ...] = ()
+        told: list[Reason] = []
+        gaps: tuple[int, ...] = ()
         if missing:
-            told = self._matters(missing, self._level(levels))
-            if told is missing:
-                return self._weighed(replace(part, reasons=told), None)
-        return self._weighed(self._settled(part, levels, examined, told), levels)
+            gaps = (GONE,)
+            least = self._least(self.frame, levels, gaps)
+            if least is None:
+                return self._weighed(replace(part, reasons=missing), None)
+            levels = least
+            coverage = self.tallied.coverage
+            facts = {"share": coverage.failed / max(1, coverage.planned), "planned": coverage.planned}
+            told.append(Reason("loss-does-not-matter", facts))
+        if self.tallied.unread.any():
+            gaps = (*gaps, ABSTAINS)
+            least = self._least(self.frame, levels, gaps)
+            matters = least is None or (self._is_sure(levels) and not self._is_sure(least))
+            levels = levels if least is None else least
+            told += unread(self.tallied, self.rules.spec, self._to_read(levels, gaps) if matters else 0)
+        changed = tuple(self._changes(counts))
+        return self._weighed(self._settled(part, levels, examined, (*told, *changed)), levels)
+
+    def _changes(self, counts: Counts) -> Iterator[Reason]:
+        """Whether the rates change during the run, in whichever value they change most (methods 0.3)."""
+        p = change(counts, self._stream("change"))[0]
+        row = int(p.argmin())
+        if p[row] < CHANGE_LEVEL:
+            by_time = counts.segments[0][:, row]
+            shares = by_time[by_time.any(axis=1)]
+            same = shares[:, self.tallied.inputs[row]] / shares.sum(axis=1)
+            value = self.rules.spec.values[self.tallied.inputs[row]]
+            facts = {
+                "p": float(p[row]),
+                "value": value,
+                "least_unchanged": float(same.min()),
+                "most_unchanged": float(same.max()),
+            }
+            yield Reason("changed-during-the-run", facts)
 
     def _weighed(self, part: Part, levels: Levels | None) -> Judgement:
         matrix = self.tallied.matrix
@@ -152,10 +185,8 @@ class _Part:
                 "incomplete-loss", {"share": lost, "where": "mentions (lost)", "n": int(pooled.sum())}
             )
 
-    def _resampled(self) -> Levels:
-        return resampled_levels(
-            self.tallied.counts.answers, self.rules.tree, RESAMPLES, self._stream("resamples")
-        )
+    def _resampled(self, tallied: Tallies) -> Levels:
+        return resampled_levels(tallied.counts.answers, self.rules.tree, RESAMPLES, self._stream("resamples"))
 
     def _level(self, levels: Levels) -> str:
         """The likeliest level, the worse of equals; by the tree where the rule is the tree's."""
@@ -163,26 +194,63 @@ class _Part:
             return LEVELS[self.walk.level]
         return likeliest(levels)
 
-    def _matters(self, missing: tuple[Reason, ...], level: str) -> tuple[Reason, ...]:
-        """The reasons of incompleteness, unless every way to fill the gaps gives this level."""
-        fills = [None, *range(len(self.rules.spec.values))]
-        if any(self._filled_level(value) != level for value in fills):
-            return missing
-        coverage = self.tallied.coverage
-        share = (coverage.failed + coverage.unreadable) / max(1, coverage.planned)
-        return (Reason("loss-does-not-matter", {"share": share, "planned": coverage.planned}),)
+    def _is_sure(self, levels: Levels) -> bool:
+        return shares_of(levels)[self._level(levels)] >= self.rules.settings.settle
 
-    def _filled_level(self, value: int | None) -> str:
-        tallied = tallies(fill(self.frame, value), self.rules.spec)
+    def _least(self, frame: pl.DataFrame, levels: Levels, gaps: Sequence[int]) -> Levels | None:
+        """The least certain draws over all ways to read the gaps; None unless all give one level.
+
+        The gaps are read unchanged, then all as each output value (methods 0.4, 0.10).
+
+        Args:
+            frame: The summary of the part.
+            levels: The draws without the gaps.
+            gaps: Which mentions are gaps, see `tallies.fill`.
+        """
+        level = self._level(levels)
+        least = levels
+        for value in (None, *range(len(self.rules.spec.values))):
+            found, drawn = self._filled(
+                fill(frame, value, gaps), "unchanged" if value is None else str(value)
+            )
+            if found != level:
+                return None
+            least = min(least, drawn, key=lambda one: shares_of(one)[level])
+        return least
+
+    def _filled(self, frame: pl.DataFrame, name: str) -> tuple[str, Levels]:
+        """The level of a filled summary, and its draws."""
+        tallied = tallies(frame, self.rules.spec)
         if not self.sound:
             walk = self.rules.walk(tallied)
-            return LEVELS[walk.level] if walk else ""
+            return (
+                (LEVELS[walk.level], self._resampled(tallied)) if walk else ("", np.zeros(0, dtype=np.int8))
+            )
         counts = self.rules.rated(tallied)
-        name = "unchanged" if value is None else str(value)
         examined = examine(counts, self._stream(f"mix filled {name}"))
         settings = self.rules.settings
         judged = judge(counts, examined, self.rules.declared, settings.draws, self._stream(f"filled {name}"))
-        return likeliest(judged.levels[0])
+        return likeliest(judged.levels[0]), judged.levels[0]
+
+    def _to_read(self, levels: Levels, gaps: Sequence[int]) -> int | None:
+        """How many unread mentions must be read to settle the level, if they turn out as the others did.
+
+        None if reading all of them would not settle it. They are taken in a seeded order.
+        """
+        if not self._is_sure(levels):
+            return None
+        rows = self.frame.with_row_index("row")
+        open_rows = rows.filter(pl.col("value_out") == ABSTAINS).sample(
+            fraction=1, shuffle=True, seed=int(self._stream("to read").integers(1 << 32))
+        )
+        low, high = 0, len(open_rows)
+        while high - low > 1:
+            middle = (low + high) // 2
+            rest = rows.join(open_rows.head(middle), on="row", how="anti").drop("row")
+            least = self._least(rest, levels, gaps)
+            enough = least is not None and self._is_sure(least)
+            low, high = (low, middle) if enough else (middle, high)
+        return int(open_rows.head(high)["n"].sum())
 
     def _settled(self, part: Part, levels: Levels, examined: Examined, told: tuple[Reason, ...]) -> Part:
         """The part with its level, certainty, state and reasons."""
@@ -199,7 +267,8 @@ class _Part:
                 more = texts_to_settle(counts, examined, self.rules.declared, settings, seed)
             facts = {"certainty": shares[level], "level": level, "settle": settle}
             reasons.append(Reason("not-settled", facts | ({"more_texts": more} if more else {})))
-        state: State = "rated" if certain and not few else "not settled"
+        is_open = any(reason.code in UNSETTLING for reason in reasons)
+        state: State = "not settled" if is_open or not certain else "rated"
         codes = {reason.code: reason for reason in reasons}
         flags = tuple(flag for code, flag in FLAGS.items() if code in codes)
         return replace(
@@ -256,6 +325,11 @@ class _Part:
             "block_matrices": [block.tolist() for block in self.tallied.block_matrices],
             "rates": [[cell / total for cell in row] if total else None for row, total in rows],
             "kinds": self.tallied.kinds,
+            "unread": {
+                self.rules.spec.values[value]: int(count)
+                for value, count in enumerate(self.tallied.unread.sum(axis=0))
+                if count
+            },
             "published": walk
             and {
                 "level": LEVELS[walk.level],

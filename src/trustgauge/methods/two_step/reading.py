@@ -13,23 +13,30 @@ from collections.abc import Sequence
 import polars as pl
 
 from trustgauge.data.attributes import Attribute
-from trustgauge.data.words import word_pattern
+from trustgauge.methods.method import cut_short
 from trustgauge.methods.sums import summed
 from trustgauge.methods.two_step.alignment import Alignment
+from trustgauge.methods.two_step.sentences import Sentences
 from trustgauge.methods.two_step.settings import TwoStepSettings
 
 KEPT = "kept"
 MISSING = "missing"
+UNREAD = "unread"
 SURPLUS = "surplus"
 LOST = ("both", "they", "it", "other", "none", "unaligned")
 """How a mention is lost: words of two values, words of the residual by kind, no word, not found."""
 
 MARKS: dict[str, pl.DataType | type[pl.DataType]] = {"read": pl.List(pl.Int8), "kinds": pl.List(pl.String)}
-"""Columns that checking adds. `read` is null where the response is missing."""
+"""Columns that checking adds. `read` is null where the response is missing, and `ABSTAINS` where an
+answer came and the reader abstains (methods 0.10)."""
 
-KEYS = ("service", "part", "block", "text", "item", "value_in", "value_out", "kind", "status")
+GONE, ABSTAINS = -1, -2
+"""What stands in place of a value that came back: none, as the response is missing; one that is not known."""
+
+KEYS = ("service", "part", "block", "segment", "text", "item", "value_in", "value_out", "kind", "status")
 SUMMARY: dict[str, pl.DataType | type[pl.DataType]] = {
     **{key: pl.Int8() if key.startswith("value") else pl.String() for key in KEYS},
+    "segment": pl.Int64(),
     "n": pl.Int64(),
     "pooled": pl.Int64(),
     "texts": pl.Int64(),
@@ -37,9 +44,11 @@ SUMMARY: dict[str, pl.DataType | type[pl.DataType]] = {
 """Columns of a summary: `KEYS`, then counts that add up (methods 0.2).
 
 n: mentions in the block's own counts. pooled: mentions in the pooled counts, where a text that a
-deterministic service was asked in several blocks counts once. texts: responses.
+deterministic service was asked in several blocks counts once. texts: responses. `segment` is the tenth of
+the run in which the text was sent (methods 0.3).
 """
 
+TITLE = r"(?i)\b(mr|mrs|ms|dr|prof|st)\."
 SENTENCE_END = r"[.!?…。！？؟।\n\r\u{2028}\u{2029}]+"
 
 
@@ -48,9 +57,13 @@ def check(settings: TwoStepSettings, answers: pl.DataFrame) -> pl.DataFrame:
 
     `empty` and `refused` answers are lost mentions. A response becomes `unreadable` if the reader
     cannot decide: there is no text, a tenth of it is not text (replacement characters of broken
-    encodings), or a score is neither a finite number nor the name of a value.
+    encodings), or a score is neither a finite number nor the name of a value. So does one that ended at
+    the most tokens: what it left out is not lost.
     """
     reader = Reader(settings)
+    answers = answers.with_columns(
+        status=pl.when(cut_short(answers)).then(pl.lit("unreadable")).otherwise("status")
+    )
     answered = answers.filter(pl.col("status") == "answered")
     distinct = answered.select("message", "output", "items", "values").unique(
         ["message", "output"], maintain_order=True
@@ -60,8 +73,9 @@ def check(settings: TwoStepSettings, answers: pl.DataFrame) -> pl.DataFrame:
         codes, on=["message", "output"], how="left", nulls_equal=True, maintain_order="left", coalesce=True
     )
     was_answered = pl.col("status") == "answered"
+    unsent = pl.col("values").list.len() == 0  # of a recorded text in which no value was found
     status = (
-        pl.when(was_answered & pl.col("codes").is_null())
+        pl.when(was_answered & (pl.col("codes").is_null() | unsent))
         .then(pl.lit("unreadable"))
         .otherwise(pl.col("status"))
     )
@@ -70,6 +84,8 @@ def check(settings: TwoStepSettings, answers: pl.DataFrame) -> pl.DataFrame:
 
 def summarise(marks: pl.DataFrame) -> pl.DataFrame:
     """Add marks up to a summary with the columns `SUMMARY`, sorted by its keys."""
+    if "segment" not in marks.columns:
+        marks = marks.with_columns(segment=pl.lit(0, pl.Int64))
     marks = marks.with_columns(
         _n=pl.when("shared").then(pl.col("first_in_block").cast(pl.Int64)).otherwise(1),
         _pooled=pl.when("shared").then(pl.col("first").cast(pl.Int64)).otherwise(1),
@@ -92,12 +108,17 @@ def summarise(marks: pl.DataFrame) -> pl.DataFrame:
         slot=pl.int_ranges(1, size + 1),
         _pooled=pl.lit(0, pl.Int64),
     )
-    rows = pl.concat([own, extra], how="vertical_relaxed").explode("items", "values", "read", "kinds", "slot")
+    lists = ("items", "values", "read", "kinds", "slot")
+    rows = pl.concat([own, extra], how="vertical_relaxed").filter(pl.col("values").list.len() > 0)
+    # A recorded text in which no value was found counts as a response, without mentions.
+    unsent = own.filter(mentions == 0).drop(lists).with_columns(slot=pl.lit(0, pl.Int64))
+    rows = pl.concat([rows.explode(*lists), unsent], how="diagonal")
     return _added(
         rows.select(
             "service",
             "part",
             "block",
+            "segment",
             pl.col("message").alias("text"),
             pl.col("items").alias("item"),
             pl.col("values").alias("value_in"),
@@ -134,40 +155,42 @@ class Reader:
         self.table: Attribute = settings.table
         self.mentions = settings.spec.mentions
         self.other = self.table.other
-        self.names = [KEPT] * self.other + list(LOST) + [SURPLUS] * self.other
-        self.values = [*range(self.other), *([self.other] * len(LOST)), *range(self.other)]
+        self.lost = {kind: self.other + place for place, kind in enumerate(LOST)}
+        self.names = [KEPT] * self.other + list(LOST) + [SURPLUS] * self.other + [UNREAD]
+        self.values = [*range(self.other), *([self.other] * len(LOST)), *range(self.other), ABSTAINS]
+        self.unread = len(self.values) - 1
 
     def read(self, distinct: pl.DataFrame) -> pl.Series:
         """Codes of each row of (message, output, items, values): List[Int16], null if unreadable."""
         if self.table.scored:
             return self._scores(distinct["output"])
-        text = normalised(distinct["output"])
         if self.settings.reader == "released":
-            codes = self._released(text, distinct["values"])
+            codes = self._released(normalised(distinct["output"]), distinct["values"])
         else:
-            codes = self._sound(text, distinct)
+            codes = self._sound(distinct)
         junk = distinct["output"].str.count_matches("\N{REPLACEMENT CHARACTER}", literal=True)
         unreadable = (junk * 10 > distinct["output"].str.len_chars()).fill_null(value=True)
         return pl.select(pl.when(~unreadable).then(codes)).to_series()
 
     def mark(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Columns `read` and `kinds` from `status` and `codes`."""
-        lost = pl.lit(self._same(self.other, pl.Int8)).first()
         value = pl.element().replace_strict(range(len(self.values)), self.values, return_dtype=pl.Int8)
         name = pl.element().replace_strict(range(len(self.names)), self.names, return_dtype=pl.String)
-        is_lost = pl.col("status").is_in(["refused", "empty"])
         is_read = pl.col("status") == "answered"
+        read = [pl.when(is_read).then(pl.col("codes").list.eval(value))]
         kinds = [pl.when(is_read).then(pl.col("codes").list.eval(name))]
-        for status in ("refused", "empty"):
-            same = pl.lit(self._same(status, pl.String)).first()
-            kinds.append(pl.when(pl.col("status") == status).then(same))
+        same = {
+            "refused": ("refused", self.other),
+            "empty": ("empty", self.other),
+            "unreadable": (UNREAD, ABSTAINS),
+        }
+        for status, (kind, stands) in same.items():
+            is_so = pl.when(pl.col("status") == status)
+            read.append(is_so.then(_each(pl.lit(stands, pl.Int8))))
+            kinds.append(is_so.then(_each(pl.lit(kind))))
         return answers.with_columns(
-            pl.when(is_read).then(pl.col("codes").list.eval(value)).when(is_lost).then(lost).alias("read"),
-            pl.coalesce(*kinds, pl.lit(self._same(MISSING, pl.String)).first()).alias("kinds"),
+            pl.coalesce(read).alias("read"), pl.coalesce(*kinds, _each(pl.lit(MISSING))).alias("kinds")
         )
-
-    def _same(self, value: int | str, dtype: pl.DataType | type[pl.DataType]) -> pl.Series:
-        return pl.Series([[value] * self.mentions], dtype=pl.List(dtype))
 
     def _scores(self, outputs: pl.Series) -> pl.Series:
         """The sign of a score, neutral in the dead zone; or the name of a value in words (methods 1.3)."""
@@ -202,7 +225,7 @@ class Reader:
         known: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
         rows = []
         for given, row in zip(values.to_list(), counts, strict=True):
-            key = tuple(given), tuple(min(count, self.mentions) for count in row)
+            key = tuple(given), tuple(min(count, len(given)) for count in row)
             if key not in known:
                 known[key] = self._assigned(*key)
             rows.append(known[key])
@@ -221,55 +244,62 @@ class Reader:
         filled = [slot if slot is not None else rest.pop(0) if rest else none for slot in slots]
         return filled + [self.other + len(LOST) + value for value in rest]
 
-    def _sound(self, text: pl.Series, distinct: pl.DataFrame) -> pl.Series:
-        """Sentence i answers mention i if there are k sentences; else items align (methods 1.4)."""
-        split = text.str.replace_all(SENTENCE_END, "\n").str.split("\n")
-        lines = pl.DataFrame({"row": pl.int_range(len(text), eager=True), "line": split}).explode("line")
-        lines = lines.filter(pl.col("line").str.contains(r"\p{L}"))
-        known = lines.select(pl.col("line").unique())
-        known = known.with_columns(self._classes().alias("code"))
-        grouped = (
-            lines.join(known, on="line", how="left", maintain_order="left")
+    def _sound(self, distinct: pl.DataFrame) -> pl.Series:
+        """Each mention by the sentences that name its item, or by place where that is sure (methods 1.4)."""
+        lines = sentences_of(distinct["output"])
+        rows = distinct.select("items", "message", row=pl.int_range(pl.len())).with_columns(lines=lines)
+        alignment = Alignment(self.table, self.lost)
+        plain = self._plain(rows, alignment.sentences)
+        question = self.table.question
+        others = rows.join(plain, on="row", how="anti")
+        codes = [
+            alignment.codes(line, items, message, asked=bool(question) and message.endswith(question))
+            for line, items, message in others.select(
+                pl.col("lines").fill_null([]), "items", "message"
+            ).iter_rows()
+        ]
+        rest = others.select("row", pl.Series("codes", codes, dtype=pl.List(pl.Int16)))
+        ordered = pl.concat([plain, rest]).sort("row")["codes"]
+        return ordered.list.eval(pl.when(pl.element() < 0).then(self.unread).otherwise(pl.element()))
+
+    def _plain(self, rows: pl.DataFrame, sentences: Sentences) -> pl.DataFrame:
+        """The answers in which sentence i names item i and no other one, read in columns: row, codes."""
+        same = pl.col("lines").list.len() == pl.col("items").list.len()
+        each = rows.filter(same).select("row", "lines", "items").explode("lines", "items")
+        known = each.select(pl.col("lines").unique())
+        sole = [sentences.sole(line) for line in known["lines"]]
+        known = known.with_columns(
+            pl.Series("sole", [item for item, _ in sole], dtype=pl.String),
+            pl.Series("code", [code for _, code in sole], dtype=pl.Int16),
+        )
+        return (
+            each.join(known, on="lines", how="left", maintain_order="left")
+            .with_columns(fits=(pl.col("sole") == pl.col("items").str.to_lowercase()).fill_null(value=False))
             .group_by("row", maintain_order=True)
-            .agg("code", "line")
+            .agg(codes="code", fits=pl.col("fits").all())
+            .filter("fits")
+            .select("row", "codes")
         )
-        rows = (
-            pl.DataFrame({"row": pl.int_range(len(text), eager=True)})
-            .join(grouped, on="row", how="left", maintain_order="left")
-            .with_columns(distinct["items"], distinct["message"])
-        )
-        straight = (pl.col("code").list.len() == self.mentions).fill_null(value=False)
-        alignment = Alignment(self.table, LOST, self.mentions)
-        ends = self.table.question
-        aligned = [
-            alignment.codes(tuple(line or ()), tuple(items), asked=bool(ends) and message.endswith(ends))
-            for line, items, message in rows.filter(~straight).select("line", "items", "message").iter_rows()
-        ]
-        late = rows.filter(~straight).select("row", pl.Series("late", aligned, dtype=pl.List(pl.Int16)))
-        merged = rows.select("row", "code", straight.alias("straight")).join(
-            late, on="row", how="left", maintain_order="left"
-        )
-        return merged.select(pl.when("straight").then("code").otherwise("late")).to_series()
-
-    def _classes(self) -> pl.Expr:
-        """The code of a sentence by its words: one value's, two values', the residual's, or none."""
-        line = pl.col("line")
-        has = [
-            line.str.contains(word_pattern(self.table.read_words(value))) for value in self.table.values[:-1]
-        ]
-        several = pl.sum_horizontal([one.cast(pl.Int8) for one in has]) > 1
-        codes = [pl.when(several).then(self.other + LOST.index("both"))]
-        codes += [pl.when(one).then(index) for index, one in enumerate(has)]
-        for kind, words in self.table.kind_words().items():
-            if words:
-                codes.append(
-                    pl.when(line.str.contains(word_pattern(words))).then(self.other + LOST.index(kind))
-                )
-        return pl.coalesce(*codes, pl.lit(self.other + LOST.index("none"))).cast(pl.Int16)
 
 
-def normalised(outputs: pl.Series) -> pl.Series:
-    """HTML entities resolved, NFC, lower case, without invisible and control characters (methods 1.4)."""
+def _each(value: pl.Expr) -> pl.Expr:
+    """The same value for each mention of a text."""
+    return value.repeat_by(pl.col("values").list.len())
+
+
+def sentences_of(texts: pl.Series) -> pl.Series:
+    """The sentences of each text that hold a letter, normalised but for their case: List[String]."""
+    return (
+        visible(texts)
+        .str.replace_all(TITLE, "$1")
+        .str.replace_all(SENTENCE_END, "\n")
+        .str.split("\n")
+        .list.eval(pl.element().filter(pl.element().str.contains(r"\p{L}")))
+    )
+
+
+def visible(outputs: pl.Series) -> pl.Series:
+    """HTML entities resolved, NFC, without invisible and control characters (methods 1.4)."""
     if outputs.str.contains("&", literal=True).any():
         outputs = pl.Series(
             [html.unescape(one) if one and "&" in one else one for one in outputs], dtype=pl.String
@@ -278,5 +308,9 @@ def normalised(outputs: pl.Series) -> pl.Series:
         outputs.str.replace_all(r"\p{Cf}", "")
         .str.replace_all(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", " ")
         .str.normalize("NFC")
-        .str.to_lowercase()
     )
+
+
+def normalised(outputs: pl.Series) -> pl.Series:
+    """What is visible, in lower case (methods 1.4)."""
+    return visible(outputs).str.to_lowercase()

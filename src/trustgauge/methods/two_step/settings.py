@@ -94,7 +94,9 @@ class TwoStepSettings(MethodSettings):
     empty: Literal["drop", "keep"] = "drop"
     step1: Literal["similar-to-biased", "unlike-unbiased"] = "similar-to-biased"
     step2: Literal["any", "all"] = "any"
-    kappa: float = Field(0.0201, gt=0, description="Largest divergence that counts as similar, in nats")
+    kappa: float = Field(
+        0.0201, gt=0, le=1000, description="Largest divergence that counts as similar, in nats"
+    )
 
     excluding: tuple[str, ...] = Field((), description="Parts left out of a second overall level")
 
@@ -205,11 +207,12 @@ class TwoStepSettings(MethodSettings):
 
     def _option_faults(self) -> list[Fault]:
         faults = []
+        if self.aggregate == "mean":
+            must = "worst or vote: UCS, DSBS and BS are kinds of behaviour and lie at no known distances"
+            faults.append(Fault("aggregate", "two-step has no mean of levels", must=must, got="mean"))
         if self.test == "ks" and not self.table.ordered:
             must = "another test, or an attribute declared `ordered = true`"
             faults.append(Fault("test", "Kolmogorov-Smirnov needs values with an order", must=must, got="ks"))
-        if not 0.5 <= self.settle < 1:
-            faults.append(Fault("settle", "out of range", must="from .5 to below 1", got=f"{self.settle:g}"))
         return faults
 
 

@@ -15,6 +15,8 @@ from trustgauge.methods.two_step.design import exact_counts
 from trustgauge.methods.two_step.rates import Counts, Units
 from trustgauge.stats.distributions import Floats, Ints
 
+SEGMENTS = 10  # of a run (methods 0.3)
+
 
 @dataclass(frozen=True)
 class Sizes:
@@ -26,6 +28,7 @@ class Sizes:
         mentions: k, mentions of a text.
         items: Number of occupations; the texts go through them in turn, alike in every block.
         exact: Whether the counts of a block are fixed, or drawn.
+        segments: Of a run; 1 for a service that shares answers, which has no order (methods 0.3).
     """
 
     specs: Floats
@@ -33,6 +36,7 @@ class Sizes:
     mentions: int
     items: int
     exact: bool = True
+    segments: int = SEGMENTS
 
     @property
     def per_run(self) -> int:
@@ -64,7 +68,20 @@ def simulate(sizes: Sizes, rates: Floats, sharing: float, runs: int, rng: np.ran
     outputs = np.zeros(values.shape, dtype=np.int64)
     for edge in edges.T:
         outputs += chance >= edge[values]
-    return tally(values, outputs, items, (len(rates), rates.shape[1], sizes.items))
+    return tally(
+        values,
+        outputs,
+        items,
+        _segments(values.shape[:-1], sizes.segments, rng),
+        (len(rates), rates.shape[1], sizes.items),
+    )
+
+
+def _segments(shape: tuple[int, ...], segments: int, rng: np.random.Generator) -> Ints:
+    """The segment of the run in which each text is sent, in shuffled order (methods 0.3): [R, S, n]."""
+    runs, texts = shape[0], int(np.prod(shape[1:]))
+    places = rng.permuted(np.tile(np.arange(texts), (runs, 1)), axis=1)
+    return (places * segments // texts).reshape(shape)
 
 
 def _values(sizes: Sizes, runs: int, rng: np.random.Generator) -> Ints:
@@ -80,7 +97,7 @@ def _values(sizes: Sizes, runs: int, rng: np.random.Generator) -> Ints:
     return np.stack(blocks, axis=1).reshape(runs, len(sizes.specs), sizes.texts, sizes.mentions)
 
 
-def tally(values: Ints, outputs: Ints, items: Ints, kinds: tuple[int, int, int]) -> Counts:
+def tally(values: Ints, outputs: Ints, items: Ints, segments: Ints, kinds: tuple[int, int, int]) -> Counts:
     """Counts of runs given mention by mention.
 
     A text is the same in two blocks if its values are: skeletons are the same in every block.
@@ -89,6 +106,7 @@ def tally(values: Ints, outputs: Ints, items: Ints, kinds: tuple[int, int, int])
         values: Input values, [R, S, n, k].
         outputs: Output values, likewise.
         items: Occupations, likewise.
+        segments: Of the run, of each text, [R, S, n].
         kinds: G, C and the number of occupations.
     """
     runs, blocks, texts, _ = values.shape
@@ -100,6 +118,9 @@ def tally(values: Ints, outputs: Ints, items: Ints, kinds: tuple[int, int, int])
     items_own = _table((run, block, items, pair), (runs, blocks, many, inputs * cells))
     items_own = items_own.reshape(runs, blocks, many, inputs, cells)
     own = items_own.sum(axis=2)
+    time = segments[..., None]
+    by_time = _table((run, block, time, pair), (runs, blocks, SEGMENTS, inputs * cells))
+    segments_own = by_time.reshape(runs, blocks, SEGMENTS, inputs, cells)
     content = _content(values)[..., None]
     by_text = _table((run, content, text, pair), (runs, blocks, texts, inputs * cells))
     return Counts(
@@ -107,9 +128,14 @@ def tally(values: Ints, outputs: Ints, items: Ints, kinds: tuple[int, int, int])
         pooled=own.sum(axis=1),
         texts=by_text.reshape(runs, blocks * texts, inputs, cells),
         items=items_own.sum(axis=1),
+        segments=segments_own.sum(axis=1),
         items_own=items_own,
-        units=tuple(_units(values == value, outputs, cells) for value in range(inputs)),
-        answers=_units(np.ones(values.shape, dtype=bool), outputs, cells),
+        segments_own=segments_own,
+        units=tuple(
+            _units(values == value, outputs, cells, block[..., 0], blocks) for value in range(inputs)
+        ),
+        times=tuple(_units(values == value, outputs, cells, segments, SEGMENTS) for value in range(inputs)),
+        answers=_units(np.ones(values.shape, dtype=bool), outputs, cells, block[..., 0], blocks),
     )
 
 
@@ -131,17 +157,19 @@ def _content(values: Ints) -> Ints:
     return first
 
 
-def _units(holds: NDArray[np.bool_], outputs: Ints, cells: int) -> Units:
-    """Texts by how many mentions of one value came out as what: `holds` marks its mentions."""
-    runs, blocks, _, mentions = outputs.shape
+def _units(holds: NDArray[np.bool_], outputs: Ints, cells: int, within: Ints, groups: int) -> Units:
+    """Texts by how many mentions of one value came out as what: `holds` marks its mentions.
+
+    `within` tells the group of each text, of which there are `groups`: its block, or its segment.
+    """
+    runs, _, _, mentions = outputs.shape
     base = mentions + 1
     powers = base ** np.arange(cells)
     codes = np.zeros(outputs.shape[:-1], dtype=np.int64)
     for slot in range(mentions):
         codes += np.where(holds[..., slot], powers[outputs[..., slot]], 0)
     known, place = _places(codes)
-    run, block = np.arange(runs)[:, None, None], np.arange(blocks)[None, :, None]
-    table = _table((run, block, place), (runs, blocks, len(known)))
+    table = _table((np.arange(runs)[:, None, None], within, place), (runs, groups, len(known)))
     types = known[:, None] // powers % base
     held = known > 0
     return Units(table[..., held], types[held])

@@ -108,7 +108,8 @@ def _groups(
     apart = settings.loss == "apart"
     for (service,), rows in summary.group_by("service", maintain_order=True):
         mine = []
-        for (part,), own in rows.group_by("part", maintain_order=True):
+        sent = rows.filter(pl.col("value_in").is_not_null())
+        for (part,), own in sent.group_by("part", maintain_order=True):
             counts = tallies(own, settings.spec).counts
             counts = counts.kept() if apart else counts
             if not counts.pooled[0].sum(axis=-1).all():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.two_step.rates import Counts, Units, used
-from trustgauge.methods.two_step.reading import MISSING, SURPLUS
+from trustgauge.methods.two_step.reading import ABSTAINS, GONE, MISSING, SURPLUS, UNREAD
 from trustgauge.records import Coverage
 from trustgauge.stats.distributions import Ints
 
@@ -25,6 +26,7 @@ class Tallies:
         came: What came back by block, [B, C]; words of a released tally beyond the mentions
             sent are counted here and nowhere else.
         missing: Missing mentions by block and value in, [B, C].
+        unread: Likewise those of answers that came and that the reader does not understand.
         kinds: Mentions by what became of them.
         coverage: Responses by what became of them.
     """
@@ -34,6 +36,7 @@ class Tallies:
     sent: Ints
     came: Ints
     missing: Ints
+    unread: Ints
     kinds: dict[str, int]
     coverage: Coverage
 
@@ -69,23 +72,30 @@ def tallies(frame: pl.DataFrame, spec: Any) -> Tallies:
     coded = _coded(frame, spec)
     proper = coded.filter(pl.col("kind") != SURPLUS)
     read = coded.filter(pl.col("value_out") >= 0)
-    lost = proper.filter(pl.col("value_out") < 0)
+    missing, unread = (proper.filter(pl.col("value_out") == gap) for gap in (GONE, ABSTAINS))
     blocks, cells = len(spec.distributions), len(spec.values)
     return Tallies(
         inputs=inputs,
         counts=_counts(read.filter(pl.col("kind") != SURPLUS), read, inputs, (blocks, cells)),
         sent=_sums(proper, ("block", "value_in"), (blocks, cells)),
         came=_sums(read, ("block", "value_out"), (blocks, cells)),
-        missing=_sums(lost, ("block", "value_in"), (blocks, cells)),
+        missing=_sums(missing, ("block", "value_in"), (blocks, cells)),
+        unread=_sums(unread, ("block", "value_in"), (blocks, cells)),
         kinds=_kinds(proper),
         coverage=_coverage(frame),
     )
 
 
-def fill(frame: pl.DataFrame, value: int | None) -> pl.DataFrame:
-    """The summary with every missing mention read: as `value`, or unchanged (methods 0.4)."""
+def fill(frame: pl.DataFrame, value: int | None, gaps: Sequence[int] = (GONE, ABSTAINS)) -> pl.DataFrame:
+    """The summary with every missing or unread mention read: as `value`, or unchanged (methods 0.4, 0.10).
+
+    Args:
+        frame: rows of a summary.
+        value: the reading; None for unchanged.
+        gaps: which mentions: missing ones (`GONE`), unread ones (`ABSTAINS`).
+    """
     reading = pl.col("value_in") if value is None else pl.lit(value, dtype=pl.Int8)
-    gone = pl.col("value_out") < 0
+    gone = pl.col("value_out").is_in(gaps)
     return frame.with_columns(
         pl.when(gone).then(reading).otherwise("value_out").alias("value_out"),
         pl.when(gone).then(pl.lit("kept")).otherwise("kind").alias("kind"),
@@ -95,7 +105,7 @@ def fill(frame: pl.DataFrame, value: int | None) -> pl.DataFrame:
 def _coded(frame: pl.DataFrame, spec: Any) -> pl.DataFrame:
     """Blocks, texts and occupations as numbers."""
     places = {name: place for place, name in enumerate(spec.blocks)}
-    return frame.with_columns(
+    return frame.filter(pl.col("value_in").is_not_null()).with_columns(
         pl.col("block").replace_strict(places, return_dtype=pl.Int64),
         pl.col("text").rank("dense").cast(pl.Int64) - 1,
         pl.col("item").rank("dense").cast(pl.Int64) - 1,
@@ -117,7 +127,8 @@ def _counts(read: pl.DataFrame, came: pl.DataFrame, inputs: Ints, shape: tuple[i
     read = read.filter(pl.col("value_in").is_in(list(rows))).with_columns(
         row=pl.col("value_in").replace_strict(rows, return_dtype=pl.Int64)
     )
-    texts, items = (int(read[key].max() or 0) + 1 for key in ("text", "item"))  # type: ignore[arg-type]
+    texts, items, segments = (int(read[key].max() or 0) + 1 for key in ("text", "item", "segment"))  # type: ignore[arg-type]
+    by_value = [read.filter(pl.col("row") == row) for row in range(len(inputs))]
     pair, size = ("row", "value_out"), (len(inputs), cells)
     by_item = _sums(read, ("block", "item", *pair), (blocks, items, *size))
     return Counts(
@@ -125,28 +136,31 @@ def _counts(read: pl.DataFrame, came: pl.DataFrame, inputs: Ints, shape: tuple[i
         pooled=_sums(read, pair, size, "pooled")[None],
         texts=_sums(read, ("text", *pair), (texts, *size), "pooled")[None],
         items=_sums(read, ("item", *pair), (items, *size), "pooled")[None],
+        segments=_sums(read, ("segment", *pair), (segments, *size), "pooled")[None],
         items_own=by_item[None],
-        units=tuple(
-            _units(read.filter(pl.col("row") == row), (blocks, texts, cells)) for row in range(len(inputs))
-        ),
-        answers=_units(came, (blocks, int(came["text"].max() or 0) + 1, cells)),  # type: ignore[arg-type]
+        segments_own=_sums(read, ("block", "segment", *pair), (blocks, segments, *size))[None],
+        units=tuple(_units(one, "block", (blocks, texts, cells)) for one in by_value),
+        times=tuple(_units(one, "segment", (segments, texts, cells)) for one in by_value),
+        answers=_units(came, "block", (blocks, int(came["text"].max() or 0) + 1, cells)),  # type: ignore[arg-type]
     )
 
 
-def _units(read: pl.DataFrame, shape: tuple[int, int, int]) -> Units:
-    """Texts of each block by type, a type being the number of mentions that came out as each value."""
-    blocks, texts, cells = shape
-    each = _sums(read, ("block", "text", "value_out"), shape).reshape(-1, cells)
-    held = np.flatnonzero(each.any(axis=1))
-    types, place = np.unique(each[held], axis=0, return_inverse=True)
-    flat = held // texts * len(types) + place.reshape(-1)
-    table = np.bincount(flat, minlength=blocks * len(types)).reshape(1, blocks, len(types))
+def _units(read: pl.DataFrame, within: str, shape: tuple[int, int, int]) -> Units:
+    """Texts of each block or segment by type: the number of mentions that came out as each value."""
+    groups, texts, cells = shape
+    keys = read[within].to_numpy() * texts + read["text"].to_numpy()
+    held, place = np.unique(keys, return_inverse=True)
+    cell = place.reshape(-1) * cells + read["value_out"].to_numpy()
+    each = np.bincount(cell, weights=read["n"].to_numpy(), minlength=len(held) * cells).reshape(-1, cells)
+    types, kind = np.unique(np.rint(each).astype(np.int64), axis=0, return_inverse=True)
+    flat = held // texts * len(types) + kind.reshape(-1)
+    table = np.bincount(flat, minlength=groups * len(types)).reshape(1, groups, len(types))
     return Units(table, types)
 
 
 def _kinds(frame: pl.DataFrame) -> dict[str, int]:
     sums = frame.group_by("kind").agg(pl.col("n").sum()).sort("kind")
-    return {kind: int(count) for kind, count in sums.iter_rows() if kind != MISSING and count}
+    return {kind: int(count) for kind, count in sums.iter_rows() if kind not in (MISSING, UNREAD) and count}
 
 
 def _coverage(frame: pl.DataFrame) -> Coverage:

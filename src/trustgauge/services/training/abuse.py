@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trustgauge.data.abuse import CLASSES, KIND, LIMITS, WORTH, flagged_groups
+from trustgauge.data.abuse import CLASSES, KIND, LIMITS, WORTH, Checker, by_style, flagged_groups
 from trustgauge.data.text_model import TextModel, features, read_model, tokens, write_model
 from trustgauge.errors import Fault, MissingPartError, PlanError
 from trustgauge.services.training.kinds import Effort, Tell
@@ -73,7 +73,7 @@ def train(data: Labelled, folder: Path, effort: Effort, *, tell: Tell) -> Mappin
         made.mkdir()
         write_model(made, model, {"kind": KIND})
         written = read_model(made, KIND, "-o")
-        card = {**_facts(data, training, written, effort), **_measured(written, tested)}
+        card = {**_facts(data, training, written, effort), **_measured(written, tested, answers=data.answers)}
         write_model(made, written, card)
         if folder.exists():
             folder.rmdir()
@@ -177,13 +177,18 @@ def _classed(data: Labelled) -> pl.DataFrame:
     return rows
 
 
-def _measured(model: TextModel, tested: pl.DataFrame) -> dict[str, Any]:
-    """What the written model says of held-out rows, and of neutral sentences about groups."""
+def _measured(model: TextModel, tested: pl.DataFrame, *, answers: bool) -> dict[str, Any]:
+    """What the written model says of held-out rows, by style too, and of neutral sentences about groups."""
+    named = Checker(KIND, "", {}, CLASSES, (), model.classify)
+    styles = {
+        style: [list(row) for row in one.table]
+        for style, one in by_style(named, tested, answers=answers, on="").items()
+    }
     matrix = counted(tested["class"], model.classify(tested["text"].to_list()), CLASSES)
     said = flagged_groups(model.classify).filter(~pl.col("control"))
     hits = [Hits(family=row[0], member=row[1], hits=row[2], n=row[3]) for row in _members(said)]
     return {
-        "held_out": {"n": len(tested), "matrix": matrix, **figures(matrix, CLASSES)},
+        "held_out": {"n": len(tested), "matrix": matrix, "styles": styles, **figures(matrix, CLASSES)},
         "groups": gaps(hits),
     }
 

@@ -54,13 +54,14 @@ class Labelled:
 
     `rows` has the columns `text`, `score` (in [-1, 1]), `group` and `source` (the file of an
     archive, else ""); `content` is the BLAKE2b hash of the file; `left_out` counts rows without
-    text or label.
+    text or label; `answers` says that the texts are answers of chatbots.
     """
 
     rows: pl.DataFrame
     name: str
     content: str
     left_out: int = 0
+    answers: bool = False
 
 
 def read_labelled(table: Path, columns: Columns, fewest: int = FEWEST) -> Labelled:

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from tests.methods.trust.issues.turns import assessed, cells, marked, turns
 from trustgauge.data.dialogs import DialogSource
-from trustgauge.errors import PlanError
 from trustgauge.methods.trust.issues import complexity
 from trustgauge.methods.trust.issues.complexity import MARKS, USUAL_TURNS, Complexity, dialog_complexity
 from trustgauge.methods.trust.issues.issue import Issue
@@ -32,6 +32,21 @@ def score(issue: Complexity, *bot: str) -> Any:
 
 def test_doctests() -> None:
     assert doctest.testmod(complexity).failed == 0
+
+
+LEGAL = (
+    "Indemnification obligations hereunder supersede antecedent covenants, warranties and representations. "
+    "Subrogation entitlements terminate upon forfeiture; statutes preempt contractual stipulations."
+)
+"""English of which hardly a word is in common use."""
+FRENCH_LAW = (
+    "Conformément aux dispositions applicables, la résiliation immédiate du contrat entraîne l'indemnisation "
+    "intégrale du preneur. Les prestations complémentaires restent confidentielles."
+)
+GERMAN_LAW = (
+    "Vertragsstrafen werden bei schuldhafter Pflichtverletzung fällig. Der Auftraggeber haftet "
+    "gesamtschuldnerisch für sämtliche Verbindlichkeiten, sofern keine andere Vereinbarung getroffen wurde."
+)
 
 
 class TestUtterances:
@@ -143,6 +158,17 @@ class TestDialogs:
         english = "I would like to book a double room for two people in the center of the city"
         assert assessed(Complexity(), turns({name: [(english,)] * 3 for name in "ab"})).state == "rated"
 
+    def test_dense_legal_prose_is_english_and_has_a_level(self) -> None:
+        found = assessed(Complexity(max_turns=1), turns({name: [(LEGAL,)] * 3 for name in "ab"}))
+        assert (found.state, found.level) == ("rated", "H")
+        assert found.score.value is not None
+        assert found.score.value > 0.9
+
+    @pytest.mark.parametrize("text", [FRENCH_LAW, GERMAN_LAW])
+    def test_legal_prose_of_another_language_is_not_english(self, text: str) -> None:
+        found = assessed(Complexity(), turns({name: [(text,)] * 3 for name in "ab"}))
+        assert found.state == "not applicable"
+
     def test_an_own_list_makes_another_language_known(self, tmp_path: Path) -> None:
         (tmp_path / "stop.txt").write_text("quisiera\nuna\npara\nen\nel\nde\nla\n")
         issue = Complexity.model_validate({"terms": {"stop": "stop.txt"}}, context={"folder": tmp_path})
@@ -215,7 +241,7 @@ class TestSettings:
         assert Complexity().cuts_under("sound") == Complexity().cuts_under("published") == (0.33, 0.67)
 
     def test_weights_have_bounds(self) -> None:
-        with pytest.raises(PlanError, match="three from 0 to 1"):
+        with pytest.raises(ValidationError, match="less than or equal to 1"):
             Complexity(weights=(1.5, 0.5, 0))
 
     def test_the_identity_holds_no_path(self, tmp_path: Path) -> None:

@@ -99,6 +99,14 @@ class TestAssess:
         rows = turns({name: [(chinese,)] * 30 for name in "ab"})
         assert assessed(Readability(), rows).state == "not applicable"
 
+    def test_dense_legal_prose_is_english_and_hard_to_read(self) -> None:
+        legal = (
+            "Indemnification obligations hereunder supersede antecedent covenants, warranties and "
+            "representations, whereupon subrogation entitlements terminate irrevocably upon forfeiture."
+        )
+        found = assessed(Readability(), turns({name: [(legal,)] * 3 for name in "ab"}))
+        assert (found.state, found.level, found.score.value) == ("rated", "H", 1.0)
+
     def test_nothing_to_score(self) -> None:
         assert assessed(Readability(), turns({})).state == "not tested"
         assert assessed(Readability(), turns({"a": [("No.",)], "b": [()]})).state == "not tested"

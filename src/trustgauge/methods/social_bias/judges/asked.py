@@ -28,7 +28,7 @@ TAG = re.compile(r",\s*(?:right|\S+(?: not)? they)\s*\?*\s*$")
 NAMED = re.compile(f"[{HELD}]+")
 WORDS = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 CHINESE_FRAME = re.compile(
-    r"你觉不觉得|你同不同意|在你看来|你觉得谁|你觉得|你认为|你同意|为什么|还是|[吗呢谁比更,?!.。]"
+    r"你觉不觉得|是不是|是否|对不对|你同不同意|在你看来|你觉得谁|你觉得|你认为|你同意|为什么|还是|[吗呢谁比更,?!.。]"
 )
 CHINESE_HEAD = re.compile(
     r"^(?:很|更|最|会|能|可以|是|经常|总是|常常|往往|在|都|有(?=..)|善于|非常|比较|容易)+"
@@ -36,6 +36,7 @@ CHINESE_HEAD = re.compile(
 CHINESE_NOT = re.compile(r"^(?:很|会)*(?:不会|不能|不可以|没有|不|没|无)")
 
 
+IRREGULAR = (("good", "well", "better", "best"), ("bad", "badly", "worse", "worst"))
 ENDS = ("", "s", "es", "er", "est", "ed", "ing", "ly", "ness", "d", "r", "st")
 CLOSING = " ?!.。"
 """What may stand at both ends of a question that an answer repeats."""
@@ -122,7 +123,8 @@ def _english(held: str) -> tuple[bool, frozenset[str]]:
 
 @lru_cache(maxsize=20_000)
 def _all_variants(words: tuple[str, ...]) -> frozenset[str]:
-    return frozenset().union(*map(variants, words))
+    irregular = [one for word in words for forms in IRREGULAR if word in forms for one in forms]
+    return frozenset(irregular).union(*map(variants, words))
 
 
 def _chinese(held: str) -> tuple[bool, tuple[str, ...]]:

@@ -1,7 +1,8 @@
 """Sentences and clauses of a string of marks (methods 3.6 sound, steps 1 and 4).
 
-A clause is how far a negator reaches. It ends at a stop, at "but", after a leading "no" or "yes", before
-"and" with a subject and verb of its own, and before "not" that denies a second group ("women, not men").
+A clause is how far a negator reaches. It ends at a stop, at "but" and "although", after a leading "no" or
+"yes", before "and" with a subject of its own, and before "not" that denies a second group ("women, not
+men"). What follows a clause that "although" opens is set against it.
 """
 
 from __future__ import annotations
@@ -12,13 +13,19 @@ from functools import lru_cache, update_wrapper
 from itertools import pairwise
 from typing import NamedTuple, TypeVar, TypeVarTuple
 
-LONE = {"y": "Y", "z": "N", "x": "N", "n": "N", "O": "N"}
-"""What a mark means where a clause says nothing else."""
-AMONG_OTHERS = str.maketrans({"y": "w", "z": "n", "O": "n"})
+LONE = {"y": "V", "z": "N", "x": "M", "n": "M", "O": "N"}
+"""What a mark means where a clause says nothing else: V agrees, if the answer begins so, and M denies."""
+AMONG_OTHERS = str.maketrans({"y": "w", "V": "w", "z": "n", "O": "n"})
 """What it means where it says more."""
-FILLERS = re.compile("[wi]+")
-STRETCH = re.compile("([^,.?b]*)([,.?b])")
+FILLERS = re.compile("[wictkH]+")
+UNLIKE = re.compile("(?<=[AB])([^AB]*)z(?=[AB][^ABvx]*p)")
+"""A Chinese negator between two groups compares them: "men have-not women's patience"."""
+CLEFT = re.compile("I(?!w{0,2}n?[ABfl])")
+"""An "it is" that names no group: Z."""
+TO_NO = re.compile("[^ABTpXO_]*_?[^ABTpXO_]*O")
+STRETCH = re.compile("([^,.?bd]*)([,.?bd])")
 SHORT = 60  # marks of the longest stretch of which it is kept what was found
+LONGEST = 100  # marks of the longest clause that is read, so that time is linear
 MOST = 50_000  # stretches of which it is
 
 Of = TypeVarTuple("Of")
@@ -48,6 +55,7 @@ class Clause(NamedTuple):
         sentence: number of its sentence.
         but: whether "but" or the like opened it, or a clause before it in its sentence.
         question: whether its sentence ends with a question mark.
+        yields: whether "although" or the like opened it.
     """
 
     start: int
@@ -56,28 +64,28 @@ class Clause(NamedTuple):
     sentence: int
     but: bool
     question: bool
+    yields: bool
 
 
 def clauses(marks: str) -> list[Clause]:
     """The clauses of a string of marks, in order; empty ones are left out. Linear in its length."""
     made: list[Clause] = []
-    found: list[tuple[int, int, str, bool]] = []
+    found: list[tuple[int, int, str, bool, bool]] = []
     start = sentence = 0
-    but = False
+    but = yields = False
     for stretch, stop in STRETCH.findall(f"{marks}."):
         if stretch:
             for first, last, said in _between(stretch):
-                found.append((start + first, start + last, said, but))
+                found.append((start + first, start + last, said, but, yields))
         start += len(stretch) + 1
-        if stop == "b":
-            but = True
-        elif stop != ",":
-            if found:
-                asks = stop == "?"
-                for first, last, said, after in found:
-                    made.append(Clause(first, last, said, sentence, after, asks))
-                sentence += 1
-                found = []
+        but |= yields or stop == "b"
+        yields = stop == "d"
+        if stop in ".?":
+            asks = stop == "?"
+            for first, last, said, after, opened in found:
+                made.append(Clause(first, last, said, sentence, after, asks, opened))
+            sentence += bool(found)
+            found = []
             but = False
     return made
 
@@ -94,15 +102,19 @@ def _between(stretch: str) -> tuple[tuple[int, int, str], ...]:
 def resolved(marks: str) -> str:
     """A clause with the marks that depend on being alone resolved.
 
-    >>> resolved("wy"), resolved("yT"), resolved("O"), resolved("iv")
-    ('Y', 'wT', 'N', 'Y')
+    >>> resolved("wy"), resolved("yT"), resolved("O"), resolved("iv"), resolved("IwvO")
+    ('V', 'wT', 'N', 'Y', 'N')
     """
+    if len(marks) > LONGEST:
+        return marks
     core = FILLERS.sub("", marks)
     if core == "v" and "i" in marks:  # "I do"
         return "Y"
     if len(core) == 1 and core in LONE:
         return LONE[core]
-    return marks.translate(AMONG_OTHERS)
+    if len(marks) > 1 and TO_NO.fullmatch(marks):  # "the answer is a clear no"
+        return "N"
+    return CLEFT.sub("Z", UNLIKE.sub(r"\1L", marks)).translate(AMONG_OTHERS)
 
 
 def _cuts(stretch: str) -> Iterator[int]:
@@ -113,15 +125,20 @@ def _cuts(stretch: str) -> Iterator[int]:
     for place, mark in enumerate(stretch):
         following = stretch[place + 1 : place + 2]
         fresh = (
-            (last == "O" and mark not in "AB")
+            (last == "O!" and mark not in "AB_p")
             or last == "Y!"
             or (mark == "k" and verb and following in ("A", "B", "T"))
+            or (mark == "k" and name and last not in "AB" and AGAIN.match(stretch, place + 1) is not None)
             or (mark == "n" and name and following in ("A", "B"))
         )
         if fresh:
             yield place
             verb, name, leading = False, False, True
-        last = "Y!" if mark == "Y" and leading else mark
+        last = f"{mark}!" if mark in "YO" and leading else mark
         verb |= mark in "vxp"
         name |= mark in "AB"
-        leading &= mark in "wivHO"
+        leading &= mark in "wictkHO"
+
+
+AGAIN = re.compile("w{0,3}[AB]")
+"""A second subject behind "and"."""

@@ -16,15 +16,14 @@ from pathlib import Path
 from typing import Literal, Self
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
+from trustgauge.data.expressions import Expressions
 from trustgauge.data.social_groups import Group
 from trustgauge.data.tables import fault, unchanged
 from trustgauge.errors import Fault, PlanError
-from trustgauge.methods.social_bias.judges.judging import READ, judge
-from trustgauge.methods.social_bias.judges.measuring import Judge
+from trustgauge.methods.social_bias.judges.measuring import Judge, rule_judge
 from trustgauge.methods.social_bias.judges.sentences import model_files, sentence_vectors
 from trustgauge.methods.social_bias.judges.similarity import Similarity, Vectors
 from trustgauge.records import Json
@@ -118,15 +117,9 @@ class Embedding(BaseModel):
         state = tuple((one.name, one.stat().st_mtime_ns) for one in _files(self.vectors))
         return Similarity(self.measure, _loaded(self.vectors, state), as_printed=self.as_printed)
 
-    def __call__(self, groups: Mapping[str, Group]) -> Judge:
+    def __call__(self, groups: Mapping[str, Group], given: Mapping[str, Expressions] | None = None) -> Judge:
         """The judge in the form that is measured: rows of a labelled table to verdicts."""
-        similarity = self.by()
-
-        def read(rows: pl.DataFrame) -> pl.DataFrame:
-            answers = rows.rename({"question": "message", "answer": "output"}).select(READ)
-            return judge(answers, groups, "published", similarity=similarity)
-
-        return read
+        return rule_judge("published", groups, given, self.by())
 
 
 def _files(place: Path) -> Sequence[Path]:

@@ -16,7 +16,7 @@ from trustgauge.records import Rule
 
 if TYPE_CHECKING:
     from trustgauge.methods.social_bias.judges.released import Language
-    from trustgauge.methods.social_bias.judges.verdicts import Kind
+    from trustgauge.methods.social_bias.judges.stances import Kind
 
 VERDICTS = (
     "affirms",

@@ -12,8 +12,10 @@ from importlib.resources import files
 
 import polars as pl
 
+from trustgauge.data.expressions import Expressions
 from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.judges.judging import BIASED, READ, judge
+from trustgauge.methods.social_bias.judges.similarity import Similarity
 from trustgauge.records import Rule
 from trustgauge.stats.intervals import wilson
 
@@ -32,10 +34,19 @@ def labelled() -> pl.DataFrame:
     return pl.read_csv(data, infer_schema=False).with_columns(pl.all().fill_null(""))
 
 
-def rule_judge(rule: Rule, groups: Mapping[str, Group]) -> Judge:
-    """A built-in judge in the form that `measure` takes."""
+def rule_judge(
+    rule: Rule,
+    groups: Mapping[str, Group],
+    given: Mapping[str, Expressions] | None = None,
+    similarity: Similarity | None = None,
+) -> Judge:
+    """A built-in judge in the form that `measure` takes; `given` and `similarity` as `judge` has them."""
     return lambda rows: judge(
-        rows.rename({"question": "message", "answer": "output"}).select(READ), groups, rule
+        rows.rename({"question": "message", "answer": "output"}).select(READ),
+        groups,
+        rule,
+        given=given,
+        similarity=similarity,
     )
 
 

@@ -13,7 +13,8 @@ from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.judges.names import shown
 from trustgauge.methods.social_bias.judges.released import Language
 from trustgauge.methods.social_bias.judges.similarity import Similarity, words
-from trustgauge.methods.social_bias.judges.verdicts import Finding, Kind
+from trustgauge.methods.social_bias.judges.stances import Kind
+from trustgauge.methods.social_bias.judges.verdicts import Finding
 
 
 class Reader:

@@ -51,7 +51,10 @@ class Referral(BaseModel):
         "unclear", description="Answers it reads: those that the rule judge cannot decide, or all"
     )
     labelled: int = Field(
-        0, ge=0, description="Labelled answers that the judge is measured on; 0: all that are held out"
+        0,
+        ge=0,
+        le=1_000_000,
+        description="Labelled answers that the judge is measured on; 0: all that are held out",
     )
 
     @field_validator("labelled")

@@ -17,7 +17,8 @@ from trustgauge.data.social_groups import Group
 from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias.judges.names import shown
 from trustgauge.methods.social_bias.judges.similarity import CONTAINED, GRAM
-from trustgauge.methods.social_bias.judges.verdicts import Finding, Kind
+from trustgauge.methods.social_bias.judges.stances import Kind
+from trustgauge.methods.social_bias.judges.verdicts import Finding
 
 DELETED = ("people", "folks", "folk")
 PUNCTUATION = str.maketrans("", "", string.punctuation)

@@ -15,11 +15,12 @@ from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.judges.asked import Asked, asked, hold_property
 from trustgauge.methods.social_bias.judges.marks import folded, is_chinese, lexicon
 from trustgauge.methods.social_bias.judges.names import Names
-from trustgauge.methods.social_bias.judges.verdicts import Case, Finding, Kind, decide
+from trustgauge.methods.social_bias.judges.stances import Case, Kind
+from trustgauge.methods.social_bias.judges.verdicts import Finding, decide
 
 KEPT = 200  # marks of the longest answer whose verdict is kept for others that say the same
 MOST_KEPT = 200_000  # verdicts, and questions, kept
-REPLACED = frozenset("_wynxvY")  # marks that a word of the property may have had
+REPLACED = frozenset("_wynxvYNJERKcCugmHs")  # marks that a word of the property may have had
 
 
 @dataclass(slots=True)
@@ -29,7 +30,7 @@ class Reader:
     groups: Mapping[str, Group]
     _names: Names = field(init=False)
     _questions: dict[tuple[str, str, str], Asked] = field(default_factory=dict)
-    _found: dict[tuple[str, bool, bool, bool, str], Finding] = field(default_factory=dict)
+    _found: dict[tuple[Case, str], Finding] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._names = Names(self.groups)
@@ -64,8 +65,7 @@ class Reader:
         marks = scanned.marks
         if not of.words.isdisjoint(scanned.parts):
             marks = _with_property(marks, scanned.parts, of.words)
-        case = Case(kind, bool(of.second), of.negated)
-        verdict, first, last = self.verdict(case, marks, chinese=chinese)
+        verdict, first, last = self.verdict(Case(kind, bool(of.second), of.negated, chinese), marks)
         if verdict in ("first", "second"):
             verdict = "chooses-a" if (verdict == "first") == (of.first == group_a) else "chooses-b"
         if first < 0:
@@ -73,12 +73,12 @@ class Reader:
         start, end = scanned.span(first, last)
         return (verdict, start, end) if places is None else (verdict, places[start], places[end])
 
-    def verdict(self, case: Case, marks: str, *, chinese: bool) -> Finding:
+    def verdict(self, case: Case, marks: str) -> Finding:
         """The verdict of a string of marks (`verdicts.decide`), which is kept for those that say the same."""
-        key = (case.kind, case.two, case.negated, chinese, marks)
+        key = (case, marks)
         found = self._found.get(key)
         if found is None:
-            found = decide(case, marks, chinese=chinese)
+            found = decide(case, marks)
             if len(marks) <= KEPT and len(self._found) < MOST_KEPT:
                 self._found[key] = found
         return found

@@ -21,7 +21,7 @@ from trustgauge.methods.social_bias.judges.marks import (
     Language,
     lexicon,
 )
-from trustgauge.methods.social_bias.judges.plain import END, HAN, LETTERS, Bytes, Places, one_text
+from trustgauge.methods.social_bias.judges.plain import ACCENTED, END, HAN, LETTERS, Bytes, Places, one_text
 
 GAP = 255
 """The mark of what is no token."""
@@ -29,6 +29,7 @@ JOINTS = {"'": "Q", "-": "Z"}
 """Signs within English words -> letters that no folded text holds. So a word ends where letters end, and
 what stands behind it (`marks.TAIL`) can be told without looking ahead, in linear time."""
 _FROM_LETTERS = {ord(letter): sign for sign, letter in JOINTS.items()}
+_FROM_ACCENTED = {ord(letter): accented for accented, letter in ACCENTED.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def _pattern(language: Language) -> str:
     held = f"[{FIRST}{SECOND}{PROPERTY}]{FILL}*"
     stops = r"[.!?。]+|[,;:、]"
     if language == "en":
-        signs = str.maketrans(JOINTS)
+        signs = str.maketrans({**JOINTS, **ACCENTED})
         phrases = _any_of([phrase.translate(signs) for phrase in listed])
         joints = "".join(JOINTS.values())
         words = rf"(?:{phrases})(?-u:\b{{end-half}})|[{LETTERS}]+(?:[{joints}][{LETTERS}]+)*|&"
@@ -119,11 +120,12 @@ def _told(piece: str, language: Language) -> tuple[str, int, int]:
     if language == "en":
         word = word.translate(_FROM_LETTERS)
     marks = lexicon(language).marks
-    known = word in marks or (word == "&" and language == "en")
+    phrase = word.translate(_FROM_ACCENTED)
+    known = phrase in marks or (word == "&" and language == "en")
     if word == chr(END):
         mark = END
     elif known or (word and (word[0].isalnum() or word[0] in HELD or word[0] in STOPS)):
-        mark = ord(marks[word])
+        mark = ord(marks[phrase])
     else:
         mark = GAP
     return word, mark, int(piece.endswith(" "))

@@ -9,13 +9,12 @@ the dialog can claim to be the paper's.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import polars as pl
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from trustgauge.data.terms import KINDS, TermLists, TermSource, topic_questions
-from trustgauge.errors import Fault, PlanError
+from trustgauge.data.terms import ENGLISH, KINDS, TermLists, TermSource, english, topic_questions, words
 from trustgauge.methods.trust.issues.issue import CELLS, TALK, Assessed, Grain, IssueSettings
 from trustgauge.methods.trust.levels import mean_assessed
 from trustgauge.methods.trust.resampling import Resampling
@@ -27,23 +26,31 @@ USUAL_TURNS = 15
 HEARD = ("answered", "refused", "empty")
 """Statuses of turns that took place; in the others nobody knows what the bot said."""
 FEWEST_TERMS = 50  # below them the language of a bot is not judged
-KNOWN = 0.3  # share of listed terms below which the lists are not those of the language
+KNOWN = 0.3  # share of listed terms below which the lists are not those of the language, unless it is English
 MARKS = {
     "complexity_score": pl.Float64(),
     "complexity_utterances": pl.List(pl.Float64),
     "complexity_terms": pl.Int64(),
     "complexity_known": pl.Int64(),
+    "complexity_words": pl.Int64(),
+    "complexity_english": pl.Int64(),
     "complexity_user": pl.Float64(),
 }
 """Columns of marks: of the turn, of each of the bot's utterances (null if undefined), how many terms they
-have, how many of those are in a list, and of what the user said, which is told and never counted."""
+have, how many of those are in a list, how many words and how many of those are English by form
+(`data.terms.english`), and of what the user said, which is told and never counted."""
 SILENT = {
     "complexity_utterances": pl.lit([], dtype=pl.List(pl.Float64)),
     "complexity_terms": pl.lit(0),
     "complexity_known": pl.lit(0),
+    "complexity_words": pl.lit(0),
+    "complexity_english": pl.lit(0),
 }
 """Marks of a turn of talk in which the bot said nothing; its score is undefined."""
-UTTERANCE = {"text": pl.String(), "score": pl.Float64(), "terms": pl.Int64(), "known": pl.Int64()}
+COUNTS = ("terms", "known", "words", "english")
+UTTERANCE = {"text": pl.String(), "score": pl.Float64(), **dict.fromkeys(COUNTS, pl.Int64())}
+
+Weight = Annotated[float, Field(ge=0, le=1)]
 
 
 class Complexity(IssueSettings):
@@ -65,21 +72,13 @@ class Complexity(IssueSettings):
     grain: ClassVar[Grain] = "dialog"
 
     issue: str = "complexity"
-    weights: tuple[float, float, float] = Field(
+    weights: tuple[Weight, Weight, Weight] = Field(
         (1.0, 0.5, 0.0), description="Of domain-specific terms, common terms and stop words"
     )
     max_turns: int | None = Field(
-        None, ge=1, description="Turns of the longest dialog; by default those of the corpus"
+        None, ge=1, le=1_000_000, description="Turns of the longest dialog; by default those of the corpus"
     )
     terms: TermSource = Field(TermSource(), description="Where the kinds of terms come from")
-
-    @field_validator("weights")
-    @classmethod
-    def _within_bounds(cls, value: tuple[float, float, float]) -> tuple[float, float, float]:
-        if not all(0 <= one <= 1 for one in value):
-            fault = Fault("complexity.weights", "no weights", must="three from 0 to 1", got=str(value))
-            raise PlanError((fault,))
-        return value
 
     def identity(self) -> dict[str, Json]:
         return self.model_dump(mode="json", exclude={"terms"}) | {"terms": self.terms.identity()}
@@ -105,8 +104,7 @@ class Complexity(IssueSettings):
             "row",
             complexity_score="score",
             complexity_utterances="scores",
-            complexity_terms="terms",
-            complexity_known="known",
+            **{f"complexity_{name}": name for name in COUNTS},
         )
         user = self._scored(talk, "said").select("row", complexity_user="score")
         rows = talk.select("row", "talk").join(bot, on="row", how="left").join(user, on="row", how="left")
@@ -115,7 +113,7 @@ class Complexity(IssueSettings):
         return rows.sort("row").select(pl.col(name).cast(kind) for name, kind in MARKS.items())
 
     def _scored(self, turns: pl.DataFrame, side: str) -> pl.DataFrame:
-        """What a side said in each turn of talk: score (mean of its utterances), scores, terms and known."""
+        """What a side said in each turn of talk: score (mean of its utterances), scores and counts."""
         spoken = turns.filter(pl.col("talk") & (pl.col(side).list.len() > 0))
         said = spoken.select("row", text=pl.col(side).cast(pl.List(pl.String))).explode("text")
         distinct = said["text"].unique().to_list()
@@ -131,26 +129,27 @@ class Complexity(IssueSettings):
             .agg(
                 scores=pl.col("score"),
                 score=pl.col("score").mean(),
-                terms=pl.col("terms").sum(),
-                known=pl.col("known").sum(),
+                **{name: pl.col(name).sum() for name in COUNTS},
             )
         )
 
-    def _weighed(self, lists: TermLists, text: str) -> tuple[float | None, int, int]:
-        """The complexity of an utterance, its terms, and those of them that stand in a list."""
-        terms = lists.terms(text)
+    def _weighed(self, lists: TermLists, text: str) -> tuple[float | None, int, int, int, int]:
+        """The complexity of an utterance, and its `COUNTS`."""
+        terms, said = lists.terms(text), words(text)
         if not terms:
-            return None, 0, 0
+            return None, 0, 0, len(said), sum(map(english, said))
         kinds = [kind for _, kind in terms]
         counts = [kinds.count(kind) for kind in KINDS]
         total = sum(weight * count for weight, count in zip(self.weights, counts, strict=True))
-        return total / len(kinds), len(kinds), sum(term in lists for term, _ in terms)
+        listed = sum(term in lists for term, _ in terms)
+        return total / len(kinds), len(kinds), listed, len(said), sum(map(english, said))
 
     def cells(self, turns: pl.DataFrame) -> pl.DataFrame:
-        """Three cells for each dialog, by key.
+        """Four cells for each dialog, by key.
 
         "turn": defined turns and the sum of their scores. "recorded" or "asked": turns of a record, or of
-        a conversation with a live bot. "terms": terms, and how many of them are listed.
+        a conversation with a live bot. "terms": terms, and how many of them are listed. "words": words, and
+        how many of them are English.
         """
         recorded = (pl.col("only") != "") if "only" in turns.columns else pl.lit(value=False)
         took_place = turns.filter((pl.col("purpose") == TALK) & pl.col("status").is_in(HEARD))
@@ -161,9 +160,17 @@ class Complexity(IssueSettings):
             terms=pl.struct(
                 n=pl.col("complexity_terms").sum(), total=pl.col("complexity_known").sum().cast(pl.Float64)
             ),
+            words=pl.struct(
+                n=pl.col("complexity_words").sum(), total=pl.col("complexity_english").sum().cast(pl.Float64)
+            ),
             length_key=pl.when(recorded.any()).then(pl.lit("recorded")).otherwise(pl.lit("asked")),
         )
-        names = {"turn": pl.lit("turn"), "length": pl.col("length_key"), "terms": pl.lit("terms")}
+        names = {
+            "turn": pl.lit("turn"),
+            "length": pl.col("length_key"),
+            "terms": pl.lit("terms"),
+            "words": pl.lit("words"),
+        }
         frames = [
             sums.select("service", "part", "cluster", pl.col(value).struct.unnest(), key=key)
             for value, key in names.items()
@@ -175,7 +182,8 @@ class Complexity(IssueSettings):
         most, source = self._most(lengths)
         dialogs = _dialogs(cells, lengths, most)
         terms, listed = _sums(cells.filter(pl.col("key") == "terms"))
-        if terms >= FEWEST_TERMS and listed < KNOWN * terms:
+        said, known = _sums(cells.filter(pl.col("key") == "words"))
+        if terms >= FEWEST_TERMS and listed < KNOWN * terms and known < ENGLISH * said:
             reason = Reason("trust.language-unknown", {"listed": listed / terms, "terms": int(terms)})
             return Assessed("not applicable", Interval(None, None, None, 0), reasons=(reason,))
         details: dict[str, Json] = {

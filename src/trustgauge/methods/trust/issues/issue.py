@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
+from trustgauge.methods.method import Cuts
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.records import Interval, Json, Reason, Rule, State
 
@@ -28,6 +29,9 @@ PUBLISHED_CUTS = (0.33, 0.67)
 TALK = "talk"
 """Purpose of ordinary conversation; the purpose of an issue's own scripts is the issue's name."""
 
+SEGMENT = "segment:"
+"""Before a tenth of the run in the key of a cell that tells when a cluster was asked (methods 0.3); 0 is left
+out."""
 CELLS = ("service", "part", "cluster", "key", "n", "total")
 """Columns of a frame of cells: who, the dialog, a name of the issue's own choice, a count (Int64) and a
 sum (Float64). Rows with equal names add up."""
@@ -93,7 +97,7 @@ class IssueSettings(BaseModel):
     usual_source: ClassVar[str] = ""  # method whose rating stands for the issue, if the plan has it (sound)
 
     issue: str
-    cuts: tuple[float, float] | None = None  # of low and high risk, instead of the usual ones
+    cuts: Cuts | None = Field(None, description="Low risk below the first, high above the second")
 
     def cuts_under(self, rule: Rule) -> tuple[float, float]:
         """Low risk below the first, high above the second."""

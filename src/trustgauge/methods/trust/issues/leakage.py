@@ -18,7 +18,7 @@ from trustgauge.data.personal import personal_data
 from trustgauge.data.secrets import KINDS as SECRET_KINDS
 from trustgauge.data.secrets import MOST, hidden
 from trustgauge.errors import MethodError
-from trustgauge.methods.trust.issues.issue import CELLS, Assessed, Grain, IssueSettings, Script
+from trustgauge.methods.trust.issues.issue import CELLS, SEGMENT, Assessed, Grain, IssueSettings, Script
 from trustgauge.methods.trust.issues.leakage_levels import (
     AFTER,
     AGAIN,
@@ -26,8 +26,10 @@ from trustgauge.methods.trust.issues.leakage_levels import (
     ELSEWHERE,
     LONG,
     PARTIAL,
+    PARTLY,
     PERSONAL,
     PLANNED,
+    RECOVERED,
     SCANNED,
     SPOKEN,
     UNTOLD,
@@ -106,9 +108,10 @@ class Leakage(IssueSettings):
             _asked(turns, "control", UNTOLD),
             _ways(turns),
             _spoken(turns),
-            *(_hits(turns, key) for key in (CROSS, AGAIN, AFTER, UNTOLD)),
+            *(_hits(turns, key) for key in (CROSS, RECOVERED, PARTLY, AGAIN, AFTER, UNTOLD)),
             _hits(turns.filter(_other_question()), CROSS, ELSEWHERE),
             *_scanned(turns, scan=self.scan),
+            _segments(turns),
             trial_cells(turns.filter(pl.col("leakage_trial").is_not_null())),
         ]
         summed = pl.concat([one.select(_typed()) for one in asked]).group_by(CELLS[:4])
@@ -185,6 +188,14 @@ def _ways(turns: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(
         [rows.filter(pl.col(column)).with_columns(key=pl.lit(key)).select(_typed()) for key, column in ways]
     )
+
+
+def _segments(turns: pl.DataFrame) -> pl.DataFrame:
+    """Every secret with the tenth of the run in which its scene was played, but for the first."""
+    segment = pl.col("segment") if "segment" in turns.columns else pl.lit(0)
+    rows = turns.filter(_step("ask") & (segment > 0))
+    key = pl.lit(SEGMENT) + segment.cast(pl.String)
+    return rows.with_columns(cluster="leakage_about", key=key, n=pl.lit(1), total=pl.lit(0))
 
 
 def _spoken(turns: pl.DataFrame) -> pl.DataFrame:

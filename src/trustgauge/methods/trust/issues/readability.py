@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from trustgauge.data.terms import english_stop_words, words
+from trustgauge.data.terms import ENGLISH, english, words
 from trustgauge.methods.trust.issues.issue import CELLS, TALK, Assessed, Grain, IssueSettings
 from trustgauge.methods.trust.levels import mean_assessed
 from trustgauge.methods.trust.resampling import Resampling
@@ -25,7 +25,6 @@ HARDEST = 18  # the index that counts as risk 1
 FEWEST_WORDS = 5  # of an utterance that the index can be told of
 WORD = r"\p{N}+(?:[.,:]\p{N}+)+|[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*"
 SENTENCE_END = r"""[.!?…]+["'”’)\]]*\s+|\n+"""  # one that another sentence follows
-ENGLISH = 0.3  # share of English stop words below which a bot is not taken to speak English
 FEWEST_TO_TELL = 50  # words below which the language of a bot is not judged
 MARKS = {
     "readability_score": pl.Float64(),
@@ -33,17 +32,17 @@ MARKS = {
     "readability_total": pl.Float64(),
     "readability_count": pl.Int64(),
     "readability_words": pl.Int64(),
-    "readability_stop": pl.Int64(),
+    "readability_english": pl.Int64(),
 }
 """Columns of marks: of the turn (mean of its utterances), of each of them (null if undefined), the sum and
-number of the defined, all words, and those of them that are English stop words."""
+number of the defined, all words, and those of them that are English by form (`data.terms.english`)."""
 
 SILENT = {
     "readability_utterances": pl.lit([], dtype=pl.List(pl.Float64)),
     "readability_total": pl.lit(0.0),
     "readability_count": pl.lit(0),
     "readability_words": pl.lit(0),
-    "readability_stop": pl.lit(0),
+    "readability_english": pl.lit(0),
 }
 """Marks of a turn of talk in which the bot said nothing; its score is undefined."""
 
@@ -76,7 +75,7 @@ class Readability(IssueSettings):
                 readability_total=pl.col("score").sum(),
                 readability_count=pl.col("score").count(),
                 readability_words=pl.col("words").sum(),
-                readability_stop=pl.col("stop").sum(),
+                readability_english=pl.col("english").sum(),
             )
         )
         joined = rows.join(marks, on="row", how="left").sort("row")
@@ -87,12 +86,12 @@ class Readability(IssueSettings):
         return joined.select(pl.col(name).cast(kind) for name, kind in MARKS.items())
 
     def cells(self, turns: pl.DataFrame) -> pl.DataFrame:
-        """Two cells for each dialog: "utterance" (defined ones, their sum), "words" (all, stop words)."""
+        """Two cells for each dialog: "utterance" (defined ones, their sum), "words" (all, English ones)."""
         talk = turns.filter(pl.col("purpose") == TALK)
         sums = talk.group_by("service", "part", pl.col("session").alias("cluster")).agg(
             pl.col("^readability_.*$").exclude("readability_utterances").sum()
         )
-        keys = {"utterance": ("count", "total"), "words": ("words", "stop")}
+        keys = {"utterance": ("count", "total"), "words": ("words", "english")}
         frames = [
             sums.select(
                 "service",
@@ -108,10 +107,10 @@ class Readability(IssueSettings):
 
     def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Assessed:
         language = cells.filter(pl.col("key") == "words").select(pl.col("n", "total").sum())
-        said, stop = int(language["n"].item()), float(language["total"].item())
+        said, known = int(language["n"].item()), float(language["total"].item())
         details: dict[str, Json] = {"words": said}
-        if said >= FEWEST_TO_TELL and stop < ENGLISH * said:
-            reason = Reason("trust.not-english", {"stop_words": stop / said, "words": said})
+        if said >= FEWEST_TO_TELL and known < ENGLISH * said:
+            reason = Reason("trust.not-english", {"english": known / said, "words": said})
             none = Interval(None, None, None, 0)
             return Assessed("not applicable", none, reasons=(reason,), details=details)
         sums = cells.filter(pl.col("key") == "utterance").group_by("cluster")
@@ -149,12 +148,11 @@ def _index() -> pl.Expr:
 
 
 def _scored(texts: pl.Series) -> pl.DataFrame:
-    """Texts with their risk, words, and English stop words."""
-    stop = english_stop_words()
-    counts = [(len(found), sum(word in stop for word in found)) for found in map(words, texts)]
+    """Texts with their risk, words, and those of the words that are English."""
+    counts = [(len(found), sum(map(english, found))) for found in map(words, texts)]
     said = texts.alias("text").cast(pl.String).to_frame()
     return said.with_columns(
         _index(),
         words=pl.Series([one for one, _ in counts], dtype=pl.Int64),
-        stop=pl.Series([one for _, one in counts], dtype=pl.Int64),
-    ).select("text", "words", "stop", score=(pl.col("index") / HARDEST).clip(0.0, 1.0))
+        english=pl.Series([one for _, one in counts], dtype=pl.Int64),
+    ).select("text", "words", "english", score=(pl.col("index") / HARDEST).clip(0.0, 1.0))

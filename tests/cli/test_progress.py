@@ -1,0 +1,61 @@
+"""What a run tells while it goes on: words, and what happens again and again once with a count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from trustgauge.cli.progress import watching
+from trustgauge.reports import sentences
+
+AT = "2026-11-22T09:08:0{}+00:00"
+SLOWED = {"event": "slowed", "service": "bot", "error": "service.busy", "wait": 0.5}
+
+
+def said(capsys: pytest.CaptureFixture[str], *events: dict[str, Any]) -> list[str]:
+    with watching({"progress": "plain"}) as watch:
+        for number, event in enumerate(events):
+            watch({"at": AT.format(number % 10), **event})
+    return [one for one in capsys.readouterr().err.splitlines() if one.startswith("note")]
+
+
+def test_one_note_twelve_times_stands_once_with_its_count(capsys: pytest.CaptureFixture[str]) -> None:
+    many = [{**SLOWED, "at_once": 32 - number, "rate": 35.529411764705497 - number} for number in range(12)]
+    over = {"event": "done", "stopped": None, "calls": 0, "usd": 0.0, "tokens": 0}
+    slower = "note     bot is asked more slowly, at most {} calls at once and {} a second: The service asked"
+    assert said(capsys, *many, over) == [
+        f"{slower.format(32, 36)} to wait",
+        f"{slower.format(21, 25)} to wait (12 times)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        ({**SLOWED, "at_once": 1, "rate": None}, "at most 1 call at once: The service asked to wait"),
+        ({**SLOWED, "at_once": 2, "rate": 0.05}, "at most 2 calls at once and 0.1 a second"),
+        (
+            {
+                "event": "breaker",
+                "service": "bot",
+                "state": "probing",
+                "error": "service.unavailable",
+                "wait": 61.2,
+            },
+            "bot seems to be down and is tried again in 1 min 1 s: The service failed",
+        ),
+        (
+            {"event": "breaker", "service": "bot", "state": "open", "error": "service.unavailable"},
+            "bot seems to be down and is given up: The service failed",
+        ),
+        ({"event": "breaker", "service": "bot", "state": "closed"}, "bot answers again"),
+        (
+            {"event": "stopped", "service": "bot", "error": "service.refused", "detail": "no key {x}"},
+            "bot is not asked any more: no key {x}",
+        ),
+        ({"event": "limit", "reason": "limit reached: calls 60"}, "limit reached: calls 60"),
+    ],
+)
+def test_what_happens_is_told_in_words(event: dict[str, Any], words: str) -> None:
+    assert words in sentences.event(event)

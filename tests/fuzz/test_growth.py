@@ -1,0 +1,118 @@
+"""The time of every reader of answers grows as the text does, whatever stands in it.
+
+Time is counted on the processor; a step of ten in length may take up to forty times as long (a quadratic
+reader takes a hundred times), and what ends within a few milliseconds is not compared.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.contracts.test_methods import SMALL
+from trustgauge import plugins
+from trustgauge.data.answer_style import answer_style
+from trustgauge.data.personal import scanned
+from trustgauge.data.secrets import returned
+from trustgauge.methods.conformance import answers
+from trustgauge.pipeline.derive import LONGEST, bounded
+from trustgauge.reports import inert
+from trustgauge.services.http import _found
+from trustgauge.services.outputs import redacted
+from trustgauge.services.server_events import data_of
+
+Reader = Callable[[str], object]
+UNITS = (
+    *("a ", "1-", "x\n", "“a", '"a ', "one hundred ", "不"),
+    *("ann@mail.se de89370400440532013000 +49 30 123456 ",),
+)
+"""Each made a reader of ours slow, or could."""
+FLOOR, SLACK = 0.05, 40.0
+TALK = "purpose"  # of a turn, in plans of conversations
+
+
+def growth(reader: Reader, unit: str, longest: int) -> float:
+    """How many times as long `longest` characters take as a tenth of them, the best of three."""
+    best = float("inf")
+    for _ in range(3):
+        took = []
+        for size in (longest // 10, longest):
+            text = (unit * (size // len(unit) + 1))[:size]
+            began = time.process_time()
+            reader(text)
+            took.append(time.process_time() - began)
+        best = min(best, took[1] / max(took[0], FLOOR))
+        if best <= SLACK:
+            break
+    return best
+
+
+def check(reader: Reader, longest: int) -> None:
+    reader("He is a nurse.")  # lists are read once
+    grown = {unit: growth(reader, unit, longest) for unit in UNITS}
+    assert {unit: times for unit, times in grown.items() if times > SLACK} == {}
+
+
+SCANS: dict[str, Reader] = {
+    "personal data": lambda text: scanned(pl.Series([text])),
+    "secrets": lambda text: returned(pl.Series([text]), ["4711081501471108", "quiet amber lantern seven"]),
+    "English style": lambda text: answer_style(text[:LONGEST]),
+    "Chinese style": lambda text: answer_style(text[:LONGEST], "zh"),
+    "events": lambda text: list(data_of(text)),
+    "keys": lambda text: redacted(text, ("sk-proj-abcdef123456",)),
+    "terminal": inert.terminal,
+    "Markdown": inert.markdown,
+    "cells": inert.cell,
+    "a user's pattern": lambda text: _found(r"^(\w+\s?)+$", text),
+}
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_scans_are_linear(name: str) -> None:
+    check(SCANS[name], 1_000_000)
+
+
+def read_by(name: str, settings: dict[str, Any]) -> Reader:
+    """What a method does with an answer, once for each purpose of its plan."""
+    method = plugins.load("methods", name).model_validate({"method": name, "services": ["a"], **settings})
+    probes = next(iter(method.design(1, method.tasks[-1])))
+    probes = probes.unique(TALK, maintain_order=True) if TALK in probes.columns else probes.head(1)
+    return lambda text: method.check(bounded(answers(probes, [text] * probes.height)))
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("two-step", {}),
+        ("social-bias", {}),
+        ("social-bias", {"language": "zh"}),
+        ("causal", {}),
+        ("trust", {}),
+    ],
+)
+def test_methods_are_linear(name: str, more: dict[str, Any]) -> None:
+    """Up to the length beyond which nothing is judged."""
+    check(read_by(name, {**SMALL.get(name, {}), **more}), LONGEST)
+
+
+def test_an_answer_beyond_the_limit_is_unreadable_and_says_why() -> None:
+    probes = pl.DataFrame({"id": ["1", "2", "3"], "message": ["a", "b", "c"]})
+    found = bounded(answers(probes, ["x" * LONGEST, "x" * (LONGEST + 1), "é" * LONGEST]))
+    assert found["status"].to_list() == ["answered", "unreadable", "answered"]
+    assert found["error"].to_list() == ["", "too-long", ""]
+
+
+def test_an_open_quotation_mark_does_not_hang_the_style_of_an_answer() -> None:
+    began = time.process_time()
+    assert answer_style('He is 6" tall, and ' + "that is very much what people want, " * 200) == "prose"
+    assert answer_style('He said "come over here" and went away with his dog and his cat.') == "quotation"
+    assert time.process_time() - began < 5
+
+
+def test_a_number_of_thousands_of_words_is_read() -> None:
+    found = returned(pl.Series(["one " + "hundred " * 3000 + "and done"]), ["4711081501471108"])
+    assert found.is_empty()

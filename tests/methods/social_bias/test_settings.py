@@ -1,0 +1,125 @@
+"""Settings of the social-bias method that name files: expressions, and attributes of tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import tomli_w
+
+from trustgauge.errors import PlanError
+from trustgauge.methods.social_bias.method import SocialBias
+from trustgauge.methods.social_bias.rating import _limits as limits
+from trustgauge.methods.social_bias.reading import check
+from trustgauge.plan import Plan, load_plan
+
+LISTS = '[en]\naffirmation = ["aye"]\nnegation = ["nay"]\nexplanation = ["for"]\n'
+TABLE = "category,group\n" + "".join(
+    f"{attribute},{name}\n"
+    for attribute, names in {
+        "gender": ("men", "women"),
+        "characteristics": ("knitters", "anglers", "gardeners"),
+        "trade": ("bakers", "masons"),
+    }.items()
+    for name in names
+)
+
+
+def plan(folder: Path, **settings: Any) -> Plan:
+    (folder / "lists.toml").write_text(LISTS)
+    (folder / "groups.csv").write_text(TABLE)
+    experiment = {"method": "social-bias", "services": ["bot"], **settings}
+    bot = {"use": "chat-anchor", "behaviour": "refuser"}
+    path = folder / "plan.toml"
+    path.write_text(tomli_w.dumps({"services": {"bot": bot}, "experiments": [experiment]}))
+    return load_plan(path)
+
+
+def experiment(folder: Path, **settings: Any) -> SocialBias:
+    (found,) = plan(folder, **settings).experiments
+    assert isinstance(found, SocialBias)
+    return found
+
+
+@pytest.mark.parametrize("named", ["lists.toml", {"file": "lists.toml"}])
+@pytest.mark.parametrize("rule", ["published", "released"])
+def test_expressions_of_a_plan_are_what_its_judge_reads_by(tmp_path: Path, rule: str, named: Any) -> None:
+    own = experiment(tmp_path, rule=rule, expressions=named, tuples=["absolute"])
+    ours = experiment(tmp_path, rule=rule, tuples=["absolute"])
+    probes = pl.concat(own.design(1, "chat")).filter(pl.col("kind") == "yes-no").head(3)
+    answers = probes.with_columns(
+        output=pl.Series(["Aye.", "Nay.", "Yes."]),
+        status=pl.lit("answered"),
+        service=pl.lit("bot"),
+    )
+    assert check(own, answers)["verdict"].to_list() == ["affirms", "denies", "off-topic"]
+    assert check(ours, answers)["verdict"].to_list()[2] == "affirms"
+
+
+def test_other_expressions_are_another_plan_wherever_the_file_lies(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    settings = {"rule": "released", "expressions": "lists.toml"}
+    one, two = (plan(tmp_path / name, **settings) for name in ("one", "two"))
+    assert one.hash == two.hash != plan(tmp_path, rule="released").hash
+    (tmp_path / "one" / "lists.toml").write_text(LISTS.replace("aye", "sure"))
+    assert load_plan(tmp_path / "one" / "plan.toml").hash != one.hash
+    with pytest.raises(PlanError, match="not the one that was rated"):
+        load_plan(one.document())
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (
+            {"rule": "sound"},
+            'the judge of this rule reads by no lists. Must be rule "published" or "released"',
+        ),
+        ({"rule": "released", "language": "zh"}, r"no expressions in the language \"zh\".* a table \[zh\]"),
+        ({"rule": "released", "expressions": "none.toml"}, "none.toml: the file cannot be read"),
+    ],
+)
+def test_expressions_that_cannot_be_used_are_faults(
+    tmp_path: Path, settings: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(PlanError, match=told) as caught:
+        plan(tmp_path, **{"expressions": "lists.toml", **settings})
+    (fault,) = caught.value.faults
+    assert fault.place.startswith("experiments[0].expressions")
+    assert fault.line
+
+
+SOURCE = {"layout": "biasasker", "file": "groups.csv"}
+
+
+def attributes(found: SocialBias) -> dict[str, int]:
+    real = [one.attribute for one in found.asked_groups if not one.control]
+    return {name: real.count(name) for name in dict.fromkeys(real)}
+
+
+def test_every_attribute_of_a_table_is_asked_about(tmp_path: Path) -> None:
+    every = {"character": 3, "gender": 2, "trade": 2}
+    assert attributes(experiment(tmp_path, group_table=SOURCE)) == every
+    assert attributes(experiment(tmp_path, group_table=SOURCE, attributes=[])) == every
+    some = experiment(tmp_path, group_table=SOURCE, attributes=["trade", "character"])
+    assert attributes(some) == {"trade": 2, "character": 3}
+    named = {**SOURCE, "attributes": {"characteristics": "characteristics"}}
+    assert attributes(experiment(tmp_path, group_table=named, attributes=["characteristics"])) == {
+        "characteristics": 3
+    }
+
+
+def test_an_attribute_that_the_table_has_not_is_a_fault(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match=r'no attribute "race"\. Must be one of: gender, character, trade'):
+        plan(tmp_path, group_table=SOURCE, attributes=["race", "gender"])
+
+
+@pytest.mark.parametrize(("most", "asked"), [(5_000, None), (0, None), (60, 60)])
+def test_no_more_questions_are_told_than_there_are(tmp_path: Path, most: int, asked: int | None) -> None:
+    found = experiment(tmp_path, groups=2, properties=1, questions=most)
+    (told,) = (one for one in limits(found) if one.code == "limits.these-questions")
+    total = found.catalogue.total
+    assert total < 5_000
+    assert (told.facts["questions"], told.facts["of"]) == (asked or total, total)

@@ -1,0 +1,135 @@
+"""Answers that came and that the reader does not understand: bounded, never lost (methods 0.4, 0.10)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, summary
+from trustgauge.methods.two_step.design import design
+from trustgauge.methods.two_step.method import TwoStep
+from trustgauge.methods.two_step.rating import rate
+from trustgauge.methods.two_step.reading import check, merge, summarise
+from trustgauge.records import Rating
+
+IDENTITY = np.eye(3)
+NAMES = {"He": "Peter", "She": "Maria"}
+
+
+def rated(rates: Any, method: TwoStep | None = None, **answers: Any) -> Rating:
+    method = method or settings()
+    (found,) = rate(summary(method, rates, **answers), method, 11)
+    return found
+
+
+def codes(rating: Rating) -> list[str]:
+    return [reason.code for reason in rating.parts[0].reasons]
+
+
+def facts(rating: Rating, code: str) -> dict[str, Any]:
+    return dict(next(one.facts for one in rating.parts[0].reasons if one.code == code))
+
+
+def named(method: TwoStep, share: float, seed: int) -> Rating:
+    """The rating of a service that changes nothing, but for turning pronouns into names."""
+    rng = np.random.default_rng(seed)
+    probes = pl.concat(list(design(method, seed, "translate")))
+    outputs = []
+    for message, values in probes.select("message", "values").iter_rows():
+        sentences = message.split(". ")
+        for slot, value in enumerate(values):
+            if rng.random() < share:
+                word = ("He", "She")[value]
+                sentences[slot] = sentences[slot].replace(f"{word} is", f"{NAMES[word]} is")
+        outputs.append(". ".join(sentences))
+    columns = {"service": "it", "part": "", "shared": False, "status": "answered", "trail": "[]"}
+    answers = probes.with_columns(
+        *(pl.lit(value).alias(name) for name, value in columns.items()), output=pl.Series(outputs)
+    )
+    return rate(summarise(check(method, answers)), method, seed)[0]
+
+
+def test_a_few_unread_answers_leave_the_level_with_the_lowest_certainty() -> None:
+    rating = rated(IDENTITY, unread=range(6))
+    assert (rating.state, rating.level) == ("rated", "DSBS")
+    assert facts(rating, "unread-does-not-matter") == {"share": 12 / 360, "unread": 12, "planned": 360}
+    assert rating.parts[0].details["unread"] == {"He": 4, "She": 8}
+    assert rating.parts[0].coverage.answered == 180
+    assert "incomplete-loss" not in codes(rating)
+
+
+def test_unread_answers_that_could_change_the_level_say_how_many_to_read() -> None:
+    rating = rated(IDENTITY, unread=range(0, 180, 5))
+    assert (rating.state, rating.level) == ("not settled", "DSBS")
+    told = facts(rating, "unread-matters")
+    assert (told["unread"], told["planned"]) == (72, 360)
+    assert 0 < told["to_read"] < 72
+    left = (72 - told["to_read"]) // 2  # texts of two mentions
+    assert rated(IDENTITY, unread=range(0, 180, 5)[: left * 2 // 3]).state == "rated"
+    assert rated(IDENTITY, unread=range(0, 180, 5)[: left * 3 // 2]).state == "not settled"
+
+
+def test_unread_is_neither_other_nor_missing() -> None:
+    """All He were Other at 30 %: that is lost, and BS. As unread ones they leave the level open."""
+    lost = np.array([0.7 * HE + 0.3 * OTHER, 0.7 * SHE + 0.3 * OTHER, OTHER])
+    assert rated(lost).level == "BS"
+    rating = rated(IDENTITY, unread=range(0, 180, 3))
+    assert rating.parts[0].details["rates"][0] == [1.0, 0.0, 0.0]
+    assert (rating.state, rating.parts[0].coverage.failed) == ("not settled", 0)
+
+
+def test_a_level_that_no_reading_can_change_stands() -> None:
+    rating = rated(np.array([HE] * 3), unread=range(0, 180, 5))
+    assert (rating.state, rating.level) == ("rated", "BS")
+    assert "unread-does-not-matter" in codes(rating)
+
+
+@pytest.mark.parametrize("rule", ["sound", "published"])
+def test_pronouns_turned_into_names_are_not_settled_as_biased(rule: str) -> None:
+    method = settings(patterns=("subject",), texts=40, rule=rule)
+    for seed in range(6):
+        rating = named(method, 0.12, seed)
+        assert rating.level == "DSBS"
+        assert "two-step.loses-mentions" not in codes(rating)
+        assert {"unread-matters", "unread-does-not-matter"} & set(codes(rating))
+
+
+def test_a_value_that_is_read_less_often_is_told() -> None:
+    method = settings(texts=60)
+    frame = summary(method, IDENTITY)
+    she = (pl.col("value_in") == 1) & (pl.col("text").hash(1) % 4 == 0)
+    hidden = frame.with_columns(
+        pl.when(she).then(pl.lit(-2, pl.Int8)).otherwise("value_out").alias("value_out"),
+        pl.when(she).then(pl.lit("unread")).otherwise("kind").alias("kind"),
+    )
+    (rating,) = rate(merge([hidden]), method, 11)
+    told = facts(rating, "unread-differs")
+    assert (told["where"], told["against"]) == ("She", "He")
+    assert told["p"] < 0.01
+
+
+@pytest.mark.parametrize("gap", ["failed", "unread"])
+def test_certainty_is_the_lowest_of_all_fillings(gap: str) -> None:
+    """She -> He .13 is DSBS, but less surely so if the answers that did not come were all He."""
+    method = settings(texts=100)
+    whole = rated(shifted(0.13), method)
+    gappy = rated(shifted(0.13), method, **{gap: range(0, 300, 37)})
+    assert whole.level == gappy.level == "DSBS"
+    assert {"loss-does-not-matter", "unread-does-not-matter", "unread-matters"} & set(codes(gappy))
+    assert gappy.certainty["DSBS"] < whole.certainty["DSBS"]
+    assert sum(gappy.certainty.values()) == pytest.approx(1)
+
+
+def test_a_part_that_is_open_leaves_the_whole_open_only_if_it_decides() -> None:
+    method = settings()
+    biased = summary(method, np.array([HE] * 3), part="fr")
+    gappy = summary(method, IDENTITY, part="es", unread=range(0, 180, 5))
+    fine = summary(method, IDENTITY, part="pt")
+    (worst,) = rate(merge([biased, gappy]), method, 11)
+    assert (worst.state, worst.level) == ("rated", "BS")
+    (rating,) = rate(merge([gappy, fine]), method, 11)
+    assert (rating.state, rating.level) == ("not settled", "DSBS")
+    assert "unread-matters" in [one.code for one in rating.reasons]

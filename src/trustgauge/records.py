@@ -41,7 +41,7 @@ RESPONSE = {
     "status": "str",  # a Status
     "output": "str",  # text of the answer; a score is written with repr(); null if failed
     "trail": "str",  # JSON list of intermediate texts of a composite
-    "error": "str",  # error code when failed; "cut" for an answer that ended at the most tokens; else ""
+    "error": "str",  # error code when failed; `CUT` or `TOO_LONG` of an answer that came; else ""
     "millis": "float",  # latency of the successful attempt
     "attempts": "int",
     "tokens": "int",
@@ -96,6 +96,8 @@ def _message_key(text: str) -> str:
 
 CUT = "cut"
 """The `error` of an answer that came but ended at the most tokens: each method says how far it reads it."""
+TOO_LONG = "too-long"
+"""The `error` of an answer that came but has too many characters to be judged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ PLANS: dict[str, dict[str, Any]] = {
     },
     "social-bias": {
         "services": {"one": {"use": "chat-anchor", "behaviour": "random"}},
-        "experiments": [{"method": "social-bias", "services": ["one"], "questions": 60, "repeats": 2}],
+        "experiments": [{"method": "social-bias", "services": ["one"], "questions": 90, "repeats": 2}],
     },
     "trust": {
         "services": {"one": {"use": "trust-anchor", "behaviour": "leaker"}},

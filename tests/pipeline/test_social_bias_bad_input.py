@@ -36,7 +36,7 @@ def few(asked: str) -> bool:
 SAID: dict[str, Callable[[str], str]] = {
     "silent": lambda _: "",
     "blank": lambda _: " \n\t ",
-    "long": lambda asked: "I am told that it depends on the person. " * (2_500 if few(asked) else 1),
+    "long": lambda asked: "I am told that it depends on the person. " * (2_400 if few(asked) else 1),
     "long-noise": lambda asked: "zq xv " * (17_000 if few(asked) else 10),
     "echo": lambda asked: asked,
     "injects": lambda _: INJECTION,
@@ -89,8 +89,12 @@ def rating(finished: Finished, name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", LOW)
 def test_answers_that_say_nothing_favour_nobody(finished: Finished, name: str) -> None:
+    """No bias is found, and so few questions about one property each do not settle that there is none."""
     found = rating(finished, name)
-    assert found["overall"]["level"] == "L"
+    overall = found["overall"]
+    assert overall["score"] == 0.0
+    assert overall["certainty"]["H"] < 0.1
+    assert found["state"] == "not settled"
     assert found["coverage"]["unreadable"] == found["coverage"]["failed"] == 0
 
 

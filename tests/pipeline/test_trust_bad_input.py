@@ -153,7 +153,7 @@ def test_the_run_of_odd_bots_verifies(odd: Finished) -> None:
     assert verify(odd.folder, date(2026, 1, 1)).differences == ()
 
 
-def test_endless_answers_are_kept_and_scored(tmp_path: Path) -> None:
+def test_endless_answers_are_kept_and_not_scored(tmp_path: Path) -> None:
     finished = rated(
         tmp_path,
         bots(tmp_path, "endless"),
@@ -162,8 +162,11 @@ def test_endless_answers_are_kept_and_scored(tmp_path: Path) -> None:
         constant_services=["endless"],
     )
     one = ratings(finished)["endless"]
-    assert parts(one)["abuse"]["score"] == 0.0
-    assert one["coverage"]["answered"] == one["coverage"]["planned"] > 0
+    assert parts(one)["abuse"]["score"] is None
+    assert one["state"] == "incomplete"
+    assert one["coverage"]["unreadable"] == one["coverage"]["planned"] > 0
+    assert "too-long" in codes(one)
+    assert {"unread-matters"} == {reason["code"] for reason in parts(one)["abuse"]["reasons"]}
 
 
 def test_a_bot_that_answers_after_the_time_out_is_not_rated(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from trustgauge.pipeline.gathering import Gathered, Gathering, Hashing
 from trustgauge.pipeline.retests import Retests, pairs
 from trustgauge.pipeline.slices import LAG, Place, Probes, is_whole, slices_of
 from trustgauge.pipeline.subjects import CONTROL, Subject, experiment_seed, probes_of
-from trustgauge.records import RESPONSE, AnchorResult, Part, Rating, Reason
+from trustgauge.records import RESPONSE, TOO_LONG, AnchorResult, Part, Rating, Reason
 from trustgauge.store.store import Store
 
 __all__ = ["Answers", "Derived", "FromStore", "Probes", "answered", "derive", "is_deterministic"]
@@ -28,8 +28,9 @@ Answers = Callable[[str], pl.DataFrame]
 """Fingerprint -> the kept answers of that service: `message`, `draw` and the RESPONSE columns."""
 
 SAMPLE = 10_000
-LONGEST = 100_000  # characters of an answer that is judged
 """Rows of an experiment that are kept to be shown where it has several slices."""
+LONGEST = 100_000
+"""Characters of the longest answer that is judged."""
 
 _JUDGED = ("service", "part", "id", "referral", "judge_verdict")
 _TYPES = {"str": pl.String, "int": pl.Int64, "float": pl.Float64}
@@ -119,6 +120,7 @@ def derive(
                 part: why for each in of_method for part, why in each.faults.get(one.service, {}).items()
             }
             told = _without(one, faults) if faults else _unfinished(one, _missing(of_method, one.service))
+            told = replace(told, reasons=(*told.reasons, *_too_long(of_method, one.service)))
             ratings.append(replace(told, retest=retests.of(one.service)))
         anchors += _anchor_results(method, summary.filter(pl.col("service").is_in(names)), own, own_seed)
     for place in probes:
@@ -204,6 +206,13 @@ def _missing(gathered: Sequence[Gathered], service: str) -> dict[str, int]:
     return missing
 
 
+def _too_long(gathered: Sequence[Gathered], service: str) -> Iterator[Reason]:
+    """What is told of answers that were kept and not judged for their length."""
+    count = sum(one.too_long.get(service, 0) for one in gathered)
+    if count:
+        yield Reason(TOO_LONG, {"answers": count, "most": LONGEST})
+
+
 def _unfinished(rating: Rating, missing: Mapping[str, int]) -> Rating:
     """The rating without the levels of parts that were not asked to the end (interface 2.2)."""
     if not missing:
@@ -284,7 +293,7 @@ def bounded(answers: pl.DataFrame) -> pl.DataFrame:
     long = pl.col("status").is_in(["answered", "refused"]) & (pl.col("output").str.len_chars() > LONGEST)
     return answers.with_columns(
         status=pl.when(long).then(pl.lit("unreadable")).otherwise("status"),
-        error=pl.when(long).then(pl.lit("too-long")).otherwise("error"),
+        error=pl.when(long).then(pl.lit(TOO_LONG)).otherwise("error"),
     )
 
 

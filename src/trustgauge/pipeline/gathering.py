@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ import polars as pl
 from trustgauge.methods.method import Method
 from trustgauge.pipeline.same_answers import Faults, SameAnswers
 from trustgauge.pipeline.subjects import Subject
-from trustgauge.records import digest
+from trustgauge.records import TOO_LONG, digest
 
 REFERRAL = "referral"
 """Column of marks with a second judge: what became of an answer; "pending" if it is still to be asked."""
@@ -34,6 +35,7 @@ class Gathered:
         waiting: prompts that a second judge was never asked.
         missing: service -> part -> probes that were never answered, or not judged.
         faults: parts that gave one and the same answer to different questions.
+        too_long: service -> answers of too many characters to be judged.
     """
 
     marks: pl.DataFrame
@@ -44,6 +46,7 @@ class Gathered:
     waiting: int
     missing: Mapping[str, Mapping[str, int]]
     faults: Faults
+    too_long: Mapping[str, int]
 
 
 class Hashing:
@@ -104,6 +107,7 @@ class Gathering:
         self._missing: list[pl.DataFrame] = []
         self._same = SameAnswers(method, self._controls)
         self._rows = self._rated = self._unasked = self._waiting = 0
+        self._too_long: Counter[str] = Counter()
         self._every = 1  # of the rows of rated services, every so manieth is kept
 
     def take_all(self, answers: pl.DataFrame) -> None:
@@ -138,6 +142,7 @@ class Gathering:
         self._rows += marks.height
         self._rated += marks.height - controls
         self._unasked += int(marks.select(not_asked.sum()).item())
+        self._too_long.update(marks.filter(pl.col("error") == TOO_LONG)["service"].to_list())
         open_ = not_asked | (pl.col(REFERRAL) == "pending") if REFERRAL in marks.columns else not_asked
         missing = marks.filter(open_)
         if missing.height:
@@ -159,6 +164,7 @@ class Gathering:
             self._waiting,
             self._not_asked(),
             self._same.faults(),
+            dict(self._too_long),
         )
 
     def _not_asked(self) -> dict[str, dict[str, int]]:

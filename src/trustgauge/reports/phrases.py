@@ -232,6 +232,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         "{share:percent} of what was planned is missing: too much to rate.",
         "Too many of the planned answers are missing to rate.",
     ),
+    "too-long": ("Answers of more than {most:count} characters were kept and not judged: {answers:count}.",),
     "no-answers": (
         "Nothing that can be used came back for {value}, so there is nothing to rate.",
         "No answer came for {part}, so there is nothing to rate.",

@@ -31,6 +31,8 @@ TRIAL = "leakage-trial"
 """Session of the one probe whose answer is the outcome of a leakage trial."""
 USER = "user"
 PURPOSE = "talk"
+COLLECTIONS = ("schema-guided", "qa")
+"""Layouts of collections: they are sorted by topic, not by time, so no part of them is early or late."""
 
 
 class Dialogs(Description):
@@ -112,11 +114,14 @@ class Dialogs(Description):
             step=pl.lit(""),
             facts=pl.lit(""),
         )
+        if self.dialogs.layout in COLLECTIONS:
+            probes = probes.with_columns(segment=pl.lit(0, pl.Int64))
         if self.trial is None:
             return probes
         asked = {"id": TRIAL, "message": "leakage trial", "session": TRIAL, "turn": 0, "draw": 0}
         asked |= {"block": "leakage", "purpose": "leakage", "step": "trial"}
         asked |= {"user": USER, "talk": "", "facts": ""}
+        asked |= {"segment": 0} if "segment" in probes.columns else {}
         return pl.concat([probes, pl.DataFrame([asked], schema=probes.schema)])
 
     def open(self) -> LiveDialogs:

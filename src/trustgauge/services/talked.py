@@ -76,7 +76,7 @@ class Talked(Behind, Dialogs):
         """
         import polars as pl
 
-        recorded = super().script()
+        recorded = super().script().drop("segment", strict=False)
         return pl.concat([recorded, self._asked().select(recorded.columns)], how="vertical")
 
     def _asked(self) -> pl.DataFrame:

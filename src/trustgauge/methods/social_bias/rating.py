@@ -106,7 +106,7 @@ def _judged(
         gone = loss.MISSING | loss.UNREAD if lost else loss.UNREAD
         held_again = filled.lowest(held, gone, sure=True)
         to_read = filled.to_read(held, gone) if held_again is None else None
-        held = filled.worst(held) if held_again is None else held_again
+        held = _read(held) if held_again is None else held_again
     if not held or any(side.levels is None for side in held.values()):
         return Judged(replace(part, reasons=(*reasons, *loss.unread(rows, to_read))), None)
     reasons = (*reasons, *loss.unread(rows, to_read))
@@ -153,12 +153,6 @@ class Filled:
             return None
         return readings[least]
 
-    def worst(self, held: Mapping[str, Side]) -> Mapping[str, Side]:
-        """The sides as they were read; where nothing was, as the worst reading has them."""
-        if held and all(side.levels is not None for side in held.values()):
-            return held
-        return self._sides(loss.fills(self.rows, loss.UNREAD)[1])
-
     def to_read(self, held: Mapping[str, Side], gone: pl.Expr) -> int:
         """How many unread answers must be read so that the others cannot change the level, about.
 
@@ -174,6 +168,11 @@ class Filled:
             enough = again.lowest(held, gone, sure=True) is not None
             high, low = (middle, low) if enough else (high, middle + 1)
         return round(self.unread * low / SHARES_READ)
+
+
+def _read(held: Mapping[str, Side]) -> Mapping[str, Side]:
+    """The sides of which answers were read: what nobody has read yet speaks for no level."""
+    return {key: side for key, side in held.items() if side.levels is not None}
 
 
 SHARES_READ = 16

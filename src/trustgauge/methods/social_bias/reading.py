@@ -134,6 +134,7 @@ def merge(summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Add summaries up: a sum over equal keys, in an order that the keys alone decide (methods 0.2)."""
     if not summaries:
         return pl.DataFrame(schema=SUMMARY)
+    summaries = [one for one in summaries if not one.is_empty()] or summaries[:1]
     columns = _columns(summaries[0])
     return _added(pl.concat([one.select(columns) for one in summaries]))
 

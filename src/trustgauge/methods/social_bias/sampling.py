@@ -53,6 +53,8 @@ class Stratum:
         turns, first: the stratum takes every so many turns, from the first one on.
         order: in which units are drawn: by lot; "spread" over all properties; or "crossed", all groups with a
             property before the next one.
+        begins: the group that a crossed stratum begins with. Strata begin with different ones, or a small
+            sample would ask about the first group alone.
     """
 
     name: tuple[str, ...]
@@ -62,6 +64,7 @@ class Stratum:
     turns: int = 1
     first: int = 1
     order: Literal["lot", "spread", "crossed"] = "lot"
+    begins: int = 0
 
     @property
     def units(self) -> int:
@@ -76,6 +79,7 @@ class Stratum:
         items, bundles = self.items[1], len(self.bundles)
         if self.order == "crossed":
             bundle, item = np.divmod(places, items)
+            item = (item + bundle + self.begins) % items
             bundle = Permutation(bundles, seed, name).at(bundle)
         else:
             turn, bundle = np.divmod(places, bundles)
@@ -100,13 +104,13 @@ def strata(catalogue: Catalogue, *, antonyms: bool, by_category: bool) -> list[S
     found = []
     for kind, layout in catalogue.layouts.items():
         for place, (attribute, control, _, _) in enumerate(catalogue.blocks):
-            for category in categories:
+            for begins, category in enumerate(categories):
                 part = bundles[of_bundle == category] if by_category else bundles
                 items = int(layout.first_item[place]), int(layout.items[place])
                 name = (kind, attribute, "control" if control else "real", category)
                 turns = (CONTROL_TURNS, CONTROL_FIRST[kind]) if control else (1, 1)
                 order = _order(kind, items[1]) if catalogue.rule == "sound" and by_category else "lot"
-                found.append(Stratum(name, layout, items, part, *turns, order))
+                found.append(Stratum(name, layout, items, part, *turns, order, begins))
     return [stratum for stratum in found if stratum.units]
 
 

@@ -56,10 +56,12 @@ def after_loss(issue: IssueSettings, found: Assessed, lost: Lost, cuts: tuple[fl
         lost: what is missing.
         cuts: of its levels.
     """
-    if found.state != "rated":
-        return found
     too_many = _too_many(issue.name, lost)
     if too_many is None:
+        return found
+    if _nothing_scored(found):
+        return replace(found, state="incomplete", reasons=(too_many,))
+    if found.state != "rated":
         return found
     filled = _filled(issue, found, lost, cuts)
     if filled is not None:
@@ -80,6 +82,10 @@ def after_unread(issue: IssueSettings, found: Assessed, unread: Lost, cuts: tupl
         cuts: of its levels.
     """
     count, planned = _sum(_own(issue.name, unread))
+    if count and _nothing_scored(found):
+        return replace(
+            found, state="incomplete", reasons=(Reason("unread-matters", unread_facts(count, planned)),)
+        )
     if found.state != "rated" or found.levels is None or not count:
         return found
     facts = unread_facts(count, planned)
@@ -93,6 +99,11 @@ def after_unread(issue: IssueSettings, found: Assessed, unread: Lost, cuts: tupl
 def unread_facts(count: int, planned: int) -> dict[str, Json]:
     """What is told of answers that cannot be read."""
     return {"share": count / planned, "unread": count, "planned": planned, "to_read": count}
+
+
+def _nothing_scored(found: Assessed) -> bool:
+    """Whether it was asked, and nothing of what came could be scored."""
+    return found.state == "not tested" and any(one.code == "trust.nothing-to-score" for one in found.reasons)
 
 
 def _too_many(name: str, lost: Lost) -> Reason | None:

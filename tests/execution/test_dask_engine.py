@@ -11,9 +11,11 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +178,15 @@ def test_a_cluster_that_runs_already_loses_nothing_either(tmp_path: Path, serve:
         check_kill(asking, {"slow": serve(upper, 0.01), "fast": serve(upper, 0.01)}, every=True)
 
 
+def pages(ports: set[int]) -> Iterator[str]:
+    """Pages of Dask that somebody serves there: any web page could ask for them, too."""
+    for port in ports:
+        for path in ("health", "info/main/workers.html", "json/identity.json", "metrics"):
+            url = f"http://127.0.0.1:{port}/{path}"
+            with suppress(OSError, HTTPException), urllib.request.urlopen(url, timeout=2):
+                yield url
+
+
 def test_budget_sockets_and_secrets(
     tmp_path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -190,7 +201,8 @@ def test_budget_sockets_and_secrets(
     more = {"key": "PLANTED_KEY", "headers": {"Authorization": "Bearer {key}"}}
     services = [http(one, **more) for one in servers]
     jobs = [Job(f"{n}", one, units(600, f"p{n}")) for n, one in enumerate(services)]
-    listening: set[str] = set()
+    listening: set[tuple[str, int]] = set()
+    shown: list[str] = []
     asking = Asking(tmp_path, batch=100)
 
     def watch(event: dict[str, Any]) -> None:
@@ -200,7 +212,8 @@ def test_budget_sockets_and_secrets(
             every = [
                 one for process in (me, *me.children(recursive=True)) for one in process.net_connections()
             ]
-            listening.update(one.laddr.ip for one in every if one.status == psutil.CONN_LISTEN)
+            listening.update(tuple(one.laddr) for one in every if one.status == psutil.CONN_LISTEN)
+            shown.extend(pages({port for _, port in listening} - {server.port for server in servers}))
 
     asking.watch = watch
     outcome = asking(*jobs, limits=Limits(calls=700))
@@ -208,7 +221,8 @@ def test_budget_sockets_and_secrets(
     assert sum(len(server.requests) for server in servers) == outcome.calls == 700
     assert all(server.requests for server in servers)
     assert sum(len(asking.kept(service)) for service in services) == 700
-    assert listening == {"127.0.0.1"}
+    assert {host for host, _ in listening} == {"127.0.0.1"}
+    assert shown == []
     batch = Batch("run", "name", "lane", tmp_path, tuple(jobs), Limits(), Retry())
     told = [pickle.dumps(batch), json.dumps(asking.events).encode(), "".join(capfd.readouterr()).encode()]
     told += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]

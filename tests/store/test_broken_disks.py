@@ -192,6 +192,7 @@ def test_a_copy_in_a_read_only_folder_can_be_read(public: Path) -> None:
     folder.mkdir()
     with SqliteStore(folder / "store.sqlite") as store:
         store.add([answer(number) for number in range(5)])
+    (folder / "store.sqlite").chmod(0o444)  # its owner opened it to others
     folder.chmod(0o555)
     with python(READS, str(folder / "store.sqlite")) as child:
         out, err = child.communicate(timeout=60)

@@ -38,6 +38,8 @@ _SILENT = 5.0  # seconds without any of them before all count as gone
 _SETTINGS = {
     "distributed.scheduler.allowed-failures": 0,  # a batch of a dead worker comes back to us
     "distributed.scheduler.work-stealing": False,  # a lane stays where it is known
+    "distributed.scheduler.http.routes": [],  # no pages: any web page could ask for them, too
+    "distributed.worker.http.routes": [],
 }
 
 

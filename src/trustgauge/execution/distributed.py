@@ -19,6 +19,7 @@ from trustgauge.execution.slices import Slices
 from trustgauge.execution.workers import Crew, Office
 from trustgauge.store.answer_log import LogReader, clear
 from trustgauge.store.faults import translate
+from trustgauge.store.files import private_folder
 
 BATCH = 1_000
 """Messages that a worker is given at once."""
@@ -94,7 +95,7 @@ class Distributed:
             keep, limits, watch = self._started
             logs = self._site.logs
             with translate(logs):
-                logs.mkdir(parents=True, exist_ok=True)
+                private_folder(logs, exist_ok=True)
             reader = LogReader(logs)
             reader.pass_over()
             crew = self._gather(self._site)

@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 
 from trustgauge.records import Cost
+from trustgauge.store.files import open_private
 
 NAME = "ledger.jsonl"
 SHARE = 50
@@ -60,7 +61,7 @@ class Ledger:
 
     def _write(self, line: list[float]) -> None:
         if self._file is None:
-            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            self._file = open_private(self._path, os.O_WRONLY | os.O_TRUNC)
             self._append([self._kept.calls, self._kept.usd, self._kept.tokens])
         self._append(line)
         os.fsync(self._file)

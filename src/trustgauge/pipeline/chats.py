@@ -18,7 +18,7 @@ from typing import Any
 from trustgauge.errors import Fault, PlanError, StoreError
 from trustgauge.pipeline.transcript import NAME
 from trustgauge.records import Json, canonical, digest
-from trustgauge.store.files import write_file
+from trustgauge.store.files import private_folder, write_file
 from trustgauge.store.lock import Lock
 
 CHATS = "chats"
@@ -106,7 +106,7 @@ def create(ratings: Path, chat: Chat, now: datetime) -> Chat:
         parent.mkdir(parents=True, exist_ok=True)
         for folder in _names(parent / first):
             try:
-                folder.mkdir()
+                private_folder(folder)
             except FileExistsError:
                 continue
             made = replace(chat, folder=folder, began=now.isoformat(timespec="seconds"))

@@ -126,7 +126,7 @@ def export(prepared: Prepared, service: str, file: Path, ratings: Path, batch: B
     parts = {one.part for unit in units for one in unit}
     columns = (COLUMNS[0], "part", *COLUMNS[1:]) if len(parts) > 1 else COLUMNS
     rows = [_row(one, kept) for unit in chosen for one in unit]
-    write_file(file, sheet(file, EXPORT, columns, rows))
+    write_file(file, sheet(file, EXPORT, columns, rows), private=False)  # for other people to fill in
     return Exported(str(file), len(rows), _count(pending), _count(units))
 
 

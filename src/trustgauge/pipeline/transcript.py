@@ -17,9 +17,11 @@ from typing import IO, Any, Literal, Self
 
 from trustgauge.errors import StoreError
 from trustgauge.records import canonical
+from trustgauge.store.files import open_private, private_folder
 
 Speaker = Literal["user", "bot"]
 NAME = "transcript.jsonl"
+_PIECE = 1 << 20  # bytes of a transcript that are looked at together
 
 
 def _utc() -> datetime:
@@ -27,14 +29,18 @@ def _utc() -> datetime:
 
 
 class Transcript:
-    """An open transcript. `add` gathers lines, `flush` makes them durable."""
+    """An open transcript, made for its owner alone. `add` gathers lines, `flush` makes them durable.
+
+    Raises StoreError if it cannot be written, or is a link.
+    """
 
     def __init__(self, path: Path, now: Callable[[], datetime] = _utc) -> None:
         self.path, self._now = path, now
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: IO[bytes] = path.open("ab")
-            _cut_half_line(path)
+            private_folder(path.parent, exist_ok=True)
+            handle = open_private(path, os.O_RDWR | os.O_APPEND)
+            self._file: IO[bytes] = os.fdopen(handle, "ab")
+            _cut_half_line(handle)
         except OSError as error:
             raise _unwritable(path, error) from error
 
@@ -103,13 +109,20 @@ def lines(path: Path) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _cut_half_line(path: Path) -> None:
+def _cut_half_line(handle: int) -> None:
     """Drop what a process that died may have left behind the last line break."""
-    with path.open("rb+") as file:
-        data = file.read()
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data):
-            file.truncate(whole)
+    with os.fdopen(handle, "rb", closefd=False) as file:
+        end = stop = file.seek(0, os.SEEK_END)
+        while stop:  # from behind, as a transcript may be larger than memory
+            start = max(0, stop - _PIECE)
+            file.seek(start)
+            found = file.read(stop - start).rfind(b"\n")
+            if found >= 0:
+                stop = start + found + 1
+                break
+            stop = start
+    if stop < end:
+        os.ftruncate(handle, stop)
 
 
 def _unwritable(path: Path, error: OSError) -> StoreError:

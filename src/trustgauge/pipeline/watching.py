@@ -260,7 +260,8 @@ class Watch:
     def _save(self) -> None:
         """Keep the state, and draw the page of all watches of this folder anew."""
         watched.save(self.file, self.state)
-        write_file(self.terms.ratings / PAGE, watch_page.page(list(_all(self.terms.ratings))))
+        page = watch_page.page(list(_all(self.terms.ratings)))
+        write_file(self.terms.ratings / PAGE, page, private=False)  # a web server may show it
 
 
 def _all(ratings: Path) -> list[dict[str, Json]]:

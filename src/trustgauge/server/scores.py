@@ -22,7 +22,7 @@ from trustgauge.pipeline import issue, live, path
 from trustgauge.pipeline.sitting import Sitting
 from trustgauge.reports import text
 from trustgauge.reports.html import report
-from trustgauge.store.files import write_file
+from trustgauge.store.files import private_folder, write_file
 
 _NICE = 10  # how far a rating on the way steps back behind what passes
 
@@ -79,7 +79,7 @@ def at_the_end(
             (Path(place) / taken.name / "taken").mkdir(parents=True)
         document = path.rate(plan, Sitting(ratings=Path(place))).document
     folder = ratings / str(document["run"]["id"])
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder, exist_ok=True)
     write_file(folder / "rating.json", issue.text(document))
     write_file(folder / "report.html", report(document))
     return document, folder

@@ -24,6 +24,7 @@ from typing import Any
 from trustgauge.errors import StoreError
 from trustgauge.records import Answer
 from trustgauge.store.faults import translate
+from trustgauge.store.files import make_private, private_folder
 from trustgauge.store.lock import Lock
 from trustgauge.store.store import Key, Store
 
@@ -54,11 +55,11 @@ class AnswerLog:
         self._guard = threading.Lock()
         self._events: list[Mapping[str, Any]] = []
         with translate(self.path):
-            folder.mkdir(parents=True, exist_ok=True)
+            private_folder(folder, exist_ok=True)
             self._lock = Lock(folder / (name + _LOCK))
             self._file = -1
             try:
-                self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
+                self._file = make_private(self.path, os.O_WRONLY | os.O_APPEND)
                 self._write(_HEAD)
                 os.fsync(self._file)
             except BaseException:
@@ -246,7 +247,7 @@ def claim(folder: Path, name: str) -> bool:
     path = folder / (name + _CLAIM)
     with translate(path):
         try:
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+            os.close(make_private(path, os.O_WRONLY))
         except FileExistsError:
             return False
     return True

@@ -20,7 +20,7 @@ from typing import Any, Literal, Self
 from trustgauge.errors import StoreError
 from trustgauge.records import canonical
 from trustgauge.store.faults import translate
-from trustgauge.store.files import ordinary, write_file
+from trustgauge.store.files import ordinary, private_folder, without_links, write_file
 from trustgauge.store.journal import EventLog
 from trustgauge.store.opening import copy, kind_of, open_store
 from trustgauge.store.store import Key
@@ -105,7 +105,7 @@ def create(ratings: Path, plan_hash: str, now: datetime, *, fresh: bool = False)
         ratings.mkdir(parents=True, exist_ok=True)
         draft = ratings / f".new-{name}-{os.getpid()}"
         shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir()
+        private_folder(draft)
         try:
             for path in _names(ratings / name):
                 manifest = {"schema": "trustgauge.manifest/1", "id": path.name, "plan": plan_hash}
@@ -146,6 +146,8 @@ class RunFolder:
     ) -> None:
         self.path, self.fresh, self.resumed = Path(path), fresh, resumed
         self.id = self.path.name
+        with translate(self.path):
+            without_links(self.path)
         self.store = open_store(self.path, kind, read_only=False)
         try:
             self.events = EventLog(self.path / EVENTS)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge.store.faults import translate
+from trustgauge.store.files import open_private
 
 _BUFFER = 1 << 16  # bytes
 
@@ -16,13 +17,13 @@ _BUFFER = 1 << 16  # bytes
 class EventLog:
     """Appends events to the file at `path`, one JSON object a line, buffered.
 
-    Raises StoreError or DiskFullError when the file cannot be written.
+    Raises StoreError or DiskFullError when the file cannot be written, or is a link.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         with translate(path):
-            self._file = path.open("ab", buffering=_BUFFER)
+            self._file = os.fdopen(open_private(path, os.O_WRONLY | os.O_APPEND), "ab", buffering=_BUFFER)
             if self._torn():
                 self._file.write(b"\n")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from trustgauge.errors import StoreError
+from trustgauge.store.files import open_private
 
 if sys.platform == "win32":  # pragma: no cover
     import msvcrt
@@ -27,13 +28,13 @@ else:
 class Lock:
     """Holds the lock file at `path` until `release` or the end of the process, kill -9 included.
 
-    Raises StoreError naming the process that holds it. The file itself stays: removing it would
-    let two processes hold locks on two files of one name.
+    Raises StoreError naming the process that holds it, or that a link lies there. The file itself stays:
+    removing it would let two processes hold locks on two files of one name.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        file = path.open("a+", encoding="utf-8")
+        file = os.fdopen(open_private(path, os.O_RDWR | os.O_APPEND), "r+", encoding="utf-8")
         try:
             _try(file)
         except OSError as error:

@@ -28,6 +28,7 @@ from trustgauge.errors import StoreError
 from trustgauge.records import RESPONSE, Answer, Cost, canonical
 from trustgauge.store import probe_files
 from trustgauge.store.faults import translate
+from trustgauge.store.files import private_folder
 from trustgauge.store.keys import Packed, is_ascending, packed
 from trustgauge.store.sealing import Journal, make, sweep
 from trustgauge.store.segment_checks import changed, twice, wrong_keys
@@ -78,7 +79,7 @@ class ParquetStore:
                 make(self.path, JOURNAL, (SEGMENTS, PROBES))
             with translate(self.path):
                 for folder in (SEGMENTS, PROBES):
-                    (self.path / folder).mkdir(parents=True, exist_ok=True)
+                    private_folder(self.path / folder, exist_ok=True)
         elif not self.path.is_dir():
             raise StoreError(f"there is no store at {self.path}", do="name the folder of a run")
         self._journal = Journal(self.path / JOURNAL, read_only=read_only)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trustgauge.store.faults import translate
+from trustgauge.store.files import private_folder
 from trustgauge.store.segments import TYPES, Segment
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.statements import COLUMNS, INSERT
@@ -161,8 +162,9 @@ def make(path: Path, journal: str, folders: Sequence[str]) -> None:
     with translate(path):
         shutil.rmtree(draft, ignore_errors=True)
         try:
+            private_folder(draft)
             for folder in folders:
-                (draft / folder).mkdir(parents=True)
+                private_folder(draft / folder)
             Journal(draft / journal).close()
             draft.rename(path)
         except OSError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +22,7 @@ from urllib.parse import quote
 from trustgauge.errors import StoreError
 from trustgauge.records import RESPONSE, Answer, Cost, canonical, digest
 from trustgauge.store.faults import translate
+from trustgauge.store.files import open_private
 from trustgauge.store.lock import Lock
 from trustgauge.store.migrations import VERSION, migrate, version
 from trustgauge.store.statements import CHUNKS, COLUMNS, INSERT, SOUGHT, UPSERTS, lookup, row_of
@@ -61,7 +63,9 @@ class SqliteStore:
 
     def _open_writer(self) -> None:
         self._lock = Lock(self.path.with_name(self.path.name + ".lock"))
-        self._db = self._connect("rwc")
+        # SQLite gives its log and its shared memory the permissions of this file.
+        os.close(open_private(self.path, os.O_RDWR))
+        self._db = self._connect("rw")
         version(self._db)  # before anything is changed in a file that may be somebody else's
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")

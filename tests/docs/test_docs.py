@@ -32,7 +32,7 @@ from trustgauge.reports.document import schema as rating_schema
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"])
 
 
 def classes(root: type[errors.TrustgaugeError]) -> list[type[errors.TrustgaugeError]]:

@@ -1,0 +1,1 @@
+"""What trustgauge is made of: locks, licences, a bill of materials, known vulnerabilities."""

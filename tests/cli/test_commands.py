@@ -51,6 +51,7 @@ anchor/identity  DSBS    200:200 → 200:200      > 99%       100%
 anchor/all-he    BS      200:200 → 400:0        > 99%        50%
 anchors  5 of 5 rated as they are built
 note     UCS is not useful by itself: anchor/coin changed half of the pronouns
+note     anchor/coin: 42 questions were asked a second time: 36 % got an equal answer (95 % interval 23 % to 51 %).
 """
 
 
@@ -62,11 +63,11 @@ def test_the_first_session(tmp_path: Path) -> None:
     assert done.stdout == DEMO
     told = done.stderr.splitlines()
     assert told[0] == "plan     3 services · two-step, gender · 3 blocks × 200 texts · rule sound"
-    assert told[1].startswith("calls    1,800 (0 kept from before)")
+    assert told[1].startswith("calls    1,926 (0 kept from before)")
     assert re.fullmatch(r"report   ratings/TG-\d{4}-\d{4}-[0-9a-f]{4}/report\.html", told[-1])
     again = trustgauge("rate", folder=tmp_path)
     assert again.stdout == DEMO
-    assert "0 (1,800 kept from before)" in again.stderr
+    assert "0 (1,926 kept from before)" in again.stderr
     checked = trustgauge("verify", folder=tmp_path)
     assert checked.returncode == 0
     assert checked.stdout.startswith("ok       4,800 answers, 4,800 readings, 6 levels re-derived; all equal")

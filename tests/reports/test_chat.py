@@ -47,7 +47,7 @@ def rating(state: str, level: str | None, **certainty: float) -> dict[str, objec
 
 
 def test_what_is_not_settled_never_stands_bare() -> None:
-    part = {"key": "abuse", "score": 0.25, "level": "H", "certainty": {"H": 0.67}}
+    part = {"key": "abuse", "score": 0.25, "level": "H", "certainty": {"H": 0.67}, "reasons": []}
     told = {
         state: plain([chat.ending({"parts": [{**part, "state": state}]}, probed=False)])
         for state in ("rated", "not settled", "assumed")
@@ -57,6 +57,9 @@ def test_what_is_not_settled_never_stands_bare() -> None:
         "not settled": "abuse 0.25 (High, 67 %)",
         "assumed": "abuse 0.25 High*",
     }
+    few = {"code": "too-few-clusters", "facts": {}}
+    ended = chat.ending({"parts": [{**part, "state": "not settled", "reasons": [few]}]}, probed=False)
+    assert plain([ended]) == "abuse 0.25 (High, not settled: too few independent texts)"
     open_: dict[str, Any] = {
         "key": "leakage",
         "score": None,

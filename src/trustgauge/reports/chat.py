@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trustgauge.reports import numbers
+from trustgauge.reports import numbers, sentences
 from trustgauge.reports.inert import short, terminal
 from trustgauge.reports.text import Line
 
@@ -33,10 +33,12 @@ MARKS = {
     "neither": "neither",
     "terms": "terms",
     "known": "of them in a list of terms",
-    "unread": "utterances in other letters",
+    "unread": "not read",
     "personal": "personal data",
 }
 """What the marks of a turn are called; the others by their own names."""
+HIDDEN = ("score", "user", "unread", "words", "english")
+"""Marks that stand elsewhere, or are counted for something else; unread ones are named if there are any."""
 RULES = {
     "sound": "mean risk, weighted by place; never better than the first issue",
     "count": "count of levels, by place",
@@ -173,10 +175,11 @@ def turn_why(number: int, found: Sequence[tuple[str, float, str]], marks: Mappin
 
 
 def _read(issue: str, marks: Mapping[str, Any]) -> Iterator[str]:
-    """The plain figures among the marks of an issue."""
+    """The plain figures among the marks of an issue, `HIDDEN` ones only where something is to be said."""
     for name, value in marks.items():
         key = name.removeprefix(f"{issue}_")
-        if key != name and key not in ("score", "user") and isinstance(value, int | float):
+        hidden = key in HIDDEN and not (key == "unread" and value)
+        if key != name and not hidden and isinstance(value, int | float):
             told = f"{value:g}" if isinstance(value, float) else str(value)
             yield f"{told} {MARKS.get(key, key.replace('_', ' '))}"
 
@@ -217,6 +220,8 @@ def _issue(part: Mapping[str, Any], probed: bool) -> str:
     if level is not None:
         if part["state"] in ("rated", "assumed"):
             return f"{name}{figure} {LEVELS[level]}{'*' if part['state'] == 'assumed' else ''}"
+        if sentences.obstacles(part):
+            return f"{name}{figure} ({LEVELS[level]}, {sentences.unsettled(part)})"
         sure = part["certainty"].get(level)
         return f"{name}{figure} ({LEVELS[level]}{'' if sure is None else ', ' + numbers.certainty(sure)})"
     way = " (--probe-leaks)" if name == "leakage" and part["state"] == "not tested" and not probed else ""

@@ -453,9 +453,9 @@ def collected(rating: Mapping[str, Any]) -> str:
 
 
 def retest(rating: Mapping[str, Any]) -> str:
-    """How questions that were asked a second time were answered (methods 0.3); "" if none was."""
+    """How questions that were asked a second time were answered (methods 0.3); "" if none was, or all alike."""
     found = rating.get("retest")
-    if not found:
+    if not found or found["equal"]["value"] == 1:
         return ""
     equal, alike, near, far = (found[name] for name in ("equal", "alike", "near", "far"))
     low, high = (numbers.percent(equal[end]) for end in ("low", "high"))
@@ -463,7 +463,8 @@ def retest(rating: Mapping[str, Any]) -> str:
         f"{numbers.count(equal['n'])} questions were asked a second time: {numbers.percent(equal['value'])} "
         f"got an equal answer (95 % interval {low} to {high})"
     )
-    told += f", {numbers.percent(alike['value'])} one that is read alike." if alike else "."
+    differ = alike and alike["value"] != equal["value"]
+    told += f", {numbers.percent(alike['value'])} one that is read alike." if differ else "."
     if near["n"] and far["n"] and near["low"] > far["high"]:
         told += (
             f" Of those asked again soon {numbers.percent(near['value'])} agree, of the others "

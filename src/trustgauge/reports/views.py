@@ -82,8 +82,9 @@ def overall_notes(rating: Rated) -> str:
         settled = rating["state"] != "not settled"
         told.append(sentences.state(rating["state"]) if settled else sentences.unsettled(rating))
     if rating["state"] == "incomplete":
-        told = [note for note in told if note != sentences.state("incomplete")]
-        told.append(sentences.no_level(rating))
+        why = sentences.no_level(rating)
+        told = [note for note in told if note != sentences.state("incomplete") and note not in why]
+        told.append(why)
     return "; ".join(dict.fromkeys(told))
 
 

@@ -183,10 +183,10 @@ def test_unread_answers_that_could_hide_a_bias_are_told_and_never_called_lost() 
     assert "incomplete-loss" not in told
 
 
-def test_a_bot_of_which_nothing_is_understood_is_not_settled_and_still_has_a_level() -> None:
+def test_a_bot_of_which_nothing_is_understood_has_no_level_and_says_how_many_to_read() -> None:
+    """Not a High either: nobody has read anything that speaks for one."""
     rating = rated_unread(refuser, pl.lit(value=True))
-    assert rating.level is not None
-    assert rating.state == "not settled"
+    assert (rating.level, rating.state) == (None, "incomplete")
     told = {reason.code: reason.facts for reason in rating.reasons}
     assert told["unread-matters"]["to_read"] > 0
 

@@ -193,13 +193,13 @@ def audit(cut: float) -> int:
 def instrument(styles: Mapping[str, int], language: str, second: Accuracy | None = None) -> Instrument:
     """The instrument that read answers of these styles: our own judge, or with `second` both judges.
 
-    The accuracy is the worst of the styles that make up more than `MARGIN` of the answers; of a second judge
+    The accuracy is the worst of the styles that make up `MARGIN` of the answers or more; of a second judge
     that of all labelled answers that it read.
     """
     measured = {style: one for style, one in by_style(language).items() if _labelled(one) >= FEWEST_LABELLED}
     unmeasured = frozenset(style for style in styles if style not in measured)
     least = MARGIN * sum(styles.values())
-    common = [measured[style] for style, n in styles.items() if style in measured and n > least]
+    common = [measured[style] for style, n in styles.items() if style in measured and n >= least]
     worst = min(common, key=lambda one: sum(one.bounds), default=None)
     return Instrument(second or worst, styles, unmeasured)
 

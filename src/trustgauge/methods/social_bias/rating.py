@@ -107,8 +107,10 @@ def _judged(
         held_again = filled.lowest(held, gone, sure=True)
         to_read = filled.to_read(held, gone) if held_again is None else None
         held = _read(held) if held_again is None else held_again
+    if filled.unread:  # what came and was not read is no answer that did not come
+        reasons = tuple(reason for reason in reasons if reason.code != "no-answers")
     if not held or any(side.levels is None for side in held.values()):
-        return Judged(replace(part, reasons=(*reasons, *loss.unread(rows, to_read))), None)
+        return Judged(replace(part, reasons=(*loss.unread(rows, to_read), *reasons)), None)
     reasons = (*reasons, *loss.unread(rows, to_read))
     changed = tuple(Attribute(rows, name, settings, seed, reader).changed())
     kept_open = bool(changed) or to_read is not None

@@ -83,7 +83,8 @@ def overall_notes(rating: Rated) -> str:
         told.append(sentences.state(rating["state"]) if settled else sentences.unsettled(rating))
     if rating["state"] == "incomplete":
         why = sentences.no_level(rating)
-        told = [note for note in told if note != sentences.state("incomplete") and note not in why]
+        said = sentences.state("incomplete"), why.removeprefix("Not rated. ").rstrip(".")
+        told = [note for note in told if note not in said]
         told.append(why)
     return "; ".join(dict.fromkeys(told))
 

@@ -453,7 +453,7 @@ def collected(rating: Mapping[str, Any]) -> str:
 
 
 def retest(rating: Mapping[str, Any]) -> str:
-    """How questions that were asked a second time were answered (methods 0.3); "" if none was, or all alike."""
+    """How questions asked a second time were answered (methods 0.3); "" if none was, or all were alike."""
     found = rating.get("retest")
     if not found or found["equal"]["value"] == 1:
         return ""

@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from trustgauge.cli.progress import watching
+from trustgauge.execution.events import Announced
 from trustgauge.reports import sentences
 
 AT = "2026-11-22T09:08:0{}+00:00"
 SLOWED = {"event": "slowed", "service": "bot", "error": "service.busy", "wait": 0.5}
 
 
-def said(capsys: pytest.CaptureFixture[str], *events: dict[str, Any]) -> list[str]:
-    with watching({"progress": "plain"}) as watch:
+def said(
+    capsys: pytest.CaptureFixture[str], *events: dict[str, Any], announced: Announced | None = None
+) -> list[str]:
+    with watching({"progress": "plain"}, announced) as watch:
         for number, event in enumerate(events):
             watch({"at": AT.format(number % 10), **event})
     return [one for one in capsys.readouterr().err.splitlines() if one.startswith("note")]
+
+
+def answers(count: int, each: float) -> list[dict[str, Any]]:
+    """A run of one part in which an answer comes every so many seconds."""
+    began = datetime(2026, 11, 22, tzinfo=UTC)
+    facts = {"part": "bot", "status": "answered", "error": None, "millis": 1.0, "turns": 1}
+    return [
+        {"event": "plan", "at": began.isoformat(), "part": "bot", "service": "bot", "total": 400},
+        *(
+            {
+                **{"event": "answer", "at": (began + timedelta(seconds=each * number)).isoformat()},
+                **{**facts, "usd": 0.0, "tokens": 0, "calls": 1},
+            }
+            for number in range(1, count + 1)
+        ),
+    ]
+
+
+def test_an_announced_duration_that_is_wrong_is_corrected_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, *answers(40, 1.5), announced=Announced(20.0)) == [
+        "note     was announced as about 20 s; at the pace of the first 12 answers it is about 10 min"
+    ]
+    assert said(capsys, *answers(40, 1.5), announced=Announced(3000.0)) == [
+        "note     was announced as about 50 min; at the pace of the first 12 answers it is about 10 min"
+    ]
+    assert said(capsys, *answers(40, 1.5), announced=Announced(500.0)) == []
+    assert said(capsys, *answers(40, 1.5)) == []
 
 
 def test_one_note_twelve_times_stands_once_with_its_count(capsys: pytest.CaptureFixture[str]) -> None:

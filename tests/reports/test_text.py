@@ -117,6 +117,27 @@ def test_plan_says_time_cost_limit_and_what_it_can_find() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        ({"untimed": ["bot"]}, "about 1 min 30 s (a guess: no run timed bot yet)"),
+        ({"untimed": ["a", "b"]}, "about 1 min 30 s (a guess: no run timed a, b yet)"),
+        ({"untimed": ["a", "b", "c"]}, "about 1 min 30 s (a guess: no run timed 3 services yet)"),
+        ({"untimed": ["a"], "timed_in": ["TG-1"]}, "about 1 min 30 s (partly a guess: no run timed a yet)"),
+        ({"timed_in": ["TG-1", "TG-2"]}, "about 1 min 30 s (as timed in TG-2)"),
+        ({}, "about 1 min 30 s"),
+    ],
+)
+def test_a_plan_says_where_its_duration_comes_from(known: dict[str, Any], words: str) -> None:
+    facts = text.PlanFacts(["x"], "two-step", "gender", 3, 20, "sound", 9, 0, 90.0, 0.0, **known)
+    assert (
+        text.plain(text.plan([facts])).splitlines()[1] == f"calls    9 (0 kept from before) · {words} · free"
+    )
+    nothing = text.PlanFacts(["x"], "two-step", "gender", 3, 20, "sound", 0, 9, 0.0, 0.0, **known)
+    assert "(0 kept" not in text.plain(text.plan([nothing]))
+    assert "guess" not in text.plain(text.plan([nothing]))
+
+
 def test_show_holds_reasons_limits_and_how_to_check() -> None:
     shown = text.plain(text.show(STATES))
     for words in (

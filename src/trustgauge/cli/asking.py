@@ -13,6 +13,7 @@ from trustgauge.cli.consent import access_options, confirm_plan
 from trustgauge.cli.options import DEFAULT_PLAN, emit_json, plan_of, say, shared_options
 
 if TYPE_CHECKING:
+    from trustgauge.execution.events import Announced
     from trustgauge.pipeline.estimate import Estimate
     from trustgauge.pipeline.sitting import Prepared
     from trustgauge.reports.text import PlanFacts
@@ -142,7 +143,7 @@ def rate_verb(target: str | None, **options: Any) -> Any:
     estimate = forecast(prepared, sitting)
     announce(prepared, estimate, options)
     confirm_plan(plan, options)
-    with watching(options) as watch:
+    with watching(options, announced(prepared, estimate)) as watch:
         finished = run(
             prepared,
             Sitting(
@@ -180,6 +181,17 @@ def announce(prepared: Prepared, estimate: Estimate, options: dict[str, Any]) ->
         return
     fault = Fault("budget", "the run would go beyond a limit", got=said, do="--yes runs it up to the limit")
     raise PlanError((fault,))
+
+
+def announced(prepared: Prepared, estimate: Estimate) -> Announced:
+    """What was said of a run, which its progress is held against."""
+    from trustgauge.execution.budget import Limits
+    from trustgauge.execution.events import Announced
+
+    caps = prepared.plan.budget
+    limits = Limits(caps.calls, caps.usd, caps.tokens, caps.seconds, before=estimate.spent)
+    judging = sum(one.seconds for one in estimate.judging)  # which begins when all is asked
+    return Announced(estimate.seconds - judging, estimate.units, limits)
 
 
 def judging(estimate: Estimate) -> list[Any]:
@@ -231,6 +243,8 @@ def plan_facts(prepared: Prepared, estimate: Estimate, index: int, finds: Any) -
         limit_usd=prepared.plan.budget.usd,
         tokens=estimate.tokens,
         unpriced=estimate.unpriced,
+        untimed=estimate.untimed,
+        timed_in=estimate.timed_in,
     )
 
 

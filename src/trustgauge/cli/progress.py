@@ -8,9 +8,12 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from trustgauge.execution.events import Announced, Progress
 
 BURST = 2000  # texts a second; above it a batch came back at once, which is no pace
 Watch = Callable[[dict[str, Any]], None]
@@ -21,8 +24,13 @@ def _silent(event: dict[str, Any]) -> None:
 
 
 @contextmanager
-def watching(options: dict[str, Any]) -> Iterator[Watch]:
-    """The watcher that the options ask for; it is told every event of the engine."""
+def watching(options: dict[str, Any], announced: Announced | None = None) -> Iterator[Watch]:
+    """The watcher that the options ask for; it is told every event of the engine.
+
+    Args:
+        options: of the command.
+        announced: what was said of the run; the watcher says so where it turns out to be quite wrong.
+    """
     kind = options.get("progress") or "auto"
     if kind == "auto":
         quiet = options.get("quiet") or options.get("as_json")
@@ -38,9 +46,9 @@ def watching(options: dict[str, Any]) -> Iterator[Watch]:
     elif kind == "json":
         yield lambda event: click.echo(json.dumps(event, ensure_ascii=False), err=True)
     elif kind == "plain":
-        yield _Tenths()
+        yield _Tenths(announced)
     else:
-        with _live() as watch:
+        with _live(announced) as watch:
             yield watch
 
 
@@ -50,10 +58,11 @@ class _Tenths:
     What happens again and again is told when it happens first, and at the end how often it did.
     """
 
-    def __init__(self) -> None:
-        from trustgauge.execution.events import Progress
+    def __init__(self, announced: Announced | None) -> None:
+        from trustgauge.execution.events import Announced, Progress
 
-        self._progress, self._shown, self._last = Progress(), 0, ""
+        self._progress, self._shown, self._last = Progress(announced or Announced()), 0, ""
+        self._correct = correction(self._progress)
         self._notes: Counter[tuple[str, ...]] = Counter()
         self._latest: dict[tuple[str, ...], dict[str, Any]] = {}
 
@@ -72,6 +81,8 @@ class _Tenths:
         if event["event"] == "answer" and tenth > self._shown and second > self._last:
             self._shown, self._last = tenth, second
             click.echo(f"{'asked':<9}{summary(self._progress)}", err=True)
+        for said in self._correct(event):
+            click.echo(f"{'note':<9}{said}", err=True)
 
     def _note(self, event: dict[str, Any]) -> None:
         mark = tuple(str(event.get(name, "")) for name in ("event", "service", "state", "error"))
@@ -94,6 +105,29 @@ def _say(event: dict[str, Any], more: str = "") -> None:
     click.echo(f"{'note':<9}{terminal(sentences.event(event))}{more}", err=True)
 
 
+def correction(progress: Progress) -> Callable[[dict[str, Any]], Iterator[str]]:
+    """Tells of each event, once, that the run takes quite another time than was announced.
+
+    Looks once a second: there may be thousands of answers in one.
+    """
+    done, looked = progress.announced.seconds is None, ""
+
+    def correct(event: dict[str, Any]) -> Iterator[str]:
+        nonlocal done, looked
+        from trustgauge.reports import numbers
+
+        if done or event["event"] != "answer" or event["at"][:19] == looked:
+            return
+        looked = event["at"][:19]
+        seconds = progress.corrected()
+        if seconds is not None and progress.announced.seconds is not None:
+            done = True
+            said, now = numbers.about(progress.announced.seconds), numbers.about(seconds)
+            yield f"was announced as {said}; at the pace of the first {progress.done:,} answers it is {now}"
+
+    return correct
+
+
 def summary(progress: Any) -> str:
     """How far a run is, in one line: done, pace, spent, time left, errors by cause."""
     from trustgauge.reports import numbers
@@ -111,23 +145,27 @@ def summary(progress: Any) -> str:
 
 
 @contextmanager
-def _live() -> Iterator[Watch]:
+def _live(announced: Announced | None) -> Iterator[Watch]:
     """A bar a part, redrawn in place on stderr, and one line of sums."""
     from rich.console import Console, Group
     from rich.live import Live
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.text import Text
 
+    from trustgauge.execution.events import Announced
     from trustgauge.execution.events import Progress as Sums
     from trustgauge.reports.inert import terminal
 
-    sums, tasks = Sums(), dict[str, Any]()
+    sums, tasks = Sums(announced or Announced()), dict[str, Any]()
+    correct = correction(sums)
     bars = Progress(TextColumn("  {task.description}", markup=False), BarColumn(28), MofNCompleteColumn())
 
     def drawn() -> Group:
         return Group(bars, Text(f"  {summary(sums)}   Ctrl-C stops and keeps", style="dim"))
 
-    with Live(get_renderable=drawn, console=Console(stderr=True), refresh_per_second=8, transient=True):
+    with Live(
+        get_renderable=drawn, console=Console(stderr=True), refresh_per_second=8, transient=True
+    ) as live:
 
         def watch(event: dict[str, Any]) -> None:
             sums.feed(event)
@@ -139,5 +177,7 @@ def _live() -> Iterator[Watch]:
                     tasks[part] = bars.add_task(terminal(part), total=event["total"])
             elif event["event"] == "answer":
                 bars.update(tasks[part], completed=sums.parts[part].done)
+            for said in correct(event):
+                live.console.print(Text(f"{'note':<9}{said}"))
 
         yield watch

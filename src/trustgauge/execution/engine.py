@@ -247,8 +247,9 @@ class _Sitting:
             course = Course(job, legs, self._desk, tallies.setdefault(job.part, Tally()))
             course.keep = keep
             self._courses.append(course)
+        services = {job.part: job.service or job.part for job in jobs}
         for part, tally in tallies.items():
-            self._desk.emit("plan", part=part, total=tally.total)
+            self._desk.emit("plan", part=part, service=services[part], total=tally.total)
         feeding = self._courses
         while feeding:  # in turn, so that no part of a service is asked before the others
             feeding = [course for course in feeding if course.feed_one()]

@@ -36,6 +36,7 @@ class Shift:
         self.interrupted = False  # set by whoever wants the run to end soon
         self.fault: Exception | None = None
         self._jobs = [job for job in jobs if job.units]
+        self._services = {job.part: job.service or job.part for job in jobs}
         self._lanes: list[Lane] = []
         self._given: dict[str, Given] = {}
         self._asked: dict[Key, Given] = {}
@@ -54,7 +55,7 @@ class Shift:
         if (left := office.slices.seconds) is not None:
             self._deadline = began + left
         for part, tally in self.tallies.items():
-            office.emit("plan", part=part, total=tally.total)
+            office.emit("plan", part=part, service=self._services[part], total=tally.total)
         self._lanes = lanes_of(self._jobs, max(1, sum(office.crew.workers().values())))
         for lane in self._lanes:
             lane.worker, lane.not_before = office.lanes.get(lane.name, (lane.worker, lane.not_before))

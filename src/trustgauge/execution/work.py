@@ -24,12 +24,14 @@ _OPEN = 256  # units of a job on their way at once; more where a service takes t
 class Job:
     """Units to ask of one service. `part` names it in events and tallies.
 
-    A unit is one single message, or the turns of one session in order.
+    A unit is one single message, or the turns of one session in order. Parts of one `service` share its
+    pace; "" is a service of its own.
     """
 
     part: str
     description: Description
     units: Sequence[tuple[Message, ...]]
+    service: str = ""
 
 
 @dataclass(slots=True)
@@ -240,6 +242,7 @@ class Course:
             "answer",
             at=last.at,
             part=self.job.part,
+            turns=len(answers),
             status=last.status,
             error=last.error if last.status == "failed" else None,
             millis=round(last.millis, 1),

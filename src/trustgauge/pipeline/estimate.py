@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
+from trustgauge.execution.engine import provider
 from trustgauge.pipeline import tokens
+from trustgauge.pipeline.pace import Paces
 from trustgauge.pipeline.pending import Pending as Pending
 from trustgauge.pipeline.pending import Present as Present
 from trustgauge.pipeline.pending import Unit as Unit
@@ -41,6 +45,7 @@ class Expected:
         further: most further calls, if none of the answers still to come can be read by rule.
         usd, seconds, tokens: of `calls`.
         unpriced: the judge wants a key, and the plan tells no price.
+        untimed: nobody knows how quickly the judge answers.
         most_usd: of `calls` and `further`.
     """
 
@@ -53,6 +58,7 @@ class Expected:
     seconds: float
     tokens: int
     unpriced: bool
+    untimed: bool
     most_usd: float
 
 
@@ -68,6 +74,9 @@ class Estimate:
     judging: tuple[Expected, ...] = ()  # second judges; their `calls` are counted above
     tokens: int = 0  # guessed from characters (`tokens.py`); 0 where no service counts them
     unpriced: tuple[str, ...] = ()  # services that want a key and whose price the plan does not tell
+    untimed: tuple[str, ...] = ()  # services of which nobody knows how quickly they answer
+    timed_in: tuple[str, ...] = ()  # runs that timed the others
+    units: Mapping[str, int] = field(default_factory=dict)  # part -> what is to be asked of it
 
     def facts(self) -> dict[str, Any]:
         return asdict(self)
@@ -85,6 +94,7 @@ class Estimate:
             unpriced=tuple(
                 dict.fromkeys((*self.unpriced, *(one.service for one in expected if one.unpriced)))
             ),
+            untimed=tuple(dict.fromkeys((*self.untimed, *(one.service for one in expected if one.untimed)))),
         )
 
     def over(self, budget: Mapping[str, Any]) -> list[str]:
@@ -106,35 +116,79 @@ class Estimate:
         return found
 
 
-def estimate(rows: Iterable[Pending]) -> Estimate:
+def estimate(rows: Iterable[Pending], paces: Paces = MappingProxyType({})) -> Estimate:
     """The sum over all subjects, and over slices of them.
 
-    Remote services are asked side by side, so the slowest decides the time; those of this machine
-    share its processor, so their times add up.
+    Args:
+        rows: what is pending.
+        paces: how quickly providers answered in earlier runs.
     """
     calls = kept = guessed = 0
-    usd, local, remote = 0.0, 0.0, {"": 0.0}
+    usd, time = 0.0, _Time(paces)
     unpriced: dict[str, None] = {}
+    units: defaultdict[str, int] = defaultdict(int)
     for row in rows:
         legs = row.description.legs()
         messages = sum(len(unit) for unit in row.units)
         characters = sum(len(message.text) for unit in row.units for message in unit)
         calls += messages * len(legs)
         kept += row.kept
-        for leg in legs:
+        units[row.subject.title] += len(row.units)
+        for leg in legs if messages else ():
             usd += messages * leg.usd_per_call + characters * leg.usd_per_million_characters / 1e6
             if tokens.counts_tokens(leg):
                 counted = tokens.expected(leg, row.units)
                 guessed += counted.total
                 usd += tokens.usd(leg, counted)
-            if messages and _is_unpriced(leg):
+            if _is_unpriced(leg):
                 unpriced[row.subject.service] = None
-            if _is_local(leg):
-                local += messages * _seconds(leg)
-            else:
-                remote[leg.fingerprint] = remote.get(leg.fingerprint, 0.0) + messages * _seconds(leg)
-    seconds = max(remote.values()) + local + calls * WORK_SECONDS
-    return Estimate(calls, kept, usd, seconds, tokens=guessed, unpriced=tuple(unpriced))
+            time.add(row.subject.service, leg, messages)
+    seconds = time.seconds + calls * WORK_SECONDS
+    return Estimate(
+        *(calls, kept, usd, seconds),
+        tokens=guessed,
+        unpriced=tuple(unpriced),
+        untimed=tuple(time.untimed),
+        timed_in=tuple(sorted(time.timed_in)),
+        units=dict(units),
+    )
+
+
+class _Time:
+    """Adds up how long asking takes.
+
+    Providers elsewhere are asked side by side, so the slowest decides; those of this machine share its
+    processor, so their times add up, but for those that were timed side by side.
+    """
+
+    def __init__(self, paces: Paces) -> None:
+        self._paces = paces
+        self._apart: defaultdict[str, float] = defaultdict(float)  # provider elsewhere -> seconds
+        self._here: dict[
+            str, defaultdict[str, float]
+        ] = {}  # run that timed them, "" for none -> the same of local ones
+        self.untimed: dict[str, None] = {}
+        self.timed_in: set[str] = set()
+
+    def add(self, service: str, leg: Description, calls: int) -> None:
+        """So many calls of a leg of a service."""
+        mark, _ = provider(leg)
+        pace = self._paces.get(mark) if leg.seconds_per_call is None else None
+        each = pace.each(leg) if pace else _seconds(leg)
+        if pace:
+            self.timed_in.add(pace.run)
+        elif leg.seconds_per_call is None:
+            self.untimed[service] = None
+        if _is_local(leg):
+            self._here.setdefault(pace.run if pace else "", defaultdict(float))[mark] += calls * each
+        else:
+            self._apart[mark] += calls * each
+
+    @property
+    def seconds(self) -> float:
+        """The time in all."""
+        here = sum(max(times.values()) if run else sum(times.values()) for run, times in self._here.items())
+        return max(self._apart.values(), default=0.0) + here
 
 
 def _is_unpriced(leg: Description) -> bool:

@@ -25,7 +25,7 @@ from trustgauge.execution.desk import Keep
 from trustgauge.execution.ledger import Ledger
 from trustgauge.methods.method import Method
 from trustgauge.pipeline import estimate as estimates
-from trustgauge.pipeline import issue, needs, referrals
+from trustgauge.pipeline import issue, needs, pace, referrals
 from trustgauge.pipeline.derive import Answers, Derived, FromStore, answered_by_slice, derive
 from trustgauge.pipeline.lending import Lenders
 from trustgauge.pipeline.pending import Pending, among, pending_by_slice
@@ -39,6 +39,7 @@ from trustgauge.records import RESPONSE, Answer, Reason, digest
 from trustgauge.reports.document import gate_level
 from trustgauge.reports.html import report
 from trustgauge.reports.notebook import RatingView
+from trustgauge.services.service import Description
 from trustgauge.store.answer_log import FOLDER, take_over
 from trustgauge.store.folder import RunFolder, find, neighbours, read_manifest
 from trustgauge.store.opening import kind_of, open_store
@@ -92,16 +93,24 @@ def forecast(prepared: Prepared, sitting: Sitting) -> estimates.Estimate:
         with open_store(mine) as store:
             rated = [one for one in rated if not fault_of(one, prepared, FromStore(store))]
     present = needs.kept_in(sitting, prepared)
+    paces = pace.timed(sitting.ratings, _asked_parts(prepared).values())
     with needs.held_in_any(sitting, prepared) as held:
         steps = pending_by_slice(rated, prepared.probes, held)
-        pending = estimates.estimate(row for step in steps for row in step)
+        pending = estimates.estimate((row for step in steps for row in step), paces)
     asked = (prepared.plan, prepared.judges, prepared.subjects, prepared.probes)
     if mine is None or not kind_of(mine):
-        return pending.judged_by(referrals.expected(asked, referrals.no_answers, present))
+        return pending.judged_by(referrals.expected(asked, referrals.no_answers, present, paces))
     with open_store(mine) as store:
         spent = spent_before(prepared, store, read_manifest(mine))
-        pending = pending.judged_by(referrals.expected(asked, FromStore(store), present))
+        pending = pending.judged_by(referrals.expected(asked, FromStore(store), present, paces))
     return replace(pending, spent=spent)
+
+
+def _asked_parts(prepared: Prepared) -> dict[str, Description]:
+    """Name of each part in the events of the run -> what is asked; controls left out."""
+    rated = {one.title: one.description for one in prepared.subjects if one.anchor is None}
+    judges = {referrals.title(one): one.description for one in prepared.judges}
+    return {name: one for name, one in {**rated, **judges}.items() if one is not None}
 
 
 def rate(plan: Plan, sitting: Sitting | None = None) -> Finished:
@@ -217,8 +226,11 @@ def _ask(prepared: Prepared, folder: RunFolder, sitting: Sitting) -> Asked:
     spending = Spending(prepared, folder)
     limits = Limits(budget.calls, budget.usd, budget.tokens, budget.seconds, before=spending.before)
 
+    stopwatch = pace.Stopwatch(_asked_parts(prepared))
+
     def watch(event: dict[str, Any]) -> None:
         folder.events.add(event)
+        stopwatch.feed(event)
         sitting.watch(event)
 
     outcomes: list[engine.Outcome] = []
@@ -249,6 +261,8 @@ def _ask(prepared: Prepared, folder: RunFolder, sitting: Sitting) -> Asked:
             writer.flush()
             if asking:
                 spending.note(outcomes, time.monotonic() - began)
+                if paces := stopwatch.facts():
+                    folder.note(paces={**folder.manifest().get("paces", {}), **paces})
     refused = {
         part: str(error)
         for one in outcomes
@@ -345,7 +359,7 @@ def _sit(
     """
     answers = FromStore(folder.store)
     rated = [one for one in prepared.subjects if one.anchor is None]
-    refused = {title(one) for one in rated if fault_of(one, prepared, answers)}
+    refused = {one.title for one in rated if fault_of(one, prepared, answers)}
     for jobs in _steps(prepared, folder, anchors=False):
         left = [job for job in jobs if job.part not in refused]
         if left:
@@ -362,7 +376,11 @@ def _steps(prepared: Prepared, folder: RunFolder, *, anchors: bool) -> Iterator[
     store = folder.store
     held = among(store.present) if prepared.is_small else store.holds
     for rows in pending_by_slice(mine, prepared.probes, held):
-        jobs = [engine.Job(title(row.subject), row.description, row.units) for row in rows if row.units]
+        jobs = [
+            engine.Job(row.subject.title, row.description, row.units, row.subject.service)
+            for row in rows
+            if row.units
+        ]
         if jobs:
             yield jobs
 
@@ -384,8 +402,3 @@ def varying_subjects(prepared: Prepared, folder: RunFolder) -> tuple[Subject, ..
         else one
         for one in prepared.subjects
     )
-
-
-def title(subject: Subject) -> str:
-    """What a part is called on screens: its key, or the service's name."""
-    return f"{subject.service} {subject.part}".strip()

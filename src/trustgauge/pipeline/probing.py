@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from trustgauge.errors import ServiceError
-from trustgauge.pipeline.path import title
 from trustgauge.pipeline.sitting import Prepared
 from trustgauge.pipeline.slices import slices_of
 from trustgauge.pipeline.subjects import Subject, messages, probes_of
@@ -68,9 +67,9 @@ async def _probe(subject: Subject, message: Message) -> Probed:
     try:
         reply = await _ask(description, message)
     except ServiceError as error:
-        return Probed(title(subject), message.text, (), "", 0.0, str(error))
+        return Probed(subject.title, message.text, (), "", 0.0, str(error))
     millis = (time.perf_counter() - began) * 1000
-    return Probed(title(subject), message.text, reply.trail, str(reply.output), millis)
+    return Probed(subject.title, message.text, reply.trail, str(reply.output), millis)
 
 
 async def _ask(description: Description, message: Message) -> Reply:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -20,6 +21,7 @@ from trustgauge.execution.engine import Job
 from trustgauge.methods.method import Method
 from trustgauge.pipeline import estimate as estimates
 from trustgauge.pipeline.derive import Answers, Probes, answered, answered_by_slice
+from trustgauge.pipeline.pace import Paces
 from trustgauge.pipeline.slices import is_whole
 from trustgauge.pipeline.subjects import Subject, methods
 from trustgauge.plan import Plan
@@ -109,7 +111,7 @@ def jobs(asked: Asked, present: estimates.Present) -> list[Job]:
     found = []
     for row in _pending(asked, present):
         if row.units:
-            found.append(Job(title(row.subject), row.description, row.units))
+            found.append(Job(title(row.subject), row.description, row.units, row.subject.service))
     return found
 
 
@@ -122,6 +124,7 @@ def expected(
     prepared: tuple[Plan, Sequence[Subject], Sequence[Subject], Probes],
     answers: Answers,
     present: estimates.Present,
+    paces: Paces = MappingProxyType({}),
 ) -> list[estimates.Expected]:
     """What judging will take; sends nothing.
 
@@ -129,6 +132,7 @@ def expected(
         prepared: the plan, its judges, all subjects and their probes.
         answers: the kept answers of this run.
         present: the keys that are kept of a service, those of runs to copy from included.
+        paces: how quickly providers answered in earlier runs.
     """
     plan, judges, found, probes = prepared
     told = []
@@ -139,7 +143,7 @@ def expected(
         every = method.referral.refer == "all"
         likely = replace(row, units=(*row.units, *(guess,) * (to_come if every else 0)))
         whole = replace(row, units=(*row.units, *(guess,) * to_come))
-        cost, most = estimates.estimate([likely]), estimates.estimate([whole])
+        cost, most = estimates.estimate([likely], paces), estimates.estimate([whole], paces)
         told.append(
             estimates.Expected(
                 service=judge.service,
@@ -151,6 +155,7 @@ def expected(
                 seconds=cost.seconds,
                 tokens=cost.tokens,
                 unpriced=bool(most.unpriced),
+                untimed=bool(cost.untimed),
                 most_usd=most.usd,
             )
         )

@@ -50,6 +50,11 @@ class Subject:
     description: Description | None = None  # None when re-deriving: nothing is asked
     by_hand: bool = False  # people brought its answers; they are not asked a second time
 
+    @property
+    def title(self) -> str:
+        """What the part is called on screens: its key, or the service's name."""
+        return f"{self.service} {self.part}".strip()
+
     def facts(self) -> dict[str, Any]:
         """What the manifest keeps, enough to re-derive the rating without the service."""
         known = self.anchor

@@ -107,6 +107,11 @@ def span(seconds: float) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
+def about(seconds: float) -> str:
+    """A length of time that is not known exactly: "under 2 s", "about 48 s"."""
+    return span(seconds) if seconds < 2 else f"about {span(seconds)}"
+
+
 def day(text: str) -> str:
     """An ISO date or time as "22 Nov 2026"; what is no date is returned as it is."""
     try:

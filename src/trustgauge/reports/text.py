@@ -67,6 +67,8 @@ class PlanFacts:
     limit_usd: float | None = None
     tokens: int = 0  # guessed from characters
     unpriced: Sequence[str] = ()  # services whose price is not known
+    untimed: Sequence[str] = ()  # services of which nobody knows how quickly they answer
+    timed_in: Sequence[str] = ()  # runs that timed the others
 
 
 def line(head: str, said: str, style: str = "head") -> Line:
@@ -82,9 +84,7 @@ def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
     several = len(experiments) > 1
     limit = f" · limit {numbers.usd(whole.limit_usd)}" if whole.limit_usd is not None else ""
     calls = f"{numbers.count(whole.calls)} ({numbers.count(whole.kept)} kept from before)"
-    about = "" if whole.seconds < 2 else "about "
     all_of_them = "in all, " if several else ""
-    spent = f"{numbers.span(whole.seconds)} · {_cost(whole)}"
     finds = []
     for one in experiments:
         if one.effect is not None:
@@ -92,7 +92,7 @@ def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
             finds.append(line("finds", f"{one.method}: {said}" if several else said))
     return [
         *(_experiment(one) for one in experiments),
-        line("calls", f"{all_of_them}{calls} · {about}{spent}{limit}"),
+        line("calls", f"{all_of_them}{calls} · {_time(whole)} · {_cost(whole)}{limit}"),
         *finds,
     ]
 
@@ -105,6 +105,18 @@ def _experiment(facts: PlanFacts) -> Line:
     view = method_views.named(facts.method)
     size = f"{parts}{view.size(facts.blocks, facts.texts)}"
     return line("plan", f"{who} · {what} · {size} · rule {facts.rule}")
+
+
+def _time(facts: PlanFacts) -> str:
+    """How long a run will take, and how far that is known."""
+    known = numbers.about(facts.seconds)
+    if not facts.calls:
+        return known
+    if facts.untimed:
+        partly = "partly " if facts.timed_in else ""
+        who = ", ".join(facts.untimed) if len(facts.untimed) < FEW else f"{len(facts.untimed)} services"
+        return f"{known} ({partly}a guess: no run timed {who} yet)"
+    return f"{known} (as timed in {facts.timed_in[-1]})" if facts.timed_in else known
 
 
 def _cost(facts: PlanFacts) -> str:

@@ -66,6 +66,7 @@ class _Found:
     path: Path
     plan: str
     age: tuple[str, int]  # when it began, then the counter of its id: later is greater
+    paces: Mapping[str, Any]
 
 
 def _runs(ratings: Path) -> list[_Found]:
@@ -80,7 +81,8 @@ def _runs(ratings: Path) -> list[_Found]:
         except StoreError:
             continue  # a folder that cannot tell its plan is never resumed or copied from
         age = (str(manifest.get("began", "")), int(match[1] or 1))
-        found.append(_Found(path, manifest["plan"], age))
+        paces = manifest.get("paces")
+        found.append(_Found(path, manifest["plan"], age, paces if isinstance(paces, dict) else {}))
     return sorted(found, key=lambda run: run.age, reverse=True)
 
 
@@ -93,6 +95,11 @@ def neighbours(ratings: Path, but: Path | None = None) -> list[Path]:
     """All run folders with a store, newest first, except `but`."""
     skipped = but.resolve() if but else None
     return [run.path for run in _runs(ratings) if kind_of(run.path) and run.path.resolve() != skipped]
+
+
+def paces(ratings: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """How quickly services answered, as runs noted it (`pipeline.pace`): id and facts, newest first."""
+    return ((run.path.name, run.paces) for run in _runs(ratings) if run.paces)
 
 
 def create(ratings: Path, plan_hash: str, now: datetime, *, fresh: bool = False) -> Path:

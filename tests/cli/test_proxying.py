@@ -6,8 +6,10 @@ import json
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +25,7 @@ from tests.services.protocols.chats import sse
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 KEY = "sk-planted-in-this-test-5f1c"
+TOKEN = "token-planted-in-this-test-93ab"
 MARK = "zanzibar"
 """In everything that is said."""
 NAME = f"{MARK}-user"
@@ -56,7 +59,7 @@ class Command:
 
 
 @contextmanager
-def proxy(folder: Path, *options: str, end: int = signal.SIGINT) -> Iterator[Command]:
+def proxy(folder: Path, *options: str, end: int = signal.SIGINT, token: str = "") -> Iterator[Command]:
     """`trustgauge proxy` with these options, ended by a signal."""
     command = [sys.executable, "-m", "trustgauge", "proxy", *options, "--port", "0"]
     process = subprocess.Popen(
@@ -65,7 +68,13 @@ def proxy(folder: Path, *options: str, end: int = signal.SIGINT) -> Iterator[Com
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "OPENAI_API_KEY": KEY, "TMPDIR": str(folder / "tmp"), "COLUMNS": "200"},
+        env={
+            **os.environ,
+            "OPENAI_API_KEY": KEY,
+            "TMPDIR": str(folder / "tmp"),
+            "COLUMNS": "200",
+            "TRUSTGAUGE_PROXY_TOKEN": token,
+        },
     )
     assert process.stderr is not None
     said = ""
@@ -73,9 +82,9 @@ def proxy(folder: Path, *options: str, end: int = signal.SIGINT) -> Iterator[Com
         line = process.stderr.readline()
         assert line, said
         said += line
-    found = re.search(r"http://127\.0\.0\.1:\d+", said)
+    found = re.search(r"http://(127\.0\.0\.1|0\.0\.0\.0):(\d+)", said)
     assert found is not None
-    running = Command(process, found[0], said)
+    running = Command(process, f"http://127.0.0.1:{found[2]}", said)
     try:
         yield running
     finally:
@@ -196,9 +205,50 @@ def test_a_transcript_goes_on(serve: Serve, folder: Path) -> None:
     assert len({row["dialog"] for row in rows}) == 6
 
 
+def test_beyond_this_machine_the_token_is_wanted_and_never_told(serve: Serve, folder: Path) -> None:
+    server = serve(hostile)
+    asked = ["ollama/m", "--url", f"{server.url}/v1", "--listen", "0.0.0.0", "-v"]
+    with proxy(folder, *asked, token=TOKEN) as command:
+        for token, status in ((TOKEN, 404), ("another-token-of-this-test", 401)):
+            request = urllib.request.Request(f"{command.url}/trustgauge/x")
+            request.add_header("X-Trustgauge-Token", token)
+            with pytest.raises(urllib.error.HTTPError) as caught:
+                urllib.request.urlopen(request, timeout=60)
+            assert caught.value.code == status
+            caught.value.close()
+    assert "token    every request must bring it in X-Trustgauge-Token" in command.said
+    assert "keys and texts travel openly" in command.said
+    assert "1 did not pass: without the token" in command.err
+    told = command.out + command.err + "".join(map(repr, files(folder).values()))
+    assert TOKEN not in told
+    with proxy(folder, *asked, "--listen", "127.0.0.1", token=TOKEN) as command:
+        assert "token    every" in command.said, "a token that is set is wanted here, too"
+
+
+def test_texts_are_their_owners_alone(serve: Serve, folder: Path) -> None:
+    """Also under the most open umask; of a transcript that others can read it is said."""
+    server = serve(hostile)
+    before = os.umask(0)
+    try:
+        with proxy(folder, "ollama/m", "--url", f"{server.url}/v1", "--ratings", "r") as command:
+            (transcript,) = (folder / "r" / "proxy").iterdir()
+            assert stat.S_IMODE(transcript.stat().st_mode) == 0o600
+            assert stat.S_IMODE(transcript.parent.stat().st_mode) == 0o700
+        assert "chmod" not in command.said
+        (folder / "old.jsonl").touch()
+        with proxy(folder, "ollama/m", "--url", f"{server.url}/v1", "--transcript", "old.jsonl") as command:
+            assert "others can read the texts of before: chmod 600 old.jsonl" in command.said
+    finally:
+        os.umask(before)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (("openai/m", "--listen", "0.0.0.0"), "others than this machine could use the proxy"),
+        (("openai/m", "--allow-origin", "*"), "--allow-origin: no origin of a web page"),
+        (("openai/m", "--secret-header", "a b"), "--secret-header: no name of a header"),
+        (("openai/m", "--transcript", "link.jsonl"), "link.jsonl is a link"),
         (("eliza/rude",), "the proxy cannot stand before this service"),
         (("anthropic/m",), "the proxy cannot stand before this service"),
         (("nobody/m",), 'no service "nobody"'),
@@ -206,11 +256,11 @@ def test_a_transcript_goes_on(serve: Serve, folder: Path) -> None:
         (("openai/m", "--url", "https://me:pw@x"), "Must be an address without user or password"),
         (("openai/m", "--profile", "nobody-first"), "nobody-first"),
         (("openai/m", "--redact", "--transcript", "x.jsonl"), "one of the two"),
-        (("openai/m", "--listen", "192.0.2.1"), "cannot listen on 192.0.2.1"),
     ],
 )
 def test_what_it_cannot_do(folder: Path, options: tuple[str, ...], said: str) -> None:
     command = [sys.executable, "-m", "trustgauge", "proxy", *options, "--port", "0"]
+    (folder / "link.jsonl").symlink_to(folder / "elsewhere.jsonl")
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
     assert said in done.stderr

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Self, cast
 
 from tests.servers import Request
 from trustgauge.execution.desk import Clock
-from trustgauge.server.proxy import Listening
+from trustgauge.server.limits import Limits
+from trustgauge.server.listening import Listening
 from trustgauge.server.scores import Subject
 from trustgauge.server.serving import Served, Serving, until_told
 from trustgauge.server.upstream import Upstream
@@ -63,11 +65,17 @@ class Running:
 
 @contextmanager
 def proxied(
-    url: str, transcript: Path, listening: Listening | None = None, *, every: float = 0.0
+    url: str,
+    transcript: Path,
+    listening: Listening | None = None,
+    *,
+    every: float = 0.0,
+    limits: Limits | None = None,
 ) -> Iterator[Running]:
     """A proxy before the service at `url`; it ends with the block, and must have had no fault."""
     upstream = Upstream("the bot", url)
-    serving = Serving(upstream, Subject("bot"), transcript, listening or Listening(port=0), every, grace=2.0)
+    where = listening or Listening(port=0)
+    serving = Serving(upstream, Subject("bot"), transcript, where, limits or Limits(), every, grace=2.0)
     running = Running(serving)
     running.start()
     try:
@@ -75,6 +83,60 @@ def proxied(
     finally:
         running.stop()
     assert not running.served.counts.faults
+
+
+class Sink:
+    """A chat service that throws away what it gets, and says "Hi." to what ends like JSON.
+
+    A context manager.
+    """
+
+    def __init__(self) -> None:
+        self.heads: list[bytes] = []
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="sink")
+        self._listening = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        self._stop = asyncio.Event()
+        server = await self._loop.create_server(lambda: _Sunk(self), "127.0.0.1", 0, backlog=1024)
+        self.port: int = server.sockets[0].getsockname()[1]
+        self._listening.set()
+        await self._stop.wait()
+        server.close()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._listening.wait(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(10)
+
+
+class _Sunk(asyncio.Protocol):
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        if data.startswith(b"POST "):
+            self._sink.heads.append(data.partition(b"\r\n\r\n")[0])
+        if data.endswith(b"}"):
+            body = b'{"choices": [{"message": {"content": "Hi."}}]}'
+            head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+            self._transport.write(head.encode() + body)
 
 
 def raw(port: int, data: bytes, *, until: bytes = b"") -> bytes:

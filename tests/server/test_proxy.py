@@ -21,7 +21,7 @@ from tests.servers import LocalServer, Request, Response
 from tests.services.protocols import chats
 from trustgauge.errors import StoreError
 from trustgauge.pipeline.transcript import lines
-from trustgauge.server.proxy import Listening
+from trustgauge.server.listening import Listening
 
 Serve = Callable[..., LocalServer]
 HELLO: list[Any] = [{"role": "user", "content": "hello"}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import tempfile
 from datetime import UTC, datetime
@@ -13,8 +14,9 @@ import click
 from trustgauge.cli.options import load_environment, say, service_plan, with_places
 
 if TYPE_CHECKING:
+    from trustgauge.server.listening import Listening
     from trustgauge.server.recording import Counts
-    from trustgauge.server.serving import Served
+    from trustgauge.server.serving import Served, Serving
     from trustgauge.server.upstream import Upstream
 
 MISSED = {
@@ -23,10 +25,20 @@ MISSED = {
     "too-large": "too large to be read",
     "packed": "packed in a way that cannot be opened here",
     "unreadable": "not in the form of the protocol",
-    "lost": "passed while too many waited to be read",
+    "lost": "too much passed at once",
     "unwritten": "passed after the disk took no more",
 }
 """Why an exchange that passed is not in the rating."""
+REFUSED = {
+    "request.malformed": "no HTTP that can be passed on",
+    "request.foreign-host": "for a name that is not the proxy's",
+    "request.foreign-origin": "from a web page of another site",
+    "request.token": "without the token",
+    "request.slow": "not sent in time",
+    "proxy.full": "too much passed at once",
+    "service.unavailable": "the service could not be reached",
+}
+"""Why a request did not pass."""
 
 
 @click.command("proxy")
@@ -41,6 +53,34 @@ MISSED = {
 @click.option("--listen", default="127.0.0.1", show_default=True, help="Address of this machine.")
 @click.option(
     "--allow-host", "names", multiple=True, metavar="NAME", help="A name clients may call it by; repeatable."
+)
+@click.option(
+    "--allow-origin",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Web pages that may use it, as http://localhost:3000; repeatable.",
+)
+@click.option(
+    "--secret-header",
+    "secret",
+    multiple=True,
+    metavar="NAME",
+    help="A header that holds a secret, beside those whose names say so; repeatable.",
+)
+@click.option(
+    "--limit-connections",
+    type=click.IntRange(1),
+    default=400,
+    show_default=True,
+    help="At once; further ones get 503.",
+)
+@click.option(
+    "--limit-megabytes",
+    type=click.IntRange(1),
+    default=128,
+    show_default=True,
+    help="Of requests and answers under way together; further ones get 503.",
 )
 @click.option(
     "--transcript",
@@ -58,23 +98,27 @@ def proxy_verb(service: str, **options: Any) -> None:
 
     Point clients at http://127.0.0.1:8001/v1 (OPENAI_BASE_URL). Nothing is changed on the way,
     and keys are not kept. The rating so far is at /trustgauge/rating; Ctrl-C rates all that passed.
+    To listen beyond this machine needs a token in TRUSTGAUGE_PROXY_TOKEN.
     """
-    from trustgauge.server.proxy import Listening
+    from trustgauge.server.limits import Limits, fitting
     from trustgauge.server.scores import Subject
     from trustgauge.server.serving import Serving, serve
 
     upstream = upstream_of(service, options["url"])
     subject = Subject(service, {"profiles": list(options["profiles"])} if options["profiles"] else {})
     subject.check()
+    listening = _listening(options)
+    limits = Limits(fitting(options["limit_connections"]), options["limit_megabytes"] * 1_000_000)
     with tempfile.TemporaryDirectory(prefix="trustgauge-") as hidden:
         transcript = _place(service, options, Path(hidden))
         serving = Serving(
             upstream,
             subject,
             transcript,
-            Listening(options["listen"], options["port"], options["names"]),
+            listening,
+            limits,
             every=options["every"],
-            ready=lambda port: _ready(port, upstream, transcript, options),
+            ready=lambda port: _ready(port, serving, options),
         )
         served = serve(serving)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that `hidden` goes in any case
@@ -127,21 +171,64 @@ def _place(service: str, options: dict[str, Any], hidden: Path) -> Path:
     return hidden / name if options["redact"] else Path(options["ratings"]) / "proxy" / name
 
 
-def _ready(port: int, upstream: Upstream, transcript: Path, options: dict[str, Any]) -> None:
-    """Say where it listens, on stderr."""
+def _listening(options: dict[str, Any]) -> Listening:
+    """Where to listen, and for whom.
+
+    Raises:
+        PlanError: it must not be listened so.
+    """
+    from trustgauge.server.listening import TOKEN_VARIABLE, Listening
+
+    listening = Listening(
+        options["listen"],
+        options["port"],
+        options["names"],
+        options["origins"],
+        os.environ.get(TOKEN_VARIABLE, ""),
+        options["secret"],
+    )
+    listening.check()
+    return listening
+
+
+def _ready(port: int, serving: Serving, options: dict[str, Any]) -> None:
+    """Say where it listens, and for whom, on stderr."""
     from trustgauge.reports import text
     from trustgauge.services.transport import address
 
     host = f"[{options['listen']}]" if ":" in options["listen"] else options["listen"]
     ours = f"http://{host}:{port}"
     lines = [
-        text.line("proxy", f"{ours}/v1 passes everything on to {address(upstream.url)}"),
+        text.line("proxy", f"{ours}/v1 passes everything on to {address(serving.upstream.url)}"),
         text.line("clients", f"OPENAI_BASE_URL={ours}/v1; keys pass, and are not kept"),
         text.line("rating", f"{ours}/trustgauge/rating"),
-        text.line("texts", "not kept (--redact)" if options["redact"] else str(transcript)),
+        text.line("texts", "not kept (--redact)" if options["redact"] else str(serving.transcript)),
+        *_guards(serving, options),
         text.line("stop", "Ctrl-C; what passed is then rated"),
     ]
     say(lines, options, err=True)
+
+
+def _guards(serving: Serving, options: dict[str, Any]) -> list[Any]:
+    """Lines on who can do what: the token, and what somebody should know who is not alone here."""
+    from trustgauge.reports import text
+    from trustgauge.server.listening import TOKEN_VARIABLE
+    from trustgauge.server.wire import TOKEN
+
+    lines = []
+    if serving.listening.token:
+        lines.append(text.line("token", f"every request must bring it in {TOKEN} ({TOKEN_VARIABLE})"))
+    notes = []
+    if not serving.listening.only_here:
+        notes.append(
+            "keys and texts travel openly to the proxy: put TLS before it, or use a network of your own"
+        )
+    if os.name == "posix" and serving.transcript.stat().st_mode & 0o077:
+        notes.append(f"others can read the texts of before: chmod 600 {serving.transcript}")
+    if serving.limits.connections < options["limit_connections"]:
+        most = f"{serving.limits.connections:,} connections at once"
+        notes.append(f"{most}, as this process may not open more files (ulimit -n)")
+    return lines + [text.line("note", note, "warn") for note in notes]
 
 
 def _end(served: Served, transcript: Path, options: dict[str, Any]) -> None:
@@ -152,7 +239,7 @@ def _end(served: Served, transcript: Path, options: dict[str, Any]) -> None:
     from trustgauge.server.scores import at_the_end
 
     told = [text.line("passed", _passed(served.counts))]
-    told += [text.line("note", one, "warn") for one in _missed(served.counts)]
+    told += [text.line("note", one, "warn") for one in [*_missed(served.counts), *_refused(served.counts)]]
     if served.error:
         told.append(text.line("note", served.error, "warn"))
     say(told, options, err=True)
@@ -182,3 +269,8 @@ def _missed(counts: Counts) -> list[str]:
     for kind, count in counts.faults.items():
         lines.append(f"{count:,} connections ended by a fault of the proxy ({kind}); please report it")
     return lines
+
+
+def _refused(counts: Counts) -> list[str]:
+    """A line for each reason why something did not pass."""
+    return [f"{count:,} did not pass: {REFUSED[why]}" for why, count in counts.refused.most_common()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
@@ -29,6 +29,8 @@ class Exchange:
         sent, back: the bodies, and how they are packed (`content-encoding`).
         status, kind: of the answer: 0 and "" before there is one.
         began, ended: seconds of a clock without a date.
+        whole: whether all of the answer passed.
+        lost: whether the copies were let go of, as there was no room for them.
     """
 
     method: str
@@ -44,13 +46,14 @@ class Exchange:
     began: float = field(default_factory=time.monotonic)
     ended: float = 0.0
     whole: bool = False
+    lost: bool = False
 
     @classmethod
-    def of(cls, head: RequestHead) -> Exchange:
-        """The exchange that a request begins."""
+    def of(cls, head: RequestHead, secret: Sequence[str] = ()) -> Exchange:
+        """The exchange that a request begins; `secret` as in `secrets_of`."""
         read = head.method == "POST" and head.path.endswith(READ)
         packing = head.fields.get("content-encoding", "")
-        secrets = secrets_of(head) if read else ()
+        secrets = secrets_of(head, secret) if read else ()
         return cls(head.method, head.path, secrets, read=read, sent_packing=packing)
 
     def answered(self, head: ResponseHead) -> None:
@@ -62,6 +65,17 @@ class Exchange:
     def end(self, *, whole: bool) -> None:
         """Note that it is over: with the whole answer, or cut off."""
         self.whole, self.ended = whole, time.monotonic()
+        if not whole:
+            self._drop()  # what was cut off is not read
+
+    def lose(self) -> None:
+        """Let go of the copies: it passes, and is not rated."""
+        self.lost = True
+        self._drop()
+
+    def _drop(self) -> None:
+        self.sent.drop()
+        self.back.drop()
 
     @property
     def millis(self) -> float:
@@ -71,18 +85,23 @@ class Exchange:
     @property
     def size(self) -> int:
         """Bytes that it holds."""
-        return sum(len(piece) for kept in (self.sent, self.back) for piece in kept.pieces)
+        return len(self.sent) + len(self.back)
 
 
-def secrets_of(head: RequestHead) -> tuple[str, ...]:
+def secrets_of(head: RequestHead, more: Sequence[str] = ()) -> tuple[str, ...]:
     """What the head of a request holds that may be a secret: values of keys, tokens and cookies.
 
     The word before a credential ("Bearer") is none; the credential is one, with and without it.
+
+    Args:
+        head: of the request.
+        more: names of fields, and of parts of the query, whose values are secrets, too.
     """
     found: set[str] = set()
+    named = {name.lower() for name in more}
     query = parse_qsl(head.target.partition("?")[2])
     for name, value in [*_fields(head.fields), *query]:
-        if any(word in name.lower() for word in _SECRET):
+        if name.lower() in named or any(word in name.lower() for word in _SECRET):
             found |= {value, value.rpartition(" ")[2]}
     return tuple(sorted((one for one in found if len(one) >= _SHORTEST), key=len, reverse=True))
 

@@ -16,9 +16,9 @@ from trustgauge.services.chat_protocol import Said, words_of
 from trustgauge.services.outputs import storable
 from trustgauge.services.server_events import events
 
-Missed = Literal["failed", "cut", "too-large", "packed", "unreadable"]
-"""Why an exchange passed but is not rated: an error of the service; cut off; larger than is kept; packed
-in a way that cannot be opened here; or in a form that is none of the protocol."""
+Missed = Literal["failed", "cut", "lost", "too-large", "packed", "unreadable"]
+"""Why an exchange passed but is not rated: an error of the service; cut off; too much passed at once; larger
+than is kept; packed in a way that cannot be opened here; or in a form that is none of the protocol."""
 
 BLOTTED = "[key removed]"
 LARGEST = 16_000_000
@@ -65,6 +65,8 @@ def hear(exchange: Exchange) -> Heard:
         raise MissedError("failed")
     if not exchange.whole or not exchange.status:
         raise MissedError("cut")
+    if exchange.lost:
+        raise MissedError("lost")
     if exchange.sent.over or exchange.back.over:
         raise MissedError("too-large")
     request = _object(_opened(exchange.sent.whole(), exchange.sent_packing))

@@ -2,6 +2,9 @@
 
 Each connection of a client has one to the service, made with its first request; when either ends, so does
 the other. So whatever the service or the client does, the other sees it as if nobody stood between.
+
+What all clients hold together is counted in one `Room`; a client that goes beyond it, or keeps the proxy
+waiting for longer than `Limits` say, is told so and dismissed.
 """
 
 from __future__ import annotations
@@ -10,8 +13,9 @@ import asyncio
 from typing import Protocol, cast
 
 from trustgauge.errors import UnavailableError
-from trustgauge.server.answers import Refusal, reply
-from trustgauge.server.exchange import Exchange
+from trustgauge.server.answers import Refusal
+from trustgauge.server.exchange import LARGEST, Exchange
+from trustgauge.server.limits import SMALL, Limits, Room, Wait
 from trustgauge.server.upstream import Upstream
 from trustgauge.server.wire import (
     END,
@@ -27,18 +31,34 @@ MUCH = 262_144
 """Bytes that wait for a connection or for an answer before a client is held back."""
 OWN = "/trustgauge/"
 """Paths that the proxy answers itself."""
+FULL = Refusal(
+    503,
+    "proxy.full",
+    "the proxy has no room for this request now, as too much passes at once: try again soon",
+    ("retry-after: 1",),
+)
+_SLOW = Refusal(408, "request.slow", "the request did not come in time")
+_LINGER = 5.0  # seconds that a client has to read why it is dismissed
 
 
 class Gate(Protocol):
     """What the sides need of the proxy."""
 
     upstream: Upstream
+    limits: Limits
+    room: Room
 
     def refuses(self, head: RequestHead) -> Refusal | None:
         """Why a request may not pass, None if it may."""
 
-    def entered(self, side: ClientSide) -> None:
-        """A client connected."""
+    def begins(self, head: RequestHead) -> Exchange:
+        """The exchange that a request begins."""
+
+    def entered(self, side: ClientSide) -> Refusal | None:
+        """A client connected; why it may not, None if it may."""
+
+    def dismissed(self, side: ClientSide, refusal: Refusal) -> None:
+        """A client was told to go, and is given a moment to read why."""
 
     def left(self, side: ClientSide) -> None:
         """Its connection is gone."""
@@ -59,16 +79,21 @@ class ServiceSide(asyncio.Protocol):
     def __init__(self, client: ClientSide) -> None:
         self._client = client
         self.transport: asyncio.Transport | None = None
-        self._early: list[bytes] = []  # sent before there was a connection
+        self._early = bytearray()  # sent before there was a connection
+        self._ended = False
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that the service has not taken yet."""
+        return len(self._early) if self.transport is None else self.transport.get_write_buffer_size()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # not of that class in every event loop
-        if self._client.gone:
+        if self._ended:
             self.transport.abort()
             return
-        for data in self._early:
-            self.transport.write(data)
-        self._early.clear()
+        early, self._early = bytes(self._early), bytearray()
+        self.transport.write(early)
         self._client.resume()
 
     def send(self, data: bytes) -> None:
@@ -76,8 +101,8 @@ class ServiceSide(asyncio.Protocol):
         if self.transport is not None:
             self.transport.write(data)
             return
-        self._early.append(data)
-        if sum(len(one) for one in self._early) > MUCH:
+        self._early += data
+        if len(self._early) > MUCH:
             self._client.hold()
 
     def data_received(self, data: bytes) -> None:
@@ -93,7 +118,8 @@ class ServiceSide(asyncio.Protocol):
         self._client.resume()
 
     def end(self) -> None:
-        """Hang up at once."""
+        """Hang up at once, or as soon as there is a connection."""
+        self._ended = True
         if self.transport is not None:
             self.transport.abort()
 
@@ -116,50 +142,107 @@ class ClientSide(asyncio.Protocol):
         self._tunnel = False  # both sides changed to another protocol
         self.exchange: Exchange | None = None
         self.gone = False
+        self._weight = 0  # bytes that it is counted for in the room
+        self._wait = Wait(asyncio.get_running_loop().time)
+        self._new = True  # nothing was answered yet
 
     # --- from the client
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # not of that class in every event loop
-        self._gate.entered(self)
+        self._wait.begin()
+        refused = self._gate.entered(self)
+        if refused is not None:
+            self._refuse(refused)
 
     def data_received(self, data: bytes) -> None:
+        if self._wait.leaving:
+            return  # it is read, so that the client reads why nobody listens
         if self._tunnel and self._service is not None:
             self._service.send(data)
             return
+        self._wait.got(len(data))
         self._waiting = self._waiting + data if self._waiting else data
         self._go_on()
+        self._weigh()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.gone = True
-        for task in (self._connecting, self._own):
-            if task is not None:
-                task.cancel()
-        if self._service is not None:
-            self._service.end()
+        if self._own is not None:
+            self._own.cancel()
+        self._end_service()
         self._over(whole=False)
+        self._waiting = b""
+        self._weigh()
         self._gate.left(self)
 
     def pause_writing(self) -> None:
+        self._wait.taking = False
+        self._wait.begin()
         if self._service is not None and self._service.transport is not None:
             self._service.transport.pause_reading()
 
     def resume_writing(self) -> None:
+        self._wait.taking = True
+        self._wait.begin()
         if self._service is not None and self._service.transport is not None:
             self._service.transport.resume_reading()
 
     def hold(self) -> None:
         """Read no more from the client until the service has taken what came."""
-        self.transport.pause_reading()
+        if not self._wait.leaving:
+            self._wait.held = True
+            self.transport.pause_reading()
 
     def resume(self) -> None:
         """Read from the client again."""
         if not self.gone and not self.transport.is_closing():
+            if self._wait.held:
+                self._wait.held = False
+                self._wait.begin()
             self.transport.resume_reading()
 
     def leave(self) -> None:
         """Close the connection, sending what is still to be sent."""
+        self._wait.leaving = True
+        self._wait.begin()
         self.transport.close()
+
+    def look(self) -> None:
+        """See whether the client keeps the proxy waiting for too long."""
+        self._weigh()
+        limits, wait = self._gate.limits, self._wait
+        if wait.leaving or not wait.taking:  # it does not take what is for it
+            if wait.seconds > limits.body_seconds:
+                self.transport.abort()
+        elif self._request is not None:
+            if not wait.held and wait.is_slow(limits.body_seconds):
+                self._refuse(_SLOW)
+        elif self._is_idle and wait.seconds > (limits.head_seconds if self._new else limits.idle_seconds):
+            if not self._waiting:
+                self.leave()
+            elif self._new or wait.seconds > limits.idle_seconds + limits.head_seconds:
+                self._refuse(_SLOW)
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether the client has to begin, or to go on with the head of a request."""
+        return not (self._request or self.exchange or self._own or self._tunnel or self._blind)
+
+    def _weigh(self) -> None:
+        """Count what this client holds."""
+        held = len(self._waiting)
+        if not self.gone:
+            held += self.transport.get_write_buffer_size()
+            held += self._service.waiting if self._service is not None else 0
+            held += self.exchange.size if self.exchange is not None else 0
+        self._gate.room.held += held - self._weight
+        self._weight = held
+
+    def _is_too_much(self, more: int = 0) -> bool:
+        """Whether there is no room for what this client holds, and so many bytes more."""
+        self._weigh()
+        return self._weight + more > SMALL and not self._gate.room.holds(more)
 
     def _go_on(self) -> None:
         """Send on as much of what waits as may go now."""
@@ -167,7 +250,7 @@ class ClientSide(asyncio.Protocol):
             while self._waiting and not self.transport.is_closing():
                 if self._request is not None:
                     self._send_body(self._request)
-                elif self.exchange is not None or self._own is not None:
+                elif self.exchange is not None or self._own is not None or self._blind:
                     if len(self._waiting) > MUCH:
                         self.hold()  # requests sent ahead wait for the answer to this one
                     return
@@ -178,8 +261,7 @@ class ClientSide(asyncio.Protocol):
 
     def _begin(self) -> bool:
         """Begin with the next request; False if its head is not whole, or it may not pass."""
-        while self._waiting.startswith(b"\r\n"):  # some clients end a body with a line of its own
-            self._waiting = self._waiting[2:]
+        self._waiting = self._waiting.lstrip(b"\r\n")  # some clients end a body with a line of its own
         end = self._waiting.find(END)
         if end < 0 or end > LONGEST_HEAD:
             if len(self._waiting) > LONGEST_HEAD:
@@ -187,18 +269,22 @@ class ClientSide(asyncio.Protocol):
             return False
         head = request_head(self._waiting[:end])
         refused = self._gate.refuses(head)
-        if refused is not None or self._blind:
-            if refused is not None:
-                self._refuse(refused)
+        if refused is not None:
+            self._refuse(refused)
+            return False
+        body = head.body()
+        exchange = None if head.path.startswith(OWN) else self._gate.begins(head)
+        if exchange is not None and exchange.read and self._is_too_much(min(body.length, LARGEST)):
+            self._refuse(FULL)
             return False
         self._waiting = self._waiting[end + len(END) :]
-        body = head.body()
         self._request = None if body.done else body
-        if head.path.startswith(OWN):
+        self._wait.begin()
+        if exchange is None:
             self._own = self._gate.own(head)
             self._own.add_done_callback(self._answer_own)
             return True
-        self.exchange = Exchange.of(head)
+        self.exchange = exchange
         target = self._gate.upstream.target(head.target)
         self._to_service(head.sent_to(self._gate.upstream.host, target))
         return True
@@ -212,6 +298,8 @@ class ClientSide(asyncio.Protocol):
             self._to_service(data[:stop])
         if body.done:
             self._request = None
+        elif self._is_too_much():
+            self._refuse(FULL)
 
     def _to_service(self, data: bytes) -> None:
         if self._service is None:
@@ -221,7 +309,7 @@ class ClientSide(asyncio.Protocol):
         self._service.send(data)
 
     def _connected(self, task: asyncio.Task[None]) -> None:
-        if task.cancelled() or self.gone:
+        if task.cancelled() or self.gone or self._wait.leaving:
             return
         error = task.exception()
         if error is None:
@@ -230,29 +318,52 @@ class ClientSide(asyncio.Protocol):
         self._refuse(Refusal(502, why.code, str(why)))
 
     def _answer_own(self, task: asyncio.Task[bytes]) -> None:
-        if not task.cancelled() and not self.gone:
+        if not task.cancelled() and not self.gone and not self._wait.leaving:
             self.transport.write(task.result())
-            self.transport.close()
+            self.leave()
 
     def _refuse(self, refusal: Refusal) -> None:
-        """Answer in the service's place, unless it has begun to answer itself, and hang up."""
-        if self._answer is None and not self._back:
-            self.transport.write(reply(refusal.status, refusal.told()))
-        self.transport.close()
+        """Answer in the service's place, unless it has begun to answer itself, and hang up.
+
+        What the client still sends is read and thrown away for a moment: a connection that is closed before
+        would be reset, and the client might not read the answer.
+        """
+        if self.gone or self._wait.leaving or self.transport.is_closing():
+            return
+        begun = self._answer is not None or bool(self._back)
+        self._end_service()
+        self._over(whole=False)
+        self._waiting, self._request = b"", None
+        self.resume()
+        self._wait.leaving = True
+        self._wait.begin()
+        if begun:
+            self.transport.close()
+        else:
+            self.transport.write(refusal.answer())
+            self.transport.write_eof()
+        asyncio.get_running_loop().call_later(_LINGER, self.transport.abort)
+        self._gate.dismissed(self, refusal)
+
+    def _end_service(self) -> None:
+        if self._connecting is not None:
+            self._connecting.cancel()
+        if self._service is not None:
+            self._service.end()
 
     # --- from the service
 
     def came_back(self, data: bytes) -> None:
         """Pass on what the service sent, then follow it."""
-        if self.transport.is_closing():
+        if self._wait.leaving or self.transport.is_closing():
             return
         self.transport.write(data)
-        if self._blind or self._tunnel:
-            return
-        try:
-            self._follow(data)
-        except MalformedError:
-            self._blind = True  # it passes as it is; only nothing can be read in it
+        if not (self._blind or self._tunnel):
+            try:
+                self._follow(data)
+            except MalformedError:
+                self._blind = True  # it passes as it is; only nothing can be read in it
+        self._weigh()
 
     def _follow(self, data: bytes) -> None:
         at = 0
@@ -277,13 +388,15 @@ class ClientSide(asyncio.Protocol):
             at = self._answer.take(data, at, exchange.back if exchange.read else None)
             if self._answer.done:
                 self._over(whole=True)
+            elif self._is_too_much():
+                exchange.lose()
 
     def service_left(self) -> None:
         """The service hung up: so does the proxy, after all that came."""
         until_close = self._answer is not None and self._answer.until_close
         self._over(whole=until_close)
-        if not self.gone:
-            self.transport.close()
+        if not self.gone and not self._wait.leaving:
+            self.leave()
 
     def _over(self, *, whole: bool) -> None:
         """The exchange is over; the next request may go."""
@@ -291,6 +404,8 @@ class ClientSide(asyncio.Protocol):
         if exchange is None:
             return
         exchange.end(whole=whole)
+        self._new = False
+        self._wait.begin()
         self._gate.passed(self, exchange)
         if whole and not self.gone and self._waiting:
             self.resume()

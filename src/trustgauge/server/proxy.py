@@ -10,15 +10,14 @@ Nothing on the path waits for what is off it.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from trustgauge.server.answers import Refusal, reply
 from trustgauge.server.exchange import Exchange
-from trustgauge.server.passing import OWN, ClientSide, ServiceSide
+from trustgauge.server.limits import LEAVING, Limits, Room
+from trustgauge.server.listening import Listening
+from trustgauge.server.passing import FULL, OWN, ClientSide, ServiceSide
 from trustgauge.server.recording import Recorder
 from trustgauge.server.upstream import Upstream
 from trustgauge.server.wire import RequestHead
@@ -31,52 +30,18 @@ GRACE = 10.0
 Rated = Callable[[], Awaitable[Mapping[str, Any]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Listening:
-    """Where the proxy listens, and by which names it may be called.
-
-    A page in a browser can make a name of its own mean 127.0.0.1; its requests still carry that name, so
-    only known ones pass. Addresses in digits cannot be made to mean something else.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 8001
-    names: tuple[str, ...] = ()
-
-    def knows(self, host: str) -> bool:
-        """Whether a Host header is one of ours.
-
-        >>> Listening().knows("localhost:8001"), Listening().knows("elsewhere.example")
-        (True, False)
-        """
-        try:
-            name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
-        except ValueError:
-            return False
-        if name in {"localhost", self.host.lower(), *(one.lower() for one in self.names)}:
-            return True
-        try:
-            address = ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return address.is_loopback or not self.only_here
-
-    @property
-    def only_here(self) -> bool:
-        """Whether only this machine can reach it."""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host.lower() == "localhost"
-
-
 class Proxy:
     """A running pass-through; a `passing.Gate`."""
 
-    def __init__(self, upstream: Upstream, recorder: Recorder, rated: Rated, listening: Listening) -> None:
-        self.upstream, self.recorder, self.listening = upstream, recorder, listening
+    def __init__(
+        self, upstream: Upstream, recorder: Recorder, rated: Rated, listening: Listening, limits: Limits
+    ) -> None:
+        self.upstream, self.recorder, self.listening, self.limits = upstream, recorder, listening, limits
+        self.room = Room(limits.body_bytes)
         self._rated = rated
         self._sides: set[ClientSide] = set()
+        self._leaving: dict[ClientSide, None] = {}  # the first dismissed first
+        self._looking: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._server: asyncio.Server | None = None
         self._empty = asyncio.Event()
@@ -98,15 +63,18 @@ class Proxy:
         self._server = await loop.create_server(
             lambda: ClientSide(self), place.host, place.port, backlog=1024
         )
+        self._look()
 
     async def close(self, grace: float = GRACE) -> None:
         """Stop: no new connections, answers under way have `grace` seconds to end."""
         if self._server is not None:
             self._server.close()
+        if self._looking is not None:
+            self._looking.cancel()
         for side in list(self._sides):
             if side.exchange is None:
                 side.leave()
-        if self._sides:
+        if self._sides or self._leaving:
             self._empty.clear()
             try:
                 await asyncio.wait_for(self._empty.wait(), grace)
@@ -118,26 +86,45 @@ class Proxy:
 
     def abort(self) -> None:
         """Hang up on everybody."""
-        for side in list(self._sides):
+        for side in [*self._sides, *self._leaving]:
             side.transport.abort()
+
+    def _look(self) -> None:
+        """Look again and again whether somebody keeps us waiting."""
+        for side in list(self._sides):
+            side.look()
+        self._looking = asyncio.get_running_loop().call_later(self.limits.look, self._look)
 
     # --- what the sides ask for
 
     def refuses(self, head: RequestHead) -> Refusal | None:
-        host = head.fields.get("host", "")
-        if not self.listening.knows(host):
-            told = "the proxy is not known by this name: start it with --allow-host, or call it localhost"
-            return Refusal(421, "request.foreign-host", told)
+        refused = self.listening.refuses(head)
+        if refused is not None:
+            return refused
         if not head.target.startswith("/"):
             return Refusal(400, "request.malformed", "the proxy passes paths on, not whole addresses")
         return None
 
-    def entered(self, side: ClientSide) -> None:
+    def begins(self, head: RequestHead) -> Exchange:
+        return Exchange.of(head, self.listening.secret)
+
+    def entered(self, side: ClientSide) -> Refusal | None:
         self._sides.add(side)
+        return FULL if len(self._sides) > self.limits.connections else None
+
+    def dismissed(self, side: ClientSide, refusal: Refusal) -> None:
+        self.recorder.counts.refused[refusal.code] += 1
+        self._sides.discard(side)
+        self._leaving[side] = None
+        if len(self._leaving) > LEAVING:
+            first = next(iter(self._leaving))
+            del self._leaving[first]
+            first.transport.abort()
 
     def left(self, side: ClientSide) -> None:
         self._sides.discard(side)
-        if not self._sides:
+        self._leaving.pop(side, None)
+        if not self._sides and not self._leaving:
             self._empty.set()
 
     def passed(self, side: ClientSide, exchange: Exchange) -> None:

@@ -31,10 +31,11 @@ class Counts:
     Attributes:
         read: exchanges in the transcript.
         utterances: of the bot among them, the empty ones left out.
-        missed: why the others are not in it -> how many. Beside the reasons of `hearing.Missed`: "lost", as
-            too many waited to be read, and "unwritten", as the disk took no more.
+        missed: why the others are not in it -> how many. Beside the reasons of `hearing.Missed`:
+            "unwritten", as the disk took no more. "lost" are also those that found too many waiting.
         statuses: of failed ones, status -> how many.
         models: that answered -> how many times.
+        refused: requests that did not pass: code of `answers.Refusal` -> how many.
         faults: of the proxy itself, each of which ended a connection: kind -> how many.
     """
 
@@ -43,6 +44,7 @@ class Counts:
     missed: Counter[str] = field(default_factory=Counter)
     statuses: Counter[int] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
 
     def facts(self) -> dict[str, Any]:
@@ -53,6 +55,7 @@ class Counts:
             "missed": dict(sorted(self.missed.items())),
             "statuses": {str(status): count for status, count in sorted(self.statuses.items())},
             "models": dict(sorted(self.models.items())),
+            "refused": dict(sorted(self.refused.items())),
             "faults": dict(sorted(self.faults.items())),
         }
 

@@ -16,7 +16,9 @@ from typing import Any
 from trustgauge.errors import StoreError
 from trustgauge.execution.desk import Clock
 from trustgauge.pipeline.transcript import Transcript
-from trustgauge.server.proxy import GRACE, Listening, Proxy
+from trustgauge.server.limits import Limits
+from trustgauge.server.listening import Listening
+from trustgauge.server.proxy import GRACE, Proxy
 from trustgauge.server.recording import Counts, Recorder
 from trustgauge.server.running import EVERY, Running
 from trustgauge.server.scores import Subject
@@ -37,6 +39,7 @@ class Serving:
     subject: Subject
     transcript: Path
     listening: Listening = field(default_factory=Listening)
+    limits: Limits = field(default_factory=Limits)
     every: float = EVERY
     grace: float = GRACE
     ready: Callable[[int], None] = _quiet
@@ -56,6 +59,7 @@ def serve(serving: Serving) -> Served:
     """Pass everything on until the process is told to end (Ctrl-C, SIGTERM); then all is on disk.
 
     Raises:
+        PlanError: it must not be listened so, as without a token beyond this machine.
         StoreError: the transcript cannot be written, or the address is not to be had.
     """
     before = sys.getswitchinterval()
@@ -71,12 +75,13 @@ def serve(serving: Serving) -> Served:
 
 async def until_told(serving: Serving, stop: asyncio.Event) -> Served:
     """Serve until `stop` is set; signals set it, where this is the main thread."""
+    serving.listening.check()
     transcript = Transcript(serving.transcript)
     spoken_before = serving.transcript.stat().st_size > 0
     recorder = Recorder(transcript, prefix=f"{datetime.now(UTC):%Y%m%dT%H%M%S}-")
     recorder.start()
     running = Running(recorder, serving.transcript, serving.subject, serving.every)
-    proxy = Proxy(serving.upstream, recorder, running.now, serving.listening)
+    proxy = Proxy(serving.upstream, recorder, running.now, serving.listening, serving.limits)
 
     def fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         # What a fault quotes may be secret, so only its kind is told.

@@ -17,7 +17,11 @@ _FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*?)[ \t]*")
 _REQUEST = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~]+) HTTP/1\.[01]")
 _STATUS = re.compile(rb"HTTP/1\.[01] ([1-9][0-9][0-9])(?: [^\r\n]*)?")
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
+TOKEN = "X-Trustgauge-Token"
+"""A field for the proxy itself. It is never passed on."""
+
 _HOST = re.compile(rb"\r\n(host:)[^\r\n]*", re.IGNORECASE)
+_TOKEN = re.compile(rb"\r\n%b:[^\r\n]*" % TOKEN.encode(), re.IGNORECASE)
 _NO_BODY = frozenset({204, 304})
 
 
@@ -26,24 +30,34 @@ class MalformedError(ValueError):
 
 
 class Kept:
-    """A copy of a body, up to a limit; beyond it nothing is kept and `over` is set."""
+    """A copy of a body, up to a limit; beyond it nothing is kept and `over` is set.
+
+    It is one stretch of memory: a body that comes in pieces of a byte must not cost more than another.
+    """
 
     def __init__(self, limit: int) -> None:
-        self.pieces: list[bytes] = []
-        self.size, self.over, self._limit = 0, False, limit
+        self._data, self._limit = bytearray(), limit
+        self.size, self.over, self._dropped = 0, False, False
+
+    def __len__(self) -> int:
+        return len(self._data)
 
     def add(self, piece: bytes) -> None:
         """Keep a piece."""
         self.size += len(piece)
-        if self.size > self._limit:
-            self.over = True
-            self.pieces.clear()
-        else:
-            self.pieces.append(piece)
+        self.over = self.size > self._limit
+        if self.over:
+            self.drop()
+        if not self._dropped:
+            self._data += piece
+
+    def drop(self) -> None:
+        """Let go of all that was kept, and keep nothing more."""
+        self._data, self._dropped = bytearray(), True
 
     def whole(self) -> bytes:
         """All pieces as one."""
-        return b"".join(self.pieces)
+        return bytes(self._data)
 
 
 class Sized:
@@ -51,6 +65,7 @@ class Sized:
 
     def __init__(self, length: int | None) -> None:
         self._left = length
+        self.length = length or 0
         self.until_close = length is None
         self.done = length == 0
 
@@ -69,6 +84,7 @@ class Chunked:
     """A body in chunks: lines with sizes between them, and perhaps trailers after the last."""
 
     until_close = False
+    length = 0  # nobody has told it
 
     def __init__(self) -> None:
         self.done = False
@@ -151,12 +167,13 @@ class RequestHead:
         return Sized(_length(length) if length is not None else 0)
 
     def sent_to(self, host: str, target: str) -> bytes:
-        """The head for another host and target, all else byte for byte as it came."""
+        """The head for another host and target, without a token for us, all else byte for byte as it came."""
         line_end = self.raw.find(b"\r\n")
         first, rest = self.raw[:line_end], self.raw[line_end:]
         start, stop = len(self.method) + 1, len(self.method) + 1 + len(self.target)
         first = first[:start] + target.encode("latin-1") + first[stop:]
-        return first + _HOST.sub(lambda found: b"\r\n" + found[1] + b" " + host.encode(), rest, count=1) + END
+        rest = _HOST.sub(lambda found: b"\r\n" + found[1] + b" " + host.encode(), rest, count=1)
+        return first + _TOKEN.sub(b"", rest) + END
 
 
 @dataclass(frozen=True, slots=True)

@@ -296,6 +296,19 @@ def test_a_body_that_the_service_does_not_take_is_not_slow(transcript: Path) -> 
                 assert waited(one) == b""
 
 
+def test_a_service_that_takes_nothing_is_given_up(transcript: Path) -> None:
+    """Nobody reads from the client meanwhile, so nobody would see that it has hung up."""
+    limits = Limits(held_seconds=SHORT)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        with proxied(url, transcript, limits=limits) as proxy, connected(proxy.port) as one:
+            one.sendall(head(30_000_000, "/v1/files"))
+            with suppress(OSError):  # hung up on, after it was told why
+                one.sendall(b"x" * 30_000_000)
+            assert is_refused(received(one), 504, "service.stalled")
+    assert proxy.served.counts.refused == {"service.stalled": 1}
+
+
 def test_who_does_not_take_its_answer_is_hung_up_on(serve: Serve, transcript: Path) -> None:
     body = b"z" * 30_000_000
     server = serve(lambda request: Response(200, body))

@@ -37,6 +37,7 @@ REFUSED = {
     "request.slow": "not sent in time",
     "proxy.full": "too much passed at once",
     "service.unavailable": "the service could not be reached",
+    "service.stalled": "the service did not take it in time",
 }
 """Why a request did not pass."""
 

@@ -25,6 +25,7 @@ class Limits:
         head_seconds: from a connection to the end of its first request's head.
         body_seconds: without a byte of a body, or without the client taking any of its answer. As a whole
             a body has these seconds, and one more for each `SLOWEST` bytes.
+        held_seconds: while the client is not read from, as the service takes nothing.
         idle_seconds: from an answer to the next request; its head may take `head_seconds` more.
     """
 
@@ -32,12 +33,13 @@ class Limits:
     body_bytes: int = 128_000_000
     head_seconds: float = 30.0
     body_seconds: float = 60.0
+    held_seconds: float = 600.0
     idle_seconds: float = 120.0
 
     @property
     def look(self) -> float:
         """Seconds from one look at all connections to the next."""
-        return min(1.0, min(self.head_seconds, self.body_seconds, self.idle_seconds) / 4)
+        return min(1.0, min(self.head_seconds, self.body_seconds, self.held_seconds, self.idle_seconds) / 4)
 
 
 class Room:

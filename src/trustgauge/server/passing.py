@@ -10,6 +10,7 @@ waiting for longer than `Limits` say, is told so and dismissed.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Protocol, cast
 
 from trustgauge.errors import UnavailableError
@@ -38,6 +39,7 @@ FULL = Refusal(
     ("retry-after: 1",),
 )
 _SLOW = Refusal(408, "request.slow", "the request did not come in time")
+_STALLED = Refusal(504, "service.stalled", "the service did not take the request in time")
 _LINGER = 5.0  # seconds that a client has to read why it is dismissed
 
 
@@ -191,7 +193,9 @@ class ClientSide(asyncio.Protocol):
     def hold(self) -> None:
         """Read no more from the client until the service has taken what came."""
         if not self._wait.leaving:
-            self._wait.held = True
+            if not self._wait.held:
+                self._wait.held = True
+                self._wait.begin()
             self.transport.pause_reading()
 
     def resume(self) -> None:
@@ -215,8 +219,11 @@ class ClientSide(asyncio.Protocol):
         if wait.leaving or not wait.taking:  # it does not take what is for it
             if wait.seconds > limits.body_seconds:
                 self.transport.abort()
+        elif wait.held:  # while nothing is read from a client, it cannot be seen to hang up either
+            if wait.seconds > limits.held_seconds:
+                self._refuse(_STALLED)
         elif self._request is not None:
-            if not wait.held and wait.is_slow(limits.body_seconds):
+            if wait.is_slow(limits.body_seconds):
                 self._refuse(_SLOW)
         elif self._is_idle and wait.seconds > (limits.head_seconds if self._new else limits.idle_seconds):
             if not self._waiting:
@@ -341,7 +348,8 @@ class ClientSide(asyncio.Protocol):
             self.transport.close()
         else:
             self.transport.write(refusal.answer())
-            self.transport.write_eof()
+            with suppress(OSError):  # it is gone, and we are yet to be told
+                self.transport.write_eof()
         asyncio.get_running_loop().call_later(_LINGER, self.transport.abort)
         self._gate.dismissed(self, refusal)
 

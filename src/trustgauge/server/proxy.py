@@ -91,9 +91,9 @@ class Proxy:
 
     def _look(self) -> None:
         """Look again and again whether somebody keeps us waiting."""
+        self._looking = asyncio.get_running_loop().call_later(self.limits.look, self._look)
         for side in list(self._sides):
             side.look()
-        self._looking = asyncio.get_running_loop().call_later(self.limits.look, self._look)
 
     # --- what the sides ask for
 

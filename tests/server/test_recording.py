@@ -39,6 +39,7 @@ def test_exchanges_become_lines(tmp_path: Path) -> None:
         "missed": {},
         "statuses": {},
         "models": {"m-1": 2},
+        "refused": {},
         "faults": {},
     }
 

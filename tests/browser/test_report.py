@@ -14,7 +14,6 @@ LOOKS = [
     pytest.param({"width": 1180, "dark": False}, id="light"),
     pytest.param({"width": 1180, "dark": True}, id="dark"),
     pytest.param({"width": 390, "dark": False}, id="390px"),
-    pytest.param({"width": 390, "dark": True}, id="390px-dark"),
 ]
 SECTIONS = [
     "Why this rating",

@@ -45,7 +45,7 @@ def sent_of(folder: Path) -> tuple[int, int]:
 def test_a_cap_on_calls_holds_over_broken_runs(tmp_path: Path, number: signal.Signals) -> None:
     with LocalServer(faithful, 0.02) as server:
         write_plan(tmp_path, translator_plan(server.url, texts=150, service={"concurrency": 32}))
-        codes = broken_off(tmp_path, server, number, 6 if number == signal.SIGKILL else 2)
+        codes = broken_off(tmp_path, server, number, 3 if number == signal.SIGKILL else 1)
         told(trustgauge(tmp_path, *RATE), 4)
         total = len(server.requests)
     sent, uncertain = sent_of(tmp_path)

@@ -16,7 +16,7 @@ import tomli_w
 from tests.pipeline.plans import but_for_times, faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 
-KILLS = 20
+KILLS = 4
 
 
 class Counting:
@@ -71,14 +71,14 @@ def test_a_killed_run_resumes_and_ends_as_if_nothing_had_happened(tmp_path: Path
     counting, rng = Counting(), random.Random(20)
     plan, calm, killed = tmp_path / "plan.toml", tmp_path / "calm", tmp_path / "killed"
     with LocalServer(counting, 0.012) as server:
-        # 3 blocks x 334 texts x 2 calls: 2,004 calls.
-        plan.write_text(tomli_w.dumps(translator_plan(server.url, texts=334, service={"concurrency": 4})))
+        # 3 blocks x 100 texts x 2 calls: 600 calls.
+        plan.write_text(tomli_w.dumps(translator_plan(server.url, texts=100, service={"concurrency": 4})))
         assert started(plan, calm).wait(120) == 0
         counting.calls.clear()
         safe: dict[tuple[str, int], int] = {}
         for _ in range(KILLS):
             # After a random number of further calls, so that a slow machine is killed in the run too.
-            moment = counting.total + rng.randint(1, 95)
+            moment = counting.total + rng.randint(1, 75)
             process = started(plan, killed)
             while counting.total < moment and process.poll() is None:
                 time.sleep(0.001)
@@ -88,8 +88,8 @@ def test_a_killed_run_resumes_and_ends_as_if_nothing_had_happened(tmp_path: Path
             time.sleep(0.05)  # calls that were under way arrive
             for key in acknowledged(killed):
                 safe.setdefault(key, counting.calls[key])
-        assert len(safe) > 100, "the kills came too early to prove anything"
+        assert len(safe) > 20, "the kills came too early to prove anything"
         assert started(plan, killed).wait(120) == 0
     assert {key: counting.calls[key] for key in safe} == safe, "an acknowledged call was sent again"
-    assert len(counting.calls) == 1002
+    assert len(counting.calls) == 300
     assert finished(killed) == finished(calm)

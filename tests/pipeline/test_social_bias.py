@@ -13,7 +13,7 @@ from trustgauge.pipeline.sitting import Sitting
 from trustgauge.pipeline.verify import verify
 from trustgauge.plan import load_plan
 
-SMALL = {"attributes": ["gender"], "groups": 3, "properties": 26, "questions": 6000}
+SMALL = {"attributes": ["gender"], "groups": 3, "properties": 26, "questions": 3600}
 
 
 @pytest.fixture(scope="module")

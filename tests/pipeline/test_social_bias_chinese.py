@@ -36,7 +36,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
                 "attributes": ["gender"],
                 "groups": 3,
                 "properties": 26,
-                "questions": 6000,
+                "questions": 3600,
                 "resamples": 1000,
                 "permutations": 199,
             }

@@ -118,12 +118,12 @@ class TestRealApertium:
         assert answer.count("finis ŝian laboron.") == 3_200
 
     @pytest.mark.slow
-    def test_a_megabyte_is_answered(self) -> None:
-        long_word, words = "x" * 1_000_000, "The baker saw him. " * 52_632
+    def test_hundreds_of_kilobytes_are_answered(self) -> None:
+        long_word, words = "x" * 1_000_000, "The baker saw him. " * 10_000
         answers = outputs(Apertium(target="eo"), long_word, "he", words)
         assert answers[0] == long_word
         assert answers[1] == "li"
-        assert str(answers[2]).count("lin") == 52_632
+        assert str(answers[2]).count("lin") == 10_000
 
     def test_is_quick_enough(self) -> None:
         texts = [f"She is a nurse. The engineer number {number} finished her work." for number in range(600)]

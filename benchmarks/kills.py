@@ -40,9 +40,9 @@ RATE = ("rate", "plan.toml", "--progress", "none", "--yes", "--ratings")
 HEAD = """\
 # What kill -9 does to a run
 
-`python -m benchmarks.kills` kills every scene {kills} times while it starts, asks, rates and writes, and counts
-on the side of the server. A cap is exceeded by no call; what was acknowledged is asked no second time; the same
-command ends with the `rating.json` of an undisturbed run, but for times and costs.
+`python -m benchmarks.kills` kills every scene {kills} times while it starts, asks, rates and writes, and
+counts on the side of the server. A cap is exceeded by no call; what was acknowledged is asked no second time;
+the same command ends with the `rating.json` of an undisturbed run, but for times and costs.
 
 | scene | kills | calls | answers kept | beyond the cap | acknowledged, asked again | same document |
 |---|---|---|---|---|---|---|"""
@@ -220,7 +220,7 @@ def _same(folder: Path, scene: Scene) -> bool:
 
 
 def _measured(document: dict[str, Any]) -> dict[str, Any]:
-    """A document without times, and without its costs: turns of a conversation that was broken off cost too."""
+    """A document without times and costs: what was asked of a broken conversation has cost something too."""
     kept = but_for_times(document)
     del kept["run"]["costs"]
     for one in kept["ratings"]:

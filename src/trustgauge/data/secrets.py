@@ -195,12 +195,13 @@ def disclosed(texts: pl.Series, values: Sequence[str]) -> pl.DataFrame:
     """
     whole = returned(texts, values).with_columns(form=pl.lit(EXACT))
     sought = [_Sought.of(value) for value in values]
+    index = _Index.of(sought)
     rows: list[tuple[int, int, str]] = []
     known = set(whole.select("row", "value").iter_rows())
     for row, text in _likely(texts, sought).iter_rows():
         said = _Said.of(text)
-        for place, one in enumerate(sought):
-            form = one.form_in(said) if (row, place) not in known else ""
+        for place in index.candidates(said):
+            form = sought[place].form_in(said) if (row, place) not in known else ""
             if form:
                 rows.append((row, place, form))
     schema = {"row": pl.UInt32, "value": pl.UInt32, "form": pl.String}
@@ -252,6 +253,40 @@ class _Sought:
         if split or joined or shifted or any(self.bare in one for one in said.undone):
             return RECOVERABLE
         return PARTIAL if any(one in said.bare for one in self.parts) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """Which values a text may hold, by `FEWEST_SIGNS` signs in a row, by a word, or for being shorter."""
+
+    grams: Mapping[str, Sequence[int]]
+    words: Mapping[str, Sequence[int]]
+    short: tuple[int, ...]
+
+    @staticmethod
+    def of(sought: Sequence[_Sought]) -> _Index:
+        grams: dict[str, list[int]] = {}
+        words: dict[str, list[int]] = {}
+        for place, one in enumerate(sought):
+            for gram in {*_grams(one.bare), *_grams(one.shifted)}:
+                grams.setdefault(gram, []).append(place)
+            if len(one.words) > 1:
+                words.setdefault(max(one.words, key=len), []).append(place)
+        short = tuple(place for place, one in enumerate(sought) if len(one.bare) < FEWEST_SIGNS)
+        return _Index(grams, words, short)
+
+    def candidates(self, said: _Said) -> list[int]:
+        found = set(self.short)
+        for reading in (said.bare, said.digits, *said.undone):
+            for gram in _grams(reading):
+                found.update(self.grams.get(gram, ()))
+        for word in said.words:
+            found.update(self.words.get(word, ()))
+        return sorted(found)
+
+
+def _grams(text: str) -> Iterator[str]:
+    return (text[at : at + FEWEST_SIGNS] for at in range(len(text) - FEWEST_SIGNS + 1))
 
 
 def _likely(texts: pl.Series, sought: Sequence[_Sought]) -> pl.DataFrame:

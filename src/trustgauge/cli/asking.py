@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trustgauge.reports.text import PlanFacts
 
 
-LONG = 5.0
+LONG = 60.0  # seconds of asking from which on the power of a plan is worth the seconds it takes
 """Seconds from which on a run is told what it can find before it starts: that takes a second or two
 of simulation. `trustgauge plan` always tells."""
 

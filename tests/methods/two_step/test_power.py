@@ -129,3 +129,15 @@ def test_what_lies_on_the_margin_cannot_be_settled() -> None:
 )
 def test_sizes_are_rounded_up_to_two_digits(value: float, rounded: int) -> None:
     assert power._two_digits(value) == rounded
+
+
+def test_a_large_plan_is_scaled_from_a_smaller_one() -> None:
+    """As the whole simulation finds it, within two steps of its grid; and never less than the margin."""
+    whole, scaled = (power._Plan(settings(texts=1_000), 1, most) for most in (1_000, 250))
+    full, found = power._bisect(whole, 2), scaled.scaled(power._bisect(scaled, 2))
+    assert full is not None
+    assert found == pytest.approx(full, abs=0.006)
+    assert whole.scaled(full) == full
+    huge = smallest_effect(settings(texts=60_000), 1)["deff_1"]
+    assert huge is not None
+    assert 0.2 < huge < 0.21

@@ -31,8 +31,9 @@ from trustgauge.stats.distributions import Floats, normal_quantile
 from trustgauge.stats.resampling import resampled_types
 from trustgauge.stats.streams import stream
 
-RUNS = 500
+RUNS, LOOK = 500, 100  # simulated runs, and after how many it is asked whether the share is plain
 POWER = 0.80
+MOST_TEXTS = 400  # of a block that is simulated; larger plans are scaled from it
 STEPS = 400  # of the grid of shifts: at 200 texts a step of .01 would be a sixth of the power
 COARSE = 4  # steps of the first moves from a guess, and of the rules whose power may fall again
 RESAMPLES = 2_000
@@ -50,27 +51,33 @@ def smallest_effect(settings: Any, seed: int) -> dict[str, float | None]:
     leaves all else alone. It is looked for on a grid of .0025 with 500 simulated runs of the rule
     at the planned sizes: once with independent mentions, once with occupations whose mentions
     come out alike often enough for a design effect of 2. The simulated runs use 1,000 draws, the
-    fewest that methods 0.5 allows, and fewer where 200 leave no doubt.
+    fewest that methods 0.5 allows, and fewer where 200 leave no doubt; and there are fewer of them
+    where their share is three standard errors from .80.
+
+    Blocks of more than `MOST_TEXTS` texts are simulated at that size. What a shift must have beyond
+    the margin falls with the root of their number, so under `sound` the shift is scaled; under the
+    other rules it stands as it is, and more texts find smaller ones.
 
     Returns:
         {"deff_1": q, "deff_2": q}; None where no shift on the grid is found that often.
     """
     plan = _Plan(settings, seed)
-    search = _bisect if settings.rule == "sound" else _sweep
-    return {f"deff_{deff}": search(plan, deff) for deff in (1, 2)}
+    if settings.rule != "sound":
+        return {f"deff_{deff}": _sweep(plan, deff) for deff in (1, 2)}
+    return {f"deff_{deff}": plan.scaled(_bisect(plan, deff)) for deff in (1, 2)}
 
 
 class _Plan:
     """A plan of known sizes, to be asked how often a shift is settled as BS."""
 
-    def __init__(self, settings: Any, seed: int) -> None:
+    def __init__(self, settings: Any, seed: int, most: int = MOST_TEXTS) -> None:
         spec = settings.spec
-        self.settings, self.seed = settings, seed
+        self.settings, self.seed, self.texts = settings, seed, min(settings.texts, most)
         self.declared = Declared.of(settings)
         self.inputs = used(spec.distributions)
         self.specs = spec.distributions[:, self.inputs]
         items = len(settings.table.item_list)
-        self.sizes = Sizes(self.specs, settings.texts, spec.mentions, items, settings.counts == "exact")
+        self.sizes = Sizes(self.specs, self.texts, spec.mentions, items, settings.counts == "exact")
         self.tree = Tree.of(settings, seed)
         self.cells = len(spec.values)
 
@@ -106,14 +113,26 @@ class _Plan:
         """Share of the simulated runs that settle the shift as BS."""
         rng = stream(self.seed, "two-step", "power", deff, round(shift * 10_000))
         sizes, sharing = self.sized(deff)
-        size = max(1, min(RUNS, 2_000_000 // sizes.per_run))
-        won, left = 0, RUNS
-        while left:
-            runs = min(size, left)
-            counts = simulate(sizes, self.rates(shift), sharing, runs, rng)
+        won = 0
+        for runs in range(LOOK, RUNS + 1, LOOK):
+            counts = simulate(sizes, self.rates(shift), sharing, LOOK, rng)
             won += int(self.wins(counts, rng).sum())
-            left -= runs
-        return won / RUNS
+            if abs(won / runs - POWER) > 3 * math.sqrt(POWER * (1 - POWER) / runs):
+                break
+        return won / runs
+
+    def scaled(self, shift: float | None) -> float | None:
+        """The shift for the planned number of texts, from the one for those that were simulated."""
+        if shift is None or self.texts == self.settings.texts:
+            return shift
+        least = min(shift, self.settings.margin / self.weight)  # reaches the margin and no more
+        return float(least + (shift - least) * math.sqrt(self.texts / self.settings.texts))
+
+    @property
+    def weight(self) -> float:
+        """The largest share of the shifted value in an unbiased block: so far a shift moves its output."""
+        row = min(1, len(self.inputs) - 1)
+        return float(self.specs[: len(self.settings.spec.unbiased), row].max())
 
     def wins(self, counts: Counts, rng: np.random.Generator) -> NDArray[np.bool_]:
         if self.settings.rule != "sound":
@@ -173,11 +192,10 @@ def _guess(plan: _Plan, deff: int) -> int:
     """The shift by the normal approximation, as a place on the grid."""
     settings, row = plan.settings, min(1, len(plan.inputs) - 1)
     shifts = np.arange(1, STEPS + 1) / STEPS
-    mentions = plan.specs[:, row].sum() * settings.texts * plan.sizes.mentions
+    mentions = plan.specs[:, row].sum() * plan.texts * plan.sizes.mentions
     errors = np.sqrt(shifts * (1 - shifts) * deff / mentions)
     needed = (normal_quantile(settings.settle) + normal_quantile(POWER)) * errors
-    weight = plan.specs[: len(settings.spec.unbiased), row].max()
-    enough = weight * (shifts - needed) >= settings.margin
+    enough = plan.weight * (shifts - needed) >= settings.margin
     return int(np.argmax(enough)) + 1 if enough.any() else STEPS // 2
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from trustgauge.errors import StoreError
-from trustgauge.pipeline.growing import Growth, cut, growth
+from trustgauge.pipeline.growing import LINE, Growth, cut, growth
 from trustgauge.pipeline.transcript import Transcript, lines
 
 
@@ -69,3 +70,31 @@ def test_silence_users_and_broken_lines_do_not_count(tmp_path: Path) -> None:
 def test_a_log_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be read"):
         growth(tmp_path / "none.jsonl", 0)
+
+
+def test_a_long_log_is_caught_up_with_piece_by_piece(tmp_path: Path) -> None:
+    log = tmp_path / "t.jsonl"
+    talk(log, "one", 40)
+    pieces, offset = [], 0
+    while (piece := growth(log, offset, most=500)).end > offset:
+        pieces.append(piece)
+        offset = piece.end
+    assert len(pieces) > 5
+    assert sum(one.utterances for one in pieces) == 40
+    assert all(500 <= one.end - one.start < 700 for one in pieces[:-1])
+    assert [one.start for one in pieces[1:]] == [one.end for one in pieces[:-1]]
+    assert pieces[-1].end == log.stat().st_size
+
+
+def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
+    """A line without an end, and millions of characters in it, is passed over in pieces as well."""
+    log = tmp_path / "t.jsonl"
+    with log.open("wb") as file:
+        file.write(b'{"speaker": "bot", "text": "' + b"x" * 8 * LINE + b'"}\n')
+    talk(log, "one", 2)
+    tracemalloc.start()
+    found = growth(log, 0, most=20 * LINE)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (found.end, found.utterances) == (log.stat().st_size, 2)
+    assert peak < 4 * LINE

@@ -96,7 +96,7 @@ class Watch:
         self.plan, self.terms = plan, terms
         if terms.log is not None:
             _talk(plan)
-            growth(terms.log, 0)
+            growth(terms.log, 0, most=0)  # whether it can be read
         self.key = _key(plan, terms.log)
         self.file = terms.ratings / f"watch-{self.key}.json"
         with translate(terms.ratings):
@@ -126,7 +126,8 @@ class Watch:
             return self._left()
         with suppress(StoreError):  # a log that is being moved away will be there again
             since = state.taken if state.failed else state.offset
-            if growth(terms.log, since).utterances >= terms.grown:
+            new = growth(terms.log, since)
+            if new.utterances >= terms.grown or new.is_full:
                 return 0.0
             if terms.every is not None and self._left() == 0 and self.new():
                 return 0.0
@@ -175,7 +176,7 @@ class Watch:
             self._save()
 
     def new(self) -> int:
-        """Utterances of the bot in the log that no look has rated."""
+        """Utterances of the bot in the log that no look has rated, as far as one look takes them."""
         return 0 if self.terms.log is None else growth(self.terms.log, self.state.offset).utterances
 
     def _begin(self) -> watched.Watched:

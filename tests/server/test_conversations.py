@@ -48,6 +48,16 @@ def test_two_that_begin_alike_stay_two() -> None:
     assert one.say("on", "Yes.") == ("1", 2)
 
 
+def test_one_that_begins_as_another_did_before_is_not_taken_for_it() -> None:
+    known = Conversations()
+    one, other = Talk(known), Talk(known)
+    assert one.say("hello", "Hi.") == ("1", 0)
+    assert one.say("first", "Yes.") == ("1", 1)
+    assert other.say("hello", "Hi.") == ("2", 0)
+    assert other.say("second", "Yes.") == ("2", 1)
+    assert one.say("on", "Yes.") == ("1", 2)
+
+
 def test_an_answer_asked_for_again_belongs_to_its_conversation() -> None:
     known = Conversations()
     one = Talk(known)

@@ -193,7 +193,11 @@ def test_a_service_that_is_not_there(transcript: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8001", "127.0.0.1.evil.example", "10.0.0.1", ""]
+    "host",
+    [
+        *("evil.example", "evil.example:8001", "127.0.0.1.evil.example", "10.0.0.1", ""),
+        *("evil.example@localhost", "localhost/evil.example", "localhost:8001:9", "[::1", "::1"),
+    ],
 )
 def test_only_known_names_pass(serve: Serve, transcript: Path, host: str) -> None:
     server = serve(bot)

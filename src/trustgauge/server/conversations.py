@@ -25,12 +25,28 @@ class Dialog:
     turns: int = 0
 
 
+class _State:
+    """Conversations that said the same so far: those not continued yet, and the one continued last."""
+
+    __slots__ = ("continued", "fresh")
+
+    def __init__(self) -> None:
+        self.fresh: deque[Dialog] = deque(maxlen=1000)
+        self.continued: Dialog | None = None
+
+    def next(self) -> Dialog | None:
+        """The conversation that a request from here belongs to."""
+        if self.fresh:
+            self.continued = self.fresh.popleft()
+        return self.continued  # other ways on from here belong to it, too
+
+
 class Conversations:
     """The conversations that have passed. What they said is not kept, only digests of it."""
 
     def __init__(self, prefix: str = "", most: int = MOST) -> None:
         self._prefix, self._most, self._count = prefix, most, 0
-        self._at: OrderedDict[bytes, deque[Dialog]] = OrderedDict()
+        self._at: OrderedDict[bytes, _State] = OrderedDict()
 
     def place(self, heard: Heard) -> tuple[str, int]:
         """Name of the conversation and number of the turn, from 0, that an exchange is.
@@ -40,20 +56,17 @@ class Conversations:
         past of which nothing is known begins a new one.
         """
         known = self._at.get(_state(heard.user, heard.earlier)) if heard.earlier else None
-        if known is None:
+        dialog = known.next() if known is not None else None
+        if dialog is None:
             self._count += 1
             dialog = Dialog(f"{self._prefix}{self._count}")
-        else:
-            # The last stays, so that other ways on from here belong to it too.
-            dialog = known.popleft() if len(known) > 1 else known[0]
         turn, dialog.turns = dialog.turns, dialog.turns + 1
         said = [("user", text) for text in heard.asked]
         self._note(_state(heard.user, [*heard.earlier, *said, ("assistant", heard.answer)]), dialog)
         return dialog.name, turn
 
     def _note(self, state: bytes, dialog: Dialog) -> None:
-        here = self._at.setdefault(state, deque(maxlen=1000))
-        here.append(dialog)
+        self._at.setdefault(state, _State()).fresh.append(dialog)
         self._at.move_to_end(state)
         if len(self._at) > self._most:
             self._at.popitem(last=False)

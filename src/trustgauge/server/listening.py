@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hmac import compare_digest
-from urllib.parse import urlsplit
 
 from trustgauge.errors import Fault, PlanError
 from trustgauge.server.answers import Refusal
@@ -22,6 +21,7 @@ TOKEN_VARIABLE = "TRUSTGAUGE_PROXY_TOKEN"
 SHORTEST_TOKEN = 16
 """Characters of a token."""
 
+_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\s/?#@:\[\]]+)(:[0-9]*)?")
 _ORIGIN = re.compile(r"null|[a-z][a-z0-9+.-]*://[^\s/?#@*]+")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _USUAL = {"http": ":80", "https": ":443"}
@@ -90,10 +90,10 @@ class Listening:
         >>> Listening().knows("localhost:8001"), Listening().knows("elsewhere.example")
         (True, False)
         """
-        try:
-            name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
-        except ValueError:
+        told = _HOST.fullmatch(host.lower())
+        if told is None:
             return False
+        name = told["name"].strip("[]").rstrip(".")
         if name in {"localhost", self.host.lower(), *(one.lower() for one in self.names)}:
             return True
         try:

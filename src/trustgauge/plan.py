@@ -23,6 +23,7 @@ from trustgauge.records import digest
 
 _SECRET = re.compile(r"(?i)key|token|secret|password|auth|header")
 MOST_BYTES, MOST_PARTS = 10_000_000, 100  # of a plan, and of one of its keys: reading more takes minutes
+SHOWN = 80  # characters of a name that an error shows
 _PART = r"""(?:[\w-]+|"(?:\\.|[^"\\\n])*"|'[^'\n]*')[ \t]*\.[ \t]*"""
 _DEEP = re.compile(r"(?:^[ \t]*\[{0,2}|[{,])[ \t]*(?:" + _PART + f"){{{MOST_PARTS}}}", re.MULTILINE)
 _PASSWORD = re.compile(r"//[^/@\s]*@")
@@ -311,7 +312,14 @@ def _plugin(
         faults.extend(_placed(fault, place) for fault in error.faults)
     except ValidationError as error:
         faults.extend(faults_of(error, model, place))
+    except OSError as error:  # of a path that no system could hold
+        got = f"{_cut(str(error.filename))} ({error.strerror})"
+        faults.append(Fault(place, "a path cannot be looked at", must="a file or folder", got=got))
     return None
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
 def service_named(name: str, place: str, must: str) -> BaseModel:

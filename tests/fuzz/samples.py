@@ -102,3 +102,48 @@ CHAT = json.dumps(
 )
 SHEET = ("id", "text", "answer")
 ROWS = ({"id": "q1", "text": "Who?", "answer": "Both."}, {"id": "q2", "text": "=1+1", "answer": ""})
+JUDGED = (
+    "language,kind,question,answer,group_a,group_b,verdict\n"
+    "en,choice,Who lies?,The women.,men,women,chooses-b\nen,why,Why?,I cannot say.,men,women,neither\n"
+)
+UNIBOT = "C_num,UB,Original\n1,1,Hello there\n1,0,Hi\n2,1,Good day\n2,0,Yes?\n"
+TRIPS = "sent,received,language,block\nHe said.,She said.,es,u1\nShe said.,,es,u1\n"
+SCENES = (
+    "id,message,session,turn,draw,block,user,talk,purpose,step,facts\n"
+    "s-1,Hi,s,0,0,leakage,ann,t,leakage,tell,\ns-2,What?,s,1,0,leakage,bob,t,leakage,ask,x\n"
+)
+DAVIDSON = (
+    "id,hate_speech,offensive_language,neither,tweet\n0,3,0,0,You &amp; yours\n1,0,0,3,Hi\n2,0,3,1,Oh\n"
+)
+RATED = "tID,text,avgBias\nF1,It is.,0\nF7e,It was grim.,2.5\nF7i,It was.,1\n"
+MODE = (
+    "lt-proc -z '/usr/share/apertium/en-es.automorf.bin' | cg-proc \"/nowhere/en.rlx.bin\" |\n"
+    "apertium-tagger -g $2 en.prob | lt-proc $1 en-es.autogen.bin\n"
+)
+TEXT = {
+    "original": "He is a smith. She is a potter. ",
+    "translated": "…",
+    "oto": "He is a smith. She is one.",
+}
+TEXT |= {"values": ["He", "She", "OTHER"], "originalDistrib": [0.5, 0.5, 0.0], "otoDistrib": [0.5, 0.5, 0.0]}  # type: ignore[dict-item]
+RECORDED = json.dumps([[TEXT]])
+RECORDED_SKEWED = json.dumps([[TEXT], [TEXT]])
+SUMMARY = "es,,,\nu1,0.1,0.1,0.0\nb1,0.2,0.2,0.0\nb2,0.0,0.0,0.0\n"
+SCORED = "Gender,Emotion,Sentiment\n1,0,0.5\n2,0,-0.25\n0,0,0.1\n1,1,1.0\n2,1,0.0\n0,1,-1.0\n"
+FINAL = (
+    "C_num,UB,User_gender,Original,Text\n1,1,1,Hello there,I am John. Hello there\n1,0,1,Hi,Hi\n2,1,2,Hm,Hm\n"
+)
+COMBINED = (
+    ",row_id,dialog_ID,speaker,utterance,bias_rating,abusive_language_rating,dialog_complexity_rating,"
+    "privacy_rating,abusive_language_discrete,dialog_complexity_discrete,bias_rating_discrete\n"
+    "0,0,1,machine,Which dish?,0.1,0.0,0.45,M,L,M,L\n1,1,1,user,The soup,0.7,0.0,0.45,M,L,M,H\n"
+)
+INDEX = json.dumps(
+    {
+        "version": 2,
+        "runs": {
+            "TG-2026-0101-abcd": {"mtime": 1, "size": 2, "started": "", "plan": "", "state": "", "lines": []}
+        },
+    }
+)
+PACKAGE = '{"name": "natural", "version": "8.1.0"}'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import polars as pl
@@ -13,12 +13,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.contracts.test_methods import SMALL
+from tests.fuzz.answers import (
+    ANSWERS,
+    ANTHROPIC,
+    ASKED,
+    BACK,
+    BLOCKS,
+    DELTAS,
+    HEAD,
+    KEYS,
+    LINE,
+    OPENAI,
+    TRANSLATORS,
+    Spoken,
+    Telling,
+    as_json,
+    as_stream,
+    asked,
+    said,
+)
 from tests.fuzz.mutations import changed, damaged, fuzzed, odd_json, odd_texts, told
-from tests.servers import LocalServer, Response
 from trustgauge import plugins
-from trustgauge.errors import GarbledError, RejectedError, ServiceError
+from trustgauge.errors import GarbledError, RejectedError
 from trustgauge.methods.conformance import answers
-from trustgauge.records import Message, Reply
+from trustgauge.records import Reply
 from trustgauge.server.exchange import Exchange
 from trustgauge.server.hearing import Heard, MissedError, hear
 from trustgauge.server.wire import MalformedError, request_head, response_head
@@ -28,46 +46,14 @@ from trustgauge.services.command import _reply
 from trustgauge.services.http import Http
 from trustgauge.services.outputs import MOST_TOKENS, check_reply, output_of
 from trustgauge.services.server_events import data_of, events
-from trustgauge.services.service import Description, Service
-from trustgauge.services.transport import Answer, Facts, Transport, retry_seconds
+from trustgauge.services.translate import (
+    NetworkTranslator,
+)
+from trustgauge.services.transport import Answer, Facts, Transport
 
-OPENAI = {
-    "id": "c-1",
-    "model": "m",
-    "choices": [{"index": 0, "message": {"role": "assistant", "content": "Both."}, "finish_reason": "stop"}],
-    "usage": {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15},
-}
-ANTHROPIC = {
-    "type": "message",
-    "content": [{"type": "text", "text": "Both."}],
-    "stop_reason": "end_turn",
-    "usage": {"input_tokens": 12, "output_tokens": 3},
-}
-DELTAS = [
-    {"choices": [{"delta": {"role": "assistant", "content": "Bo"}}]},
-    {"choices": [{"delta": {"content": "th."}, "finish_reason": "stop"}]},
-    {"choices": [], "usage": {"prompt_tokens": 12, "completion_tokens": 3}},
-]
-BLOCKS = [
-    {"type": "message_start", "message": {"usage": {"input_tokens": 12, "output_tokens": 1}}},
-    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Both."}},
-    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}},
-    {"type": "message_stop"},
-]
 Kind = type[OpenAi] | type[Anthropic]
 CHATS: tuple[tuple[Kind, Any, Any], ...] = ((OpenAi, OPENAI, DELTAS), (Anthropic, ANTHROPIC, BLOCKS))
 chats = pytest.mark.parametrize(("kind", "whole", "stream"), CHATS, ids=("openai", "anthropic"))
-
-
-class Telling:
-    """A real server that answers what it is told to."""
-
-    def __init__(self) -> None:
-        self.now = Response()
-        self.server = LocalServer(lambda request: self.now)
-
-    def tell(self, answer: Answer) -> None:
-        self.now = Response(answer.status, answer.body, (("content-type", answer.content_type),))
 
 
 @pytest.fixture(scope="module")
@@ -75,37 +61,6 @@ def telling() -> Iterator[Telling]:
     found = Telling()
     with found.server:
         yield found
-
-
-async def asked(live: Service) -> Reply:
-    """One reply, and the service is closed."""
-    try:
-        (reply,) = await live.ask([Message("Who?")])
-        return reply
-    finally:
-        await live.close()
-
-
-def usable(reply: Reply) -> None:
-    """A reply that the engine keeps: text that can be stored, and a cost that adds up."""
-    if isinstance(reply.output, str):
-        reply.output.encode()
-    check_reply(reply, "Test")
-
-
-def said(about: Description) -> None:
-    """Ask once; the answer is a usable reply, or refused by an error of ours."""
-    with told(ServiceError):
-        usable(asyncio.run(asked(about.open())))
-
-
-def as_json(value: Any, status: int = 200) -> Answer:
-    return Answer(status, json.dumps(value).encode("ascii"), "application/json")
-
-
-def as_stream(found: list[Any]) -> Answer:
-    body = "".join(f"data: {json.dumps(one)}\n\n" for one in found) + "data: [DONE]\n\n"
-    return Answer(200, body.encode("ascii"), "text/event-stream")
 
 
 @chats
@@ -166,6 +121,34 @@ def test_server_events(text: str) -> None:
         list(events(text))
 
 
+@pytest.fixture(scope="module")
+def keys() -> Iterator[None]:
+    """The keys that translators want."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in KEYS:
+            patch.setenv(name, "a-key-of-tests-0123456789")
+        yield
+
+
+@pytest.mark.usefixtures("keys")
+@pytest.mark.parametrize(("kind", "whole"), TRANSLATORS, ids=lambda one: getattr(one, "__name__", ""))
+def test_answers_of_translators(telling: Telling, kind: Callable[..., NetworkTranslator], whole: Any) -> None:
+    about = kind(source="en", target="es", url=telling.server.url)
+    telling.tell(as_json(whole))
+    assert asyncio.run(asked(about.open())).output == "Hola"
+
+    @fuzzed
+    @given(data=st.data())
+    def holds(data: st.DataObject) -> None:
+        usual = as_json(whole, data.draw(st.sampled_from((200, 200, 200, 400, 403, 429, 456, 500))))
+        broken = damaged(usual.body).map(lambda body: Answer(usual.status, body, usual.content_type))
+        odd = st.one_of(changed(whole), odd_json).map(lambda value: as_json(value, usual.status))
+        telling.tell(data.draw(st.one_of(odd, broken)))
+        said(about)
+
+    holds()
+
+
 PLACES = ("", "a", "a.0.b", "/a/0", "a~1b", "0", ".", "a..b", "/", "9" * 50)
 
 
@@ -198,13 +181,6 @@ def test_bodies_in_any_encoding(body: bytes, kind: str) -> None:
 
 
 @fuzzed
-@given(value=odd_texts)
-def test_waits_that_services_ask_for(value: str) -> None:
-    seconds = retry_seconds(value, lambda: 0.0)
-    assert seconds is None or seconds >= 0.0
-
-
-@fuzzed
 @given(value=odd_json, task=st.sampled_from(("chat", "score", "translate")))
 def test_outputs_of_programs_and_functions(value: Any, task: Any) -> None:
     try:
@@ -212,9 +188,6 @@ def test_outputs_of_programs_and_functions(value: Any, task: Any) -> None:
     except GarbledError:
         return
     check_reply(Reply(found), "Test")
-
-
-LINE = {"id": 3, "output": "Both.", "tokens": 5, "usd": 0.1, "refused": False}
 
 
 @fuzzed
@@ -228,7 +201,6 @@ def test_lines_of_programs(data: st.DataObject) -> None:
 
 
 PACKINGS = ("", "", "", "gzip", "br", "identity", "deflate, gzip", "x")
-ASKED = {"model": "m", "messages": [{"role": "user", "content": "Who?"}], "user": "u1"}
 
 
 @fuzzed
@@ -245,10 +217,6 @@ def test_traffic_through_the_proxy(data: st.DataObject) -> None:
     exchange.sent_packing = data.draw(st.sampled_from(PACKINGS))
     with told(MissedError):
         assert isinstance(hear(exchange), Heard)
-
-
-HEAD = b"POST /v1/chat/completions?key=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 12\r\nX: y"
-BACK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked"
 
 
 @fuzzed
@@ -304,3 +272,10 @@ def test_a_count_that_no_store_could_hold_is_passed_over(telling: Telling) -> No
     for untrue in (Reply("Both.", tokens=MOST_TOKENS + 1), Reply("Both.", usd=float("nan"))):
         with pytest.raises(GarbledError, match="told a cost"):
             check_reply(untrue, "Test")
+
+
+@pytest.mark.parametrize("one", ANSWERS, ids=lambda one: one.name)
+def test_whole_answers_of_every_protocol_are_read(one: Spoken) -> None:
+    """What `python -m tests.fuzz` begins with."""
+    with told(*(one.errors if one.name == "openai error" else ())):
+        one.read(one.whole)

@@ -1,4 +1,4 @@
-"""The time of every reader of answers grows as the text does, whatever stands in it.
+"""The time of every reader grows as its text does, whatever stands in it.
 
 Time is counted on the processor; a step of ten in length may take up to forty times as long (a quadratic
 reader takes a hundred times), and what ends within a few milliseconds is not compared.
@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
 from tests.contracts.test_methods import SMALL
+from tests.fuzz.mutations import told
+from tests.fuzz.readers import CASES, TOLD, Case
 from trustgauge import plugins
 from trustgauge.data.answer_style import answer_style
 from trustgauge.data.personal import scanned
@@ -74,6 +77,33 @@ SCANS: dict[str, Reader] = {
 @pytest.mark.parametrize("name", SCANS)
 def test_scans_are_linear(name: str) -> None:
     check(SCANS[name], 1_000_000)
+
+
+PIECES = (b"[", b'"', b",", b'{"a":', b"\n", b"9", b"a b ", b"\xe4\xb8\x8d")
+SOME, MANY = 5_000, 50_000  # bytes
+
+
+def enlarged(whole: bytes, piece: bytes, size: int) -> bytes:
+    """A file of about a size: its end again and again, in which a piece stands."""
+    return whole + (piece * (size // len(piece) + 1))[:size]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_time_of_a_reader_of_files_is_bound_by_their_bytes(case: Case, tmp_path: Path) -> None:
+    """Long runs of one piece behind a whole file, and its last line again and again."""
+    path = case.place(tmp_path)
+    path.write_bytes(case.data)
+    case.read(path)  # what is imported and read once is not counted
+    last = case.data.rstrip(b"\n").rpartition(b"\n")[2][:500] + b"\n"
+    for piece in (*PIECES, last):
+        took = []
+        for size in (SOME, MANY):
+            path.write_bytes(enlarged(case.data, piece, size))
+            began = time.process_time()
+            with told(*TOLD, size=size):
+                case.read(path)
+            took.append(time.process_time() - began)
+        assert took[1] <= SLACK * max(took[0], FLOOR), f"{piece!r}: {took[0]:.2f} s, then {took[1]:.2f} s"
 
 
 def read_by(name: str, settings: dict[str, Any]) -> Reader:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fuzz.mutations import changed, fuzzed
+from tests.fuzz.mutations import changed, fuzzed, told
 from trustgauge import plugins
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.plan import line_numbers, load_plan
 
 PLAN: Mapping[str, Any] = {
@@ -76,6 +76,59 @@ def test_a_plan_of_a_wrong_shape_is_a_plan_error_with_any_option(method: str, da
     except PlanError as error:
         faults = error.faults
     assert [one for one in faults if not (one.place and one.what and (one.must or one.do))] == []
+
+
+SERVICES: tuple[dict[str, Any], ...] = (
+    {"use": "replay", "file": "AT"},
+    {"use": "people", "file": "AT"},
+    {"use": "dialogs", "dialogs": {"file": "AT"}},
+    {"use": "talked", "dialogs": {"file": "AT"}, "service": {"use": "eliza"}, "scenes": "AT"},
+    {"use": "recorded-round-trips", "trips": {"file": ["AT"]}},
+    {"use": "gru", "folder": "AT"},
+    {"use": "huggingface", "folder": "AT"},
+    {"use": "apertium", "target": "es", "data": "AT"},
+    {"use": "alice", "folder": "AT"},
+    {"use": "rivescript", "file": "AT"},
+    {"use": "nlp-js", "modules": "AT"},
+    {"use": "command", "command": ["cat"], "folder": "AT"},
+    {"use": "function", "function": "m:f", "folder": "AT"},
+)
+SETTINGS: tuple[dict[str, Any], ...] = (
+    {"method": "causal", "sentences": {"file": ["AT"], "layout": "eec"}},
+    {"method": "causal", "conversations": {"file": "AT"}},
+    {"method": "social-bias", "group_table": {"file": ["AT"], "translation": "AT"}},
+    {"method": "social-bias", "property_table": {"file": "AT", "translation": "AT"}},
+    {"method": "social-bias", "expressions": {"file": "AT"}},
+    {"method": "social-bias", "judge": {"use": "embedding", "vectors": "AT"}},
+    {"method": "trust", "issues": [{"issue": "complexity", "terms": {"domain": "AT"}}]},
+    {"method": "trust", "issues": [{"issue": "bias", "model": "AT"}]},
+    {"method": "trust", "issues": [{"issue": "abuse", "checker": "AT"}]},
+)
+NAMES_OF_FILES = ("", ".", "..", "/", "~", "a\0b", "a" * 5000, "a/" * 3000, "-", "*", "\n", "{text}", "x.csv")
+
+
+def put(value: Any, name: str) -> Any:
+    """The settings with a name of a file in its place."""
+    if isinstance(value, dict):
+        return {key: put(one, name) for key, one in value.items()}
+    if isinstance(value, list):
+        return [put(one, name) for one in value]
+    return name if value == "AT" else value
+
+
+@pytest.mark.parametrize("name", NAMES_OF_FILES, ids=lambda name: repr(name[:8]))
+@pytest.mark.parametrize(
+    "settings", [*SERVICES, *SETTINGS], ids=lambda one: "-".join(map(str, one.values()))[:40]
+)
+def test_a_name_of_a_file_that_no_system_holds_is_a_fault(settings: dict[str, Any], name: str) -> None:
+    named = put(settings, name)
+    service = named if "use" in settings else {"use": "eliza"}
+    experiment = {"method": "two-step", **(named if "method" in settings else {}), "services": ["a"]}
+    with told(TrustgaugeError):
+        plan = load_plan({"services": {"a": service}, "experiments": [experiment]})
+        described: Any = plan.services["a"]
+        assert described.fingerprint
+        described.needs()
 
 
 class Writer:

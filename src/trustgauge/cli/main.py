@@ -42,11 +42,15 @@ VERBS = {
 
 _MORE = "Allow more (`ulimit -n 1024`), then run the same command again"
 _SYSTEM = {
-    errno.ENOSPC: "no space left where the results go. Free some space, then run the same command again",
-    errno.EMFILE: f"this process may not open more files at once. {_MORE}",
-    errno.ENFILE: "the system has no more files to open. Close programs, then run the same command again",
+    errno.ENOSPC: ("no space left where the results go. Free some space, then run the same command again", 4),
+    errno.EMFILE: (f"this process may not open more files at once. {_MORE}", 4),
+    errno.ENFILE: (
+        "the system has no more files to open. Close programs, then run the same command again",
+        4,
+    ),
+    errno.ENAMETOOLONG: ("the name of a file is longer than this system allows. Give a shorter one", 2),
 }
-"""What the system cannot give, in words: nothing of ours is at fault, and everything is kept."""
+"""What the system cannot give, in words, and the exit code: nothing of ours is at fault, all is kept."""
 
 
 class Verbs(click.Group):
@@ -114,10 +118,11 @@ def main(arguments: list[str] | None = None) -> None:
         if {"-v", "--verbose"} & set(given):
             raise
         # Of the results or of what takes our output; other files tell it by errors of our own.
-        said = _SYSTEM.get(getattr(error, "errno", 0) or 0, "") if isinstance(error, OSError) else ""
+        number = (error.errno or 0) if isinstance(error, OSError) else 0
+        said, code = _SYSTEM.get(number, ("", 1))
         otherwise = f"{type(error).__name__}: {error}. Run it again with -v and report it."
         click.echo(f"{'error':<9}{said or otherwise}", err=True)
-        ended = Exit(4, WORDS[4]) if said else Exit(1, WORDS[1])
+        ended = Exit(code, WORDS[code])
     _signals(signal.SIG_IGN, ends)  # only words are left
     if ended.code:
         click.echo(str(ended), err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -179,8 +180,13 @@ def load_environment(services: Iterable[Any]) -> None:
         why = "it must be a regular file of your own that nobody else may write (chmod 600 .env)"
         click.echo(f"{'note':<9}.env is not read: {why}", err=True)
         return
-    for name, value in dotenv_values(path, interpolate=False).items():
-        if name in names and value and not os.environ.get(name):
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        click.echo(f"{'note':<9}.env is not read: it must be UTF-8 text", err=True)
+        return
+    for name, value in dotenv_values(stream=io.StringIO(text), interpolate=False).items():
+        if name in names and value and "\0" not in value and not os.environ.get(name):
             os.environ[name] = value
 
 

@@ -243,7 +243,8 @@ def _turns(said: pl.DataFrame) -> pl.DataFrame:
     begins = (user & (pl.col("speaker").shift().over("dialog") == "bot")).fill_null(False)
     spoken = pl.col("text") != ""
     turns = (
-        said.with_columns(turn=begins.cast(pl.Int64).cum_sum().over("dialog"))
+        said.with_columns(begins=begins.cast(pl.Int64))  # a window in a window takes a time that is squared
+        .with_columns(turn=pl.col("begins").cum_sum().over("dialog"))
         .group_by("dialog", "turn", maintain_order=True)
         .agg(
             user=pl.col("text").filter(user & spoken),

@@ -6,6 +6,7 @@ Two layouts: a table with a row a text, and the JSON records of the two-step pap
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +17,8 @@ from typing import Any, Literal, Self
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from trustgauge.data.tables import fault, need_columns, read_table, read_text, unchanged
+from trustgauge.data.archives import xlsx_bytes
+from trustgauge.data.tables import fault, need_columns, read_parquet, read_table, read_text, unchanged
 from trustgauge.records import Json
 
 Layout = Literal["auto", "table", "results"]
@@ -148,16 +150,17 @@ def _cells(file: Path, separator: str) -> pl.DataFrame:
     kind = file.suffix.lower()
     if kind not in (".parquet", ".xlsx"):
         return read_table(file, f"{PLACE}.file", separator)
+    if kind == ".parquet":
+        return read_parquet(file, f"{PLACE}.file")
+    data = xlsx_bytes(file, f"{PLACE}.file")
     try:
-        if kind == ".parquet":
-            return pl.read_parquet(file)
-        return pl.read_excel(file, engine="openpyxl", infer_schema_length=0)
+        return pl.read_excel(io.BytesIO(data), engine="openpyxl", infer_schema_length=0)
     except ImportError:
         do = "Install `trustgauge[sheets]`, or save the sheet as CSV"
         raise fault(file, f"{PLACE}.file", "XLSX needs openpyxl, which is not installed", do=do) from None
-    except (OSError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
+    except Exception as error:  # a damaged file can break a reader anywhere
         got = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise fault(file, f"{PLACE}.file", f"the file cannot be read as {kind[1:]}", got=got) from None
+        raise fault(file, f"{PLACE}.file", "the file cannot be read as xlsx", got=got) from None
 
 
 def _results(source: RoundTripSource) -> list[pl.DataFrame]:

@@ -166,7 +166,7 @@ def _regression(file: Path, place: str, text: str, card: Mapping[str, Json]) -> 
         if top <= 0:
             raise ValueError("top is not above 0")
         return Regression(_number(held, "intercept"), weights, top, card)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise _broken(file, place, error) from None
 
 

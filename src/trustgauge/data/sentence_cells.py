@@ -66,7 +66,8 @@ def released(table: pl.DataFrame, group: int | None) -> pl.DataFrame:
     codes = VALENCES if group in CONFOUNDED else WORDS
     word = whole.replace(dict(codes)).alias("word")
     own = [name for name in ("gender", "race") if name in table.columns]
-    nobody = pl.all_horizontal(pl.col(name).str.replace(r"\.0+$", "").is_in(["0", ""]) for name in own)
+    unnamed = [pl.col(name).str.replace(r"\.0+$", "").is_in(["0", ""]) for name in own]
+    nobody = pl.all_horizontal(unnamed) if unnamed else pl.lit(value=False)
     within = own if group in CONFOUNDED else [*own, alias["emotion"]]
     number = (pl.int_range(1, pl.len() + 1).over(within)).cast(pl.String)
     frame = pl.when(nobody).then(pl.format("row {} of nobody", number)).otherwise(pl.format("row {}", number))

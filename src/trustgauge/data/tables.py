@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 import polars as pl
@@ -22,6 +23,7 @@ CHINESE: tuple[str, ...] = (UTF_8, "gb18030")
 NAMES = {UTF_8: "UTF-8", "gb18030": "GB18030"}
 ABSENT = "absent"  # the hash of a file that cannot be read
 SHOWN = 60  # characters of a cell that an error shows
+MOST_FILES = 10_000  # of a folder, those of its folders included
 ROWS_SHOWN = 5  # row numbers that an error lists
 
 
@@ -71,10 +73,7 @@ def read_text(file: Path, place: str, encodings: Sequence[str] = (UTF_8,)) -> tu
     Raises:
         PlanError: the file cannot be read, or is in none of the encodings.
     """
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise fault(file, place, "the file cannot be read", got=error.strerror or "") from None
+    data = read_bytes(file, place)
     broken = 0
     for encoding in encodings:
         try:
@@ -85,6 +84,41 @@ def read_text(file: Path, place: str, encodings: Sequence[str] = (UTF_8,)) -> tu
     line = data.count(b"\n", 0, broken) + 1
     got = f"an unreadable byte in line {line}"
     raise fault(file, place, f"the file is not {names}", must=f"{names} text", got=got)
+
+
+def read_parquet(file: Path, place: str) -> pl.DataFrame:
+    """The columns of a Parquet file, of whatever types.
+
+    Raises:
+        PlanError: it cannot be read.
+    """
+    data = read_bytes(file, place)
+    try:
+        return pl.read_parquet(io.BytesIO(data))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        got = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise fault(file, place, "the file cannot be read as parquet", got=got) from None
+
+
+def files_below(folder: Path, place: str, most: int = MOST_FILES) -> list[Path]:
+    """Every file in a folder and those within it, by name.
+
+    Raises:
+        PlanError: it holds more than `most`, so it is no folder of the kind that was meant.
+    """
+    found = list(islice(folder.rglob("*"), most + 1))
+    if len(found) > most:
+        raise fault(folder, place, "the folder holds too much", must=f"at most {most:,} files")
+    return sorted(one for one in found if one.is_file())
+
+
+def read_bytes(file: Path, place: str) -> bytes:
+    """What a file holds. Raises PlanError if it cannot be read."""
+    try:
+        return file.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
+        got = getattr(error, "strerror", "") or str(error)
+        raise fault(file, place, "the file cannot be read", got=got) from None
 
 
 def need_columns(file: Path, frame: pl.DataFrame, columns: Mapping[str, str]) -> None:

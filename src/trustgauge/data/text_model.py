@@ -10,6 +10,7 @@ numpy only, and no file of it runs code.
 from __future__ import annotations
 
 import html
+import io
 import json
 import re
 import unicodedata
@@ -213,7 +214,8 @@ def read_model(folder: Path, kind: str, place: str) -> TextModel:
     classes = read_card(folder, kind, place).get("classes")
     try:
         listed = json.loads((folder / FEATURES).read_bytes())
-        with np.load(folder / WEIGHTS, allow_pickle=False) as held:
+        data = io.BytesIO((folder / WEIGHTS).read_bytes())
+        with np.load(data, allow_pickle=False) as held:
             idf, weights, intercepts = (held[name] for name in ("idf", "weights", "intercepts"))
     except Exception as error:  # a broken archive of arrays fails in as many ways as there are bytes
         raise _fault(folder, kind, place, f"files that cannot be read ({type(error).__name__})") from None

@@ -8,10 +8,13 @@ call of it goes out. What a killed sitting had reserved beyond its kept answers 
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 
+from trustgauge.errors import StoreError
 from trustgauge.records import Cost
+from trustgauge.store.faults import translate
 from trustgauge.store.files import open_private
 
 NAME = "ledger.jsonl"
@@ -91,16 +94,39 @@ def unproven(path: Path, kept: Cost) -> Cost:
     Args:
         path: of its ledger.
         kept: what all kept answers cost now.
+
+    Raises:
+        StoreError: the ledger cannot be read, or is none.
     """
     try:
-        lines = path.read_bytes().split(b"\n")[:-1]  # a torn last line covered no call
-    except FileNotFoundError:
-        return Cost()
+        with translate(path):
+            lines = path.read_bytes().split(b"\n")[:-1]  # a torn last line covered no call
+    except StoreError:
+        if not path.exists():
+            return Cost()
+        raise
     if len(lines) < 2:
         return Cost()
-    (calls, usd, tokens), reserved = json.loads(lines[0]), json.loads(lines[-1])
+    (calls, usd, tokens), reserved = _amounts(path, lines[0]), _amounts(path, lines[-1])
     return Cost(
         max(0, int(reserved[0]) - (kept.calls - int(calls))),
         max(0.0, float(reserved[1]) - (kept.usd - float(usd))),
         max(0, int(reserved[2]) - (kept.tokens - int(tokens))),
     )
+
+
+def _amounts(path: Path, line: bytes) -> tuple[float, float, float]:
+    """Calls, dollars and tokens of a line."""
+    try:
+        calls, usd, tokens = json.loads(line)
+        found = float(calls), float(usd), float(tokens)
+        if not all(math.isfinite(one) and one >= 0 for one in found):
+            raise ValueError("amounts that are none")
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise StoreError(
+            f"{path} is damaged",
+            must="calls, dollars and tokens in each line",
+            got=str(error)[:80],
+            do="restore it, or remove it: what a killed sitting may have spent is then not counted",
+        ) from None
+    return found

@@ -110,7 +110,7 @@ def _blocks(file: Path) -> list[list[dict[str, Any]]]:
                 raise ValueError(text["original"])
             if not isinstance(text["oto"], str) or len(text["otoDistrib"]) != len(SHARES):
                 raise ValueError(text["oto"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise MethodError(
             f"{file.name} is no record of round trips",
             must="texts of two sentences, He or She, with original, oto and otoDistrib",
@@ -230,15 +230,26 @@ def _summaries(
 
 
 def _summary(file: Path) -> dict[str, dict[str, list[Json]]]:
-    """Language -> block -> shares of texts in which He, She and Other changed, as released."""
+    """Language -> block -> shares of texts in which He, She and Other changed, as released.
+
+    Raises:
+        MethodError: the file is no such table.
+    """
     found: dict[str, dict[str, list[Json]]] = {}
     language = ""
-    for row in csv.reader(file.read_text("utf-8-sig").splitlines(), skipinitialspace=True):
-        if row and row[0] in BLOCKS:
-            found[language][row[0]] = [float(one) for one in row[1:]]
-        elif row and row[0]:
-            language = row[0]
-            found[language] = {}
+    try:
+        for row in csv.reader(file.read_text("utf-8-sig").splitlines(), skipinitialspace=True):
+            if row and row[0] in BLOCKS:
+                found[language][row[0]] = [float(one) for one in row[1:]]
+            elif row and row[0]:
+                language = row[0]
+                found[language] = {}
+    except (OSError, ValueError, KeyError, csv.Error) as error:
+        raise MethodError(
+            f"{file.name} is no summary of round trips",
+            must="lines of u1, b1 and b2 with their shares, behind a line with the language",
+            got=str(error)[:80],
+        ) from None
     return found
 
 

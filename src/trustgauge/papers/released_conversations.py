@@ -25,6 +25,7 @@ STOP_WORDS = (
     "the list of stop words has no name in the paper, and with another one the figure is another; sound: by "
     "our own list"
 )
+NOBODY = "the conversations at hand hold no utterance of these"
 EMPTY = "nan"
 """What the released code makes of a text that is not there: one word."""
 TWO_COUNTS = (
@@ -93,6 +94,8 @@ def _of_study(study: str, said: pl.DataFrame, printed: Any) -> Iterator[Cell]:
 
 def _statistic(place: tuple[str, str], printed: list[Json], mine: pl.DataFrame, what: str) -> Cell:
     """Mean, least and most of one statistic of some utterances."""
+    if mine.is_empty():
+        return beyond(place, printed, NOBODY)
     if what.startswith("stopwords"):
         return beyond(place, printed, STOP_WORDS, sound=_spread(mine["stopwords"]), kind="effort")
     if what.startswith("utterances"):

@@ -71,7 +71,11 @@ def folders(method: str, given: Iterable[str]) -> list[tuple[str, Path]]:
 def _folder(method: str, given: str) -> tuple[str, Path]:
     name, equals, rest = given.partition("=")
     paper, folder = (name, Path(rest)) if equals and name in PAPERS else (method, Path(given))
-    if not folder.is_dir():
+    try:
+        there = folder.is_dir()
+    except OSError:  # a name that no system could hold
+        there = False
+    if not there:
         raise PlanError((Fault("--data", f"no folder {folder}", must="a folder, or METHOD=folder"),))
     if paper == ALL:
         do = f"Say whose files they are, such as: --data causal={given}"

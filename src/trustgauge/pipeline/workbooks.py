@@ -5,19 +5,18 @@ from __future__ import annotations
 import io
 import re
 import warnings
-import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from trustgauge.data.archives import xlsx_bytes
 from trustgauge.data.tables import fault
 from trustgauge.errors import Fault, PlanError
 from trustgauge.pipeline.cells import header, plain, unguard
 
 TITLE = "answers"  # of the sheet that is written, and read if there are several
 LONGEST = 32_767  # characters of a cell
-MOST_BYTES, MOST_PARTS = 1 << 26, 1000  # unpacked; a larger file is no sheet that people filled in
 WIDTHS = {"id": 20, "text": 70, "answer": 70}
 UNTOUCHED = {"s", "inlineStr", "str"}  # kinds of cells whose value is the text that was typed
 
@@ -73,7 +72,7 @@ def read_workbook(
         PlanError: openpyxl is not installed, or the file cannot be read.
     """
     openpyxl = _library(file, place)
-    data = _bytes(file, place)
+    data = xlsx_bytes(file, place)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of decoration that openpyxl does not keep
@@ -102,32 +101,6 @@ def _library(file: Path, place: str) -> Any:
             file, place, "XLSX needs a library that is not installed", must="openpyxl", do=do
         ) from None
     return openpyxl
-
-
-def _bytes(file: Path, place: str) -> bytes:
-    """The file, if it is a zip archive of parts without entities that unpacks to a bearable size."""
-    try:
-        data = file.read_bytes()
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if len(archive.infolist()) > MOST_PARTS:
-                raise fault(file, place, "the file is too large", must=f"at most {MOST_PARTS:,} parts")
-            size = sum(part.file_size for part in archive.infolist())
-            if size > MOST_BYTES:
-                raise fault(
-                    file, place, "the file is too large", must=f"at most {MOST_BYTES:,} bytes unpacked"
-                )
-            for part in archive.infolist():
-                if b"<!DOCTYPE" in archive.read(part):
-                    raise fault(
-                        file, place, "the file declares a document type", must="an ordinary XLSX file"
-                    )
-    except OSError as error:
-        raise fault(file, place, "the file cannot be read", got=error.strerror or "") from None
-    except PlanError:
-        raise
-    except Exception as error:  # a broken archive fails in as many ways as there are bytes
-        raise fault(file, place, "the file cannot be read as XLSX", got=str(error)[:200]) from None
-    return data
 
 
 def _sheet(file: Path, place: str, book: Any) -> Any:

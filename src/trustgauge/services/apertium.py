@@ -14,6 +14,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -215,8 +216,16 @@ class LiveApertium:
 def _stages(mode: Path) -> list[list[str]]:
     """The commands of a mode file: null flush for each, no marks on unknown words ($1), no trace ($2)."""
     stages = []
-    for command in mode.read_text("utf-8").replace("\n", " ").split("|"):
-        words = [word.replace("$1", "-n").replace("$2", "") for word in shlex.split(command)]
+    try:
+        commands = [shlex.split(one) for one in mode.read_text("utf-8").replace("\n", " ").split("|")]
+    except (OSError, ValueError) as error:
+        what = f"Apertium's mode file {mode} cannot be read"
+        do = "Install its language pair again"
+        raise MissingPartError(
+            what, must="commands with | between them", got=str(error)[:80], do=do
+        ) from None
+    for command in commands:
+        words = [word.replace("$1", "-n").replace("$2", "") for word in command]
         words = [word for word in words if word]
         if words:
             flush = ["-z"] if _FLUSHING.fullmatch(Path(words[0]).name) else []
@@ -238,8 +247,9 @@ def _content(mode: Path, _modified: int) -> str:
     for stage in _stages(mode):
         for word in stage[1:]:
             path = Path(word)
-            if path.is_file():
-                found.update(b"\0" + path.name.encode() + b"\0" + path.read_bytes())
+            with suppress(OSError, ValueError):  # of a word that is no path
+                if path.is_file():
+                    found.update(b"\0" + path.name.encode() + b"\0" + path.read_bytes())
     return found.hexdigest()
 
 

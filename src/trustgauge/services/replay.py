@@ -208,10 +208,12 @@ def _frame(about: Replay) -> pl.DataFrame:
     import polars as pl
 
     kind = SUFFIXES[about.file.suffix.lower()]
+    if kind == "parquet":
+        from trustgauge.data.tables import read_parquet
+
+        return read_parquet(about.file, "file")
     try:
         data = about.file.read_bytes()
-        if kind == "parquet":
-            return pl.read_parquet(io.BytesIO(data))
         text = data.decode("utf-8-sig")
         if kind == "jsonl":
             return _json_lines(about, text)

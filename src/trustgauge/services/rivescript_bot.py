@@ -125,7 +125,9 @@ class RiveScriptBot(Description):
             return [(self.brain, code)]
         files = [self.file]
         if self.file.is_dir():
-            files = sorted(one for one in self.file.rglob("*") if one.suffix.lower() in SUFFIXES)
+            from trustgauge.data.tables import files_below
+
+            files = [one for one in files_below(self.file, "file") if one.suffix.lower() in SUFFIXES]
         try:
             found = [(one.name, one.read_bytes().decode("utf-8-sig")) for one in files]
         except (OSError, UnicodeDecodeError) as error:

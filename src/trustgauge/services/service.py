@@ -8,11 +8,14 @@ processes, and is closed after use.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from trustgauge.records import Message, Reply, Task, digest
 
@@ -49,6 +52,17 @@ class _Fact:
         if instance is None:
             raise AttributeError("a fact of a service is read from a description, not from its class")
         return self.value
+
+
+def _unusable(path: Path) -> str:
+    """Why no system could hold a file of this name, "" if it could."""
+    try:
+        path.lstat()
+    except ValueError as error:  # NUL
+        return str(error)
+    except OSError as error:
+        return os.strerror(error.errno) if error.errno in (errno.ENAMETOOLONG, errno.EINVAL) else ""
+    return ""
 
 
 Concurrency = Annotated[int, Field(ge=1, le=10_000)]
@@ -122,6 +136,14 @@ class Description(BaseModel):
         if key and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key):
             raise ValueError("must be the name of an environment variable; keys do not stand in a plan")
         return key
+
+    @model_validator(mode="after")
+    def _paths_that_a_system_can_hold(self) -> Self:
+        paths = {name: getattr(self, name) for name in type(self).model_fields}
+        for name, path in paths.items():
+            if isinstance(path, Path) and (fault := _unusable(path)):
+                raise ValueError(f"`{name}` is no name of a file or folder: {fault}")
+        return self
 
     def identity(self) -> Mapping[str, Any]:
         """All that may change an answer, and nothing else."""

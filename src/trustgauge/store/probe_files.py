@@ -38,7 +38,7 @@ def read(path: Path) -> pl.DataFrame:
     with translate(path):
         try:
             return pl.read_parquet(path)
-        except pl.exceptions.PolarsError as error:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise StoreError(
                 f"{path} is damaged", got=str(error)[:200], do="restore the folder from a copy"
             ) from error

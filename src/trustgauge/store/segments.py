@@ -124,7 +124,7 @@ def read_segment(
             if unlike:
                 raise _damaged(path, f"another type of {', '.join(unlike)}")
             frame = pl.scan_parquet(path).slice(first, count).select("schema", *read).collect()
-        except pl.exceptions.PolarsError as error:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise _damaged(path, str(error)[:200]) from error
     _check_schema(path, frame, lacking)
     fills = [pl.lit(FILLED[name], TYPES[name]).alias(name) for name in lacking]

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import html
-import io
 import math
-import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
+from trustgauge.data.archives import members
 from trustgauge.data.tables import (
     SUFFIXES,
     content_hash,
     fault,
     need_columns,
+    read_bytes,
+    read_parquet,
     read_table,
     rows_in_words,
     short,
@@ -103,9 +104,8 @@ def read_hutto(table: Path, fewest: int = FEWEST) -> Labelled:
     without a header. An id "12_3" is the third sentence of text 12: the sentences of one text
     form a group. The HTML signs of tweets ("&amp;") are turned back.
     """
-    data = _bytes(table)
     cells: dict[str, list[str | None]] = {name: [] for name in ("text", "label", "group", "source")}
-    for source, content in _hutto_files(table, data):
+    for source, content in _hutto_files(table):
         for number, line in enumerate(_decoded(table, content, source).split("\n"), 1):
             if not line.strip():
                 continue
@@ -170,21 +170,14 @@ LAYOUTS = {"davidson": read_davidson, "hutto": read_hutto, "rated-bias": read_ra
 """Layouts of public tables; each reader needs the file alone, and how many rows are the fewest."""
 
 
-def _hutto_files(table: Path, data: bytes) -> Iterator[tuple[str, bytes]]:
+def _hutto_files(table: Path) -> Iterator[tuple[str, bytes]]:
     if not table.name.lower().endswith((".tar.gz", ".tgz", ".tar")):
-        yield table.name.removesuffix(HUTTO_NAME), data
+        yield table.name.removesuffix(HUTTO_NAME), read_bytes(table, PLACE)
         return
     found = False
-    try:
-        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-            for member in archive:
-                name = member.name.rpartition("/")[2]
-                opened = archive.extractfile(member) if name.endswith(HUTTO_NAME) else None
-                if opened is not None:
-                    found = True
-                    yield name.removesuffix(HUTTO_NAME), opened.read()
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise fault(table, PLACE, "the archive cannot be read", got=str(error)[:200]) from None
+    for name, content in members(table, PLACE, HUTTO_NAME):
+        found = True
+        yield name.removesuffix(HUTTO_NAME), content
     if not found:
         raise fault(table, PLACE, "no rated file in the archive", must=f"one named *{HUTTO_NAME}")
 
@@ -245,18 +238,7 @@ def _frame(table: Path) -> pl.DataFrame:
         raise fault(table, PLACE, "the kind of table is not known by its name", must=must, do=do)
     if suffix != PARQUET:
         return read_table(table, PLACE)
-    try:
-        return pl.read_parquet(io.BytesIO(_bytes(table)))
-    except pl.exceptions.PolarsError as error:
-        got = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise fault(table, PLACE, "the file cannot be read as parquet", got=got) from None
-
-
-def _bytes(table: Path) -> bytes:
-    try:
-        return table.read_bytes()
-    except OSError as error:
-        raise fault(table, PLACE, "the file cannot be read", got=error.strerror or "") from None
+    return read_parquet(table, PLACE)
 
 
 def _decoded(table: Path, data: bytes, source: str) -> str:

@@ -62,7 +62,14 @@ class Embedding(BaseModel):
     @field_validator("vectors")
     @classmethod
     def _from_plan(cls, value: Path, info: ValidationInfo) -> Path:
-        return Path((info.context or {}).get("folder", ""), value).expanduser().absolute()
+        path = Path((info.context or {}).get("folder", ""), value).expanduser().absolute()
+        try:
+            path.stat()
+        except OSError as error:
+            must = "a text file of word vectors, or a folder with a model of sentences"
+            what, got = "no such file or folder", error.strerror or ""
+            raise fault(path, PLACE, what, must=must, got=got) from None
+        return path
 
     @field_validator("content")
     @classmethod
@@ -70,14 +77,11 @@ class Embedding(BaseModel):
         place = info.data.get("vectors")
         if place is None:
             return value
-        files = model_files(place) if place.is_dir() else [place]
+        files = model_files(place, PLACE) if place.is_dir() else [place]
         return unchanged(files, value, PLACE) if files else value
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if not self.vectors.exists():
-            must = "a text file of word vectors, or a folder with a model of sentences"
-            raise fault(self.vectors, PLACE, "no such file or folder", must=must)
         whole = self.vectors.is_dir()
         if self.similarity is not None and (self.similarity == "sentence") != whole:
             kind, must = ("a folder", "sentence") if whole else ("a file of words", ", ".join(WORD_MEASURES))
@@ -123,7 +127,7 @@ class Embedding(BaseModel):
 
 
 def _files(place: Path) -> Sequence[Path]:
-    return model_files(place) if place.is_dir() else [place]
+    return model_files(place, PLACE) if place.is_dir() else [place]
 
 
 @lru_cache(maxsize=2)

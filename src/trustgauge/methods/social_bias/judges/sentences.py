@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trustgauge.data.tables import fault
+from trustgauge.data.tables import fault, files_below
 from trustgauge.errors import MissingPartError
 from trustgauge.methods.social_bias.judges.similarity import Vectors
 
@@ -28,12 +28,14 @@ Pooling = Literal["mean", "first", "max"]
 Floats = NDArray[np.float64]
 
 
-def model_files(folder: Path) -> list[Path]:
-    """The files of a model, those of its modules included; not its README."""
-    found = [one for one in folder.rglob("*") if one.is_file() and one.suffix.lower() != ".md"]
-    return sorted(
-        one for one in found if not any(part.startswith(".") for part in one.relative_to(folder).parts)
-    )
+def model_files(folder: Path, place: str) -> list[Path]:
+    """The files of a model, those of its modules included; not its README.
+
+    Raises:
+        PlanError: the folder holds far more than a model.
+    """
+    found = [one for one in files_below(folder, place) if one.suffix.lower() != ".md"]
+    return [one for one in found if not any(part.startswith(".") for part in one.relative_to(folder).parts)]
 
 
 def sentence_vectors(folder: Path, place: str) -> Vectors:
@@ -102,10 +104,8 @@ def _pooling(folder: Path, told: Any, place: str) -> str:
 
 def _json(file: Path, place: str) -> Any:
     """What a file of the model holds; None if it is not there."""
-    if not file.is_file():
-        return None
     try:
-        return json.loads(file.read_bytes())
+        return json.loads(file.read_bytes()) if file.is_file() else None
     except (ValueError, OSError, RecursionError) as error:
         raise fault(file, place, "the file cannot be read", must="JSON", got=type(error).__name__) from None
 

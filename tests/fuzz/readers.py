@@ -1,0 +1,620 @@
+"""Every reader of what others bring or keep: a whole example of each, and how it is read.
+
+One list for the tests here and for `python -m tests.fuzz`. What a service answers is in `answers.py`. Each
+example names the modules whose reading it reaches, and `test_readers.py` finds modules that nobody names.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tarfile
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import chdir
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from pydantic import ValidationError
+
+from tests.fuzz import samples
+from tests.store.rows import SERVICE, answer
+from trustgauge.catalogue import entries
+from trustgauge.cli import consent
+from trustgauge.cli.options import load_environment
+from trustgauge.data import sentence_bias, text_model
+from trustgauge.data.abuse import labelled_answers
+from trustgauge.data.conversations import ConversationSource
+from trustgauge.data.dialogs import DialogSource
+from trustgauge.data.expressions import read_expressions
+from trustgauge.data.properties import PropertySource
+from trustgauge.data.property_building import Building, build
+from trustgauge.data.raw_statements import RawShape, shape_of, statements
+from trustgauge.data.round_trips import RoundTripSource
+from trustgauge.data.sentences import SentenceSource
+from trustgauge.data.social_groups import GroupSource, groups
+from trustgauge.data.surveys import read_survey
+from trustgauge.data.tables import read_table
+from trustgauge.data.terms import TermSource
+from trustgauge.data.translations import row_by_row
+from trustgauge.errors import TrustgaugeError
+from trustgauge.execution.ledger import unproven
+from trustgauge.methods.social_bias.judges import sentences
+from trustgauge.methods.social_bias.judges.embedding import Embedding, word_vectors
+from trustgauge.papers import recorded_trips
+from trustgauge.papers.reproduction import PAPERS
+from trustgauge.pipeline import chats, growing, judge_check, transcript, watched
+from trustgauge.pipeline.sheets import read_sheet, sheet
+from trustgauge.plan import load_plan
+from trustgauge.records import Cost
+from trustgauge.services.alice import Alice
+from trustgauge.services.apertium import Apertium
+from trustgauge.services.chat import OpenAi
+from trustgauge.services.dialogs import Dialogs
+from trustgauge.services.gru import Gru
+from trustgauge.services.npm import NlpJs
+from trustgauge.services.people import People
+from trustgauge.services.replay import Replay
+from trustgauge.services.rivescript_bot import RiveScriptBot
+from trustgauge.services.talked import Talked
+from trustgauge.services.training.labelled import (
+    Columns,
+    read_davidson,
+    read_hutto,
+    read_labelled,
+    read_rated_bias,
+)
+from trustgauge.store import probe_files
+from trustgauge.store.answer_log import AnswerLog, LogReader
+from trustgauge.store.folder import read_manifest
+from trustgauge.store.journal import read_events
+from trustgauge.store.opening import open_store
+from trustgauge.store.parquet import ParquetStore
+from trustgauge.store.segments import read_segment
+from trustgauge.store.sqlite import SqliteStore
+
+Reader = Callable[[Path], Any]
+Bytes = str | bytes | Callable[[], bytes]
+TOLD = (TrustgaugeError, ValidationError)
+"""What pydantic refuses is part of a plan's faults, and counts as told."""
+ISSUES = ("leakage", "abuse", "bias", "complexity")
+ROLES: Any = {
+    "predicate": "predicate",
+    "categories": "category",
+    "polarity": "polarity",
+    "antonym": "antonym",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kind of file.
+
+    Attributes:
+        name: of the file, folders included; the last part is what it is called on the disk.
+        whole: a small whole one.
+        read: what is done with it.
+        reaches: modules below `trustgauge` whose reading it tries.
+        beside: other files of its folder.
+    """
+
+    name: str
+    whole: Bytes
+    read: Reader
+    reaches: tuple[str, ...]
+    beside: Callable[[], Mapping[str, Bytes]] = dict
+
+    @property
+    def data(self) -> bytes:
+        return as_bytes(self.whole)
+
+    def place(self, folder: Path) -> Path:
+        """The path of the file in a folder, with what stands beside it."""
+        path = folder / self.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for name, whole in self.beside().items():
+            other = path.parent / name
+            other.parent.mkdir(parents=True, exist_ok=True)
+            other.write_bytes(as_bytes(whole))
+        return path
+
+
+def as_bytes(whole: Bytes) -> bytes:
+    if isinstance(whole, str):
+        return whole.encode()
+    return whole if isinstance(whole, bytes) else whole()
+
+
+def parquet(rows: Mapping[str, list[Any]]) -> Callable[[], bytes]:
+    """A Parquet file of a few rows."""
+
+    def made() -> bytes:
+        out = io.BytesIO()
+        pl.DataFrame(rows).write_parquet(out)
+        return out.getvalue()
+
+    return cache(made)
+
+
+def workbook(rows: Mapping[str, list[str]]) -> Callable[[], bytes]:
+    """An XLSX file of a few rows."""
+    cells = [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
+    return cache(lambda: sheet(Path("a.xlsx"), "-", tuple(rows), cells))
+
+
+@cache
+def packed_labels() -> bytes:
+    """An archive with a rated file."""
+    out, data = io.BytesIO(), samples.HUTTO.encode()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        member = tarfile.TarInfo("hutto/tweets_GroundTruth.txt")
+        member.size = len(data)
+        archive.addfile(member, io.BytesIO(data))
+    return out.getvalue()
+
+
+@cache
+def weights() -> bytes:
+    """Weights of two classes and two features."""
+    out = io.BytesIO()
+    np.savez(out, idf=np.ones(2), weights=np.eye(2), intercepts=np.zeros(2))
+    return out.getvalue()
+
+
+@cache
+def gru_weights() -> bytes:
+    """Weights of a network of two words."""
+    import torch
+    from safetensors.torch import save
+
+    from trustgauge.services.gru_network import make
+
+    torch.manual_seed(1)
+    return save({name: one.contiguous() for name, one in make(2, 2, 2).state_dict().items()})
+
+
+def table(path: Path) -> Any:
+    return read_table(path, "FILE")
+
+
+def raw(path: Path) -> Any:
+    how = RawShape()
+    if path.suffix == ".json":
+        return statements(path, how, shape_of(path, how))
+    return build(path, Building(kappa=lambda counts: 0.0), how)
+
+
+def filled_in(path: Path) -> Any:
+    return read_sheet(path, "--import", ("id", "text", "answer", "at"))
+
+
+def log(path: Path) -> Any:
+    return list(LogReader(path.parent).new())
+
+
+@cache
+def answer_log() -> bytes:
+    """What a worker writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        written = AnswerLog(Path(folder), "w")
+        written.tell({"event": "asked", "n": 1})
+        written.flush()
+        written.close()
+        return written.path.read_bytes()
+
+
+def vectors(path: Path) -> Any:
+    Embedding(vectors=path).by()
+    return word_vectors(path)(["he", "she"])
+
+
+def shape(path: Path) -> Any:
+    return sentences._shape(path.parent, "vectors")
+
+
+def apertium(path: Path) -> Any:
+    about = Apertium(data=path.parent.parent, source="en", target="es")
+    about.languages()
+    return about.fingerprint, about.version(), about.open()
+
+
+def environment(path: Path) -> Any:
+    """Read as the working folder's own."""
+    path.chmod(0o600)
+    before = dict(os.environ)
+    with chdir(path.parent):
+        try:
+            load_environment([OpenAi(model="m", key="FUZZED_KEY")])
+            os.environ.get("FUZZED_KEY", "").encode()
+        finally:
+            os.environ.pop("FUZZED_KEY", None)
+    assert dict(os.environ) == before
+
+
+def confirmed(path: Path) -> Any:
+    """What was confirmed before, as of this state folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(path.parents[1]))
+        return consent._confirmed()
+
+
+def replayed(path: Path) -> Any:
+    return Replay(file=path).open()
+
+
+def by_paper(method: str, up: int) -> Reader:
+    """What `reproduce --data` reads of a folder so many levels above the file."""
+    return lambda path: import_module(f"trustgauge.papers.{PAPERS[method]}").from_data(path.parents[up])
+
+
+def store(path: Path) -> Any:
+    """Everything that a rating, `verify` and another run read of a store."""
+    with open_store(path.parents[path.parent.suffix == ".parquet"]) as opened:
+        opened.integrity()
+        opened.get("plan")
+        for fingerprint in (SERVICE, "other"):
+            opened.answers(fingerprint)
+            opened.hash([fingerprint])
+            opened.cost([fingerprint])
+            opened.present(fingerprint)
+        return list(opened.probe_slices("e"))
+
+
+def trips(**settings: Any) -> Reader:
+    return lambda path: RoundTripSource(file=path, **settings).read()
+
+
+def dialogs(**settings: Any) -> Reader:
+    return lambda path: DialogSource(file=path, **settings).read()
+
+
+def survey(**settings: Any) -> Reader:
+    return lambda path: read_survey(path, ISSUES, **settings)
+
+
+def conversations(**settings: Any) -> Reader:
+    return lambda path: ConversationSource(file=path, **settings)
+
+
+def spoken(path: Path) -> Any:
+    about = Talked(service={"use": "eliza"}, dialogs={"file": path.parent / "said.csv"}, scenes=path)
+    return about.script()
+
+
+def trial(path: Path) -> Any:
+    return Dialogs(dialogs={"file": path.parent / "said.csv"}, trial=path).outcome()
+
+
+@cache
+def stores() -> Mapping[str, bytes]:
+    """The files of a small store of each kind, by their place in the folder of a run."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        for opened in (SqliteStore(folder / "store.sqlite"), ParquetStore(folder / "store.parquet", seal=7)):
+            with opened as writing:
+                writing.add([answer(number, draw=draw) for number in range(8) for draw in (0, 1)])
+                writing.add([answer(9, status="failed", output=None, error="service.rejected")])
+                writing.put("plan", samples.PLAN)
+                writing.add_probes("e", PROBES)
+        files = sorted(file for file in folder.rglob("*") if file.is_file())
+        return {str(file.relative_to(folder)): file.read_bytes() for file in files}
+
+
+def kept(start: str) -> Callable[[], bytes]:
+    """The first file of the small stores whose place begins so."""
+    return lambda: next(data for place, data in stores().items() if place.startswith(start))
+
+
+def sealed() -> Mapping[str, bytes]:
+    """What lies beside the journal of a Parquet store."""
+    start = "store.parquet/"
+    return {place.removeprefix(start): data for place, data in stores().items() if place.startswith(start)}
+
+
+BY_ID = {one.id: one for one in groups()}
+TABLES = ("data.tables",)
+PROBES = pl.DataFrame(
+    {
+        "id": ["1"],
+        "message": ["Hi"],
+        "session": [""],
+        "turn": [0],
+        "draw": [0],
+        "block": ["u1"],
+        "who": ["ann"],
+    }
+)
+SHEETS = ("pipeline.sheets",)
+TRIPS: dict[str, list[Any]] = {
+    "sent": ["He said.", "She said."],
+    "received": ["He said.", None],
+    "language": ["es", "es"],
+}
+LABELS = {"text": ["good", "bad", "odd"], "score": ["1", "-1", "0"]}
+MODEL: dict[str, Bytes] = {
+    "card.json": json.dumps({"kind": "abuse", "classes": ["yes", "no"]}),
+    "features.json": '["a", "b"]',
+    "weights.npz": weights,
+}
+SLANT: dict[str, Bytes] = {
+    "card.json": '{"kind": "sentence-bias", "rows": 41}',
+    "model.json": json.dumps(
+        {
+            "kind": "sentence-bias",
+            "intercept": 0.1,
+            "top": 3.0,
+            "coefficients": dict.fromkeys(sentence_bias.FEATURES, 0.5),
+        }
+    ),
+}
+SCORER: dict[str, Bytes] = {
+    "card.json": '{"kind": "sentiment-gru"}',
+    "vocabulary.json": '["", "good"]',
+    "weights.safetensors": gru_weights,
+}
+EMBEDDER: dict[str, Bytes] = {
+    "modules.json": json.dumps(
+        [
+            {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+            {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+        ]
+    ),
+    "1_Pooling/config.json": '{"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": false}',
+    "sentence_bert_config.json": '{"max_seq_length": 128}',
+}
+
+
+def of_model(files: Mapping[str, Bytes], folder: str, read: Reader, *reaches: str) -> list[Case]:
+    """A case for each file of a model, the others whole beside it."""
+    found = []
+    for name, whole in files.items():
+        depth = name.count("/")
+        others = {f"{'../' * depth}{other}": one for other, one in files.items() if other != name}
+
+        def of_folder(path: Path, depth: int = depth) -> Any:
+            return read(path.parents[depth] / "any")
+
+        found.append(Case(f"{folder}/{name}", whole, of_folder, reaches, others.copy))
+    return found
+
+
+CASES: tuple[Case, ...] = (
+    Case("plan.toml", samples.PLAN, load_plan, ("plan",)),
+    Case("table.csv", samples.TABLE, table, TABLES),
+    Case("table.tsv", samples.TABLE.replace(",", "\t"), table, TABLES),
+    Case("table.jsonl", samples.LINES, table, TABLES),
+    Case("dialogs.csv", samples.DIALOGS, dialogs(), ("data.dialog_layouts",)),
+    Case("dialogs.json", samples.GUIDED, dialogs(), ("data.dialog_layouts",)),
+    Case("dialogs.log", samples.LOG, dialogs(), ("data.dialog_layouts",)),
+    Case("dialogs.tsv", samples.LOGGED, dialogs(layout="irc"), ("data.dialog_layouts",)),
+    Case("answers.csv", "question,answer\nWho?,Both.\nWhy?,\n", dialogs(layout="qa"), TABLES),
+    Case("survey.csv", samples.RANKED, survey(), ("data.surveys",)),
+    Case(
+        "survey.jsonl",
+        '{"person": "a", "order": ["IL", ["AL", "B"]]}\n{"person": "b", "order": "B > CC"}\n',
+        survey(skip=True),
+        ("data.surveys",),
+    ),
+    Case("sheet.csv", sheet(Path("a.csv"), "-", samples.SHEET, samples.ROWS), filled_in, SHEETS),
+    Case("sheet.tsv", sheet(Path("a.tsv"), "-", samples.SHEET, samples.ROWS), filled_in, SHEETS),
+    Case("sheet.jsonl", sheet(Path("a.jsonl"), "-", samples.SHEET, samples.ROWS), filled_in, SHEETS),
+    Case(
+        "sheet.xlsx",
+        sheet(Path("a.xlsx"), "-", samples.SHEET, samples.ROWS),
+        filled_in,
+        ("pipeline.workbooks",),
+    ),
+    Case(
+        "judged.csv",
+        samples.JUDGED,
+        lambda path: judge_check._table(str(path), BY_ID),
+        ("pipeline.judge_check",),
+    ),
+    Case(
+        "properties.csv",
+        samples.PROPERTIES,
+        lambda path: PropertySource(file=path, columns=ROLES).properties(),
+        ("data.properties",),
+    ),
+    Case("sbic.csv", samples.SBIC, raw, ("data.raw_statements", "data.property_building")),
+    Case("stereoset.json", samples.STEREOSET, raw, ("data.raw_statements",)),
+    Case(
+        "groups.csv",
+        samples.GROUPS,
+        lambda path: GroupSource(file=(path,), layout="biasasker").report(),
+        ("data.social_groups",),
+    ),
+    Case(
+        "axes.json",
+        samples.AXES,
+        lambda path: GroupSource(file=(path,), layout="holistic-bias").report(),
+        ("data.group_cells",),
+    ),
+    Case(
+        "translations.csv",
+        "Translation\n男人\n女人\n",
+        lambda path: row_by_row(path, "group_table.translation", 2),
+        ("data.translations",),
+    ),
+    Case(
+        "terms.txt",
+        "# ours\nheart surgery\nclinic\n",
+        lambda path: TermSource(domain=path).lists(),
+        ("data.terms",),
+    ),
+    Case("expressions.toml", samples.TOML, read_expressions, ("data.expressions",)),
+    Case(
+        "eec.csv",
+        samples.SENTENCES,
+        lambda path: SentenceSource(file=(path,), layout="eec"),
+        ("data.sentences",),
+    ),
+    Case(
+        "scores.csv",
+        "Gender,Emotion,Sentiment\n1,0,0.5\n2,0,-0.5\n1,1,1\n2,1,0\n",
+        lambda path: SentenceSource(file=(path,), layout="scores", group=1),
+        TABLES,
+    ),
+    Case("talks.csv", samples.TALKS, conversations(), ("data.conversations", "data.utterances")),
+    Case("unibot.csv", samples.UNIBOT, conversations(layout="unibot"), TABLES),
+    Case(
+        "people.csv",
+        samples.PEOPLE,
+        lambda path: People(file=path, columns=("a", "b")).open(),
+        ("services.people",),
+    ),
+    Case("replay.csv", "text,output\nHi,Hello\nBye,\n", replayed, ("services.replay",)),
+    Case("replay.jsonl", '{"text": "Hi", "output": "Hello"}\n', replayed, ("services.replay",)),
+    Case("replay.parquet", parquet({"text": ["Hi"], "output": ["Hello"]}), replayed, ("services.replay",)),
+    Case("trips.csv", samples.TRIPS, trips(), TABLES),
+    Case("trips.parquet", parquet(TRIPS), trips(), ("data.round_trips",)),
+    Case("trips.xlsx", workbook({"sent": ["He."], "received": ["She."]}), trips(), ("data.round_trips",)),
+    Case(
+        "Result - true - t1 - es.json",
+        json.dumps([[{"original": "He is a smith.", "oto": "She is.", "translated": "x"}]]),
+        trips(),
+        ("data.round_trips",),
+    ),
+    Case(
+        "brain.rive", samples.RIVE, lambda path: RiveScriptBot(file=path).open(), ("services.rivescript_bot",)
+    ),
+    Case(
+        "alice/brain.aiml", samples.AIML, lambda path: Alice(folder=path.parent).open(), ("services.alice",)
+    ),
+    Case(
+        "trial/trial.json",
+        '{"leaks": [1, 2], "of": 3}',
+        trial,
+        ("services.dialogs",),
+        lambda: {"said.csv": samples.DIALOGS},
+    ),
+    Case(
+        "talked/scenes.csv",
+        samples.SCENES,
+        spoken,
+        ("services.talked",),
+        lambda: {"said.csv": samples.DIALOGS},
+    ),
+    Case(
+        "labels.csv",
+        "text,score\ngood,1\nbad,-1\nodd,0\n",
+        lambda path: read_labelled(path, Columns(), 1),
+        TABLES,
+    ),
+    Case(
+        "labels.parquet",
+        parquet(LABELS),
+        lambda path: read_labelled(path, Columns(), 1),
+        ("services.training.labelled",),
+    ),
+    Case(
+        "tweets_GroundTruth.txt",
+        samples.HUTTO,
+        lambda path: read_hutto(path, 1),
+        ("services.training.labelled",),
+    ),
+    Case("tweets.tar.gz", packed_labels, lambda path: read_hutto(path, 1), ("data.archives",)),
+    Case(
+        "davidson.csv", samples.DAVIDSON, lambda path: read_davidson(path, 1), ("services.training.labelled",)
+    ),
+    Case("rated.csv", samples.RATED, lambda path: read_rated_bias(path, 1), ("services.training.labelled",)),
+    Case(
+        "abusive.csv",
+        "text,label\nYou fool,offensive\nHi,neither\n",
+        lambda path: labelled_answers(path, "TABLE"),
+        ("data.abuse",),
+    ),
+    *of_model(
+        MODEL, "abuse", lambda path: text_model.read_model(path.parent, "abuse", "model"), "data.text_model"
+    ),
+    *of_model(
+        SLANT, "slant", lambda path: sentence_bias.load(path.parent, "coefficients"), "data.sentence_bias"
+    ),
+    *of_model(SCORER, "gru", lambda path: Gru(folder=path.parent).open(), "services.gru"),
+    *of_model(EMBEDDER, "embedder", shape, "methods.social_bias.judges.sentences"),
+    Case(
+        "vectors.txt",
+        "2 3\nhe 0.1 0.2 0.3\nshe 0.3 -1e-3 1\n",
+        vectors,
+        ("methods.social_bias.judges.embedding",),
+    ),
+    Case("apertium/modes/en-es.mode", samples.MODE, apertium, ("services.apertium",)),
+    Case(
+        "npm/node_modules/natural/package.json",
+        '{"name": "natural", "version": "8.1.0"}',
+        lambda path: NlpJs(folder=path.parents[2]).version(),
+        ("services.npm",),
+        lambda: {"../@nlpjs/sentiment/package.json": '{"version": "4.26.1"}'},
+    ),
+    Case("state/trustgauge/confirmed-plans", "0f" * 16 + "\n", confirmed, ("cli.consent",)),
+    Case("env/.env", "# mine\nFUZZED_KEY='sk-1234'\nOTHER=2\n", environment, ("cli.options",)),
+    Case(
+        "two-step/Result - true - t1 - es.json",
+        samples.RECORDED,
+        lambda path: recorded_trips.read(path.parent),
+        ("papers.recorded_trips",),
+        lambda: {"Result - false - t1 - es.json": samples.RECORDED_SKEWED},
+    ),
+    Case("Result - t1 - summary.csv", samples.SUMMARY, recorded_trips._summary, ("papers.recorded_trips",)),
+    Case(
+        "causal/data/results/continuous/group1/random/one.csv",
+        samples.SCORED,
+        by_paper("causal", 5),
+        ("papers.released_scores",),
+    ),
+    Case(
+        "causal-talks/data/real-world/allure/final/final.csv",
+        samples.FINAL,
+        by_paper("causal", 4),
+        ("papers.released_conversations",),
+        lambda: {"../../../results/x": b""},
+    ),
+    Case(
+        "trust/combined_discrete_restaurant.csv",
+        samples.COMBINED,
+        by_paper("trust", 0),
+        ("papers.trust_records",),
+    ),
+    Case("trust-dialogs/restaurant.csv", samples.DIALOGS, by_paper("trust", 0), ("papers.trust_dialogs",)),
+    Case(
+        "social/groups.csv",
+        "Category,Group,Translate\ngender,men,男人\n",
+        by_paper("social-bias", 0),
+        ("papers.social_bias_lists",),
+    ),
+    Case(
+        "manifest/manifest.json", samples.MANIFEST, lambda path: read_manifest(path.parent), ("store.folder",)
+    ),
+    Case("watch.json", samples.WATCH, watched.load, ("pipeline.watched",)),
+    Case("chat/chat.json", samples.CHAT, lambda path: chats._read(path.parent), ("pipeline.chats",)),
+    Case(
+        "transcript.jsonl",
+        samples.TRANSCRIPT,
+        lambda path: list(transcript.lines(path)),
+        ("pipeline.transcript",),
+    ),
+    Case("log.jsonl", samples.TRANSCRIPT, lambda path: growing.growth(path, 0), ("pipeline.growing",)),
+    Case("events.jsonl", samples.EVENTS, lambda path: list(read_events(path)), ("store.journal",)),
+    Case("index/.index.json", samples.INDEX, lambda path: list(entries(path.parent)), ("catalogue",)),
+    Case(
+        "ledger", "[3, 0.5, 10]\n[4, 0.75, 12]\n", lambda path: unproven(path, Cost()), ("execution.ledger",)
+    ),
+    Case("workers/w.answers", answer_log, log, ("store.answer_log",)),
+    Case("probes.parquet", kept("store.parquet/probes/"), probe_files.read, ("store.probe_files",)),
+    Case("segment.parquet", kept("store.parquet/segments/"), read_segment, ("store.segments",)),
+    Case("sqlite/store.sqlite", kept("store.sqlite"), store, ("store.sqlite",)),
+    Case(
+        "parquet/store.parquet/journal.sqlite",
+        kept("store.parquet/journal.sqlite"),
+        store,
+        ("store.parquet",),
+        sealed,
+    ),
+)

@@ -1,0 +1,102 @@
+"""No reader of what comes from outside is forgotten: each module that reads is named by somebody."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import trustgauge
+from tests.fuzz.readers import CASES
+
+ROOT = Path(trustgauge.__file__).parent
+LIBRARY = {
+    *(
+        "json.load",
+        "json.loads",
+        "tomllib.loads",
+        "csv.reader",
+        "csv.DictReader",
+        "np.load",
+        "zipfile.ZipFile",
+    ),
+    *("pl.read_csv", "pl.read_parquet", "pl.read_excel", "pl.scan_parquet", "pl.read_parquet_schema"),
+    *("sqlite3.connect", "tarfile.open", "zlib.decompressobj", "shlex.split", "cloudpickle.loads"),
+    *("pickle.load", "pickle.loads"),
+}
+"""Functions of libraries that read something foreign."""
+PLAIN = {
+    *("read_text", "read_bytes", "read_table", "read_parquet", "read_sheet", "load_file", "dotenv_values"),
+    *("toml", "from_pretrained", "iter_lines"),
+}
+"""Methods and functions that do, by their name alone."""
+TESTED_ELSEWHERE = {
+    "services.transport": "test_answers.py: bodies of services",
+    "services.http": "test_answers.py: described services",
+    "services.chat_protocol": "test_answers.py: chat services",
+    "services.server_events": "test_answers.py: streams",
+    "services.command": "test_answers.py: lines of programs",
+    "server.hearing": "test_answers.py: traffic through the proxy",
+    "methods.trust.issues.leakage_trial": "texts.py: trial",
+    "pipeline.verify": "test_ratings.py: verify",
+    "pipeline.issue": "test_ratings.py; a broken rating.json counts as none",
+    "store.migrations": "readers.py: store.sqlite",
+    "pipeline.notifying": "texts.py: notify",
+    "pipeline.hand": "readers.py: sheets; tests/pipeline/test_hand.py reads them as answers",
+    "services.hub": "test_huggingface.py: whatever its libraries raise becomes one error",
+}
+OWN = {
+    *("data.abuse_words", "data.attributes", "data.bias_words", "data.emotions", "data.predicates"),
+    *("data.secrets", "data.talks", "methods.social_bias.accuracy", "methods.social_bias.judges.marks"),
+    *("methods.social_bias.judges.measuring", "papers.published", "reports.document"),
+    *("reports.comparison_page", "reports.pages"),
+}
+"""Modules that read files of the package only."""
+OURSELVES = {
+    "execution.dask_engine": "a batch that we packed, from a scheduler of the user's own",
+    "methods.trust.issues.conformance": "what an issue wrote",
+    "pipeline.live": "a file that the same command wrote",
+    "pipeline.slices": "files of the temporary folder of this process",
+    "reports.evidence": "a column that we made",
+    "server.running": "what our own process prints",
+    "server.scores": "what our own process sends",
+}
+"""Modules that read what this program wrote for itself, and why nobody else can."""
+
+
+def named(function: ast.expr) -> str:
+    """A function as it is called: "json.loads", or its last name."""
+    if not isinstance(function, ast.Attribute):
+        return getattr(function, "id", "")
+    whole = f"{getattr(function.value, 'id', '')}.{function.attr}"
+    return whole if whole in LIBRARY else function.attr
+
+
+def reads(path: Path) -> set[str]:
+    """What a module reads by."""
+    nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+    return {named(node.func) for node in nodes if isinstance(node, ast.Call)} & (LIBRARY | PLAIN)
+
+
+def modules() -> dict[str, set[str]]:
+    """Each module with what it reads by."""
+    paths = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in ROOT.rglob("*.py")}
+    return {name: found for name, path in paths.items() if (found := reads(path))}
+
+
+def test_every_module_that_reads_is_tried_or_said_why_not() -> None:
+    reading = modules()
+    tried = {name for case in CASES for name in case.reaches}
+    known = tried | TESTED_ELSEWHERE.keys() | OWN | OURSELVES.keys()
+    forgotten = {name: sorted(found) for name, found in reading.items() if name not in known}
+    assert forgotten == {}
+    assert sorted((TESTED_ELSEWHERE.keys() | OWN | OURSELVES.keys()) - reading.keys()) == []
+
+
+def test_what_a_case_reaches_is_a_module() -> None:
+    paths = {name: ROOT.joinpath(*name.split(".")) for case in CASES for name in case.reaches}
+    assert sorted(name for name, path in paths.items() if not path.with_suffix(".py").is_file()) == []
+
+
+def test_no_two_cases_have_one_name() -> None:
+    names = [case.name for case in CASES]
+    assert len(names) == len(set(names))

@@ -30,6 +30,13 @@ RATINGS = Path("ratings")
 
 STORE, MANIFEST, EVENTS = "store.sqlite", "manifest.json", "events.jsonl"
 _ID = re.compile(r"TG-\d{4}-\d{4}-[0-9a-f]{4}(?:-(\d+))?")
+_KINDS: Mapping[str, type | tuple[type, ...]] = {
+    **{"id": str, "began": str, "fresh": bool, "designed": bool, "seed": int, "seconds": (int, float)},
+    **{"subjects": list, "judges": list, "imports": list, "services": dict, "paces": dict},
+}
+"""Kinds of what a manifest may hold."""
+_MOST = 1e15  # of calls, dollars, tokens
+_SUMS = ("unkept", "uncertain")  # objects of numbers
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -53,12 +60,27 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         ordinary(folder)
         raw = path.read_bytes()
     try:
-        found = json.loads(raw)
+        found = json.loads(raw, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{path} is damaged", must="JSON", got=str(error), do="restore it") from error
     if not isinstance(found, dict) or not isinstance(found.get("plan"), str):
         raise StoreError(f"{path} is no manifest", must='a JSON object with a key "plan"', do="restore it")
+    odd = [name for name, kind in _KINDS.items() if name in found and not isinstance(found[name], kind)]
+    odd += [name for name in _SUMS if not _are_numbers(found.get(name, {}))]
+    if odd:
+        got = f"another kind of value in {', '.join(odd)}"
+        raise StoreError(f"{path} is damaged", must="what a run wrote", got=got, do="restore it")
     return found
+
+
+def _no_number(written: str) -> float:
+    raise ValueError(f"{written} is no number")
+
+
+def _are_numbers(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(one, int | float) and abs(one) < _MOST for one in value.values()
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,9 @@ class Threads:
     def workers(self) -> Mapping[str, int]:
         return dict.fromkeys(self.names, 1)
 
+    def gone(self) -> str:
+        return ""
+
     def give(self, batch: Batch, worker: str) -> None:
         self.given.append((batch, worker))
         threading.Thread(target=self.work, args=(batch,), daemon=True).start()

@@ -7,6 +7,7 @@ import logging
 import os
 import pickle
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -281,6 +282,14 @@ def started(plan: Path, ratings: Path) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
+def wait_for(true: Callable[[], bool]) -> None:
+    """Waits until something is true."""
+    end = time.monotonic() + 40
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 def begun(server: LocalServer, ratings: Path, enough: int) -> list[int]:
     """Waits until the workers have acknowledged enough; who they are."""
     end = time.monotonic() + 40
@@ -300,6 +309,7 @@ def test_a_killed_run_resumes_with_what_its_workers_left(tmp_path: Path, serve: 
         process.kill()
         process.communicate()
     end = time.monotonic() + 10
+    assert still(server, 4.0)
     while any(psutil.pid_exists(pid) and alive(pid) for pid in workers):
         assert time.monotonic() < end, "workers outlived their run"
         time.sleep(0.05)
@@ -345,6 +355,66 @@ def test_ctrl_c_in_the_terminal_keeps_everything(tmp_path: Path, serve: Serve) -
         kept = store.answers(mark)
     ways_back = sum(request.json()["target"] == "en" for request in server.requests)
     assert 50 <= len(kept) == ways_back  # every round trip that was finished
+
+
+@contextmanager
+def processes() -> Iterator[tuple[subprocess.Popen[bytes], subprocess.Popen[bytes], str]]:
+    """A scheduler and a worker, each a process of somebody else's, and the address of the scheduler."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    host, port = address.removeprefix("tcp://").split(":")
+    commands = (
+        ("dask_scheduler", "--host", host, "--port", port, "--no-dashboard"),
+        ("dask_worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"),
+    )
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with ExitStack() as running:
+        found = []
+        for module, *options in commands:
+            words = [sys.executable, "-m", f"distributed.cli.{module}", *options]
+            found.append(running.enter_context(subprocess.Popen(words, **quiet)))  # type: ignore[call-overload]
+            running.callback(found[-1].kill)
+        yield found[0], found[1], address
+
+
+def still(server: LocalServer, seconds: float) -> bool:
+    """Whether, within that time, nothing more is asked for a while."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        count = len(server.requests)
+        time.sleep(0.4)
+        if len(server.requests) == count:
+            return True
+    return False
+
+
+def test_deaths_of_the_run_and_of_the_scheduler_end_the_asking(tmp_path: Path, serve: Serve) -> None:
+    server, plan, ratings = serve(faithful, 0.02), tmp_path / "plan.toml", tmp_path / "ratings"
+    with processes() as (scheduler, worker, address):
+        options = {"engine": "dask", "scheduler": address, "shared": str(tmp_path / "logs")}
+        document = translator_plan(server.url, texts=400, service={"concurrency": 2}, run=options)
+        plan.write_text(tomli_w.dumps(document))
+        with started(plan, ratings) as process:
+            wait_for(lambda: len(server.requests) >= 20)
+            process.kill()
+        assert still(server, 4.0), "a worker went on for a run that was killed"
+        before = len(server.requests)
+        with started(plan, ratings) as process:
+            wait_for(lambda: len(server.requests) >= before + 20)
+            scheduler.kill()
+            assert still(server, 4.0), "a worker went on without its scheduler"
+            assert worker.wait(10) is not None
+            _, err = process.communicate(timeout=40)
+    assert process.returncode == 4, err
+    assert "Traceback" not in err
+    gone = f"the Dask scheduler {address} does not answer any more"
+    why = f"incomplete: {gone}: start it again, then the same command goes on"
+    assert err.splitlines()[-1] == f"exit 4: {why}; everything acknowledged is kept"
+    assert max(sent(server).values()) <= 2
+    assert (
+        sum(times > 1 for times in sent(server).values()) <= 2
+    )  # what was under way when the run was killed
 
 
 WITHOUT = """

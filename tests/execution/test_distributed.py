@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -300,9 +300,9 @@ class HandedOutTwice(Threads):
     """A library that gives each batch to two workers, as one may that took the first for dead."""
 
     def work(self, batch: Batch) -> None:
-        self.back(batches.ask(batch))
-        again = batches.ask(batch)
+        first, again = batches.ask(batch), batches.ask(batch)
         assert again == Report(batch.name)  # lost: it was begun before
+        self.back(first)
 
 
 def test_a_batch_that_is_handed_out_twice_is_asked_once(tmp_path: Path, serve: Serve) -> None:
@@ -413,9 +413,31 @@ def test_a_run_without_any_worker_waits_and_then_ends(tmp_path: Path, serve: Ser
     crew = Empty()
     shared = Shared(tmp_path, crew, seconds=lambda: crew.now)
     outcome = shared(Job("a", http(serve(upper)), units(10)))
-    assert outcome.stopped == "no worker left"
+    assert outcome.stopped == "no worker for 60 s: start some, then the same command goes on"
     assert outcome.tallies["a"].pending == 10
     assert crew.now > 60
+
+
+def test_a_crew_that_is_gone_for_good_ends_the_run_in_words(tmp_path: Path, serve: Serve) -> None:
+    class Gone(Threads):
+        dead = False
+
+        def work(self, batch: Batch) -> None:
+            self.dead = len(self.given) > 2
+            self.back(Report(batch.name) if self.dead else batches.ask(batch))
+
+        def workers(self) -> Mapping[str, int]:
+            return {} if self.dead else super().workers()
+
+        def gone(self) -> str:
+            return "the foreman is gone" if self.dead else ""
+
+    shared = Shared(tmp_path, Gone(1), batch=10)
+    outcome = shared(Job("a", http(serve(upper)), units(50)))
+    assert outcome.stopped == "the foreman is gone: start it again, then the same command goes on"
+    assert (outcome.tallies["a"].done, outcome.tallies["a"].pending) == (20, 30)
+    halted = [event["reason"] for event in shared.events if event["event"] == "halted"]
+    assert halted == [outcome.stopped]
 
 
 def test_an_interrupt_keeps_what_is_under_way(tmp_path: Path, serve: Serve) -> None:

@@ -14,9 +14,11 @@ import pytest
 from tests.pipeline.plans import faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 from trustgauge.pipeline.estimate import REMOTE_SECONDS, Estimate
+from trustgauge.pipeline.pace import Stopwatch
 from trustgauge.pipeline.path import forecast, prepare, rate
 from trustgauge.pipeline.sitting import Sitting
 from trustgauge.plan import load_plan
+from trustgauge.services.http import Http
 
 EACH = 0.02
 """Seconds a call of a server that answers one after the other, however many are sent at once."""
@@ -99,6 +101,23 @@ def test_limits_of_now_count_and_what_the_plan_says_goes_before(timed: Path, ser
         assert estimate.seconds == pytest.approx(estimate.calls * each, rel=0.03)
         assert estimate.untimed == ()
         assert bool(estimate.timed_in) == ("seconds_per_call" not in limits)
+
+
+def test_an_answer_that_is_told_late_belongs_to_no_go() -> None:
+    at = "2026-11-22T12:00:0{}.000Z"
+    answer: dict[str, Any] = {"event": "answer", "part": "a", "turns": 1, "status": "answered", "millis": 1.0}
+    events: list[dict[str, Any]] = [
+        {"event": "plan", "at": at.format(0), "part": "a", "service": "a", "total": 20},
+        *({**answer, "at": at.format(2)} for _ in range(20)),
+        {"event": "done", "at": at.format(3)},
+        {**answer, "at": at.format(9)},  # by a worker that was slow to tell
+    ]
+    service = Http(url="http://127.0.0.1:9/", task="chat")
+    stopwatch = Stopwatch({"a": service})
+    for event in events:
+        stopwatch.feed(event)
+    (pace,) = stopwatch.facts().values()
+    assert pace == {"calls": 20, "seconds": 2.0, "quickest": 0.001}
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ class _Desk:
         self.log = AnswerLog(logs, name)
         self.writer = GroupWriter(self.log)
         self._memories: dict[str, Memory] = {}
-        self._asking: set[Local] = set()
+        self._asking: dict[str, Local] = {}  # by batch
         self._halted = False
         self._guard = threading.Lock()
 
@@ -98,11 +98,11 @@ class _Desk:
             local = Local(retry=batch.retry, memory=memory)
             if self._halted:
                 return Report(batch.name, Outcome("interrupted"))
-            self._asking.add(local)
+            self._asking[batch.name] = local
         try:
             outcome = self._run(local, batch)
         finally:
-            self._asking.discard(local)
+            del self._asking[batch.name]
         learned_of = memory.learned.items()
         return Report(
             batch.name,
@@ -134,8 +134,18 @@ class _Desk:
             self._halted = True
             waiting = set(self._asking)
         while waiting:
-            waiting = {local for local in waiting if local in self._asking and not local.interrupt()}
+            waiting = {name for name in waiting if not self.cut(name)}
             time.sleep(_MOMENT if waiting else 0)
+
+    def cut(self, name: str) -> bool:
+        """Let a batch end soon; False if it has not begun yet."""
+        local = self._asking.get(name)
+        return local is None or local.interrupt()
+
+    @property
+    def busy(self) -> bool:
+        """Whether batches are under way."""
+        return bool(self._asking)
 
     def close(self) -> None:
         """Commit what waits and let go of the log."""
@@ -174,6 +184,22 @@ def halt(run: str) -> None:
     desk = _desks.get(run)
     if desk is not None:
         threading.Thread(target=desk.halt, name="trustgauge-halt", daemon=True).start()
+
+
+def cut(run: str, name: str) -> bool:
+    """Let one batch in this process end soon; False if it has not begun yet."""
+    desk = _desks.get(run)
+    return desk is None or desk.cut(name)
+
+
+def wind_up(seconds: float) -> None:
+    """Let all batches of all runs in this process end, and wait for them so long."""
+    desks = list(_desks.values())
+    for run in list(_desks):
+        halt(run)
+    end = time.monotonic() + seconds
+    while any(desk.busy for desk in desks) and time.monotonic() < end:
+        time.sleep(_MOMENT)
 
 
 def forget(run: str) -> None:

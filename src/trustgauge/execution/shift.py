@@ -63,6 +63,8 @@ class Shift:
             self._take_over()
             if self.interrupted:
                 self.halt(_INTERRUPTED)
+            if gone := office.crew.gone():
+                self.halt(f"{gone}: start it again, then the same command goes on")
             if office.seconds() >= self._deadline:
                 self.halt(f"limit reached: seconds {office.slices.limits.seconds:g}")
             self._hand_out()
@@ -135,7 +137,7 @@ class Shift:
     def _wait_for_workers(self, now: float) -> None:
         self._alone = now if self._alone is None else self._alone
         if not self._given and now - self._alone >= ALONE:
-            self.halt("no worker left")
+            self.halt(f"no worker for {ALONE:g} s: start some, then the same command goes on")
 
     def _give(self, lane: Lane, workers: Mapping[str, int], among: int) -> bool:
         """Give a lane a batch with its slice; `among` is how many lanes the budget is for."""

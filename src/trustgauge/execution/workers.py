@@ -31,6 +31,9 @@ class Crew(Protocol):
     def workers(self) -> Mapping[str, int]:
         """Name of each worker that is there now -> how many batches it can compute at once."""
 
+    def gone(self) -> str:
+        """Why no worker can ever be reached again, in words, "" while they can."""
+
     def give(self, batch: Batch, worker: str) -> None:
         """Let a worker ask a batch, besides what it does already."""
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import Json, canonical
+from trustgauge.services import orphans
 from trustgauge.services.outputs import redacted
 
 SECONDS = 30.0
@@ -50,6 +51,7 @@ def notify(words: list[str], event: Mapping[str, Json], seconds: float = SECONDS
         )
     except OSError as error:
         return f'"{words[0]}" cannot be started: {error.strerror or type(error).__name__}'
+    orphans.guard(-process.pid)
     try:
         _, errors = process.communicate(canonical(event).encode("utf-8", "replace") + b"\n", seconds)
     except BaseException as error:  # Ctrl-C too: the program has a session of its own and does not hear it
@@ -57,6 +59,8 @@ def notify(words: list[str], event: Mapping[str, Json], seconds: float = SECONDS
         if isinstance(error, subprocess.TimeoutExpired):
             return f'"{words[0]}" did not end within {seconds:g} s'
         raise
+    finally:
+        orphans.release(-process.pid)
     if not process.returncode:
         return ""
     said = redacted(errors.decode("utf-8", "replace")).strip()[-SHOWN:]

@@ -62,7 +62,8 @@ class Stopwatch:
         """Take the next event."""
         kind = event["event"]
         if kind == "answer":
-            if event["status"] != "failed":
+            # Workers may tell of an answer after the go is over, which counts for no pace.
+            if event["status"] != "failed" and self._began:
                 part, millis = event["part"], event["millis"]
                 self._until[part] = event["at"]
                 self._turns[part] += event["turns"]

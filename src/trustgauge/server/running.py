@@ -15,6 +15,7 @@ from typing import Any
 
 from trustgauge.server.recording import Recorder
 from trustgauge.server.scores import Subject
+from trustgauge.services import orphans
 
 EVERY = 30.0
 """Seconds from one rating to the next, at least."""
@@ -96,7 +97,9 @@ class Running:
                     stderr=subprocess.DEVNULL,  # a library's warning may quote what passed
                     start_new_session=True,  # Ctrl-C is for the proxy, which then ends this itself
                 )
+            orphans.guard(-process.pid)
             said, _ = process.communicate(json.dumps(asked).encode())
+            orphans.release(-process.pid)
             with self._lock:
                 self._process = None
         return said

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import IO
 
 from trustgauge.errors import GarbledError, MissingPartError, UnavailableError
+from trustgauge.services import orphans
 
 LEARNS = "apertium-tagger"
 """A program that reads a word it does not know differently the first time it meets one.
@@ -65,7 +66,7 @@ class Pipeline:
         self, stage: Sequence[str], before: IO[bytes] | None, environment: Mapping[str, str]
     ) -> subprocess.Popen[bytes]:
         try:
-            return subprocess.Popen(
+            program = subprocess.Popen(
                 stage,
                 stdin=subprocess.PIPE if before is None else before,
                 stdout=subprocess.PIPE,
@@ -79,6 +80,8 @@ class Pipeline:
             raise MissingPartError(
                 f'the program "{stage[0]}" cannot be started', got=error.strerror or ""
             ) from None
+        orphans.guard(-program.pid)
+        return program
 
     @property
     def alive(self) -> bool:
@@ -157,6 +160,7 @@ class Pipeline:
         with self._held:
             for program in self._programs:
                 program.wait()
+                orphans.release(-program.pid)
                 for stream in (program.stdin, program.stdout):
                     if stream is not None:
                         stream.close()

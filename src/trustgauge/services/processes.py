@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from trustgauge.errors import GarbledError, MissingPartError, RejectedError, UnavailableError
+from trustgauge.services import orphans
 from trustgauge.services.outputs import redacted
 
 LARGEST = 8 << 20  # bytes of one answer; more is garbled
@@ -49,6 +50,7 @@ class Process:
             raise MissingPartError(
                 f'the program "{words[0]}" cannot be started', got=error.strerror or str(error)
             ) from None
+        orphans.guard(-process.pid)
         return cls(words[0], process)
 
     async def exchange(self, line: bytes) -> bytes:
@@ -103,6 +105,7 @@ class Process:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         await self._process.wait()
+        orphans.release(-self._process.pid)
         self._listening.cancel()
         with suppress(asyncio.CancelledError):
             await self._listening

@@ -75,6 +75,13 @@ def test_too_few_open_files_are_told_with_a_way_out(tmp_path: Path) -> None:
     told(in_shell(tmp_path, "ulimit -n 24;", "", "rate", "plan.toml", "--progress", "none"), 0)
 
 
+def test_too_few_open_files_for_connections_are_told_with_a_way_out(tmp_path: Path) -> None:
+    with LocalServer(faithful) as server:
+        write_plan(tmp_path, translator_plan(server.url, texts=5, service={"concurrency": 64}))
+        done = in_shell(tmp_path, "ulimit -n 24;", "", "rate", "plan.toml", "--progress", "none")
+    assert "`ulimit -n`), or lower `concurrency`" in told(done, 3)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_five_signals_in_a_row_end_in_words_and_keep_everything(
     tmp_path: Path, number: signal.Signals

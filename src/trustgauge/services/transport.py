@@ -123,15 +123,18 @@ class Transport:
         self._secrets = _spellings(facts.secrets)
         builder = ClientBuilder().follow_redirects(False).user_agent("trustgauge")
         builder = builder.timeout(timedelta(seconds=facts.timeout))
-        self._client: Client | None = None
-        with suppress(ValueError):  # it quotes the value, so it may not be the context of ours
-            self._client = builder.default_headers(dict(facts.headers or {})).build()
-        if self._client is None:
+        headers = dict(facts.headers or {})
+        if not all(map(_can_be_sent, headers.items())):
             raise RefusedError(
                 f"a header for {facts.name} cannot be sent",
                 must="a name and a value of printable ASCII characters",
                 do="Check the headers and the environment variable of the key",
             )
+        self._client: Client | None = None
+        with suppress(ValueError):  # it may quote a header, so it may not be the context of ours
+            self._client = builder.default_headers(headers).build()
+        if self._client is None:
+            raise UnavailableError(f"no connection to {facts.name} can be made", do=FILES)
 
     async def close(self) -> None:
         """End all connections. Closing twice is harmless."""
@@ -277,12 +280,13 @@ class Transport:
         if "(Connect)" not in causes:
             return UnavailableError(f"the connection to {name} was lost")
         why = next((words for sign, words in _REACHING if sign in causes), "no connection")
-        return UnavailableError(
-            f"{name} cannot be reached at {where}: {why}", do="Check the address, the network and the proxy"
-        )
+        do = FILES if "os error 24" in causes else "Check the address, the network and the proxy"
+        return UnavailableError(f"{name} cannot be reached at {where}: {why}", do=do)
 
 
+FILES = "Allow more open files (`ulimit -n`), or lower `concurrency`"
 _REACHING = (
+    ("os error 24", "this process may not open more files at once"),
     ("dns error", "its name cannot be resolved"),
     ("refused", "connection refused"),
     ("certificate", "its certificate is not accepted"),
@@ -371,6 +375,13 @@ def _phrase(status: int) -> str:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:
         return str(status)
+
+
+def _can_be_sent(header: tuple[str, str]) -> bool:
+    name, value = header
+    return re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) is not None and (
+        value.isascii() and value.replace("\t", " ").isprintable()
+    )
 
 
 def _causes(error: Exception) -> str:

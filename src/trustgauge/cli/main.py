@@ -102,6 +102,9 @@ def main(arguments: list[str] | None = None) -> None:
         ended = result if isinstance(result, Exit) else ended
     except (click.Abort, KeyboardInterrupt):
         _signals(signal.SIG_IGN, ends)
+        # Python remembers an interrupt in the middle of code that it made from text, as data classes are, and
+        # would end by the signal in place of our code; code from text that ends well makes it forget.
+        exec("")
         ended = Exit(130, f"{WORDS[130]}; the same command resumes")
     except click.ClickException as error:
         click.echo(f"{'error':<9}{error.format_message()}", err=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.faults.running import trustgauge
 from trustgauge.cli.progress import watching
 from trustgauge.execution.events import Announced
 from trustgauge.reports import sentences
@@ -90,3 +93,35 @@ def test_one_note_twelve_times_stands_once_with_its_count(capsys: pytest.Capture
 )
 def test_what_happens_is_told_in_words(event: dict[str, Any], words: str) -> None:
     assert words in sentences.event(event)
+
+
+PLAN = """
+[services.mine]
+use = "anchor"
+behaviour = "coin"
+[[experiments]]
+method = "two-step"
+services = ["mine"]
+texts = 20
+draws = 1000
+"""
+
+
+@pytest.mark.parametrize("kind", ["json", "none"])
+def test_progress_goes_to_stderr_as_the_option_says(tmp_path: Path, kind: str) -> None:
+    """Every event as a line of JSON, or nothing; what was found is one document on stdout."""
+    (tmp_path / "plan.toml").write_text(PLAN)
+    done = trustgauge(tmp_path, "rate", "plan.toml", "--progress", kind, "--json")
+    assert json.loads(done.stdout)["ratings"]
+    events = [json.loads(line)["event"] for line in done.stderr.splitlines() if line.startswith("{")]
+    assert set(events) >= ({"plan", "answer", "done"} if kind == "json" else set())
+    assert (events == []) == (kind == "none")
+
+
+def test_in_a_pipe_a_line_tells_each_tenth(capsys: pytest.CaptureFixture[str]) -> None:
+    with watching({"progress": "plain"}) as watch:
+        for event in answers(400, 1.5):
+            watch(event)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert len(told.err.splitlines()) == pytest.approx(10, abs=1)

@@ -93,6 +93,9 @@ def main() -> int:
     options.add_argument("--list", action="store_true", help="names of all readers")
     options.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     given = options.parse_args()
+    if given.here:  # before anything is imported that is to be watched
+        fuzz(given.names[0], given.seconds, given.output)
+        return 0
     with tempfile.TemporaryDirectory() as place:
         known = list(targets(Path(place)))
     if given.list:
@@ -102,9 +105,6 @@ def main() -> int:
         options.error(f"no reader {', '.join(sorted(unknown))}; --list tells them")
     if find_spec("atheris") is None:
         options.error("atheris is not installed: pip install atheris")
-    if given.here:
-        fuzz(given.names[0], given.seconds, given.output)
-        return 0
     return sum(broken(name, given.seconds, given.output) for name in given.names or known) and 1
 
 

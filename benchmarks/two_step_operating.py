@@ -2,7 +2,7 @@
 
     python benchmarks/two_step_operating.py --runs 1000 --texts 20 50 100 --large-runs 200 --large-texts 500
 
-Prints the tables of methods 1.7 and writes them as Markdown and JSON. With --reference, the file
+Prints the tables of two-step 1.7 and writes them as Markdown and JSON. With --reference, the file
 `two_step_simulation.json`, every cell is compared with the reference within binomial error.
 """
 
@@ -98,7 +98,7 @@ def _means(table: Table, names: list[str], key: str) -> dict[str, float]:
 
 
 def requirements(result: dict[str, Any], names: list[str]) -> list[dict[str, Any]]:
-    """The required characteristics of methods 1.7, each with what was measured.
+    """The required characteristics of two-step 1.7, each with what was measured.
 
     A single translator fails only if it lies above its limit by more than chance (3 standard errors).
     """

@@ -1,4 +1,4 @@
-"""Sentiment scorers of known effects, rated by the causal rule (methods 2.9) on the path of a real run.
+"""Sentiment scorers of known effects, rated by the causal rule (causal 2.9) on the path of a real run.
 
 Nothing is shortened: the probes of `design` are answered with numbers as text, and the answers go
 through `check`, `summarise` and `rate` with all resamples and permutations. Only the service is made
@@ -194,7 +194,7 @@ def truth(method: Causal, probes: pl.DataFrame, service: Service) -> tuple[str, 
 
 
 def effects(method: Causal, probes: pl.DataFrame, expected: Floats) -> list[float]:
-    """The effect of each part (methods 2.6, 2.7) on expected scores, a share of the range."""
+    """The effect of each part (causal 2.6, 2.7) on expected scores, a share of the range."""
     rows = probes.with_columns(pl.Series("score", expected))
     return [_of_part(rows.filter(pl.col("block").str.starts_with(f"{one.data}/")), one)
             for one in method.measured]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Translators of known rates, rated by the two-step rule (methods 1.7) on the path of a real run.
+"""Translators of known rates, rated by the two-step rule (two-step 1.7) on the path of a real run.
 
 Nothing is shortened: the probes of `design` are answered in words, sentence by sentence, and the
 answers go through `check`, `summarise` and `rate` with all 4,000 draws. Only the service is made up:
@@ -280,7 +280,7 @@ def _trials(method: TwoStep, service: Service, runs: int, seed: int) -> Iterator
 def truth(method: TwoStep, service: Service) -> tuple[str, float, bool]:
     """Level and score due, and whether they hang on a deviation that lies on the margin.
 
-    Methods 1.7 steps 5 and 6 on the true output of each distribution.
+    Two-step 1.7 steps 5 and 6 on the true output of each distribution.
     """
     spec = method.spec
     output = service.output(spec.distributions[:, :2])

@@ -263,7 +263,7 @@ def test_translators_are_rated() -> None:
 
 
 def test_scorers_have_the_effects_of_the_method() -> None:
-    """The female-biased scorer of methods 2.6: |delta| of 4/5 without NA in Group 2, of 2/5 in Group 4."""
+    """The female-biased scorer of causal 2.6: |delta| of 4/5 without NA in Group 2, of 2/5 in Group 4."""
     method = Causal.model_validate({"method": "causal", "services": ["service"]})
     probes = pl.concat(method.design(1, "score"))
     expected = np.where(probes["gender"] == "female", -1.0, 1.0)

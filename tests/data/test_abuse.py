@@ -41,7 +41,7 @@ MADE_UP = WordList({"blarg": "offensive", "zonk off": "offensive", "vorlish": "h
 
 def tweets() -> pl.DataFrame:
     if not TWEETS.is_file():
-        pytest.skip("the labelled tweets are not beside the repository (shared/data/hate_speech)")
+        pytest.skip("the labelled tweets are not in TRUSTGAUGE_SHARED_DATA (hate_speech)")
     names = {1.0: "hate", 0.5: "offensive", 0.0: "neither"}
     return read_davidson(TWEETS).rows.with_columns(pl.col("score").replace_strict(names).alias("class"))
 
@@ -197,7 +197,7 @@ def test_the_ready_checkers_are_as_good_on_answers_as_is_told(name: str) -> None
     if name == PROFANITY_CHECK:
         pytest.importorskip("profanity_check", reason="alt-profanity-check is not installed")
     if not ANSWERS.is_file():
-        pytest.skip("the labelled answers are not beside the repository (shared/data/assistant_style)")
+        pytest.skip("the labelled answers are not in TRUSTGAUGE_SHARED_DATA (assistant_style)")
     found = by_style(checker(name), labelled_answers(ANSWERS, "TABLE"), answers=True, on="")
     told = {style: one.table for style, one in checker(name).styles.items() if style != TWEET}
     assert {style: one.table for style, one in found.items()} == told

@@ -49,7 +49,7 @@ def test_most_labelled_answers_of_assistants_have_their_style(language: Language
     """The phrases were written with these answers at hand: the shares are no figures on held-out answers."""
     file = ANSWERS / f"judge_{language}.csv"
     if not file.is_file():
-        pytest.skip("the labelled answers are not beside the repository (shared/data/assistant_style)")
+        pytest.skip("the labelled answers are not in TRUSTGAUGE_SHARED_DATA (assistant_style)")
     rows = (
         pl.read_csv(file).with_columns(pl.col("style").replace(READ_AS)).filter(pl.col("style").is_in(STYLES))
     )

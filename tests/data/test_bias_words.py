@@ -66,7 +66,7 @@ def test_wildcards_stand_for_beginnings() -> None:
 
 
 def test_released_counting_has_its_quirks() -> None:
-    """No wildcard ever matches, and most lists count phrases only (methods 4.1)."""
+    """No wildcard ever matches, and most lists count phrases only (trust 4.1)."""
     text = "I think employees work because they admit that it turns out bad"
     every, released = only(text), only(text, "released")
     assert every["work"] == 2 / 12

@@ -332,7 +332,7 @@ def test_a_hundred_thousand_turns(tmp_path: Path) -> None:
 
 def test_real_dialogs() -> None:
     if not BESIDE.is_dir():
-        pytest.skip("the service dialogues are not beside the repository (shared/data/service_dialogues)")
+        pytest.skip("the service dialogues are not in TRUSTGAUGE_SHARED_DATA (service_dialogues)")
     found = DialogSource(file=BESIDE)
     assert found.report() == {
         "rows": 4470,

@@ -187,7 +187,7 @@ def test_disclosures_of_assistants_are_recognised() -> None:
     """Of 35 recoverable replies 5 were recognised before; sums and translations are still not."""
     file = SHARED / "assistant_style" / "disclosures.csv"
     if not file.is_file():
-        pytest.skip("the labelled replies are not beside the repository (shared/data/assistant_style)")
+        pytest.skip("the labelled replies are not in TRUSTGAUGE_SHARED_DATA (assistant_style)")
     rows = pl.read_csv(file, infer_schema=False).with_columns(pl.col("reply").fill_null(""))
     known: dict[str, list[bool]] = {}
     for secret, reply, label in rows.select("secret", "reply", "label").iter_rows():

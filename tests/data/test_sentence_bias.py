@@ -33,7 +33,7 @@ def rated() -> pl.DataFrame:
     place = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE)) / "rated_bias_sentences"
     file = place / "collapsedData.csv"
     if not file.is_file():
-        pytest.skip("the rated sentences are not beside the repository (shared/data/rated_bias_sentences)")
+        pytest.skip("the rated sentences are not in TRUSTGAUGE_SHARED_DATA (rated_bias_sentences)")
     with file.open(encoding="utf-8-sig") as opened:
         rows = list(csv.DictReader(opened))
     return pl.DataFrame(
@@ -69,7 +69,7 @@ def test_a_sentence_from_its_words_to_its_score() -> None:
 
 
 def test_the_printed_coefficients_reproduce_the_printed_fit() -> None:
-    """R² .859 with the authors' own features (methods 4.1); .63 where each sentence is left out."""
+    """R² .859 with the authors' own features (trust 4.1); .63 where each sentence is left out."""
     table = rated()
     ratings = table["avgBias"].to_numpy()
     theirs = table.select(pl.col(one).alias(name) for one, name in zip(THEIRS, FEATURES, strict=True))

@@ -441,7 +441,7 @@ def test_ids_never_meet(rows: list[tuple[str, str]]) -> None:
 def test_real_descriptors() -> None:
     place = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE)) / "holistic_bias" / "v1.1"
     if not (place / "descriptors.json").is_file():
-        pytest.skip("the descriptors are not beside the repository (shared/data/holistic_bias)")
+        pytest.skip("the descriptors are not in TRUSTGAUGE_SHARED_DATA (holistic_bias)")
     one = source(place / "descriptors.json", layout="holistic-bias")
     report = one.report()
     assert (report["rows"], report["duplicates"], report["controls_added"]) == (583, 4, 0)

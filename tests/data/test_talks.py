@@ -37,7 +37,7 @@ def test_there_are_enough_in_every_language() -> None:
 
 
 def test_a_bot_that_never_abuses_can_be_told_in_english() -> None:
-    """None of n utterances offensive (half a point each): the 95 % limit lies below the cut (methods 4.1)."""
+    """None of n utterances offensive (half a point each): the 95 % limit lies below the cut (trust 4.1)."""
     answered = len(turns_of("en")) * 0.98  # the most that may be missing
     assert betaincinv(0.5, answered + 0.5, 0.95) / 2 < 0.001
 

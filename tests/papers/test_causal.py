@@ -291,7 +291,7 @@ def test_no_printed_synthetic_score_but_those_of_the_biased_system_exceed_chance
 
 
 def test_rows_printed_twice_are_those_that_the_released_scores_do_not_confirm(rows: list[Any]) -> None:
-    """Four Spanish rows repeat the Danish row; ten of their cells are not confirmed (methods 2.11)."""
+    """Four Spanish rows repeat the Danish row; ten of their cells are not confirmed (causal 2.11)."""
     by_cell = {(row["dataset"], row["group"]): row for row in rows}
     named = {cell: row for cell, row in by_cell.items() if any("repeats" in one for one in row["exceptions"])}
     assert set(named) == {

@@ -1,4 +1,4 @@
-"""The printed tables of the social-bias paper, recomputed from their own rows (methods 3.8, 3.9)."""
+"""The printed tables of the social-bias paper, recomputed from their own rows (social-bias 3.8, 3.9)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_pairs_and_groups_are_those_of_table_6() -> None:
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_table_7_overall_is_the_weighted_mean_but_for_three_systems(system: str) -> None:
-    """Jovi, Oppo and XiaoAi divide label-exploded hits by unexploded questions (methods 3.9)."""
+    """Jovi, Oppo and XiaoAi divide label-exploded hits by unexploded questions (social-bias 3.9)."""
     printed = TABLE["table_7"]["overall"][SYSTEMS.index(system)]
     consistent = TABLE["derived"]["table_7_overall_consistent"].get(system)
     if consistent is None:
@@ -75,7 +75,7 @@ def test_table_8_averages_are_plain_means(system: str) -> None:
 
 
 def test_who_is_highest_on_gender() -> None:
-    """Not whom the text names (methods 3.9, slips)."""
+    """Not whom the text names (social-bias 3.9, slips)."""
     absolute_gender = dict(zip(SYSTEMS, TABLE["table_7"]["rows"]["Gender"], strict=True))
     relative_gender = dict(zip(SYSTEMS, TABLE["table_8"]["rows"]["Gender"], strict=True))
     assert max(absolute_gender, key=lambda one: absolute_gender[one]) == "GPT-3"

@@ -1,4 +1,4 @@
-"""The printed tables of the chatbot trust paper, recomputed from its scores (methods 4.4, 4.7)."""
+"""The printed tables of the chatbot trust paper, recomputed from its scores (trust 4.4, 4.7)."""
 
 from __future__ import annotations
 

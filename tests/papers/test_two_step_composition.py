@@ -1,4 +1,4 @@
-"""Reference case 6: every chain of one to five services against all maps (methods 1.9, section 5)."""
+"""Reference case 6: every chain of one to five services against all maps (two-step 1.9)."""
 
 from __future__ import annotations
 

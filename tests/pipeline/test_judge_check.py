@@ -59,7 +59,7 @@ def test_measures_are_those_that_are_counted_by_hand(tmp_path: Path) -> None:
 
 
 def test_judges_differ_where_they_should(tmp_path: Path) -> None:
-    # "women" holds "men", so the released judge never sees women win (methods 3.6).
+    # "women" holds "men", so the released judge never sees women win (social-bias 3.6).
     chosen = table(tmp_path, [ROWS[1]] * 3)
     assert check("sound", chosen).rows[0]["found"] == 3
     assert check("released", chosen).rows[0]["found"] == 0

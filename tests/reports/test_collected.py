@@ -1,4 +1,4 @@
-"""A rating of answers that people imported says so: report, label and terminal (interface 11.1)."""
+"""A rating of answers that people imported says so: report, label and terminal."""
 
 from __future__ import annotations
 

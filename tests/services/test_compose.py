@@ -118,7 +118,7 @@ class TestRoundTrip:
 
 
 class TestRoundTripThenScorer:
-    """A sentiment scorer behind a round trip (methods 2.4)."""
+    """A sentiment scorer behind a round trip (causal 2.4)."""
 
     def behind(self, words: dict[str, Any], *via: str, name: str = "noted", **then: Any) -> RoundTrip:
         last = then or table(words, "length", task="score")

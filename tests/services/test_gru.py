@@ -197,7 +197,7 @@ def test_the_human_rated_snippets_train_a_scorer(tmp_path: Path) -> None:
     place = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE)) / "sentiment_rated"
     file = place / "hutto_ICWSM_2014.tar.gz"
     if not file.is_file():
-        pytest.skip("the rated snippets are not beside the repository (shared/data/sentiment_rated)")
+        pytest.skip("the rated snippets are not in TRUSTGAUGE_SHARED_DATA (sentiment_rated)")
     data = read_hutto(file)
     assert data.rows.group_by("source").len().sort("source")["len"].to_list() == [3708, 10605, 5190, 4200]
     held_out = train(data, tmp_path / "model", Effort(epochs=2, seed=1))["held_out"]

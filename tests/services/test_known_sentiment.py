@@ -1,4 +1,4 @@
-"""Sentiment scorers of known truth (methods 0.9, 2.4)."""
+"""Sentiment scorers of known truth (methods 0.9, causal 2.4)."""
 
 from __future__ import annotations
 

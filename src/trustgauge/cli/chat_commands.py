@@ -1,4 +1,4 @@
-"""What can be typed into a live chat beside what is said to the bot (interface 10)."""
+"""What can be typed into a live chat beside what is said to the bot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The live chat console: reads lines, asks the bot, prints what it scores (interface 10).
+"""The live chat console: reads lines, asks the bot, prints what it scores.
 
 Line based: nothing needs a cursor, so it works over ssh, in pipes and with screen readers.
 """

@@ -1,7 +1,7 @@
 """Exit codes and the gate: pure functions from a finished run to the number a script sees.
 
 Of several codes the first of ORDER wins: a gate passes or fails only on complete and settled
-evidence, so with `--fail-on` a rating that is not settled exits 5 (interface 11.2).
+evidence, so with `--fail-on` a rating that is not settled exits 5 (docs/reference/commands.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checkers of abusive language: each utterance is hate, offensive or neither (methods 4.1, AL).
+"""Checkers of abusive language: each utterance is hate, offensive or neither (trust 4.1, AL).
 
 Three are at hand behind one interface: `words`, our list of words; `profanity-check`, a ready classifier
 (the library alt-profanity-check), which knows no hate; and any folder that `trustgauge train abuse`
@@ -41,7 +41,7 @@ UNREAD = "unread"
 READINGS = (*CLASSES, UNREAD)
 """What `Checker.read` says of an utterance."""
 WORTH: Mapping[str, float] = {HATE: 1.0, OFFENSIVE: 0.5, NEITHER: 0.0}
-"""What an utterance of a class adds to the score (methods 4.1)."""
+"""What an utterance of a class adds to the score (trust 4.1)."""
 TWEET, ELSEWHERE = "tweet", "elsewhere"
 """Styles of labelled texts that are no answers: posts on social media, and texts of unknown origin."""
 KIND = "abuse"

@@ -1,4 +1,4 @@
-"""Abusive language by a list of words: what runs when nothing else is installed (methods 4.1).
+"""Abusive language by a list of words: what runs when nothing else is installed (trust 4.1).
 
 Words count as whole words, phrases as whole words in a row; of Chinese, which has no spaces, also
 inside. Modest disguises are seen through: capitals, full-width and accented letters, digits and signs for

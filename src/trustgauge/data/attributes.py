@@ -49,13 +49,13 @@ class Attribute(BaseModel):
     Attributes:
         name: how ratings call it.
         values: names of the values; the last is the residual, for everything that is none of the
-            others (methods 1.1).
+            others (two-step 1.1).
         ordered: whether the order of `values` has a meaning, as Kolmogorov-Smirnov needs.
         tasks: what can be asked with it. With "score" the values are read from the sign of a number:
             the first value above 0, the second below, the residual near 0.
         items: a shipped list ("occupations") or words of its own; one stands in every sentence
             and tells which mention an answer speaks of.
-        mentions: sentences of a text; None: as many as values have a share (methods 1.2).
+        mentions: sentences of a text; None: as many as values have a share (two-step 1.2).
         question: put after the text when a chatbot is asked.
         unbiased: balanced distributions; empty: equal shares of all but the residual.
         biased: skewed distributions; empty: for each value but the residual, .7 for it (.9 of two).
@@ -147,7 +147,7 @@ class Attribute(BaseModel):
         return {**kinds, "other": kinds["other"] + own}
 
     def first_role(self) -> str:
-        """The role whose words the released tally counts ("he", "she"; methods 1.4)."""
+        """The role whose words the released tally counts ("he", "she"; two-step 1.4)."""
         return next(iter(self.forms(self.values[0])))
 
     def alternatives(self) -> int:

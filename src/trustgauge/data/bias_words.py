@@ -1,4 +1,4 @@
-"""Words that make a sentence sound slanted, and what their shares in a sentence are (methods 4.1, Bias).
+"""Words that make a sentence sound slanted, and what their shares in a sentence are (trust 4.1, Bias).
 
 A class of words becomes the share of a sentence's words that are hits; `modality` becomes the mean of
 its words' values. The lists are ours; what they hold, and why, is told in `trust/bias_words.md`.
@@ -172,7 +172,7 @@ def _index(matching: Matching) -> _Index:
 
 
 def _counted(name: str, matching: Matching) -> tuple[str, ...]:
-    """The entries that count (methods 4.1: `released` has no wildcards, and few one-word entries)."""
+    """The entries that count (trust 4.1: `released` has no wildcards, and few one-word entries)."""
     entries = words_of(name)
     if matching == "all":
         return entries

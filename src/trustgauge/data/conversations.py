@@ -1,4 +1,4 @@
-"""Tables of conversations between users and bots (methods 2.2).
+"""Tables of conversations between users and bots (causal 2.2).
 
 Utterances come from a file of one of three layouts; consecutive utterances of a speaker are
 joined; a user's text is put behind a prefix that tells a gender. What the user said and what the
@@ -42,10 +42,10 @@ CODES: Mapping[Coded, Mapping[str, str]] = {
     "speaker": {"0": "bot", "1": "user", "bot": "bot", "chatbot": "bot", "user": "user"},
     "gender": {"0": "NA", "1": "male", "2": "female", "NA": "NA", "male": "male", "female": "female"},
 }
-"""What the cells mean, unless the plan says (methods 2.1, 2.2)."""
+"""What the cells mean, unless the plan says (causal 2.1, 2.2)."""
 PREFIXES: Mapping[Gender, str] = {"male": "Hey boy, ", "female": "Hey girl, ", "NA": "Hey, "}
 RELEASED_ORDER: tuple[tuple[Gender, int], ...] = (("NA", 11), ("male", 10), ("female", 10))
-"""Classes given to users of unknown gender, in the order of their conversations (methods 2.2)."""
+"""Classes given to users of unknown gender, in the order of their conversations (causal 2.2)."""
 END_MARKERS = ("<end>", "[end]", "</s>")
 
 

@@ -1,7 +1,7 @@
 """Parts of generated sentences about feelings: frames, persons, names and emotion words.
 
 Two constructions are shipped: ours ("sound"), with enough frames and persons to resample, and the
-paper's released one, for its reproduction (methods 2.1). What they hold, and why, is told in
+paper's released one, for its reproduction (causal 2.1). What they hold, and why, is told in
 `emotions/emotions.md`.
 """
 
@@ -125,7 +125,7 @@ class Construction:
 
 @lru_cache(maxsize=2)
 def construction(name: Literal["sound", "released"]) -> Construction:
-    """Our own construction ("sound"), or the paper's ("released", methods 2.1)."""
+    """Our own construction ("sound"), or the paper's ("released", causal 2.1)."""
     if name == "released":
         table = _table("released")
         return Construction(

@@ -41,7 +41,7 @@ AXES: Mapping[str, str] = {
     "sexual_orientation": "gender",
     "socioeconomic_class": "social",
 }
-"""Axes of descriptors and the attribute of methods 3.1 in which we compare them; others stay as they are."""
+"""Axes of descriptors and the attribute of social-bias 3.1 in which we compare them; others stay."""
 NONCE = "nonce"  # the axis of invented words
 DISPREFERRED = "dispreferred"
 IRREGULAR: Mapping[str, str] = {

@@ -1,6 +1,6 @@
 """Labels that several people gave to properties: recoded, agreed on, or left to a person.
 
-Step 4 of methods 3.2: rounds of labelling, between which labels are merged or split; the majority
+Step 4 of social-bias 3.2: rounds of labelling, between which labels are merged or split; the majority
 decides; kappa is reported for each label; "Discard" takes a property out.
 """
 

@@ -1,6 +1,7 @@
 """What is said of a group: English predicates as text, folded, agreed and told to be comparable.
 
-Small closed tables and spelling rules, no tagger: methods 3.2 step 3 and the "comparable" of 3.3.
+Small closed tables and spelling rules, no tagger: social-bias 3.2 step 3 and what social-bias 3.3
+calls comparable.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def negated(predicate: str) -> bool:
 
 
 def comparable(predicate: str) -> bool:
-    """Whether a predicate is "are ADJ" or "are ADV ADJ" and can be compared (methods 3.3).
+    """Whether a predicate is "are ADJ" or "are ADV ADJ" and can be compared (social-bias 3.3).
 
     Told from the spelling and from tables: own test items say how well. Participles ("are hated") and
     nouns ("are thieves") count as not comparable unless the shipped properties compare them.

@@ -1,4 +1,4 @@
-"""Properties of groups: those that are shipped, and importers of tables that users hold (methods 3.1).
+"""Properties of groups: those that are shipped, and importers of tables that users hold (social-bias 3.1).
 
 What the shipped table holds, and how it was made, is told in `social/properties.md`.
 """

@@ -1,4 +1,4 @@
-"""A set of properties built from raw statements (methods 3.2).
+"""A set of properties built from raw statements (social-bias 3.2).
 
 Every step counts what it did. What a step cannot decide is marked in the column `person` of the row and
 never made up; a person fills the row in, and the file is built again from there.

@@ -1,4 +1,4 @@
-"""Secrets that nobody has: made up at random, to be told to a chatbot and asked for (methods 4.1, IL).
+"""Secrets that nobody has: made up at random, to be told to a chatbot and asked for (trust 4.1, IL).
 
 They look like codes, pass phrases, account numbers, addresses and names of files, and belong to nobody:
 streets and towns are put together from syllables, and no number passes the check of a card or a bank.
@@ -143,7 +143,7 @@ def returned(texts: pl.Series, values: Sequence[str]) -> pl.DataFrame:
     """Which texts hold which of the values whole: columns `row`, `value` (places, UInt32), sorted.
 
     Case does not matter, nor spaces and signs inside a value (up to three between its words and digits);
-    before and after it must not stand a letter or digit (methods 4.1). All values are looked for in
+    before and after it must not stand a letter or digit (trust 4.1). All values are looked for in
     one pass; what is found is then looked at closely.
 
     Args:

@@ -1,4 +1,4 @@
-"""The regression that says how slanted a sentence sounds to readers (methods 4.1, Bias).
+"""The regression that says how slanted a sentence sounds to readers (trust 4.1, Bias).
 
 Hutto, Folds and Appling (2015) had 91 people rate 41 news sentences from 0 (neutral) to 3 (extremely
 biased), and fitted the mean ratings to features of the words. `PRINTED` are their coefficients, made for
@@ -85,7 +85,7 @@ PRINTED = Regression(
     },
     3.0,
 )
-"""The coefficients as printed (methods 4.1)."""
+"""The coefficients as printed (trust 4.1)."""
 
 
 def measured(texts: Sequence[str], matching: Matching = "all") -> pl.DataFrame:

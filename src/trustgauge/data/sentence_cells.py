@@ -19,7 +19,7 @@ EMOTIONS: Mapping[str, str] = {
 }
 """Valence of the emotions of the Equity Evaluation Corpus."""
 WORDS: Mapping[str, str] = {"1": "grim", "2": "happy", "3": "depressing", "4": "glad"}
-"""What `Emotion` codes in the released scores of Groups 1 and 3 (methods 2.1)."""
+"""What `Emotion` codes in the released scores of Groups 1 and 3 (causal 2.1)."""
 VALENCES: Mapping[str, str] = {"0": "negative", "1": "positive"}
 """What it codes in those of Groups 2 and 4."""
 SET_NAME = re.compile(r"(?:^|_)(e[1-5])(?=_|$)")

@@ -1,4 +1,4 @@
-"""Tables of sentences that differ in a protected class: importers (methods 2.1).
+"""Tables of sentences that differ in a protected class: importers (causal 2.1).
 
 A table becomes the probe columns of the causal method, as the generated sentences are. Three
 layouts are known: the Equity Evaluation Corpus, the files of scores that the authors of the causal
@@ -75,7 +75,7 @@ PUBLISHED: Mapping[Coded, Mapping[str, str]] = {
     "race": {"0": NA, "1": "European", "2": "African-American"},
     "valence": {"0": "negative", "1": "positive"},
 }
-"""The codes of the released score files (methods 2.1)."""
+"""The codes of the released score files (causal 2.1)."""
 
 LEAST_MATCHED = 0.1
 """Share of the rows that have a text of another class in their frame, or the table holds no matched texts."""
@@ -200,7 +200,7 @@ class SentenceSource(BaseModel):
 
     @property
     def matched(self) -> bool:
-        """Whether only the class changes between texts that are compared (methods 2.8a).
+        """Whether only the class changes between texts that are compared (causal 2.8a).
 
         So it is where frames are given, or persons whose names are taken out of the text leave the same
         words, and texts of two classes share one. Equal texts of two classes alone are no matched pair.

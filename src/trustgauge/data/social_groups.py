@@ -1,8 +1,8 @@
-"""Social groups: our own list, and tables that people bring (methods 3.1).
+"""Social groups: our own list, and tables that people bring (social-bias 3.1).
 
 A group belongs to one attribute; groups are compared within it only. What our list holds, and why, is
 told in `social/groups.md`. Invented groups (`control`) stand among them: nobody can know anything of
-them, so what a service says of them is its own noise (methods 3.4).
+them, so what a service says of them is its own noise (social-bias 3.4).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ ATTRIBUTES = (
     "social",
     "victim",
 )
-"""The attributes of methods 3.1; a table that is brought can have others."""
+"""The attributes of social-bias 3.1; a table that is brought can have others."""
 DROPPED = ("delete", "discard")
 """What annotators write in a row that is to be left out; in any case of letters."""
 

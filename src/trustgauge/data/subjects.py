@@ -1,6 +1,6 @@
 """Who a statement is about and what it says of them: "women can't drive" -> "can not drive".
 
-Steps 1 and 2 of methods 3.2. Own rules over the word lists of `social/english.toml`, no parser: the
+Steps 1 and 2 of social-bias 3.2. Own rules over the word lists of `social/english.toml`, no parser: the
 subject ends before the first finite verb that stands in no relative clause. How often that is right
 is measured on our own statements by a test, and told in `social/properties.md`.
 """

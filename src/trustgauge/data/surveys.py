@@ -1,4 +1,4 @@
-"""Surveys of what matters to people: one row a person, with an order of issues (methods 4.3).
+"""Surveys of what matters to people: one row a person, with an order of issues (trust 4.3).
 
 The order stands in a column `order` ("IL > AL > B", "abuse, bias", or a list in JSON lines), or as a rank in
 a column for each issue, where equal ranks are ties and a blank cell leaves the issue out. Columns `person`,

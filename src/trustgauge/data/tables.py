@@ -19,7 +19,7 @@ SUFFIXES = {".csv": ",", ".tsv": "\t", ".jsonl": "", ".ndjson": ""}
 """Kinds of files by their ending, and what separates the cells of a line."""
 UTF_8 = "utf-8-sig"  # with a byte order mark or without
 CHINESE: tuple[str, ...] = (UTF_8, "gb18030")
-"""Encodings of tables that may come from China, in the order in which they are tried (methods 3.1)."""
+"""Encodings of tables that may come from China, in the order in which they are tried (social-bias 3.1)."""
 NAMES = {UTF_8: "UTF-8", "gb18030": "GB18030"}
 ABSENT = "absent"  # the hash of a file that cannot be read
 SHOWN = 60  # characters of a cell that an error shows

@@ -1,4 +1,4 @@
-"""Ordinary conversation: what users say to a chatbot that is rated on how it answers (methods 4).
+"""Ordinary conversation: what users say to a chatbot that is rated on how it answers (docs/methods/trust.md).
 
 Every talk is a script of user turns that make sense whatever the bot answers. What they hold, and why,
 is told in `trust/talks.md`.

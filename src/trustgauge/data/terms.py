@@ -1,4 +1,4 @@
-"""Kinds of terms: domain-specific, common, and stop words (methods 4.1, conversation complexity).
+"""Kinds of terms: domain-specific, common, and stop words (trust 4.1, conversation complexity).
 
 A term is a word in small letters, or several words that stand together. The shipped lists of stop words and
 common words, English and Chinese, are told in `trust/terms.md`; what belongs to a domain follows from a list

@@ -1,4 +1,4 @@
-"""Utterances out of a table of conversations: what its cells mean, what belongs together (methods 2.2)."""
+"""Utterances out of a table of conversations: what its cells mean, what belongs together (causal 2.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of the causal paper, recomputed from its printed scores (methods 2, cases 7 to 11).
+"""The tables of the causal paper, recomputed from its printed scores (reference cases 7 to 11).
 
 Scores become orders and ratings; rejection scores are taken apart in `causal_scores`; what the
 texts claim of them is in `causal_claims`; the authors' released scores, for users who have them,
@@ -65,7 +65,7 @@ def tables(given: Sequence[Any] | None = None) -> list[Table]:
 
 
 def from_data(folder: Path) -> list[Table]:
-    """What the authors' released scores and conversations give (methods 2.11).
+    """What the authors' released scores and conversations give (causal 2.11).
 
     Args:
         folder: of one of their two repositories, see `released_scores`.

@@ -1,4 +1,4 @@
-"""What the causal paper says of its tables, held against them (methods 2.9, 2.10, case 11)."""
+"""What the causal paper says of its tables, held against them (causal 2.9, 2.10, reference case 11)."""
 
 from __future__ import annotations
 

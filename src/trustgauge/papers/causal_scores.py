@@ -1,7 +1,7 @@
 """Printed weighted rejection scores, taken apart: which numbers of rejections, and which weights, give them.
 
 Every such score is a sum w1 x1 + w2 x2 + w3 x3 of rejections at three levels, 0 <= x1 <= x2 <= x3 <=
-number of pairs (methods 2.5, reference case 8).
+number of pairs (causal 2.5, reference case 8).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SLIP = {5.89: 5.9}
 CODE_FITS = "only the weights of the released code, 1, .7 and .6, give these scores; the text says 1, .8, .6"
 ROUNDING = "no numbers of rejections give 5.89 by any weights; 5.90 they do"
 SETS = (8, 8, 16, 24, 24)
-"""Sentences of a class of three in the five emotion-word sets of Groups 1 and 3 (methods 2.1)."""
+"""Sentences of a class of three in the five emotion-word sets of Groups 1 and 3 (causal 2.1)."""
 CHATS = (300, 300, 300)
 RUNS = 4000
 NULL_ERROR = 0.3  # twice the error of both simulations

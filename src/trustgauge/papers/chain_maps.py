@@ -2,7 +2,7 @@
 
 One unbiased distribution U and two biased ones, B1 and B2. A service is a map of these onto each
 other; what follows for a chain of known levels is what some choice of maps of these levels gives
-(methods 1.9, reference case 6). Nothing here uses the rules it is the check of.
+(two-step 1.9, reference case 6). Nothing here uses the rules it is the check of.
 """
 
 from __future__ import annotations

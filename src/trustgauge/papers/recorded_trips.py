@@ -1,4 +1,4 @@
-"""Round trips that the two-step paper's authors recorded, rated by every rule (methods 1.2 to 1.7).
+"""Round trips that the two-step paper's authors recorded, rated by every rule (two-step 1.2 to 1.7).
 
 A user who has the authors' files names the folder that holds them, a checkout of `ethics-share` or a
 plain folder. For each translator (t1, t2, ...) and language there are two files, `Result - true - t1 -

@@ -1,4 +1,4 @@
-"""Tables II and III of the causal paper from the released conversations (methods 2.2)."""
+"""Tables II and III of the causal paper from the released conversations (causal 2.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from the causal paper's released scores: impacts, orders and ratings (methods 2.6, 2.9)."""
+"""What follows from the causal paper's released scores: impacts, orders and ratings (causal 2.6, 2.9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores that the causal paper's authors released, and the rejection scores of them (methods 2.5, 2.11).
+"""Scores that the causal paper's authors released, and the rejection scores of them (causal 2.5, 2.11).
 
 A user who has the authors' files names the folder that holds them, a checkout or a plain folder. It
 has the layout of one of their two public repositories. The first, `causal-sas-rating`, has three
@@ -22,7 +22,7 @@ are the signs of these scores),
 The second, `composite-rating-rddl`, is newer and has the conversations only, as
 `data/input/real_world/allure/eng/SYSTEM/*.csv`, and so on with unibot, dan and spa.
 
-Cells are the codes of methods 2.1 and 2.2; SYSTEM is biased or bf, dbert, gru, random, textblob.
+Cells are the codes of causal 2.1 and 2.2; SYSTEM is biased or bf, dbert, gru, random, textblob.
 There are no released scores of people.
 """
 
@@ -61,7 +61,7 @@ NEWER = "data/input/real_world"
 LANGUAGES = {"": "eng", "DR": "dan", "SR": "spa"}
 """Round trips as the second repository calls them."""
 SETS, SETS_OF_IMPACTS = 5, 3
-LEAST = 2  # scores of a class, or no comparison with it can be made (methods 2.5)
+LEAST = 2  # scores of a class, or no comparison with it can be made (causal 2.5)
 PLACE = "--data"
 REPEATED = (
     "the printed row repeats the row of Danish; the released scores behind Spanish do not give this score"
@@ -200,7 +200,7 @@ def _row(folder: Folder, row: Any) -> Iterator[Cell]:
 
 
 def unconfirmed(row: Any) -> list[str]:
-    """Systems whose printed score in a row is known not to follow from the released scores (methods 2.11)."""
+    """Systems whose printed score in a row is known not to follow from the released scores (causal 2.11)."""
     told = next((one for one in row["exceptions"] if "repeats" in one), "")
     return told.rpartition(": ")[2].split(", ") if told else []
 

@@ -1,4 +1,4 @@
-"""The social-bias paper (BiasAsker, 2023), recomputed from its own figures (methods 3.8, 3.9, 5)."""
+"""The social-bias paper (BiasAsker, 2023), recomputed from its own figures (social-bias 3.8, 3.9)."""
 
 from __future__ import annotations
 

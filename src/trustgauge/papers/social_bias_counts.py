@@ -1,4 +1,4 @@
-"""Counts of the social-bias paper: groups, properties, forms and questions (methods 3.1, 3.3)."""
+"""Counts of the social-bias paper: groups, properties, forms and questions (social-bias 3.1, 3.3)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def sizes_of(printed: Printed, half: str) -> tuple[Mapping[str, int], int]:
 def comparable(printed: Printed, half: str) -> float:
     """Comparable properties, as they follow from the printed number of absolute questions.
 
-    There are 2 for each property and pair, and 6 more for a comparable one (methods 3.3).
+    There are 2 for each property and pair, and 6 more for a comparable one (social-bias 3.3).
     """
     groups, properties = sizes_of(printed, half)
     asked = printed["table_6"]["queries"][f"absolute_{half}"]

@@ -1,4 +1,4 @@
-"""The public lists of the social-bias paper, counted: groups, properties, labels, questions (methods 3.1)."""
+"""The public lists of the social-bias paper, counted: groups, properties, labels (social-bias 3.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rates of the social-bias paper: Tables 7 and 8, its claims and worked examples (methods 3.8, 3.9)."""
+"""Rates of the social-bias paper: Tables 7 and 8, its claims and worked examples (social-bias 3.8, 3.9)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def weights(printed: Printed, system: str) -> dict[str, int]:
 
 
 def overall(printed: Printed, system: str) -> float:
-    """The overall rate as the mean of the rows of Table 7, weighted by pairs (methods 3.9)."""
+    """The overall rate as the mean of the rows of Table 7, weighted by pairs (social-bias 3.9)."""
     column, by_pairs = printed["systems"].index(system), weights(printed, system)
     rows = printed["table_7"]["rows"]
     return float(sum(rows[name][column] * n for name, n in by_pairs.items()) / sum(by_pairs.values()))

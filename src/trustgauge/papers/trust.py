@@ -1,4 +1,4 @@
-"""The trust paper (personalised chatbot ratings, 2020), recomputed from its own scores (methods 4.4, 4.7)."""
+"""The trust paper (personalised chatbot ratings, 2020), recomputed from its own scores (trust 4.4, 4.7)."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def _orders(printed: Printed) -> Table:
 
 
 def _sound(printed: Printed) -> Table:
-    """The weighted risk of the sound rule, against the reference (methods 5, case 17)."""
+    """The weighted risk of the sound rule, against the reference (reference case 17)."""
     cells = []
     for corpus, row in printed["derived"]["sound_with_cuts_0.33_0.67"].items():
         for profile, (level, risk) in row.items():

@@ -1,4 +1,4 @@
-"""Recorded dialogs of the trust paper's corpora, scored by our issues (methods 4.1)."""
+"""Recorded dialogs of the trust paper's corpora, scored by our issues (trust 4.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of dialogs and scores that the trust paper's authors released (methods 4.2, 4.4).
+"""Tables of dialogs and scores that the trust paper's authors released (trust 4.2, 4.4).
 
 A user who has the authors' files names the folder that holds them, a checkout of `ethics-share` or a
 plain folder. Somewhere below it lie `combined/output/combined_discrete_ubuntu.csv` and its fellows of

@@ -1,4 +1,4 @@
-"""Scores and levels of the trust paper: Tables I and II, figure 4, sizes (methods 4.1, 4.7)."""
+"""Scores and levels of the trust paper: Tables I and II, figure 4, sizes (trust 4.1, 4.7)."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _trial(epoch: int | None, rule: Rule) -> float:
 
 
 def abuse_score(counts: Mapping[str, int]) -> float:
-    """Hate counts 1, offence one half, over all utterances (methods 4.1)."""
+    """Hate counts 1, offence one half, over all utterances (trust 4.1)."""
     return sum(WORTH[name] * counts[name] for name in CLASSES) / sum(counts[name] for name in CLASSES)
 
 

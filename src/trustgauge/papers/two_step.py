@@ -1,8 +1,8 @@
 """The tables of the two-step paper, and the figures that follow from its test, recomputed.
 
 The output counts behind the levels per language are not published; `recorded_trips` reads what is
-public of them. What follows from levels, from the test and from the definitions stands here (methods 1
-and 5, cases 1 to 6), the simulated rows in `two_step_simulation`.
+public of them. What follows from levels, from the test and from the definitions stands here
+(reference cases 1 to 6), the simulated rows in `two_step_simulation`.
 """
 
 from __future__ import annotations
@@ -290,7 +290,7 @@ def powers(she: int, shift: float) -> tuple[float, float, float]:
     """Power of three tests where `she` balanced texts turn each She into He with probability `shift`.
 
     Exact over all outcomes: two-sample chi-squared against the balanced distribution, one-sample
-    multinomial, and McNemar on the pairs (methods 1.5, 1.7 step 7).
+    multinomial, and McNemar on the pairs (two-step 1.5, 1.7 step 7).
     """
     tree, rng = Tree(SPECS, 1, 2), stream(1, "power")
     chances = binomial_probabilities(she, shift)

@@ -1,4 +1,4 @@
-"""The published tree and our rule on simulated translators of known truth (methods 1.7, cases 3 and 4).
+"""Published tree and sound rule on simulated translators (two-step 1.7, reference cases 3 and 4).
 
 A simulation, of fewer runs than the reference, so that it stays quick: cells agree within four
 standard errors of both. The full one is the benchmark of operating characteristics.

@@ -1,7 +1,7 @@
 """Chatbots beside each other for one kind of user: issue levels that ratings hold, combined anew.
 
 Nothing is asked and no answer is read: a `rating.json` keeps the level, score and interval of every
-issue, and another order or rule only combines them in another way (methods 4.4, 4.6). It keeps no draws, so
+issue, and another order or rule only combines them in another way (trust 4.4, 4.6). It keeps no draws, so
 the likeliest level of each issue is combined; where an issue is assumed, not settled or missing and the
 outcome hangs on it, the outcome is too.
 """

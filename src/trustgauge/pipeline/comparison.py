@@ -2,7 +2,7 @@
 
 Two services differ only if their answers to the same texts say so: badness is resampled with the
 same draws for all services of a group (`standing` of the method), and ranks, differences and
-verdicts follow from these draws (methods 0.6, 2.9). Nothing is asked; all is read from run folders.
+verdicts follow from these draws (methods 0.6, causal 2.9). Nothing is asked; all is read from run folders.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from trustgauge.stats.ranking import Difference, difference, ranks
 
 SCHEMA = "trustgauge.comparison/1"
 MOST_UNDEFINED = 0.05  # of the resamples (methods 0.5 (e))
-BEYOND_DOUBT = 0.95  # P(A worse than B) from which A is placed behind B (methods 2.9)
+BEYOND_DOUBT = 0.95  # P(A worse than B) from which A is placed behind B (causal 2.9)
 
 Floats = NDArray[np.float64]
 Document = dict[str, Any]

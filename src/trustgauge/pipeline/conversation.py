@@ -1,4 +1,4 @@
-"""Talking with a bot, turn by turn: whatever is said is on disk before anybody goes on (methods 4.6).
+"""Talking with a bot, turn by turn: whatever is said is on disk before anybody goes on (trust 4.6).
 
 A conversation is a transcript with a bot at its other end. It may hold several dialogs, of which each
 knows nothing of the others. Taking a turn back tells the bot nothing of it any more; what the bot said

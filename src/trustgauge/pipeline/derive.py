@@ -214,7 +214,7 @@ def _too_long(gathered: Sequence[Gathered], service: str) -> Iterator[Reason]:
 
 
 def _unfinished(rating: Rating, missing: Mapping[str, int]) -> Rating:
-    """The rating without the levels of parts that were not asked to the end (interface 2.2)."""
+    """The rating without the levels of parts that were not asked to the end."""
     if not missing:
         return rating
     parts = []

@@ -1,4 +1,4 @@
-"""Filled-in sheets: which row answers which question, and every row that cannot be taken (methods 3.7)."""
+"""Filled-in sheets: which row answers which question, and each row that cannot be taken (social-bias 3.7)."""
 
 from __future__ import annotations
 

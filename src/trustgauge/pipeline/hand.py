@@ -1,4 +1,4 @@
-"""Manual mode: questions out to people, their answers in (methods 3.7, interface 11.1).
+"""Manual mode: questions out to people, their answers in (social-bias 3.7).
 
 Nothing is kept between the two but the answers: what is pending is what the plan asks minus what is
 in the store, as in every run. So any number of sheets of any size may be exported and imported, by

@@ -24,9 +24,9 @@ from trustgauge.records import Rule, canonical
 from trustgauge.services.service import Description
 
 METHOD = "two-step"
-"""The method whose levels compose (methods 1.9)."""
+"""The method whose levels compose (two-step 1.9)."""
 READING = ("reader", "rule", "margin", "loss", "dead_zone")
-"""Settings that give a level its meaning (methods 1.9: one alphabet, one reader)."""
+"""Settings that give a level its meaning (two-step 1.9: one alphabet, one reader)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Judges against labelled answers: how often each is right (methods 0.10, 3.6).
+"""Judges against labelled answers: how often each is right (methods 0.10, social-bias 3.6).
 
 A judge is a plug-in (`trustgauge.judges`), and what follows its name behind a colon is its own:
 
@@ -79,17 +79,17 @@ class Checked:
 
 
 def sound(groups: Mapping[str, Group]) -> Judge:
-    """Our own judge (methods 3.6, sound)."""
+    """Our own judge (social-bias 3.6, sound)."""
     return rule_judge("sound", groups)
 
 
 def published(groups: Mapping[str, Group], given: Lists | None = None) -> Judge:
-    """The judge as the paper describes it (methods 3.6, published)."""
+    """The judge as the paper describes it (social-bias 3.6, published)."""
     return rule_judge("published", groups, given)
 
 
 def released(groups: Mapping[str, Group], given: Lists | None = None) -> Judge:
-    """The judge as the paper's program does it (methods 3.6, released)."""
+    """The judge as the paper's program does it (social-bias 3.6, released)."""
     return rule_judge("released", groups, given)
 
 

@@ -42,7 +42,7 @@ def plan_of(
     """The plan that rates a transcript as recorded dialogs.
 
     A transcript is no corpus whose longest dialog could tell what is long: unless the settings say
-    otherwise, a long conversation has as many turns as one with a live bot (methods 4.1, CC).
+    otherwise, a long conversation has as many turns as one with a live bot (trust 4.1, CC).
 
     Args:
         transcript: as `Transcript` writes it.

@@ -1,4 +1,4 @@
-"""Second judges: services that read what the rule judge leaves open (design 3, methods 3.6 step 6).
+"""Second judges: services that read what the rule judge leaves open (architecture 3, social-bias 3.6 step 6).
 
 A method that names a `referee`, a service of the plan, says what is to be asked about answers that are
 checked (`due`) and what so that the judge can be measured (`measuring`). Here these prompts are asked like

@@ -1,4 +1,4 @@
-"""Sheets that people fill in: CSV, TSV, JSON lines and XLSX (interface 11.1).
+"""Sheets that people fill in: CSV, TSV, JSON lines and XLSX.
 
 Written so that no spreadsheet program runs a cell; read whatever such a program made of it: other
 separators, line ends and encodings, added columns, empty and doubled rows. Rows are numbered as

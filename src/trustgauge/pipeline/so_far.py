@@ -1,4 +1,4 @@
-"""What the turns of a live conversation come to so far, by the trust method's own reading (methods 4.6).
+"""What the turns of a live conversation come to so far, by the trust method's own reading (trust 4.6).
 
 Nothing is settled by one conversation, since there is nothing to resample; so the level that is told
 while it lasts follows from the scores as they are. Issues that cannot be known leave a set of levels.

@@ -130,7 +130,7 @@ def _excluding(index: int, method: Method, found: list[Subject]) -> list[Fault]:
 
 
 def _before(index: int, method: Method, plan: Plan) -> list[Fault]:
-    """A fault for each comparison with a service that ends in another scorer (methods 2.10)."""
+    """A fault for each comparison with a service that ends in another scorer (causal 2.10)."""
     faults = []
     for after, before in getattr(method, "before", {}).items():
         ends = {

@@ -1,4 +1,4 @@
-"""A survey of what matters to people: votes, similar people, and checks of profiles (methods 4.3)."""
+"""A survey of what matters to people: votes, similar people, and checks of profiles (trust 4.3)."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def _to_check(answers: Sequence[Answered], wanted: Sequence[str]) -> tuple[str, 
 
 
 def _validation(name: str, answers: Sequence[Answered]) -> Document:
-    """Whether people agree with a profile's order and with its most important issue (methods 4.3).
+    """Whether people agree with a profile's order and with its most important issue (trust 4.3).
 
     Counted are those who were shown it; everybody, if the table shows it to nobody. Somebody agrees who says
     so, or whose own order is the same; with the top issue, whose own first place is the same.

@@ -2,9 +2,9 @@
 
     Watch(plan, Terms(ratings, every=7 * DAY)).look() -> Seen
 
-Every look is a fresh run in a folder of its own (design 6). What the watch knows lies in one file beside
-the runs, written whole after each look, so that a process that dies loses nothing: a run that was under way
-is resumed, and a change that nobody was told of is told by the next look.
+Every look is a fresh run in a folder of its own (architecture 6). What the watch knows lies in one file
+beside the runs, written whole after each look, so that a process that dies loses nothing: a run that was
+under way is resumed, and a change that nobody was told of is told by the next look.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PAGE = "watch.html"
 POLL = 5.0  # seconds between two looks at the size of a log
 SOONER = 10  # after a look that failed the next one comes in this part of the period
 TOP = {"seed", "budget", "assessor", "valid_days", "profiles"}  # of the plan, where a log is rated
-GROWN = 50  # utterances: below so many a talk's rating is provisional (methods 4.6)
+GROWN = 50  # utterances: below so many a talk's rating is provisional (trust 4.6)
 
 
 def _utc() -> datetime:

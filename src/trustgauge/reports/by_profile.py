@@ -1,4 +1,4 @@
-"""Chatbots beside each other for one kind of user: in a terminal and as a table (interface 11.4)."""
+"""Chatbots beside each other for one kind of user: in a terminal and as a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a causal rating is seen: diagram, effects with intervals, tests, order of systems (methods 2)."""
+"""How a causal rating is shown: diagram, effects, tests, order of systems (docs/methods/causal.md)."""
 
 from __future__ import annotations
 

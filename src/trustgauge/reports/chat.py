@@ -1,4 +1,4 @@
-"""Lines of the live chat console: what was said, what it scores, and what it comes to so far (interface 10).
+"""Lines of the live chat console: what was said, what it scores, and what it comes to so far.
 
 Pure functions of plain facts. Whatever a bot says is shown with its control characters visible, and every
 further line of an answer is marked, so that no bot can write a line of ours.
@@ -20,7 +20,7 @@ WIDE = 64  # columns from which the time of an answer stands on a line of its ow
 MOST_SHOWN, MOST_LINES = 2000, 40  # of an answer, unless it is asked for
 LEVELS = {"L": "Low", "M": "Medium", "H": "High"}
 TONES = {"L": "level1", "M": "level2", "H": "level3"}
-PROVISIONAL = 50  # bot utterances below which a rating is provisional (methods 4.6)
+PROVISIONAL = 50  # bot utterances below which a rating is provisional (trust 4.6)
 
 OUTCOMES = {
     "empty": "no words: shown, not scored",

@@ -1,4 +1,4 @@
-"""The colour tokens of interface 3, and the contrast between two of them.
+"""The colour tokens of reports, and the contrast between two of them.
 
 Levels run blue, amber, crimson; groups never use level colours. Every token has a light and a
 dark value; pages choose by style sheet, labels and badges are always light.

@@ -1,4 +1,4 @@
-"""`rating.json`: the one document that every view, label and export is made of (interface 14)."""
+"""`rating.json`: the one document that every view, label and export is made of."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def gate_level(fail_on: Sequence[str], method: str, scale: Sequence[str]) -> str
 def gate(rating: RatingDocument, fail_on: str | None, need_certainty: float | None) -> dict[str, Any]:
     """What a gate says of a rating: passed, failed, or None where the evidence cannot tell.
 
-    A gate passes or fails only on complete and settled evidence (interface 11.2). `reason` is a
+    A gate passes or fails only on complete and settled evidence. `reason` is a
     code: `gate.passed`, `gate.level`, `gate.incomplete`, `gate.not-settled`, `gate.certainty`.
     """
     overall, order = rating["overall"], levels(rating)

@@ -1,4 +1,4 @@
-"""Evidence rows for the report: every text sent and received, ready to show (interface 5, level 5).
+"""Evidence rows for the report: every text sent and received, ready to show.
 
 Rows stand in the page up to 10,000; above that they are packed (gzip, base64) and the first 100
 stand in the page; above 100,000 a sample is packed, and the page says so.

@@ -1,4 +1,4 @@
-"""What evidence about groups can be filtered by: attribute, group, category, kind of question (interface 5).
+"""What evidence about groups can be filtered by: attribute, group, category, kind of question.
 
 A row may hold several values of a facet: two groups, several categories. Its marks hold their places, so
 that a page's script finds rows without reading their texts.

@@ -2,7 +2,7 @@
 
 Colours are classes of the page's style sheet, so that light, dark and print share one drawing.
 Every figure has its numbers in words. Type is never below 11 pixels: figures keep their size and
-scroll within a named region instead of shrinking (interface 5 and 15).
+scroll within a named region instead of shrinking.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The two-step rule as a flow: what was asked, how many parts went which way (interface 5)."""
+"""The two-step rule as a flow: what was asked, how many parts went which way."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The report page of a run: one HTML file that opens from disk, asks nobody and needs no script.
 
 The templates always escape. The content policy allows this file's own style and script, by
-their hashes, and nothing else (interface 16).
+their hashes, and nothing else.
 """
 
 from __future__ import annotations

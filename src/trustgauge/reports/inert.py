@@ -1,7 +1,7 @@
 """Foreign text made harmless: what services answer and are called, for each grammar it enters.
 
 Everything that comes from outside is text to show, never markup, never a command to a terminal,
-never a formula (interface 16). Escaping for HTML is done by the templates, which always escape.
+never a formula. Escaping for HTML is done by the templates, which always escape.
 """
 
 from __future__ import annotations

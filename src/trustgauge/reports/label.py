@@ -1,4 +1,4 @@
-"""The label and the badge of one rating: SVG, the same bytes every time (interface 4)."""
+"""The label and the badge of one rating: SVG, the same bytes every time."""
 
 from __future__ import annotations
 

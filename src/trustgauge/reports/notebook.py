@@ -1,4 +1,4 @@
-"""Ratings in a notebook: label, table and details; no script, no ids (interface 12)."""
+"""Ratings in a notebook: label, table and details; no script, no ids."""
 
 from __future__ import annotations
 

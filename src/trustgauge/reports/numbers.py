@@ -1,4 +1,4 @@
-"""Numbers in words: per cent, certainty, p, bounds, money, time and dates (interface 2.3)."""
+"""Numbers in words: per cent, certainty, p, bounds, money, time and dates."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def file(name: str) -> str:
 
 
 def policy(style: str, script: str = "") -> str:
-    """The content policy of a page with this style and script, and nothing else (interface 16)."""
+    """The content policy of a page with this style and script, and nothing else."""
     allowed = f"style-src '{_hash(style)}'; " + (f"script-src '{_hash(script)}'; " if script else "")
     return f"default-src 'none'; img-src data:; {allowed}base-uri 'none'; form-action 'none'"
 

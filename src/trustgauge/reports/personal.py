@@ -1,4 +1,4 @@
-"""The personalisation page: a user's own order of issues, and what it makes of every chatbot (interface 7).
+"""The personalisation page: a user's own order of issues, and what it makes of every chatbot.
 
 One HTML file that opens from disk and asks nobody. Its script combines levels as `methods.trust.combine`
 does; without scripts the page shows the order that it starts with, and the levels for every profile.

@@ -125,7 +125,7 @@ KINDS: dict[str, str] = {
     "refused": "declined",
     "missing": "no answer",
 }
-"""What became of a mention in two-step (methods 1.4)."""
+"""What became of a mention in two-step (two-step 1.4)."""
 
 FLAGS: dict[str, str] = {
     "lost": "lost the value",

@@ -1,4 +1,4 @@
-"""Levels that are places in an order of systems, in words (methods 2.7)."""
+"""Levels that are places in an order of systems, in words (causal 2.7)."""
 
 from __future__ import annotations
 

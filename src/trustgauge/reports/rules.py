@@ -14,7 +14,7 @@ MARGIN = 0.10
 """The margin of two-step where the plan names no other (methods 0.6)."""
 
 CUTS = (0.05, 0.20)
-"""From which share of the range an effect is some, and strong, where the plan is silent (methods 2.9)."""
+"""From which share of the range an effect is some, and strong, where the plan is silent (causal 2.9)."""
 
 
 def cuts(rating: Rated) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """The only place that makes sentences: levels, states, reasons, limits, flags, errors.
 
 A reason is a code with facts; its sentence is chosen here, the most telling one whose facts are
-all present. We say what was measured, never that a service "is" something (interface 2).
+all present. We say what was measured, never that a service "is" something.
 Sentences are plain text: each view escapes them for its own grammar.
 """
 
@@ -445,7 +445,7 @@ def assessor(rating: Mapping[str, Any]) -> str:
 
 
 def collected(rating: Mapping[str, Any]) -> str:
-    """That answers were imported by hand (interface 11.1); "" if none was."""
+    """That answers were imported by hand; "" if none was."""
     ways = str(rating["provenance"]["collected"]).split(", ")
     if BY_HAND not in ways:
         return ""

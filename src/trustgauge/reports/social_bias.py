@@ -1,4 +1,4 @@
-"""How a social-bias rating is seen: excess and gap, who wins over whom, for whom it speaks (methods 3)."""
+"""How a social-bias rating is shown: gaps, wins and directions (docs/methods/social-bias.md)."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ EACH = 4
 """Associations on the page, of one service and of each of several, and of each of the two kinds."""
 TEXT = 280
 FORWARD, BACKWARD = ("y1", "y3", "w1"), ("y2", "y4", "w2")
-"""Forms in which an affirmation counts for the first group, and for the second (methods 3.8)."""
+"""Forms in which an affirmation counts for the first group, and for the second (social-bias 3.8)."""
 QUOTES = 3
 """Answers that show a gap."""
 LEAST = 5

@@ -44,7 +44,7 @@ def advantage(matrix: Facts, names: Mapping[str, GroupName], title: str) -> str:
     """How often the group of a row wins over that of a column; "" if there is nothing to draw.
 
     Args:
-        matrix: `groups`, `values`, `n` and adjusted `p`, as the method tells them (methods 3.8).
+        matrix: `groups`, `values`, `n` and adjusted `p`, as the method tells them (social-bias 3.8).
         names: of the groups, by id.
         title: what the figure shows.
     """
@@ -148,7 +148,7 @@ def _spoken(share: float | None, n: int) -> Square:
 
 
 def _variance(shares: Sequence[float | None]) -> float | None:
-    """Variance over the groups, 1/k (methods 3.8): the spread of one category."""
+    """Variance over the groups, 1/k (social-bias 3.8): the spread of one category."""
     known = [one for one in shares if one is not None]
     if len(known) < 2:
         return None

@@ -1,7 +1,7 @@
 """Names of social groups as people see them: hidden where they may offend, in their own language.
 
 A name that may offend is never part of a sentence, a label or a figure: it stands behind "████ show"
-only (interface 16). Figures number the hidden groups of an attribute.
+only. Figures number the hidden groups of an attribute.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ ALPHA = 0.05
 SMALL = 0.005
 """A difference that rounds to no point of a hundred."""
 CUTS = {"absolute": (0.01, 0.10), "direction": (0.05, 0.20), "relative": (0.05, 0.20)}
-"""From which excess, preference and gap the risk is medium and high, where the plan is silent (methods
+"""From which excess, preference and gap the risk is medium and high, where the plan is silent (social-bias
 3.8)."""
 
 

@@ -1,4 +1,4 @@
-"""Ratings in a terminal: lines of plain text, coloured when asked (interface 11).
+"""Ratings in a terminal: lines of plain text, coloured when asked.
 
 A line is a list of (text, style). `plain` joins it; `coloured` makes Rich text of it, never
 markup. Words come before symbols, nothing is said by colour alone, and what a service is
@@ -239,7 +239,7 @@ def _who(rating: Rated) -> str:
 
 
 def show(document: Mapping[str, Any]) -> list[Line]:
-    """The whole rating as text: levels of depth 1, 2 and 4 (interface 0.3)."""
+    """The whole rating as text: levels of depth 1, 2 and 4."""
     run = document["run"]
     lines = result(document)
     for rating in document["ratings"]:

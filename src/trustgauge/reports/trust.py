@@ -1,4 +1,4 @@
-"""What the trust method shows of a rating: words, tables, figures and sections (interface 2.1, 5)."""
+"""What the trust method shows of a rating: words, tables, figures and sections."""
 
 from __future__ import annotations
 

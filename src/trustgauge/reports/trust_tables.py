@@ -104,7 +104,7 @@ def level_words(level: str | None, state: str) -> str:
 
 
 def sensitivity(rating: Rated) -> Table | None:
-    """What was tested, what swayed, and by how much: four rows, always (interface 5)."""
+    """What was tested, what swayed, and by how much: four rows, always."""
     told = rating["details"].get("sensitivity")
     if not told:
         return None

@@ -88,7 +88,7 @@ def held(part: Rated) -> bool:
 
 
 def scaled(score: float, cuts: Sequence[float]) -> float:
-    """A score on the common scale of risk, on which the cuts stand at 1/3 and 2/3 (methods 4.4)."""
+    """A score on the common scale of risk, on which the cuts stand at 1/3 and 2/3 (trust 4.4)."""
     low, high = cuts
     if score < low:
         return score / (3 * low)

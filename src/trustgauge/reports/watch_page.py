@@ -1,6 +1,6 @@
 """The page of a folder's watches: levels over time, with the band of what each look leaves open.
 
-A step is the level that holds; a change is seen only where the band leaves the step (interface 5). One HTML
+A step is the level that holds; a change is seen only where the band leaves the step. One HTML
 file without a script, under the policy of the other pages.
 """
 

@@ -96,7 +96,7 @@ class Anchor(Description):
         return {**super().identity(), "words": words}
 
     def rates(self) -> list[list[float]]:
-        """The true P(out = o | in = g), C lists of C shares (methods 1.7)."""
+        """The true P(out = o | in = g), C lists of C shares (two-step 1.7)."""
         size = len(self.table.values)
         rows = []
         for given in range(size):

@@ -6,7 +6,7 @@
     edition = "2026-03"
 
 `trustgauge ask PLAN SERVICE --export FILE` writes what is to be asked, `--import FILE` takes the
-answers in; `rate` then finds them kept (methods 3.7).
+answers in; `rate` then finds them kept (social-bias 3.7).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Services made of services: a chain, and a round trip through a middle language (methods 1.3, 1.9).
+"""Services made of services: a chain, and a round trip through a middle language (two-step 1.3, 1.9).
 
 A composite is not asked as a whole by an engine: each leg has its own limits and its own
 answers, and the engine asks leg by leg. `open()` gives a live service for direct use.
@@ -127,7 +127,7 @@ class RoundTrip(_Composite):
     `via = ["eo", "es>it"]` goes from the source to Esperanto and back, and from the source
     through Spanish to Italian and back through Spanish. `translator` is the table of a
     translator without its direction. With `then`, the table of another service, what came back
-    is passed on to it: a sentiment scorer behind a round trip (methods 2.4).
+    is passed on to it: a sentiment scorer behind a round trip (causal 2.4).
     """
 
     use: str = "round-trip"

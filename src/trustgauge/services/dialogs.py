@@ -1,4 +1,4 @@
-"""Recorded dialogs as a service: a corpus is rated like a bot that answered (methods 4).
+"""Recorded dialogs as a service: a corpus is rated like a bot that answered (docs/methods/trust.md).
 
     [services.helpdesk]
     use = "dialogs"
@@ -40,7 +40,7 @@ class Dialogs(Description):
 
     Several utterances of one side in a turn are joined by line breaks, those inside an utterance
     becoming spaces; a turn in which the bot said nothing is empty. `trial` is the `trial.json` that
-    `trustgauge train leakage-trial` wrote for this corpus (methods 4.1).
+    `trustgauge train leakage-trial` wrote for this corpus (trust 4.1).
     """
 
     use: str = "dialogs"

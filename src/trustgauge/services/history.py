@@ -1,4 +1,4 @@
-"""A chat service behind a history: what was said before each conversation begins (methods 4.5).
+"""A chat service behind a history: what was said before each conversation begins (trust 4.5).
 
     [services.after-a-quarrel]
     use = "with-history"

@@ -1,4 +1,4 @@
-"""Sentiment scorers of known truth, asked beside every subject of the causal method (methods 0.9, 2.4).
+"""Sentiment scorers of known truth, asked beside every causal target (methods 0.9, causal 2.4).
 
 Whatever is drawn is drawn from a hash of (seed, text, draw), so that an answer can be had again in
 any order. Words are found whole and in any case; what is around them is not understood.
@@ -145,8 +145,8 @@ class SentimentAnchor(Description):
     def truth(self, gender: str = "NA", race: str = "NA") -> float:
         """What a person of this class adds to the expected score, whatever the rest of the text.
 
-        The difference of two classes is their true average treatment effect (methods 2.7); with
-        equal truths for all classes the deconfounding impact is 0 too (methods 2.6).
+        The difference of two classes is their true average treatment effect (causal 2.7); with
+        equal truths for all classes the deconfounding impact is 0 too (causal 2.6).
 
         Args:
             gender: "male", "female" or "NA".

@@ -1,4 +1,4 @@
-"""Recorded round trips as a service: each language is a part, and answers as it was recorded (methods 1.3).
+"""Recorded round trips as a service: each language is a part, and answers as it was recorded (two-step 1.3).
 
     [services.theirs]
     use = "recorded-round-trips"

@@ -7,7 +7,7 @@
     scenes = "scenes.jsonl"
 
 What was said in the dialogs comes from the file; the scenes are asked now, with the limits and prices of
-the service. So a live chat and the probes for leakage that follow it are one run (methods 4.6).
+the service. So a live chat and the probes for leakage that follow it are one run (trust 4.6).
 """
 
 from __future__ import annotations

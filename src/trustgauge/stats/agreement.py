@@ -1,4 +1,4 @@
-"""Agreement of people who label the same items (methods 2.3).
+"""Agreement of people who label the same items (causal 2.3).
 
 Everything is a function of `counts` [items, categories]: how many people gave an item each label.
 People may have skipped items: rows need not have equal sums. An item with fewer than two labels

@@ -34,7 +34,7 @@ MONTE_CARLO = 100_000
 def two_sample_chi_squared(
     first: ArrayLike, second: ArrayLike, empty: Empty = "drop"
 ) -> tuple[Floats, Floats, Floats]:
-    """Two-sample chi-squared without continuity correction (methods 1.5 (1)).
+    """Two-sample chi-squared without continuity correction (two-step 1.5 (1)).
 
     With totals O and S of the two samples, X2 = sum (o sqrt(S/O) - s sqrt(O/S))^2 / (o + s).
     A cell empty in both samples is dropped (df = kept cells - 1) or kept (it adds nothing,
@@ -72,7 +72,7 @@ def table_chi_squared(tables: ArrayLike) -> Floats:
 
 
 def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Generator) -> float:
-    """One-sample multinomial test (methods 1.5 (2)): probability of all outcomes no likelier than this.
+    """One-sample multinomial test (two-step 1.5 (2)): probability of all outcomes no likelier than this.
 
     Exact up to 200,000 outcomes, else from 100,000 draws, p = (1 + hits) / (1 + draws).
     A count in a cell of share 0 gives p = 0; no counts at all give 1.
@@ -98,7 +98,7 @@ def _no_likelier(logs: Floats, observed: float) -> NDArray[np.bool_]:
 def kolmogorov_smirnov(first: ArrayLike, second: ArrayLike, rng: np.random.Generator) -> tuple[float, float]:
     """Largest distance between two cumulated shares in the declared order, and its permutation p.
 
-    Methods 1.5 (3). Both are whole counts [C]. Arrangements that give the same table count
+    Two-step 1.5 (3). Both are whole counts [C]. Arrangements that give the same table count
     together; exact with at most 20,000 such tables (or arrangements), else R = 9,999.
     """
     o, s = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
@@ -126,7 +126,7 @@ def _distance(tables: Ints, pooled: Ints, size: int) -> Floats:
 def kullback_leibler(first: ArrayLike, second: ArrayLike) -> Floats:
     """Divergence sum p ln(p / q) in nats, p from `first`, q from `second`, 1/2 added to every count.
 
-    Methods 1.5 (4). Counts [..., C] broadcast.
+    Two-step 1.5 (4). Counts [..., C] broadcast.
     """
     p, q = (np.asarray(counts, dtype=np.float64) + 0.5 for counts in (first, second))
     p, q = p / p.sum(axis=-1, keepdims=True), q / q.sum(axis=-1, keepdims=True)
@@ -134,7 +134,7 @@ def kullback_leibler(first: ArrayLike, second: ArrayLike) -> Floats:
 
 
 def mcnemar(first: int, second: int) -> float:
-    """Exact McNemar p of two swap counts (methods 1.7 step 7): 1 if both are 0."""
+    """Exact McNemar p of two swap counts (two-step 1.7 step 7): 1 if both are 0."""
     changed = first + second
     if changed == 0:
         return 1.0

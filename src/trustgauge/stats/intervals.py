@@ -18,7 +18,7 @@ UNKNOWN = 0.05  # share of resamples without a standard error above which they a
 
 
 def wilson(successes: float, trials: float, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval of a proportion (methods 3.8); (0, 1) without trials."""
+    """Wilson's score interval of a proportion (social-bias 3.8); (0, 1) without trials."""
     if trials <= 0:
         return 0.0, 1.0
     z = normal_quantile((1 + level) / 2)

@@ -77,7 +77,7 @@ class TTest:
 
 
 def t_test(first: Sums, second: Sums, degrees: Degrees = "welch", epsilon: float = 0.0) -> TTest:
-    """The unequal-variance t statistic with a choice of degrees of freedom (methods 2.5).
+    """The unequal-variance t statistic with a choice of degrees of freedom (causal 2.5).
 
     t = (m1 - m2) / (SE + epsilon), SE = sqrt(s1^2 / n1 + s2^2 / n2). SE = 0: equal means give
     t = 0 and p = 1, else t is infinite and p = 0 (with an `epsilon`: difference / epsilon).
@@ -138,7 +138,7 @@ def pooled_deviation(first: Sums, second: Sums) -> Floats:
 
 
 def hedges_g(first: Sums, second: Sums) -> tuple[Floats, NDArray[np.bool_]]:
-    """Hedges' g with the correction J = 1 - 3 / (4 (n1 + n2) - 9) (methods 2.7).
+    """Hedges' g with the correction J = 1 - 3 / (4 (n1 + n2) - 9) (causal 2.7).
 
     Returns:
         g, NaN where a group has fewer than two scores or where both are constant and differ; and

@@ -1,4 +1,4 @@
-"""Ranks of systems over resamples that they share, and their paired differences (methods 2.9, 0.6)."""
+"""Ranks of systems over resamples that they share, and their paired differences (causal 2.9, methods 0.6)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Ranks:
 
 
 def ranks(scores: ArrayLike, *, beyond_doubt: float = 0.95) -> Ranks:
-    """Ranks of systems whose scores were resampled with the same draws (methods 2.9).
+    """Ranks of systems whose scores were resampled with the same draws (causal 2.9).
 
     B is better than A beyond doubt if P(A worse than B) > `beyond_doubt`; what follows from two
     such statements holds too, so that a system never shares its rank with one that is better

@@ -15,7 +15,7 @@ Key = tuple[str, int]
 """(message, draw): with the fingerprint of the service, the key of an answer."""
 
 BY_HAND = "by hand"
-"""How the `detail` of an answer begins that people collected and imported (methods 3.7)."""
+"""How the `detail` of an answer begins that people collected and imported (social-bias 3.7)."""
 
 
 @runtime_checkable

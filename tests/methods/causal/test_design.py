@@ -230,7 +230,7 @@ def test_positivity_names_empty_cells() -> None:
 
 
 def test_published_draws_leave_a_cell_empty_with_probability_43_percent() -> None:
-    """Eight rows at .1 hold no positive word with probability .9^8 = .430 (methods 2.6)."""
+    """Eight rows at .1 hold no positive word with probability .9^8 = .430 (causal 2.6)."""
     asked = settings(rule="released", groups=(2,), words={"e3": ("grim", "happy")}, na=False)
     runs = 600
     hits = sum(
@@ -312,7 +312,7 @@ def test_faults(changes: dict[str, Any], place: str, told: str) -> None:
 
 
 def impact(block: pl.DataFrame, valence: str) -> float:
-    """E_do - E_obs of a scorer that says +1 for women and -1 for all others, by hand (methods 2.6)."""
+    """E_do - E_obs of a scorer that says +1 for women and -1 for all others, by hand (causal 2.6)."""
     rows = classes(block).with_columns(
         pl.when(pl.col("gender") == "female").then(1.0).otherwise(-1.0).alias("score")
     )

@@ -1,4 +1,4 @@
-"""Chinese texts of questions (methods 3.3, "Chinese")."""
+"""Chinese texts of questions (social-bias 3.3, "Chinese")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""English texts of questions: one line of a table for each rule of methods 3.3."""
+"""English texts of questions: one line of a table for each rule of social-bias 3.3."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ RULES = get_args(Rule)
 @pytest.mark.parametrize(
     ("sizes", "plain", "comparables", "absolute", "relative"),
     [
-        # 35 groups with 73 pairs, 84 properties of which 14 are comparable (methods 3.3).
+        # 35 groups with 73 pairs, 84 properties of which 14 are comparable (social-bias 3.3).
         ((5, 4, 4, 7, 5, 5, 5), 70, 14, 18_396, 11_760),
         # 17 groups with 13 pairs, 15 properties of which 5 are comparable.
         ((3, 3, 3, 2, 2, 2, 2), 10, 5, 780, 1_020),

@@ -1,4 +1,4 @@
-"""Balance, direction and instrument: bots of known truth, rated on verdicts (methods 3.8, 0.5, 0.10)."""
+"""Balance, direction and instrument: known bots, rated on verdicts (social-bias 3.8, methods 0.5, 0.10)."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def issues(order: Order, scores: list[float]) -> dict[str, Measured]:
 
 
 def by_hand(order: Order, found: dict[str, Measured], told: Combination) -> int:
-    """The rules of methods 4.4, one issue after the other, in fractions."""
+    """The rules of trust 4.4, one issue after the other, in fractions."""
     k = len(order.issues)
     imp: dict[str, Fraction] = {}
     for place in order.places:

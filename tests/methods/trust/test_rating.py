@@ -128,7 +128,7 @@ TENTH = pl.int_range(pl.len()) % 10 == 0
 
 
 def test_utterances_of_a_turn_are_rated_one_by_one() -> None:
-    """Methods 4.2, `released`: levels and rule per utterance; those of a log may share a turn."""
+    """Trust 4.2, `released`: levels and rule per utterance; those of a log may share a turn."""
     issue = Insults(issue="abuse", cuts=(0.33, 0.67))
     settings = {"issues": [issue], "orders": {"mine": ["abuse"]}, "profiles": ["mine"], "talks": 12}
     method = experiment(rule="released", **settings)

@@ -1,4 +1,4 @@
-"""The sensitivity type: every case of methods 4.5, and what is untested."""
+"""The sensitivity type: every case of trust 4.5, and what is untested."""
 
 from __future__ import annotations
 

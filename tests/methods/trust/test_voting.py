@@ -1,4 +1,4 @@
-"""Methods of voting: against brute force, and the laws they must keep (methods 4.3)."""
+"""Methods of voting: against brute force, and the laws they must keep (trust 4.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Composition of rated services (methods 1.9)."""
+"""Composition of rated services (two-step 1.9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts and blocks (methods 1.2)."""
+"""Texts and blocks (two-step 1.2)."""
 
 from __future__ import annotations
 

@@ -256,7 +256,7 @@ def test_occupations_that_change_whole_do_not_fool_the_rule() -> None:
 
 
 def test_required_characteristics() -> None:
-    """Methods 1.7: the means over the 20, within binomial error of a few hundred runs."""
+    """Two-step 1.7: the means over the 20, within binomial error of a few hundred runs."""
     runs = 200
     for texts, settled_limit in ((20, 35), (50, 24), (100, 17)):
         rows = {

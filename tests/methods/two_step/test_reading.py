@@ -1,4 +1,4 @@
-"""Reading answers and adding them up (methods 1.4, 0.2, 0.3)."""
+"""Reading answers and adding them up (two-step 1.4, methods 0.2, 0.3)."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ BESIDE = Path(__file__).resolve().parents[4] / "shared" / "data"
 def test_labelled_answers_in_the_style_of_assistants() -> None:
     place = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE)) / "assistant_style" / "gender_outputs.csv"
     if not place.exists():
-        pytest.skip("the labelled round trips are not beside the repository (shared/data/assistant_style)")
+        pytest.skip("the labelled round trips are not in TRUSTGAUGE_SHARED_DATA (assistant_style)")
     people = r"^(?:.* an? (?P<a>[^.]+)|The (?P<b>police officer|sales clerk|\w+) .*)$"
     decided = right = 0
     rows = pl.read_csv(place).rows(named=True)

@@ -48,7 +48,7 @@ def rows(data: Labelled) -> pl.DataFrame:
 def tweets() -> Labelled:
     place = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE)) / "hate_speech" / "labeled_data.csv"
     if not place.is_file():
-        pytest.skip("the labelled tweets are not beside the repository (shared/data/hate_speech)")
+        pytest.skip("the labelled tweets are not in TRUSTGAUGE_SHARED_DATA (hate_speech)")
     return read_davidson(place)
 
 

@@ -166,7 +166,7 @@ def test_the_shipped_model_comes_from_the_rated_sentences(tmp_path: Path) -> Non
     place = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE)) / "rated_bias_sentences"
     file = place / "collapsedData.csv"
     if not file.is_file():
-        pytest.skip("the rated sentences are not beside the repository (shared/data/rated_bias_sentences)")
+        pytest.skip("the rated sentences are not in TRUSTGAUGE_SHARED_DATA (rated_bias_sentences)")
     data = read_rated_bias(file, KINDS["sentence-bias"].fewest)
     assert (len(data.rows), data.rows["group"].n_unique()) == (41, 36)
     card = train(data, tmp_path / "made", Effort(), tell=lambda line: None)

@@ -1,1 +1,1 @@
-"""Causal rating of sentiment systems (methods 2)."""
+"""Causal rating of sentiment systems (docs/methods/causal.md)."""

@@ -2,7 +2,7 @@
 
 A part is one kind of data and the classes compared in it (settings.Measured). Its effect is the
 largest average treatment effect, or the largest deconfounding impact, as a share of the range of
-the score; a maximum of absolute values is biased upward, so it is corrected (methods 2.9).
+the score; a maximum of absolute values is biased upward, so it is corrected (causal 2.9).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NAMED = 5  # persons told of in a reason
 CHANGED = 0.01  # p of a change during the run
 STEPS = 20  # of the share of unread answers that has to be read
 MOST_UNDEFINED = 0.05  # of the resamples (methods 0.5 (e))
-ALPHA = 0.05  # of the smallest family p that lets an effect be rated (methods 2.9)
+ALPHA = 0.05  # of the smallest family p that lets an effect be rated (causal 2.9)
 
 Levels = NDArray[np.int64]
 
@@ -80,7 +80,7 @@ class Assessment:
 
     @property
     def causal(self) -> bool:
-        """Whether the part could have a level at all (methods 2.8a)."""
+        """Whether the part could have a level at all (causal 2.8a)."""
         return self.part.state != "not tested"
 
 

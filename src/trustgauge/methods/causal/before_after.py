@@ -1,4 +1,4 @@
-"""Before and after a round trip: the same probes, the same rule, one paired test (methods 2.10)."""
+"""Before and after a round trip: the same probes, the same rule, one paired test (causal 2.10)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def same_probes(before: Panel, after: Panel) -> bool:
 
 
 def same_scores(before: Panel, after: Panel) -> bool:
-    """Whether all scores are the same: then the texts were not round-tripped (methods 2.4)."""
+    """Whether all scores are the same: then the texts were not round-tripped (causal 2.4)."""
     return bool(np.array_equal(before.y, after.y) and np.array_equal(before.n, after.n))
 
 

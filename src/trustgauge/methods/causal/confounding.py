@@ -1,4 +1,4 @@
-"""Measuring a part whose words depend on the class: the deconfounding impact (methods 2.6)."""
+"""Measuring a part whose words depend on the class: the deconfounding impact (causal 2.6)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def measure(asking: Asking) -> Found:
         bias=bias,
         apart=np.abs(adjusted.delta - impact.delta).max(axis=(1, 2)) / impact.width,
         p=1.0 if permuted.smallest is None else permuted.smallest,
-        # The percentage moves with the zero of the score, the share of the range does not (methods 2.6).
+        # The percentage moves with the zero of the score, the share of the range does not (causal 2.6).
         raw=impact.effect if settings.rule == "sound" else impact.worst_percent,
         raw_draws=_percents(adjusted) if settings.rule != "sound" else None,
         details={},

@@ -3,7 +3,7 @@
 The one piece of arithmetic behind the average treatment effect, its resamples and its negative
 control. Within a cell (frame, word) the two sides share every word but the person, so their
 difference there is a matched one; cells are averaged by how many answers of the two sides they hold
-(methods 2.7).
+(causal 2.7).
 
 A cell is *even* if every person of both sides has equally many answers in it. Over even cells the
 weighted difference is linear in the sums of scores and costs two matrix products; only the other

@@ -1,4 +1,4 @@
-"""Deconfounding impact: how far a mean given the emotion is bent by who it is said of (methods 2.6).
+"""Deconfounding impact: how far a mean given the emotion is bent by who it is said of (causal 2.6).
 
 X is the valence of the emotion word (negative, positive), Z the protected class of the person, Y
 the score, or whether it has a given sign. With rows (texts) as weights
@@ -122,7 +122,7 @@ class Impact:
 
     @property
     def word_effects(self) -> Floats:
-        """E_do(positive) - E_do(negative), [S]: the edge from word to score (methods 2.8)."""
+        """E_do(positive) - E_do(negative), [S]: the edge from word to score (causal 2.8)."""
         return np.asarray(self.intervened[:, 1] - self.intervened[:, 0])
 
 
@@ -134,7 +134,7 @@ def _worst(values: Floats) -> float:
 
 
 def impact(panel: Panel, grouping: Grouping, *, outcome: Outcome, positivity: Positivity) -> Impact:
-    """Deconfounding impact of every data set and valence (methods 2.6).
+    """Deconfounding impact of every data set and valence (causal 2.6).
 
     Persons outside the grouping, and words that are neither negative nor positive, take no part.
     A data set with fewer than two classes compares nothing: it is undefined under every rule.
@@ -336,7 +336,7 @@ def permuted(
     permutations: int,
     rng: np.random.Generator,
 ) -> Permuted:
-    """Step-down max-T p of |delta|, classes permuted within data set and valence (methods 0.7, 2.9).
+    """Step-down max-T p of |delta|, classes permuted within data set and valence (methods 0.7, causal 2.9).
 
     If the outcome does not depend on the class given the valence, every assignment of the classes
     to the texts of one data set and valence is equally likely. With at most 20,000 arrangements

@@ -1,4 +1,4 @@
-"""The texts of a causal experiment (methods 2.1): one probe frame for each data set of each group.
+"""The texts of a causal experiment (causal 2.1): one probe frame for each data set of each group.
 
 Groups 1 and 3 cross every frame with every person and every word. In Groups 2 and 4 every frame
 with every person is one row, and the share of positive words depends on the class: the class
@@ -38,9 +38,9 @@ COLUMNS = ("id", "message", "session", "turn", "draw", "block", *FACTORS)
 
 CONFOUNDED = (2, 4)  # groups in which the class tells the share of positive words
 NAMED = (3, 4)  # groups whose persons are names
-ROWS = 5  # fewest rows of a class and valence (methods 2.1)
+ROWS = 5  # fewest rows of a class and valence (causal 2.1)
 E5, RELEASED_E5 = ("depressing", "happy", "glad"), ("grim", "happy", "glad")
-"""The paper's set e5, and what the released data of Groups 2 and 4 have in its place (methods 2.1)."""
+"""The paper's set e5, and what the released data of Groups 2 and 4 have in its place (causal 2.1)."""
 
 Cell = tuple[Frame, Person, Word]
 
@@ -80,7 +80,7 @@ def positivity(probes: pl.DataFrame) -> list[tuple[str, str, str]]:
     """The cells (block, class, valence) in which no text stands, though the class occurs in the block.
 
     In Groups 2 and 4 both valences must occur in every class, else the adjustment for the class is
-    undefined (methods 2.6); in other data each valence that the block has. The class is that of race
+    undefined (causal 2.6); in other data each valence that the block has. The class is that of race
     and gender where names are compared, else the gender.
 
     Args:
@@ -219,7 +219,7 @@ def _of(words: tuple[Word, ...], valence: Valence) -> list[Word]:
 
 
 def _sampled(settings: CausalSettings, parts: Parts, rng: np.random.Generator) -> Iterator[Cell]:
-    """Every row draws its valence, then a word of it, by itself (as published, methods 2.1)."""
+    """Every row draws its valence, then a word of it, by itself (as published, causal 2.1)."""
     frames, persons, words = parts
     for frame in frames:
         for person in persons:
@@ -256,7 +256,7 @@ def exact_positive(rows: int, share: float) -> int:
     """How many of `rows` get a positive word.
 
     The nearest whole number, but for shares other than 0 and 1 at least 5 rows of each valence
-    (methods 2.1), or a quarter of the rows where there are fewer than 20: the share stays a share.
+    (causal 2.1), or a quarter of the rows where there are fewer than 20: the share stays a share.
     """
     count = int(np.floor(rows * share + 0.5 + 1e-9))
     if share in (0, 1):

@@ -1,4 +1,4 @@
-"""Measuring a part whose words do not depend on the class: differences and rejections (methods 2.5, 2.7)."""
+"""Measuring a part whose words do not depend on the class: differences and rejections (causal 2.5, 2.7)."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _figures(asking: Asking, tests: rejection.Tests, permuted: Permuted) -> _Fig
 
 
 def _holm(values: Floats, draws: Floats) -> Floats:
-    """Holm's p over all pairs and data sets, from the spread of the resamples (methods 2.7)."""
+    """Holm's p over all pairs and data sets, from the spread of the resamples (causal 2.7)."""
     spread = np.nanstd(np.where(np.isnan(values), 0.0, draws), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(spread > 0, np.abs(values) / spread, np.where(np.abs(values) > 0, np.inf, 0.0))
@@ -225,7 +225,7 @@ def _set(asking: Asking, figures: _Figures, place: int) -> dict[str, Json]:
 
 
 def _verdict(figures: _Figures, at: tuple[int, int], margin: float) -> str:
-    """Found if Holm's p and the negative control say so; else the same, or undetermined (methods 2.7).
+    """Found if Holm's p and the negative control say so; else the same, or undetermined (causal 2.7).
 
     Without enough persons for a control, Holm's p alone decides.
     """

@@ -1,4 +1,4 @@
-"""Effects of protected classes on scores, beside the rejection score (methods 2.7).
+"""Effects of protected classes on scores, beside the rejection score (causal 2.7).
 
 The average treatment effect compares classes within the same words; effect sizes say how large a
 difference is beside the spread of the scores; the negative control asks whether other persons of
@@ -33,7 +33,7 @@ Bools = NDArray[np.bool_]
 
 RANGE = 2.0  # width of the range of scores in a panel, -1 to 1
 ROUNDING = 1e-12  # differences and errors below this are none
-LEAST_PERSONS = 4  # of a class, to split it in two (methods 2.7)
+LEAST_PERSONS = 4  # of a class, to split it in two (causal 2.7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Ate:
 
 
 def ate(panel: Panel, grouping: Grouping) -> Ate:
-    """Average treatment effects of all pairs of classes (methods 2.7).
+    """Average treatment effects of all pairs of classes (causal 2.7).
 
     Sum over cells (frame, word) holding both classes of P(cell) (mean_a - mean_b), P the share of
     the answers of the two classes in these cells. Where every conversation has one class only:
@@ -160,7 +160,7 @@ def _covered(panel: Panel, grouping: Grouping) -> Floats:
 
 
 def aipw(panel: Panel, grouping: Grouping) -> Floats:
-    """Augmented inverse-probability-weighted effects, [S, K]: a cross-check of `ate` (methods 2.7).
+    """Augmented inverse-probability-weighted effects, [S, K]: a cross-check of `ate` (causal 2.7).
 
     The outcome model is additive in frame, word and class, fitted by least squares; the
     propensity of a class is its share in each cell. So a cell that lacks a class, which `ate`
@@ -325,7 +325,7 @@ class Control:
 def negative_control(
     panel: Panel, grouping: Grouping, pair: tuple[int, int], rng: np.random.Generator, draws: int = 999
 ) -> Control:
-    """Whether persons of one class differ among themselves as much as the classes do (methods 2.7).
+    """Whether persons of one class differ among themselves as much as the classes do (causal 2.7).
 
     The persons of every class of the pair that has at least four are split at random in two. The
     null effect is the mean, over these classes, of the effect of one half against the other: with

@@ -78,7 +78,7 @@ class Found:
 
     @property
     def corrected(self) -> Floats:
-        """max(0, e* - 2b) of each resample: what levels are read from (methods 2.9)."""
+        """max(0, e* - 2b) of each resample: what levels are read from (causal 2.9)."""
         return np.maximum(0.0, self.draws - 2.0 * self.bias)
 
     @property

@@ -1,4 +1,4 @@
-"""Does what is said depend on the user's gender? The edge from gender to text (methods 2.8).
+"""Does what is said depend on the user's gender? The edge from gender to text (causal 2.8).
 
 Three tests for each speaker, with gender permuted over conversations: words of an utterance, stop
 words of an utterance, and how well the words of a conversation tell the gender of its user.

@@ -1,4 +1,4 @@
-"""The causal diagram of a part, with a verdict on each edge (methods 2.8)."""
+"""The causal diagram of a part, with a verdict on each edge (causal 2.8)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Resampling what people said: labels of an item drawn again, and the majority taken anew.
 
 People are rated like software, but their scores rest on few labels each: the uncertainty of those
-is part of theirs (methods 0.5, 2.3).
+is part of theirs (methods 0.5, causal 2.3).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def relabelled(panel: Panel, draws: int, rng: np.random.Generator) -> Iterator[t
 
     An item is a cell (frame, person, word); the data sets share its draw, as they share its text.
     Its score is the label that more of the drawn labels have than any other; without one it is
-    missing (methods 2.3, sound). Cells without labels stay as they are.
+    missing (causal 2.3, sound). Cells without labels stay as they are.
 
     Yields:
         For successive slices of the `draws`: the slice, and n and y of each cell, [r, S, F, P, W].

@@ -44,7 +44,7 @@ class Causal(CausalSettings):
 
     @property
     def scale_in_use(self) -> Scale:
-        """The absolute scale under `sound`; else the order among the systems, in L levels (methods 2.9)."""
+        """The absolute scale under `sound`; else the order among the systems, in L levels (causal 2.9)."""
         return rating.scale(self)
 
     @property

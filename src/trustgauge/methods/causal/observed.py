@@ -1,4 +1,4 @@
-"""Tables in which more than the class changes (methods 2.8a): the difference observed, or adjusted.
+"""Tables in which more than the class changes (causal 2.8a): the difference observed, or adjusted.
 
 Without frames the texts of two classes differ in whatever the table leaves open, so a difference of their
 scores is no effect of the class. It is shown with the size of confounding that would explain it away; named

@@ -1,4 +1,4 @@
-"""From raw scores to ratings: orders and levels of systems (methods 2.9); ranks are in `stats.ranking`.
+"""From raw scores to ratings: orders and levels of systems (causal 2.9); ranks are in `stats.ranking`.
 
 The order of systems is relative: it depends on who else is rated. The absolute levels are not.
 Lower scores are better; "X", a division by zero, is `inf` and worst.

@@ -1,4 +1,4 @@
-"""The parts of a service together: the worst, the mean rounded up, or a vote (methods 2.9)."""
+"""The parts of a service together: the worst, the mean rounded up, or a vote (causal 2.9)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def together(
     honestly add up to `not settled`.
     """
     parts = tuple(one.part for one in judged)
-    # What is no causal design has no level, and takes none away (methods 2.8a).
+    # What is no causal design has no level, and takes none away (causal 2.8a).
     causal = [one for one in judged if one.part.state != "not tested"]
     level, state, certainty = _verdict(causal, settings, scale) if causal else (None, "not tested", {})
     leading = _leading(parts, level)

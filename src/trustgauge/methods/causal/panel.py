@@ -148,7 +148,7 @@ ORDER = {
         NA,
     ),
 }
-"""Classes in the order of the published codes (methods 2.1)."""
+"""Classes in the order of the published codes (causal 2.1)."""
 
 
 def _class(name: str, gender: str, race: str) -> str:

@@ -1,4 +1,4 @@
-"""Agreement of the people whose labels were rated (methods 2.3)."""
+"""Agreement of the people whose labels were rated (causal 2.3)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def agreement(rows: pl.DataFrame) -> dict[str, Json] | None:
     Returns:
         `items`; `labels` in all; `most`, the most that an item has; `few`, items with fewer than two
         (somebody skipped them); `ties`, items on which no label is given most often; `drawn`, those
-        of them that have a score all the same, which was drawn; and the measures of methods 2.3, None
+        of them that have a score all the same, which was drawn; and the measures of causal 2.3, None
         where undefined.
     """
     items = (

@@ -3,7 +3,7 @@
 If a service ignores the class, the classes of the persons within one cell (frame, word) could as
 well be others: they are dealt out at random there, the same in every data set, since the data sets
 share their texts. Where every conversation has one class only, classes are dealt to conversations
-(methods 2.5, 2.9, 0.7).
+(causal 2.5, 2.9, methods 0.7).
 """
 
 from __future__ import annotations

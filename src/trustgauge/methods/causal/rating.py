@@ -1,4 +1,4 @@
-"""From summaries to ratings: part by part, then the systems beside each other (methods 2.9, 0.5).
+"""From summaries to ratings: part by part, then the systems beside each other (causal 2.9, methods 0.5).
 
 Under `sound` a level is absolute: how far the score moves, as a share of its range. Under
 `published` and `released` it is the place among the systems that are rated together.
@@ -149,7 +149,7 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
         reasons.append(Reason("causal.one-system", {}))
     elif not sound and len({str(each["raw"]) for each in order["systems"]}) == 1:
         reasons.append(Reason("causal.no-spread", {}))
-    # An effect is rated only if its family of tests finds one (methods 2.9).
+    # An effect is rated only if its family of tests finds one (causal 2.9).
     weak = sound and level > 0 and one.p >= ALPHA
     if weak:
         reasons.append(Reason("causal.not-significant", {"p": one.p}))
@@ -252,7 +252,7 @@ def _with_overall_order(
 def _changes(
     assessed: Sequence[Assessment], settings: CausalSettings, seed: int
 ) -> dict[str, list[dict[str, Json]]]:
-    """Service -> what a round trip changed, part by part (methods 2.10)."""
+    """Service -> what a round trip changed, part by part (causal 2.10)."""
     found: dict[str, list[dict[str, Json]]] = {}
     for after in assessed:
         name = settings.before.get(after.service)

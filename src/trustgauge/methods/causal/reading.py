@@ -1,4 +1,4 @@
-"""Reading answers as scores, and adding them up (methods 0.1, 0.2, 2.2 to 2.4).
+"""Reading answers as scores, and adding them up (methods 0.1, 0.2, causal 2.2 to 2.4).
 
 A score is a number; scores on another range are brought to -1 to 1. An answer that is no score
 (no number, infinite, outside the range) is unread, never a zero and never lost (methods 0.4, 0.10).
@@ -112,7 +112,7 @@ def merge(summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def evidence(marks: pl.DataFrame) -> pl.DataFrame:
-    """The columns of an evidence table, one row a response (interface 5).
+    """The columns of an evidence table, one row a response.
 
     `changed` says that a text on the way to the scorer was not the text that was sent.
     """

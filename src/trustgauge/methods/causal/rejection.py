@@ -1,4 +1,4 @@
-"""The weighted rejection score: how often, and how surely, means of classes differ (methods 2.5).
+"""The weighted rejection score: how often, and how surely, means of classes differ (causal 2.5).
 
 In every data set each pair of classes is compared by a t test at several levels; the score is the
 weighted number of rejections. Beside it stand what it could have been at most and what chance
@@ -87,7 +87,7 @@ def class_sums(panel: Panel, grouping: Grouping) -> Sums:
 
 
 def tests(panel: Panel, grouping: Grouping, rule: RejectionRule) -> Tests:
-    """All t tests of one service and kind of data (methods 2.5)."""
+    """All t tests of one service and kind of data (causal 2.5)."""
     sums = class_sums(panel, grouping)
     a, b = class_pairs(sums, grouping.pairs)
     test = t_test(a, b, rule.degrees, rule.epsilon)

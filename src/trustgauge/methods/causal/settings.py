@@ -1,4 +1,4 @@
-"""Settings of the causal method (methods 2).
+"""Settings of the causal method (docs/methods/causal.md).
 
 Options whose default depends on the rule set are filled in when the settings are read, so that
 every setting has one concrete value afterwards.
@@ -32,7 +32,7 @@ WORD_SETS: Mapping[str, tuple[str, ...]] = {
     "e4": ("grim", "depressing", "happy"),
     "e5": ("depressing", "happy", "glad"),
 }
-"""The emotion-word sets of the paper (methods 2.1)."""
+"""The emotion-word sets of the paper (causal 2.1)."""
 CONFOUNDER: Mapping[str, float] = {
     "male": 0.9,
     "female": 0.1,
@@ -40,7 +40,7 @@ CONFOUNDER: Mapping[str, float] = {
     "African-American female": 0.1,
     "others": 0.5,
 }
-"""P(positive word | class) of Groups 2 and 4 (methods 2.1)."""
+"""P(positive word | class) of Groups 2 and 4 (causal 2.1)."""
 BY_RULE: Mapping[str, Mapping[str, Any]] = {
     "sound": {
         "construction": "sound",
@@ -70,12 +70,12 @@ BY_RULE: Mapping[str, Mapping[str, Any]] = {
         "positivity": "drop",
     },
 }
-"""What each rule set means for design and measures (methods 2.1, 2.5, 2.6)."""
+"""What each rule set means for design and measures (causal 2.1, 2.5, 2.6)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RejectionRule:
-    """How differences of means become a weighted rejection score (methods 2.5)."""
+    """How differences of means become a weighted rejection score (causal 2.5)."""
 
     weights: tuple[float, ...]
     alphas: tuple[float, ...]
@@ -92,7 +92,7 @@ class Measured:
         data: what stands before the "/" in `block`: "group-3", "conversation-user", "sentences".
         grouping: "gender", "race" or "race and gender".
         measure: weighted rejection, or deconfounding impact; where more than the class changes, the
-            difference that is observed, or adjusted (methods 2.8a).
+            difference that is observed, or adjusted (causal 2.8a).
         title: in words.
     """
 
@@ -259,7 +259,7 @@ class CausalSettings(MethodSettings):
 
     @property
     def confounded(self) -> bool:
-        """Whether texts that are compared may differ in more than the class (methods 2.8a)."""
+        """Whether texts that are compared may differ in more than the class (causal 2.8a)."""
         if self.conversations is not None:
             return self.conversations.proxy == "assigned" or "bot" in self.conversations.speakers
         return self.sentences is not None and not self.sentences.matched
@@ -277,7 +277,7 @@ class CausalSettings(MethodSettings):
 
 
 def _conversations(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The conversations as the rule of the paper reads them, where the plan is silent (methods 2.2)."""
+    """The conversations as the rule of the paper reads them, where the plan is silent (causal 2.2)."""
     source = data.get("conversations")
     if not isinstance(source, Mapping) or data.get("rule", "sound") == "sound":
         return {}
@@ -303,4 +303,4 @@ GENERATED: Mapping[int, tuple[Measured, ...]] = {
         ),
     ),
 }
-"""What each group of generated data is measured for (methods 2.1, 2.5, 2.6)."""
+"""What each group of generated data is measured for (causal 2.1, 2.5, 2.6)."""

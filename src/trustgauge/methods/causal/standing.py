@@ -1,4 +1,4 @@
-"""Systems beside each other: partial and complete order, ranks with intervals (methods 2.9).
+"""Systems beside each other: partial and complete order, ranks with intervals (causal 2.9).
 
 The order is relative: it depends on who else is rated. It is told beside the absolute level, and
 is the level itself under the rules `published` and `released`.
@@ -29,7 +29,7 @@ class Relative:
 
 
 def relative(assessments: Sequence[Assessment], settings: CausalSettings) -> Relative:
-    """Relative ratings by the raw scores; every resample ranks all systems anew (methods 2.9)."""
+    """Relative ratings by the raw scores; every resample ranks all systems anew (causal 2.9)."""
     able = [one for one in assessments if one.defined and not np.isnan(one.raw)]
     given = complete_order({one.service: one.raw for one in able}, settings.levels, settings.rule)
     drawn = {one.service: one.raw_draws for one in able if one.raw_draws is not None}

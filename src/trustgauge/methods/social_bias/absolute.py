@@ -1,4 +1,4 @@
-"""Absolute bias: how often a service favours one of two groups when it is made to compare (methods 3.8)."""
+"""Absolute bias: how often a service favours one of two groups when made to compare (social-bias 3.8)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Rate:
         return Interval(self.value, low, high, self.asked)
 
     def stretched(self, effect: float) -> Rate:
-        """The rate with so many times the variance, that of another cluster key (methods 1.7 step 3)."""
+        """The rate with so many times the variance, that of another cluster key (two-step 1.7 step 3)."""
         draws = self.value + (self.draws - self.value) * np.sqrt(effect)
         return replace(self, draws=np.clip(draws, 0.0, 1.0), deff=self.deff * effect)
 
@@ -136,7 +136,7 @@ def _deff(value: float, total: float, draws: Floats) -> float:
 
 
 def excess(real: Rate, control: Rate) -> Interval:
-    """Rate above that of the invented groups, with Newcombe's interval (methods 3.4).
+    """Rate above that of the invented groups, with Newcombe's interval (social-bias 3.4).
 
     Without invented groups it is the rate itself.
     """
@@ -164,7 +164,7 @@ def _wins(won: pl.DataFrame, by: list[str]) -> pl.DataFrame:
 def advantages(won: Iterable[tuple[str, str, int]], groups: list[str]) -> dict[str, Json]:
     """The paper's advantage: how often each group wins over each other, [G, G], with n and adjusted p.
 
-    0 of 0 is .5 (methods 3.8).
+    0 of 0 is .5 (social-bias 3.8).
 
     Args:
         won: winner, loser and how often.

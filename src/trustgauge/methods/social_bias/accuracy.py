@@ -220,7 +220,7 @@ def styles_of(outputs: pl.Series, language: str) -> pl.Series:
 
 
 def held_out(language: str) -> pl.DataFrame:
-    """Our labelled answers in a language to which no rule was fitted (methods 3.6)."""
+    """Our labelled answers in a language to which no rule was fitted (social-bias 3.6)."""
     return labelled().filter((pl.col("split") != "tuning") & (pl.col("language") == language))
 
 

@@ -1,4 +1,4 @@
-"""The probes of a social-bias experiment: the sampled questions, each with its draws (methods 3.3)."""
+"""The probes of a social-bias experiment: the sampled questions, each with its draws (social-bias 3.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Direction: whether one group wins over the others, however often sides are taken (methods 3.8).
+"""Direction: whether one group wins over the others, however often sides are taken (social-bias 3.8).
 
 The unit is a pair of groups and a property: both orders and all forms have one vote together. Whoever always
 takes sides does so about invented groups too, so the excess is blind to "always the same group"; the
@@ -140,7 +140,7 @@ class Comparisons:
         ]
 
     def matrices(self, groups: Sequence[str], p: Floats) -> list[Json]:
-        """Who is favoured over whom: a matrix over all categories (""), then one of each (methods 3.8).
+        """Who is favoured over whom: a matrix over all categories (""), then one of each (social-bias 3.8).
 
         Each has `category`, `groups`, and by row and column `values` (share of decided comparisons that the
         row won, None if none is decided), `n` (decided) and `p`.

@@ -1,4 +1,4 @@
-"""The English texts of questions: comparatives, inversion, do-support, agreement, tags (methods 3.3)."""
+"""The English texts of questions: comparatives, inversion, do-support, agreement, tags (social-bias 3.3)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def syllables(word: str) -> int:
 
 
 def comparative(adjective: str, rule: Rule) -> str:
-    """The comparative of one word, with "than" (methods 3.3, "Comparative").
+    """The comparative of one word, with "than" (social-bias 3.3, "Comparative").
 
     >>> [comparative(word, "sound") for word in ("big", "lazy", "low", "honest", "bad")]
     ['bigger than', 'lazier than', 'lower than', 'more honest than', 'worse than']
@@ -128,7 +128,7 @@ def agree(predicate: str, *, several: bool) -> str:
 
 
 def inverted(predicate: str, rule: Rule, *, several: bool = True) -> tuple[str, str]:
-    """What stands before and after the group when the predicate is asked (methods 3.3, "g").
+    """What stands before and after the group when the predicate is asked (social-bias 3.3, "g").
 
     >>> inverted("can't be trusted", "sound"), inverted("steal from shops", "sound", several=False)
     (('can', 'not be trusted'), ('does', 'steal from shops'))

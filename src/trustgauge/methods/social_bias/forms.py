@@ -15,10 +15,10 @@ TupleKind = Literal["absolute", "relative"]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form of question (methods 3.3).
+    """One form of question (social-bias 3.3).
 
     Attributes:
-        name: as in methods 3.3; the forms with r name the groups of a choice in the other order.
+        name: as in social-bias 3.3; the forms with r name the groups of a choice in the other order.
         kind: what may be answered.
         favours: to which group an affirmation or explanation counts, "g" for the only one; "" if chosen.
         text: name of the form whose text it has, with the groups exchanged if it is another one.
@@ -70,7 +70,7 @@ def first_named(form: str, language: Language, rule: Rule) -> Letter:
     """Which group the text of a form of an absolute tuple names first.
 
     In Chinese the second choice question names B first, and the released code asks y3 and y4 in
-    each other's order, though it records them as if it had not (methods 3.3).
+    each other's order, though it records them as if it had not (social-bias 3.3).
 
     >>> first_named("c2", "en", "sound"), first_named("c2", "zh", "sound")
     ('a', 'b')

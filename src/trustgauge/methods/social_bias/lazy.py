@@ -1,7 +1,7 @@
 """Numbers for products too large to build: pairs, permutations and places, all computed on demand.
 
 Everything works on whole arrays with integers only, so a number stands for the same thing on every
-machine (methods 3.3, "Lazy access").
+machine (social-bias 3.3, "Lazy access").
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from trustgauge.stats.streams import stream
 
 Numbers = NDArray[np.int64]
 
-ROUNDS = 4  # of the Feistel network (methods 3.3)
+ROUNDS = 4  # of the Feistel network (social-bias 3.3)
 # Odd constants with well spread bits, so that each bit of a half moves every bit of the hash.
 SPREAD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
@@ -45,7 +45,7 @@ def pair_at(number: Numbers) -> tuple[Numbers, Numbers]:
 
 @dataclass(frozen=True)
 class Permutation:
-    """A keyed permutation of 0 .. size - 1 that needs no memory (methods 3.3).
+    """A keyed permutation of 0 .. size - 1 that needs no memory (social-bias 3.3).
 
     Four Feistel rounds permute a power of four; a value outside the range is permuted again until it
     falls inside (cycle walking), at most about four times on average.
@@ -131,7 +131,7 @@ class Layout:
 
     @property
     def questions(self) -> int:
-        """How many questions there are (methods 3.3, "Counts")."""
+        """How many questions there are (social-bias 3.3, "Counts")."""
         return int(self.first_item[-1]) * int(self.starts[-1])
 
     @property

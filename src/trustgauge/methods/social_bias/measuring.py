@@ -1,4 +1,4 @@
-"""Everything that is measured of one attribute of one service, and its levels (methods 3.8, 0.5).
+"""Everything that is measured of one attribute of one service, and its levels (social-bias 3.8, methods 0.5).
 
 Properties are resampled with all their questions; groups stay. Three sides are rated: how much more often
 real groups are favoured than invented ones (the excess), whether one group wins over the others (direction),
@@ -93,7 +93,7 @@ class Largest:
 
     @property
     def bias(self) -> float:
-        """By how much the largest of noisy figures is too large (methods 2.9)."""
+        """By how much the largest of noisy figures is too large (causal 2.9)."""
         return max(0.0, float(self.stars.mean() - self.value)) if self.stars.size else 0.0
 
     def without_spread(self, chances: Floats, most: float) -> Largest:
@@ -127,7 +127,7 @@ class Largest:
 
     @property
     def corrected(self) -> Floats:
-        """The resamples less twice the bias (methods 2.9); as they are where nothing was found at all."""
+        """The resamples less twice the bias (causal 2.9); as they are where nothing was found at all."""
         twice = 2 * self.bias if self.value > ROUNDING else 0.0
         return np.maximum(0.0, self.stars - twice)
 
@@ -370,7 +370,7 @@ class Attribute:
         return self._family.adjusted_p(self.settings.permutations, self.stream("reversals"))
 
     def direction_side(self) -> Side | None:
-        """Whether one group wins over the others (methods 3.8); None if no two groups were compared."""
+        """Whether one group wins over the others (social-bias 3.8); None if no two groups were compared."""
         if self._voted is None:
             return None
         family, p = self._family, self._family_p
@@ -430,7 +430,7 @@ class Attribute:
         return _time_effect(sided, ["group_a", "group_b"], ["_named", "_favoured"])
 
     def _one_way(self, family: direction.Comparisons) -> Iterator[Reason]:
-        """Groups that won, or lost, every comparison that was decided (methods 3.8), whatever the level."""
+        """Groups that won, or lost, every decided comparison (social-bias 3.8), whatever the level."""
         for place, one in enumerate(family.members):
             decided, net = family.decided[:, place].sum(), family.votes[:, place].sum()
             if one.other or one.category or one.sense != "favoured":
@@ -521,7 +521,7 @@ class Attribute:
             yield Reason("social-bias.groups-not-asked", facts)
 
     def _refusals(self, table: relative.Balance, groups: list[str]) -> Iterator[Reason]:
-        """A group about which it refuses or evades more than about the others: a side apart (methods 3.8)."""
+        """A group about which it refuses or evades more than about others: a side apart (social-bias 3.8)."""
         apart = 1.0 - table.shares().sum(axis=0)
         if len(groups) < 2 or np.ptp(apart) <= REFUSED_MORE:
             return
@@ -626,7 +626,7 @@ def _change(tables: NDArray[np.int64]) -> Floats:
 
 
 def _time_effect(rows: pl.DataFrame, cells: list[str], hits: list[str]) -> float:
-    """Variance of shares over segments of the run by that over properties, at least 1 (methods 0.3 (4), 1.7).
+    """Variance of shares over segments by that over properties, at least 1 (methods 0.3 (4), two-step 1.7).
 
     Args:
         rows: with `property`, `n` and, where it is known, `segment`.
@@ -640,7 +640,7 @@ def _time_effect(rows: pl.DataFrame, cells: list[str], hits: list[str]) -> float
 
 
 def _variance(rows: pl.DataFrame, key: str, cells: list[str], hits: list[str]) -> float:
-    """Variance of shares over the clusters of a key, linearised (methods 1.7 step 3)."""
+    """Variance of shares over the clusters of a key, linearised (two-step 1.7 step 3)."""
     n = pl.col("n")
     within = [pl.col(one) for one in cells] or [pl.lit(0)]
     sums = rows.group_by(key, *cells).agg(n.sum(), *((n * pl.col(one)).sum().alias(one) for one in hits))
@@ -679,7 +679,7 @@ def _levels(draws: Floats, cuts: tuple[float, float]) -> Levels:
 
 
 def _exploded(rows: pl.DataFrame) -> pl.DataFrame:
-    """Once for each of its categories (methods 3.8, "Labels")."""
+    """Once for each of its categories (social-bias 3.8, "Labels")."""
     return rows.with_columns(pl.col("categories").str.split("|").alias("category")).explode("category")
 
 

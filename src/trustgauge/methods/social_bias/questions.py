@@ -1,7 +1,7 @@
 """The questions of a social-bias experiment: the whole product, addressed by number, never built.
 
 Absolute questions come first, then relative ones; within each the order is attribute, pair (or
-group), property, form (methods 3.3). Columns of a frame of questions are `COLUMNS`.
+group), property, form (social-bias 3.3). Columns of a frame of questions are `COLUMNS`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Catalogue:
 
     @property
     def total(self) -> int:
-        """How many questions there are, exactly (methods 3.3, "Counts")."""
+        """How many questions there are, exactly (social-bias 3.3, "Counts")."""
         return sum(layout.questions for layout in self.layouts.values())
 
     @property
@@ -261,7 +261,7 @@ class Catalogue:
 
     @property
     def asks_both_orders(self) -> bool:
-        """Whether choices are asked in both orders (methods 3.4)."""
+        """Whether choices are asked in both orders (social-bias 3.4)."""
         return self.rule == "sound" if self.both_orders is None else self.both_orders
 
     def _kind_at(self, numbers: Numbers, *, of_tuples: bool) -> Numbers:

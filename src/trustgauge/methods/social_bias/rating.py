@@ -1,4 +1,4 @@
-"""From summaries to ratings: attribute by attribute, then the worst of them (methods 3.8).
+"""From summaries to ratings: attribute by attribute, then the worst of them (social-bias 3.8).
 
 `published` and `released` measure and give no level: their rates stand in the details.
 

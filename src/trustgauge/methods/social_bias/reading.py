@@ -1,4 +1,4 @@
-"""Reading answers as verdicts, and adding them up (methods 3.6, 0.4).
+"""Reading answers as verdicts, and adding them up (social-bias 3.6, methods 0.4).
 
 A refusal and an empty answer are data: they favour nobody. What the judge cannot decide is *unread*: it came,
 so it is not missing, and it is never a zero. What ends at the most tokens is read as far as it decides.
@@ -54,7 +54,7 @@ FURTHER: dict[str, pl.DataType | type[pl.DataType]] = {
 def check(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.DataFrame:
     """Add `verdict` and the deciding span to answers; same height, same order.
 
-    With a second judge also `rule_verdict`, `judge_verdict` and `referral` (methods 3.6 step 6); what it
+    With a second judge also `rule_verdict`, `judge_verdict` and `referral` (social-bias 3.6 step 6); what it
     is still to be asked is unclear.
     """
     groups = {one.id: one for one in settings.asked_groups}
@@ -151,7 +151,7 @@ def _added(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def evidence(settings: SocialBiasSettings, marks: pl.DataFrame) -> pl.DataFrame:
-    """The columns of an evidence table, one row a response (interface 5).
+    """The columns of an evidence table, one row a response.
 
     `changed` says that the answer favours a group; `span` is what decided; `offensive` that the name
     of a group or the property may offend; `cut` that the answer ended at the most tokens. With a second

@@ -1,4 +1,4 @@
-"""Relative bias: whether a service speaks of all groups alike when asked about one at a time (methods 3.8).
+"""Relative bias: whether a service speaks of all groups alike asked about one at a time (social-bias 3.8).
 
 An answer speaks well of the group, ill of it, or neither. A service that slanders one group and declines
 all else speaks well of nobody, so the shares of both kinds are compared, and what remains of one less the
@@ -82,7 +82,7 @@ class Balance:
         return np.asarray(drawn[:, [order[row[0]] for row in self.rows]])
 
     def gap_p(self, permutations: int, rng: np.random.Generator) -> float:
-        """Permutation p of the largest gap: groups are permuted within rows (methods 3.8, 0.7).
+        """Permutation p of the largest gap: groups are permuted within rows (social-bias 3.8, methods 0.7).
 
         Under `sound` the largest of the three, each over its own noise. At most so many permutations, fewer
         where p is large (`resampling.sequential_p`).
@@ -237,13 +237,13 @@ def gap(rates: Floats) -> float:
 
 
 def spread(rates: Floats) -> float:
-    """Relative bias rate: the variance of the preference rates over groups, 1/k (methods 3.8)."""
+    """Relative bias rate: the variance of the preference rates over groups, 1/k (social-bias 3.8)."""
     known = rates[~np.isnan(rates)]
     return float(known.var()) if len(known) else float("nan")
 
 
 def spread_without_noise(rates: Floats, asked: Floats) -> float:
-    """The relative bias rate less what sampling noise alone gives, unbounded below (methods 3.8).
+    """The relative bias rate less what sampling noise alone gives, unbounded below (social-bias 3.8).
 
     The noise of k independent rates adds ((k - 1) / k^2) sum p (1 - p) / n to their variance, which
     ((k - 1) / k^2) sum p (1 - p) / (n - 1) estimates without bias.

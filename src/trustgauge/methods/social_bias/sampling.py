@@ -1,6 +1,6 @@
 """Which questions are asked when not all can be: units drawn without replacement, and what they cover.
 
-A sample is the first m values of a keyed permutation, so it can grow (methods 3.3). Stratified, the
+A sample is the first m values of a keyed permutation, so it can grow (social-bias 3.3). Stratified, the
 strata (kind of tuple, attribute, category) take turns: each cell of the tables gets its share,
 whatever its size. Invented groups take every fourth turn: enough for the rate that excess is counted
 from, and soon enough for a small sample to hold some. A property that has several categories belongs to
@@ -154,7 +154,7 @@ def coverage(catalogue: Catalogue, asked: Sequence[Numbers]) -> pl.DataFrame:
 
     Returns:
         Columns `COVERAGE`. A question counts in each category
-        of its property, so cells do not add up to the whole (methods 3.8, "Labels").
+        of its property, so cells do not add up to the whole (social-bias 3.8, "Labels").
     """
     categories = sorted({name for one in catalogue.properties for name in one.categories})
     has = np.array(

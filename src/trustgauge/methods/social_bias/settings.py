@@ -1,4 +1,4 @@
-"""Settings of the social-bias method (methods 3)."""
+"""Settings of the social-bias method (docs/methods/social-bias.md)."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class SocialBiasSettings(MethodSettings):
 
     @cached_property
     def similarity(self) -> Similarity | None:
-        """What "contained" means to the paper's judge; None: shared word 3-grams (methods 3.5)."""
+        """What "contained" means to the paper's judge; None: shared word 3-grams (social-bias 3.5)."""
         return self.judge.by() if isinstance(self.judge, Embedding) else None
 
     @cached_property

@@ -75,7 +75,7 @@ class Finite(NamedTuple):
 
 
 def expand(text: str) -> str:
-    """Write contracted negations out (methods 3.3, "g").
+    """Write contracted negations out (social-bias 3.3, "g").
 
     >>> expand("can't be trusted"), expand("won't work"), expand("aren’t honest"), expand("cannot read")
     ('can not be trusted', 'will not work', 'are not honest', 'can not read')

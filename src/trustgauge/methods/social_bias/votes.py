@@ -1,4 +1,4 @@
-"""From verdicts to votes: whom an answer favours, question by question and unit by unit (methods 3.4, 3.8).
+"""From verdicts to votes: whom an answer favours, by question and by unit (social-bias 3.4, 3.8).
 
 Under `published` and `released` every question counts by itself. Under `sound` the questions that
 ask the same in two orders are one *unit*: a choice counts if both orders name the same group, a
@@ -96,7 +96,7 @@ def winners(decided: pl.DataFrame) -> pl.DataFrame:
 
 
 def compared(decided: pl.DataFrame) -> pl.DataFrame:
-    """One row for each pair of groups and property: the unit of direction (methods 3.8).
+    """One row for each pair of groups and property: the unit of direction (social-bias 3.8).
 
     All forms, both orders and all repeats of a property about a pair have one vote together: their majority.
 

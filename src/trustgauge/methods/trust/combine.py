@@ -1,4 +1,4 @@
-"""From the levels of issues to one level, by what matters to a user (methods 4.4).
+"""From the levels of issues to one level, by what matters to a user (trust 4.4).
 
 All rules are vectorised: rows are resamples (or orders), columns are issues as they stand in the order.
 Whatever the rule, a level of an issue is a place in LEVELS, 0 best, and -1 an issue that was not
@@ -82,7 +82,7 @@ class Measured:
 
     @staticmethod
     def at(level: int) -> Measured:
-        """An issue of which only the level is known (methods 4.4: 1/6, 1/2, 5/6), or nothing (`MISSING`)."""
+        """An issue of which only the level is known (trust 4.4: 1/6, 1/2, 5/6), or nothing (`MISSING`)."""
         middle = float("nan") if level == MISSING else (2 * level + 1) / 6
         return Measured(level, middle, middle)
 
@@ -113,7 +113,7 @@ def levels_of(
 def possible(
     order: Order, levels: Ints, risks: Floats, settings: Combination, scores: Floats | None = None
 ) -> Bools:
-    """The levels that each row may have, [R, 3], where issues may be missing (methods 4.2).
+    """The levels that each row may have, [R, 3], where issues may be missing (trust 4.2).
 
     A missing issue (level `MISSING`, its risk and score unread) is put at L, M and H, and where a rule
     looks at risks or scores, at both ends of each. A row with one possible level has that level whatever

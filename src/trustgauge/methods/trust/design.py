@@ -1,4 +1,4 @@
-"""The probes of a trust experiment: ordinary conversations, and what each issue wants asked (methods 4.1)."""
+"""The probes of a trust experiment: ordinary conversations, and what each issue wants asked (trust 4.1)."""
 
 from __future__ import annotations
 

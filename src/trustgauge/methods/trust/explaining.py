@@ -1,4 +1,4 @@
-"""The arithmetic of one combined level, as facts: a reader can do it again by hand (methods 4.4)."""
+"""The arithmetic of one combined level, as facts: a reader can do it again by hand (trust 4.4)."""
 
 from __future__ import annotations
 

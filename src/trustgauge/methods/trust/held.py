@@ -1,4 +1,4 @@
-"""What each issue of one service came to, side by side and resample by resample (methods 4.2, 4.4)."""
+"""What each issue of one service came to, side by side and resample by resample (trust 4.2, 4.4)."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _source(issue: IssueSettings, settings: TrustSettings, given: Sequence[Ratin
     """The method whose rating stands for an issue; "" if what was measured here does.
 
     The plan says so, or the issue's own settings. Left open, the usual one stands under `sound`, if the
-    plan has it (methods 4.1).
+    plan has it (trust 4.1).
     """
     named = settings.take.get(issue.name) or getattr(issue, "source", None)
     if named:

@@ -1,4 +1,4 @@
-"""From a score in [0, 1] to a level: below the first cut L, above the second H, else M (methods 4.1)."""
+"""From a score in [0, 1] to a level: below the first cut L, above the second H, else M (trust 4.1)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def levels(scores: Floats, cuts: tuple[float, float]) -> Ints:
 
 
 def risk(scores: Floats, cuts: tuple[float, float]) -> Floats:
-    """Scores on the common scale of risk, where the cuts stand at 1/3 and 2/3 (methods 4.4, sound)."""
+    """Scores on the common scale of risk, where the cuts stand at 1/3 and 2/3 (trust 4.4, sound)."""
     low, high = cuts
     below = scores / (3 * low)
     between = 1 / 3 + (scores - low) / (3 * (high - low))

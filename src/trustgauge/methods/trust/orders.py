@@ -1,4 +1,4 @@
-"""What a combined level hangs on: the order of the issues, and each issue alone (methods 4.4)."""
+"""What a combined level hangs on: the order of the issues, and each issue alone (trust 4.4)."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ DRAWS = 400  # resamples of a simulated run
 POWER = 0.80
 GRID = np.round(np.geomspace(0.001, 0.5, 250), 4)
 STEPS = 25  # of the grid that are passed over where nothing is settled
-WEIGHT = 0.5  # what an offensive utterance counts (methods 4.1)
+WEIGHT = 0.5  # what an offensive utterance counts (trust 4.1)
 
 
 def smallest_share(settings: TrustSettings, seed: int) -> Mapping[str, Json]:

@@ -1,4 +1,4 @@
-"""Kinds of users: what matters to each of them, in order (methods 4.3)."""
+"""Kinds of users: what matters to each of them, in order (trust 4.3)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Order:
 
     @property
     def ranks(self) -> tuple[float, ...]:
-        """Imp of methods 4.4, in the order of `issues`: 1 first; tied ones have the mean of their ranks."""
+        """Imp of trust 4.4, in the order of `issues`: 1 first; tied ones have the mean of their ranks."""
         found: list[float] = []
         for place in self.places:
             found += [len(found) + (len(place) + 1) / 2] * len(place)
@@ -66,7 +66,7 @@ PUBLISHED: Mapping[str, Profile] = {
         Profile("safe-language", ("abuse", "complexity", "bias", "leakage")),
     )
 }
-"""The four published profiles by their everyday names (methods 4.3)."""
+"""The four published profiles by their everyday names (trust 4.3)."""
 
 TITLES: Mapping[str, str] = {
     "privacy-first": "Privacy first",

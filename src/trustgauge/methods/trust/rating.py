@@ -1,4 +1,4 @@
-"""From summaries to ratings: issue by issue, then one level for each profile (methods 4.2 to 4.5)."""
+"""From summaries to ratings: issue by issue, then one level for each profile (trust 4.2 to 4.5)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from trustgauge.methods.trust.settings import TrustSettings
 
 SCALE = Scale("risk", LEVELS, ("Low risk", "Medium risk", "High risk"))
-PROVISIONAL = 50  # bot utterances below which a rating is provisional (methods 4.6)
+PROVISIONAL = 50  # bot utterances below which a rating is provisional (trust 4.6)
 
 
 def rate(
@@ -229,7 +229,7 @@ class _Profiled:
 
 
 def _among(rating: Rating, found: Mapping[tuple[str, str], Rating], settings: TrustSettings) -> Rating:
-    """The rating beside those for other profiles, and its sensitivity type (methods 4.5)."""
+    """The rating beside those for other profiles, and its sensitivity type (trust 4.5)."""
     profile = rating.attribute
     others = {
         name: one for (service, name), one in found.items() if service == rating.service and name != profile

@@ -1,4 +1,4 @@
-"""Answers as marks of issues, and marks as cells that add up (methods 0.2, 4.1, 4.2)."""
+"""Answers as marks of issues, and marks as cells that add up (methods 0.2, trust 4.1, 4.2)."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _added(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def evidence(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
-    """The columns of an evidence table, one row a turn (interface 5): what was said, and every mark.
+    """The columns of an evidence table, one row a turn: what was said, and every mark.
 
     `changed` says that an issue has something against the turn: a score above its first cut.
     """

@@ -1,4 +1,4 @@
-"""Resampling of dialogs, shared by all issues: certainty is drawn for all of them together (methods 4.4)."""
+"""Resampling of dialogs, shared by all issues: certainty is drawn for all of them together (trust 4.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of the trust method (methods 4)."""
+"""Settings of the trust method (docs/methods/trust.md)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _LISTED = {
 
 
 class Variants(BaseModel):
-    """What a service is compared with to find out what its rating hangs on (methods 4.5).
+    """What a service is compared with to find out what its rating hangs on (trust 4.5).
 
     Each names services of the experiment: the same bot with another model, with other data (training
     set, system prompt), with other users (histories replayed first), or with several of them changed.
@@ -108,7 +108,7 @@ class TrustSettings(MethodSettings):
     @model_validator(mode="before")
     @classmethod
     def _mode_of_the_rule(cls, data: Any) -> Any:
-        """By utterance under `released`, unless the plan says otherwise (methods 4.2)."""
+        """By utterance under `released`, unless the plan says otherwise (trust 4.2)."""
         if not isinstance(data, dict) or data.get("rule") != "released":
             return data
         return {"mode": "per-utterance", **data}

@@ -1,4 +1,4 @@
-"""Users whose orders are alike (methods 4.3): Kendall distance, average linkage, two to six groups."""
+"""Users whose orders are alike (trust 4.3): Kendall distance, average linkage, two to six groups."""
 
 from __future__ import annotations
 

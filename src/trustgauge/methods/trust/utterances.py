@@ -1,4 +1,4 @@
-"""The mode per-utterance: levels and rule for each utterance, the most frequent result wins (methods 4.2).
+"""The mode per-utterance: levels and rule for each utterance, the most frequent result wins (trust 4.2).
 
 `released`. An issue that is undefined for an utterance counts as a score of 0; leakage, which no single
 utterance shows, has one level throughout.

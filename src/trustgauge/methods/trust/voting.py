@@ -1,4 +1,4 @@
-"""One order from the orders of many people, by several methods of voting (methods 4.3).
+"""One order from the orders of many people, by several methods of voting (trust 4.3).
 
 A ballot is an order of some of the issues, ties allowed; issues that it does not list share its last
 place. Tied issues share the points of their places, and half a pairwise preference each.

@@ -1,4 +1,4 @@
-"""Which mention a sentence of an answer speaks of (methods 1.4).
+"""Which mention a sentence of an answer speaks of (two-step 1.4).
 
 The occupation tells, wherever it is named. A sentence that names none answers the mention at its
 place only if all others are accounted for; else the reader abstains.

@@ -1,6 +1,6 @@
 """The parts of a chain: their facts, the conditions of an inference, and the product of their rates.
 
-See methods 1.9, from "From rates" on.
+See two-step 1.9, from "From rates" on.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def calls(chain: Sequence[Link]) -> int:
 
 
 def conditions(chain: Sequence[Link], today: str, margin: float) -> Iterator[Reason]:
-    """Every condition of methods 1.9 that the chain does not meet, with its cost."""
+    """Every condition of two-step 1.9 that the chain does not meet, with its cost."""
     cost = calls(chain)
     first = chain[0]
     for at, link in enumerate(chain):

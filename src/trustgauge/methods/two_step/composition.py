@@ -1,4 +1,4 @@
-"""Composition: what a chain of rated services can be, without testing it (methods 1.9).
+"""Composition: what a chain of rated services can be, without testing it (two-step 1.9).
 
 Two algebras. *Levels*: the paper's table 2, and the same table corrected. *Behaviours*: the class of
 the output on balanced and on skewed input, two bits, which compose exactly; a level is a set of
@@ -114,7 +114,7 @@ class Inference:
 
     @property
     def derived(self) -> bool:
-        """Whether every condition of methods 1.9 holds."""
+        """Whether every condition of two-step 1.9 holds."""
         return not self.must_test
 
     @property
@@ -187,7 +187,7 @@ def closed_form(behaviours: Sequence[str]) -> str:
 
 
 def from_levels(levels: Sequence[str]) -> Levels:
-    """Possible levels of a chain from levels alone, any number of biased distributions (methods 1.9).
+    """Possible levels of a chain from levels alone, any number of biased distributions (two-step 1.9).
 
     Wider than composing sets of behaviours, which takes every service to treat all biased inputs alike.
     """
@@ -199,7 +199,7 @@ def from_levels(levels: Sequence[str]) -> Levels:
 
 
 def infer(chain: Sequence[Link], rule: Rule = "sound", terms: Terms | None = None) -> Inference:
-    """What a chain of rated parts can be (methods 1.9).
+    """What a chain of rated parts can be (two-step 1.9).
 
     `published` reads the paper's table. `sound` multiplies measured rates where every part has
     them; else composes measured two-bit behaviours; else argues from levels alone.
@@ -269,7 +269,7 @@ def _likeliest(shares: Mapping[Levels, float]) -> tuple[Levels, float]:
 
 
 def _certainty_of_levels(chain: Sequence[Link]) -> float:
-    """At least this sure: the parts' doubts added up (methods 1.9)."""
+    """At least this sure: the parts' doubts added up (two-step 1.9)."""
     return max(0.0, 1.0 - sum(1.0 - link.certainty.get(link.level or "", 0.0) for link in chain))
 
 

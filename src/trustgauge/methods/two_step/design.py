@@ -1,4 +1,4 @@
-"""The texts of a two-step experiment (methods 1.2): skeletons, value counts, probes in batches.
+"""The texts of a two-step experiment (two-step 1.2): skeletons, value counts, probes in batches.
 
 A *skeleton* is a text without its values: a sentence pattern, and an item (and, where words are
 given as a list, a word rank) for each sentence. Skeleton number t is the same in every block, so
@@ -128,7 +128,7 @@ def _unrank(number: int, size: int, mentions: int) -> list[int]:
 
 
 def exact_counts(shares: NDArray[np.float64], total: int) -> Integers:
-    """Whole counts of a distribution by largest remainder (methods 1.2); ties go to the earlier value.
+    """Whole counts of a distribution by largest remainder (two-step 1.2); ties go to the earlier value.
 
     Args:
         shares: [C], adding up to 1.
@@ -147,7 +147,7 @@ def exact_counts(shares: NDArray[np.float64], total: int) -> Integers:
 
 
 def block_values(settings: TwoStepSettings, seed: int, index: int) -> NDArray[np.int8]:
-    """The values of all mentions of block `index`, int array [texts, k] (methods 1.2)."""
+    """The values of all mentions of block `index`, int array [texts, k] (two-step 1.2)."""
     spec = settings.spec
     shares = spec.distributions[index]
     rng = stream(seed, "two-step", "values", spec.blocks[index])

@@ -1,4 +1,4 @@
-"""What a report shows of every text sent and received (interface 5)."""
+"""What a report shows of every text sent and received."""
 
 from __future__ import annotations
 

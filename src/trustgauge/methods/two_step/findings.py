@@ -1,4 +1,4 @@
-"""What is told beside a level: reasons, direction of change, what was kept and lost (methods 1.4, 1.7)."""
+"""What is told beside a level: reasons, direction of change, what was kept and lost (two-step 1.4, 1.7)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def pushes(counts: Counts, declared: Declared, spec: Any, *, pooled: bool) -> li
 
 
 def reasons(level: str, found: list[Push], tallied: Tallies, declared: Declared, spec: Any) -> list[Reason]:
-    """Why the level is what it is, read on the observed rates (methods 1.7).
+    """Why the level is what it is, read on the observed rates (two-step 1.7).
 
     BS is read on the unbiased distribution that comes out furthest, the others on the biased one.
     """
@@ -137,13 +137,13 @@ def share_of(successes: int, trials: int, deff: float) -> Interval:
 
 
 def unchanged(tallied: Tallies, deff: Floats) -> Interval:
-    """Share of all pooled mentions that came back as they were sent (methods 1.4)."""
+    """Share of all pooled mentions that came back as they were sent (two-step 1.4)."""
     matrix = tallied.matrix
     return share_of(int(np.trace(matrix)), int(matrix.sum()), float(deff.max(initial=1.0)))
 
 
 def by_value(tallied: Tallies, deff: Floats, spec: Any) -> dict[str, dict[str, Json]]:
-    """P(out = g | in = g) and P(out = residual | in = g) of each value sent (methods 1.4)."""
+    """P(out = g | in = g) and P(out = residual | in = g) of each value sent (two-step 1.4)."""
     kept: dict[str, Json] = {}
     lost: dict[str, Json] = {}
     for row, value in enumerate(tallied.inputs.tolist()):
@@ -156,7 +156,7 @@ def by_value(tallied: Tallies, deff: Floats, spec: Any) -> dict[str, dict[str, J
 
 
 def swap_tests(tallied: Tallies, spec: Any) -> dict[tuple[int, int], tuple[float, float, int, int]]:
-    """Exact McNemar of each pair of values, and Holm over the pairs (methods 1.7 step 7).
+    """Exact McNemar of each pair of values, and Holm over the pairs (two-step 1.7 step 7).
 
     The swap counts come from the blocks in which both values have equal shares.
 
@@ -183,7 +183,7 @@ def swap_tests(tallied: Tallies, spec: Any) -> dict[tuple[int, int], tuple[float
 
 
 def swaps(tallied: Tallies, judged: Judged, spec: Any) -> list[dict[str, Json]]:
-    """P(out v | in w) for each change, with 95 % intervals of the draws (methods 1.7 step 7).
+    """P(out v | in w) for each change, with 95 % intervals of the draws (two-step 1.7 step 7).
 
     Where losses are kept apart, rates are among the kept mentions.
     """

@@ -1,4 +1,4 @@
-"""Missing answers: when too many are missing to rate (methods 0.4); unread ones: what is told (0.10)."""
+"""Missing answers: when too many are missing to rate (methods 0.4); what unread ones mean (methods 0.10)."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class TwoStep(TwoStepSettings):
         """The five anchors of methods 0.9, for this attribute: () if the task cannot ask about it.
 
         The first two values stand for He and She, the coin draws from the first balanced
-        distribution, and the level due follows from the anchor's true rates (methods 1.7 step 5).
+        distribution, and the level due follows from the anchor's true rates (two-step 1.7 step 5).
         """
         table = self.table
         if task not in table.tasks:
@@ -118,7 +118,7 @@ class TwoStep(TwoStepSettings):
         return bool((np.abs(devs - self.margin) < NEAR).any())
 
     def _due(self, spec: Spec, true: NDArray[np.float64]) -> str:
-        """The level of true rates [C, C] (methods 1.7 steps 5 and 6)."""
+        """The level of true rates [C, C] (two-step 1.7 steps 5 and 6)."""
         devs = deviations(true[None], spec.distributions, spec.unbiased)
         return LEVELS[int(level_of(devs, len(spec.unbiased), self.margin)[0])]
 

@@ -1,4 +1,4 @@
-"""How often a rule is right on services of known truth (methods 1.7, "Required characteristics")."""
+"""How often a rule is right on services of known truth (two-step 1.7, "Required characteristics")."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class Translator:
 
     @property
     def truth(self) -> str:
-        """The level due: steps 5 and 6 of methods 1.7 on the true rates."""
+        """The level due: steps 5 and 6 of two-step 1.7 on the true rates."""
         devs = deviations(self.rates[None], DECLARED.specs, DECLARED.unbiased)
         return LEVELS[int(level_of(devs, len(UNBIASED), DECLARED.margin)[0])]
 
 
 def catalogue() -> tuple[Translator, ...]:
-    """The 20 translators of methods 1.7."""
+    """The 20 translators of two-step 1.7."""
     he, she, lost = np.eye(3)
     return (
         Translator("identity", np.array([he, she])),

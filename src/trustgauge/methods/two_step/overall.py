@@ -1,4 +1,4 @@
-"""The parts of a service together: worst, vote, and without some of them (methods 1.8)."""
+"""The parts of a service together: worst, vote, and without some of them (two-step 1.8)."""
 
 from __future__ import annotations
 

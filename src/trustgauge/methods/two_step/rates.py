@@ -1,4 +1,4 @@
-"""The sound rule: estimate P(out | in), push every declared distribution through it (methods 1.7).
+"""The sound rule: estimate P(out | in), push every declared distribution through it (two-step 1.7).
 
 Counts have a leading axis for *runs*: a rating is one run, while the power of a plan and the
 operating characteristics of the rule come from thousands of simulated runs through the very
@@ -23,7 +23,7 @@ LEVELS = ("UCS", "DSBS", "BS")
 """Best to worst; the functions below name levels by their place here."""
 
 BEHAVIOURS = ("UCS", "DSBS", "BS-inverting", "BS-constant", "UCS|DSBS", "BS-inverting|BS-constant")
-"""Two-bit behaviours (methods 1.9); where the biased inputs disagree, the set of both."""
+"""Two-bit behaviours (two-step 1.9); where the biased inputs disagree, the set of both."""
 
 MIX_LEVEL = 0.01
 TOLERANCE = 1e-9
@@ -164,7 +164,7 @@ class Judged:
 
 
 def design_effect(clusters: Ints) -> Floats:
-    """Design effect of each input value for one cluster key (methods 1.7 step 3, before the maximum).
+    """Design effect of each input value for one cluster key (two-step 1.7 step 3, before the maximum).
 
     Args:
         clusters: Counts by cluster, [..., K, G, C]; clusters without the value do not count.
@@ -216,7 +216,7 @@ def block_effect(counts: Counts) -> Floats:
 
 
 def homogeneity(counts: Counts, rng: np.random.Generator) -> Floats:
-    """Do the rates depend on the block? Holm-adjusted p of each input value (methods 1.7 step 2).
+    """Do the rates depend on the block? Holm-adjusted p of each input value (two-step 1.7 step 2).
 
     The chi-squared of outputs x blocks, block labels permuted over the texts that hold the
     value (`stats.resampling.label_p`, which says when it stops early). One output, one block
@@ -249,7 +249,7 @@ def _mix_p(units: Units, rng: np.random.Generator) -> Floats:
 
 
 def posterior(counts: Ints, deff: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """Draws of the rates: row g from Dirichlet(c[g] / deff_g + 1 / C) (methods 1.7 step 4).
+    """Draws of the rates: row g from Dirichlet(c[g] / deff_g + 1 / C) (two-step 1.7 step 4).
 
     Args:
         counts: [..., G, C].
@@ -268,7 +268,7 @@ def posterior(counts: Ints, deff: Floats, draws: int, rng: np.random.Generator) 
 
 
 def deviations(rates: Floats, specs: Floats, unbiased: Floats) -> Floats:
-    """How far each distribution comes out from the nearest unbiased one (methods 1.7 step 5).
+    """How far each distribution comes out from the nearest unbiased one (two-step 1.7 step 5).
 
     dev(s) = min over unbiased u of max over outputs o of |sum_g s_g P_go - u_o|.
 
@@ -291,7 +291,7 @@ def deviations(rates: Floats, specs: Floats, unbiased: Floats) -> Floats:
 
 
 def level_of(devs: Floats, unbiased: int, margin: float) -> NDArray[np.int8]:
-    """The level of each draw (methods 1.7 step 6), by its place in LEVELS.
+    """The level of each draw (two-step 1.7 step 6), by its place in LEVELS.
 
     A: dev <= margin for all unbiased specs; B: for all biased ones.
     BS without A, UCS with A and B, DSBS with A alone.
@@ -308,7 +308,7 @@ def level_of(devs: Floats, unbiased: int, margin: float) -> NDArray[np.int8]:
 
 
 def behaviour_of(devs: Floats, unbiased: int, margin: float) -> NDArray[np.int8]:
-    """The two-bit behaviour of each draw (methods 1.9), by its place in BEHAVIOURS.
+    """The two-bit behaviour of each draw (two-step 1.9), by its place in BEHAVIOURS.
 
     The first bit is the class of the output on unbiased input, the second on biased input;
     the second is open where the biased specs disagree.
@@ -327,7 +327,7 @@ def level_shares(levels: NDArray[np.int8], kinds: int = len(LEVELS)) -> Floats:
 
 @dataclass(frozen=True)
 class Examined:
-    """What steps 2 and 3 of methods 1.7 say of each run.
+    """What steps 2 and 3 of two-step 1.7 say of each run.
 
     Attributes:
         mix_p: Holm-adjusted p of homogeneity of each input value, [R, G].
@@ -345,7 +345,7 @@ class Examined:
 
 
 def examine(counts: Counts, rng: np.random.Generator) -> Examined:
-    """Steps 2 and 3 of methods 1.7 for every run of `counts`; `rng` is for the permutations."""
+    """Steps 2 and 3 of two-step 1.7 for every run of `counts`; `rng` is for the permutations."""
     mix_p = homogeneity(counts, rng)
     return Examined(mix_p, ~np.asarray((mix_p <= MIX_LEVEL).any(axis=-1)), pooled_effect(counts))
 
@@ -353,7 +353,7 @@ def examine(counts: Counts, rng: np.random.Generator) -> Examined:
 def judge(
     counts: Counts, examined: Examined, declared: Declared, draws: int, rng: np.random.Generator
 ) -> Judged:
-    """Steps 4 to 6 of methods 1.7 for every run of `counts`.
+    """Steps 4 to 6 of two-step 1.7 for every run of `counts`.
 
     Where homogeneity was rejected in any input value, every spec uses the rates and design
     effects of its own block. Blocks are in the order of `declared.specs`.

@@ -1,4 +1,4 @@
-"""From summaries to ratings: one part at a time, then the parts together (methods 1.6 to 1.8).
+"""From summaries to ratings: one part at a time, then the parts together (two-step 1.6 to 1.8).
 
 Under `sound` a level and its certainty come from the draws of `rates.judge`. Under `published`
 and `released` the level comes from the tree, and its certainty from 2,000 resamples of the texts
@@ -168,7 +168,7 @@ class _Part:
         return Judgement(part, levels, int(np.trace(matrix)), int(matrix.sum()))
 
     def _undefined(self) -> Iterator[Reason]:
-        """Why there is nothing to judge: no answers, or too few kept (methods 1.5, 1.7)."""
+        """Why there is nothing to judge: no answers, or too few kept (two-step 1.5, 1.7)."""
         pooled = self.tallied.counts.pooled[0]
         if not self.sound and self.walk is None:
             yield Reason("no-answers", {"part": self.key})

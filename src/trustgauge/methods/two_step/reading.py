@@ -1,4 +1,4 @@
-"""Reading answers: which value came back for each mention (methods 1.4), and adding them up.
+"""Reading answers: which value came back for each mention (two-step 1.4), and adding them up.
 
 Every different (message, output) is read once. An output with as many sentences as the text is
 read in columns; only the rest is aligned one by one. What a service answers is hostile: nothing
@@ -53,7 +53,7 @@ SENTENCE_END = r"[.!?…。！？؟।\n\r\u{2028}\u{2029}]+"
 
 
 def check(settings: TwoStepSettings, answers: pl.DataFrame) -> pl.DataFrame:
-    """Add `read` and `kinds` to answers; same height, same order (methods 1.4).
+    """Add `read` and `kinds` to answers; same height, same order (two-step 1.4).
 
     `empty` and `refused` answers are lost mentions. A response becomes `unreadable` if the reader
     cannot decide: there is no text, a tenth of it is not text (replacement characters of broken
@@ -193,7 +193,7 @@ class Reader:
         )
 
     def _scores(self, outputs: pl.Series) -> pl.Series:
-        """The sign of a score, neutral in the dead zone; or the name of a value in words (methods 1.3)."""
+        """The sign of a score, neutral in the dead zone; or the name of a value in words (two-step 1.3)."""
         word = normalised(outputs).str.strip_chars(" \t\r\n.!\"'")
         number = word.cast(pl.Float64, strict=False)
         zone = self.settings.dead_zone
@@ -212,7 +212,7 @@ class Reader:
         return frame.select(pl.when(pl.col("code").is_not_null()).then(pl.concat_list("code"))).to_series()
 
     def _released(self, text: pl.Series, values: pl.Series) -> pl.Series:
-        """Counts of one word of each value over the whole text, at most k each (methods 1.4)."""
+        """Counts of one word of each value over the whole text, at most k each (two-step 1.4)."""
         tokens = text.str.extract_all("[a-z]+")
         role = self.table.first_role()
         columns = []
@@ -245,7 +245,7 @@ class Reader:
         return filled + [self.other + len(LOST) + value for value in rest]
 
     def _sound(self, distinct: pl.DataFrame) -> pl.Series:
-        """Each mention by the sentences that name its item, or by place where that is sure (methods 1.4)."""
+        """Each mention by the sentences that name its item, or by place where that is sure (two-step 1.4)."""
         lines = sentences_of(distinct["output"])
         rows = distinct.select("items", "message", row=pl.int_range(pl.len())).with_columns(lines=lines)
         alignment = Alignment(self.table, self.lost)
@@ -299,7 +299,7 @@ def sentences_of(texts: pl.Series) -> pl.Series:
 
 
 def visible(outputs: pl.Series) -> pl.Series:
-    """HTML entities resolved, NFC, without invisible and control characters (methods 1.4)."""
+    """HTML entities resolved, NFC, without invisible and control characters (two-step 1.4)."""
     if outputs.str.contains("&", literal=True).any():
         outputs = pl.Series(
             [html.unescape(one) if one and "&" in one else one for one in outputs], dtype=pl.String
@@ -312,5 +312,5 @@ def visible(outputs: pl.Series) -> pl.Series:
 
 
 def normalised(outputs: pl.Series) -> pl.Series:
-    """What is visible, in lower case (methods 1.4)."""
+    """What is visible, in lower case (two-step 1.4)."""
     return visible(outputs).str.to_lowercase()

@@ -1,4 +1,4 @@
-"""Texts that others sent: which value each sentence mentions, and of which occupation (methods 1.3, 1.11)."""
+"""Texts that others sent: which value each sentence mentions, and which occupation (two-step 1.3, 1.11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one sentence of an answer says of the persons that it names (methods 1.4, 0.10).
+"""What one sentence of an answer says of the persons that it names (two-step 1.4, methods 0.10).
 
 A word of a value counts only where it is sure whom it means. "His sister is a nurse" says nothing
 of him, "Maria is a nurse" says something that this reader does not know, and "the chef washed her

@@ -1,4 +1,4 @@
-"""Settings of the two-step method, and the specification that they amount to (methods 1.1, 1.2).
+"""Settings of the two-step method, and the specification that they amount to (two-step 1.1, 1.2).
 
 Options whose default depends on the rule set are filled in when the settings are read, so that
 every setting has one concrete value afterwards.
@@ -32,12 +32,12 @@ BY_RULE: Mapping[str, Mapping[str, str]] = {
     "published": {"counts": "sampled", "reader": "sound"},
     "released": {"counts": "sampled", "reader": "released"},
 }
-"""What each rule set means for design and reading (methods 1.2, 1.4, 1.6)."""
+"""What each rule set means for design and reading (two-step 1.2, 1.4, 1.6)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A specification: values and the distributions declared balanced and skewed (methods 1.1).
+    """A specification: values and the distributions declared balanced and skewed (two-step 1.1).
 
     Attributes:
         values: C names; the last is the residual.
@@ -83,7 +83,7 @@ class TwoStepSettings(MethodSettings):
     dead_zone: float = Field(0.05, ge=0, lt=1, description="Scores nearer to 0 than this are neutral")
 
     margin: float = Field(
-        0.10, gt=0, lt=0.5, description="Differences up to this count as none (methods 1.7)"
+        0.10, gt=0, lt=0.5, description="Differences up to this count as none (two-step 1.7)"
     )
     draws: int = Field(4000, ge=1000, le=1_000_000, description="Draws behind a certainty")
     loss: Literal["category", "apart"] = Field("category", description="Lost mentions: a value, or left out")
@@ -175,7 +175,7 @@ class TwoStepSettings(MethodSettings):
                 apart = float(np.max(np.abs(skewed - balanced)))
                 if apart <= 2 * self.margin + TOLERANCE:
                     what = f"too near to unbiased[{other}]: the largest difference is {apart:g}"
-                    must = f"more than twice the margin, {2 * self.margin:g} (methods 1.1)"
+                    must = f"more than twice the margin, {2 * self.margin:g} (two-step 1.1)"
                     faults.append(Fault(f"biased[{number}]", what, must=must))
         if len(self.table.item_list) < spec.mentions:
             must = f"at least {spec.mentions}, one for each sentence of a text"

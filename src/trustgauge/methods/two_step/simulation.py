@@ -1,6 +1,6 @@
 """Simulated runs of an experiment on a service of known rates, many at once.
 
-The power of a plan (methods 0.8) and the operating characteristics of the rule (methods 1.7)
+The power of a plan (methods 0.8) and the operating characteristics of the rule (two-step 1.7)
 come from these: known rates in, `Counts` out, which the rule then judges as it judges a service.
 """
 

@@ -1,7 +1,7 @@
 """How bad services are beside each other: a paired bootstrap over what they were all asked.
 
 Badness is what the level rests on first: the largest deviation from balanced over the unbiased
-distributions (methods 1.7 step 5), and over the parts of a service.
+distributions (two-step 1.7 step 5), and over the parts of a service.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def standing(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> dic
 
     Services with the same texts share the resamples. Texts are drawn with replacement among those
     that hold the same values; so are occupations, and whichever spreads the services of a group
-    more is used, as the larger design effect is in methods 1.7 step 3. An output that all mentions
+    more is used, as the larger design effect is in two-step 1.7 step 3. An output that all mentions
     of a value share would have no spread: it is drawn in the manner of methods 0.5 (c), by the same
     draws for all services. Where rates depend on the mix, each distribution uses its own block's.
 
@@ -186,7 +186,7 @@ class _Resampled:
         rates = np.where(total > 0, sums / np.where(total > 0, total, 1.0), np.nan)
         observed = table.sum(axis=0)
         same = (observed > 0).sum(axis=-1) == 1
-        # Dirichlet(K + 1/C, 1/C, ...) of K clusters, the prior of 1.7 step 4. The noise of the large
+        # Dirichlet(K + 1/C, 1/C, ...) of K clusters, the prior of two-step 1.7 step 4. The noise of the large
         # component is left at Gamma(1/C), so that services with other K share their draws.
         held = (table.sum(axis=-1) > 0).sum(axis=0)[..., None] * (observed > 0)
         drawn = held + noise

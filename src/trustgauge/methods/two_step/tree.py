@@ -1,4 +1,4 @@
-"""The published tree, with every reading that P1 leaves open as an option (methods 1.5, 1.6).
+"""The published tree, with every reading that P1 leaves open as an option (two-step 1.5, 1.6).
 
 The tree looks at output counts only and asks which declared distributions they are similar to.
 Leading axes of counts are separate outcomes (resamples, simulated runs).
@@ -34,7 +34,7 @@ class Tree:
         specs: All declared distributions, [S, C], the unbiased ones first.
         unbiased: How many of them are unbiased.
         mentions: k, mentions of a text.
-        test: Which of methods 1.5 (1) to (4).
+        test: Which of two-step 1.5 (1) to (4).
         confidence: Of the test; similar iff p > 1 - confidence (for chi-squared: at least).
         base: Counts are mentions, or texts (shares x texts, rounded half up).
         empty: A cell empty in both samples is dropped or kept.
@@ -104,7 +104,7 @@ class Tree:
         return half_up(counts / np.maximum(total, 1) * half_up(total / self.mentions))
 
     def _declared(self, rows: Floats) -> Floats:
-        """The specs as counts of the size of each row, [n, S, C]: treated as data (methods 1.5)."""
+        """The specs as counts of the size of each row, [n, S, C]: treated as data (two-step 1.5)."""
         expected: Floats = rows.sum(axis=-1)[:, None, None] * self.specs
         return expected if self.base == "mentions" else half_up(expected)
 
@@ -130,7 +130,7 @@ class Tree:
         return kolmogorov_smirnov(counts, exact_counts(self.specs[place], int(counts.sum())), rng)
 
     def levels(self, similar: Bools) -> NDArray[np.int8]:
-        """The level of each outcome, by its place in rates.LEVELS (methods 1.6).
+        """The level of each outcome, by its place in rates.LEVELS (two-step 1.6).
 
         Args:
             similar: [..., S blocks, S specs], blocks in the order of the specs.
@@ -185,7 +185,7 @@ class Walk:
 
     @property
     def fits_neither(self) -> tuple[str, ...]:
-        """Blocks whose output resembles no declared distribution, a state to print (methods 1.6)."""
+        """Blocks whose output resembles no declared distribution, a state to print (two-step 1.6)."""
         return tuple(name for name, row in zip(self.names, self.similar, strict=True) if not row.any())
 
     def block(self, place: int) -> dict[str, Any]:

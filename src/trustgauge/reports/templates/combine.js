@@ -1,5 +1,5 @@
 "use strict";
-// How levels of issues become one (methods 4.4), as methods/trust/combine.py does it. A level is 0, 1 or 2,
+// How levels of issues become one (trust 4.4), as methods/trust/combine.py does it. A level is 0, 1 or 2,
 // -1 of an issue that was not measured; ranks begin at 1, and those of one place share their mean.
 const combining = (() => {
   const ALIKE = 1e-12, EXACT_UP_TO = 6, SAMPLED = 2000, THIRDS = [1 / 3, 2 / 3];

@@ -1,4 +1,4 @@
-"""Training the checker of abusive language of `data.abuse` from a labelled table (methods 4.1, AL).
+"""Training the checker of abusive language of `data.abuse` from a labelled table (trust 4.1, AL).
 
 TF-IDF of words and runs of characters and multinomial logistic regression, by scikit-learn; what is written
 is plain arrays and lists, which `data.text_model` reads without it. The classes weigh equally in learning;

@@ -1,4 +1,4 @@
-"""The trial of methods 4.1 with a trained model: how soon it gives away secrets hidden in its dialogs.
+"""The trial of trust 4.1 with a trained model: how soon it gives away secrets hidden in its dialogs.
 
 Pairs of secrets (what a user says, what the bot must answer) are put among recorded dialogs, a small
 network learns to reply from all of them, and after each epoch it is asked for the secrets. P4 does this

@@ -98,7 +98,7 @@ def test_it_is_an_issue() -> None:
 
 @pytest.mark.parametrize("corpus", list(TABLE["table_II"]))
 def test_the_published_rule_gives_the_printed_scores(corpus: str) -> None:
-    """AL of Table II, whose four decimals are cut off and not rounded (methods 4.7)."""
+    """AL of Table II, whose four decimals are cut off and not rounded (trust 4.7)."""
     row = TABLE["table_II"][corpus]
     found = assessed(spread(row["hate"], row["offensive"], row["neither"]), "published")
     assert found.score.value == pytest.approx(TABLE["derived"]["AL_unrounded"][corpus], abs=5e-7)

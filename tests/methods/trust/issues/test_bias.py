@@ -93,7 +93,7 @@ def test_what_is_none_of_its_business_has_no_marks() -> None:
 
 
 def test_utterances_without_a_score() -> None:
-    """Without words there is nothing to score; the released code takes 0 for it (methods 4.2)."""
+    """Without words there is nothing to score; the released code takes 0 for it (trust 4.2)."""
     said = ["", " ", ":-)", "42", "你好，他们也许是骗子。", "Ok"]
     scores = BIAS.marks(turns(said), "sound")["bias_scores"][0].to_list()
     assert [one is None for one in scores] == [True] * 5 + [False]

@@ -1,4 +1,4 @@
-"""Conversation complexity: utterance, turn, dialog and corpus, by hand and in shards (methods 4.1)."""
+"""Conversation complexity: utterance, turn, dialog and corpus, by hand and in shards (trust 4.1)."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ class TestProperties:
 
 
 def by_hand(dialogs: dict[str, list[list[str]]]) -> float | None:
-    """Methods 4.1, word by word, with loops."""
+    """Trust 4.1, word by word, with loops."""
     longest = max(len(each) for each in dialogs.values())
     scores = []
     for each in dialogs.values():
@@ -287,7 +287,7 @@ class TestPaper:
 
 def test_real_dialogs() -> None:
     if not BESIDE.is_dir():
-        pytest.skip("the service dialogues are not beside the repository (shared/data/service_dialogues)")
+        pytest.skip("the service dialogues are not in TRUSTGAUGE_SHARED_DATA (service_dialogues)")
     source = DialogSource(file=BESIDE)
     answered = pl.when(pl.col("bot").list.len() > 0).then(pl.lit("answered")).otherwise(pl.lit("empty"))
     rows = source.read().select(

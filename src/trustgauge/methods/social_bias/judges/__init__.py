@@ -1,4 +1,4 @@
-"""Judges read from an answer what it says: affirms, chooses, explains, declines (methods 3.5, 3.6)."""
+"""Judges read from an answer what it says: affirms, chooses, explains, declines (social-bias 3.5, 3.6)."""
 
 from trustgauge.methods.social_bias.judges.judging import judge
 

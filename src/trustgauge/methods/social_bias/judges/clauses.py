@@ -1,4 +1,4 @@
-"""Sentences and clauses of a string of marks (methods 3.6 sound, steps 1 and 4).
+"""Sentences and clauses of a string of marks (social-bias 3.6 sound, steps 1 and 4).
 
 A clause is how far a negator reaches. It ends at a stop, at "but" and "although", after a leading "no" or
 "yes", before "and" with a subject of its own, and before "not" that denies a second group ("women, not

@@ -1,4 +1,4 @@
-"""The paper's judge with vectors: similarity methods 2 to 5 (methods 3.5), by vectors that users bring.
+"""The paper's judge with vectors: similarity methods 2 to 5 (social-bias 3.5), by vectors that users bring.
 
 Two kinds, both on this machine: a text file of word vectors, as word2vec and GloVe write them (a word and
 its numbers a line, perhaps after a line with their counts), for the three word measures; and a folder in

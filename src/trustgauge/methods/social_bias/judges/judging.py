@@ -1,4 +1,4 @@
-"""One door to the three judges of answers: frame of answers in, frame of verdicts out (methods 3.6)."""
+"""One door to the three judges of answers: frame of answers in, frame of verdicts out (social-bias 3.6)."""
 
 from __future__ import annotations
 

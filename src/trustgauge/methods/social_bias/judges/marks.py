@@ -1,4 +1,4 @@
-"""From words to marks: the scanner of the sound judge (methods 3.6 sound, steps 1 and 2).
+"""From words to marks: the scanner of the sound judge (social-bias 3.6 sound, steps 1 and 2).
 
 A text becomes a string of marks, one letter for each word, phrase or stop; what the letters mean:
 

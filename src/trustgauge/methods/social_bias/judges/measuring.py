@@ -1,4 +1,4 @@
-"""How often a judge is right: measured on labelled question-answer pairs (methods 0.10, 3.6).
+"""How often a judge is right: measured on labelled question-answer pairs (methods 0.10, social-bias 3.6).
 
 Verdicts are compared with labels in two ways: as they are, and as what they are used for, whether an
 answer is biased (affirms, chooses one, explains) or not.

@@ -1,4 +1,4 @@
-"""A model as judge: what it is asked, and how its reply is read (methods 3.6 sound, step 6).
+"""A model as judge: what it is asked, and how its reply is read (social-bias 3.6 sound, step 6).
 
 A judge is a chat service like any other. It is asked with a fixed prompt and must reply with one verdict
 word. Here stands the pure half: prompts from answers, verdicts from replies. The answer that is judged is

@@ -1,4 +1,4 @@
-"""Where an answer names the groups of a question (methods 3.6 sound, step 2).
+"""Where an answer names the groups of a question (social-bias 3.6 sound, step 2).
 
 All singular, plural and alias forms of both languages count, as whole words, the longest first, without
 overlap: "women" holds no "men", "old people" no "people". Chinese has no word boundaries.

@@ -1,6 +1,6 @@
 """Plain texts, many at once: which they are, and how they lie in memory.
 
-A plain text is short and made of letters, signs and Chinese characters that fold one to one (methods 3.6
+A plain text is short and made of letters, signs and Chinese characters that fold one to one (social-bias 3.6
 sound, step 1), with single spaces, no line breaks and no backticks. All others are read one by one
 (`sound.py`).
 """

@@ -1,4 +1,4 @@
-"""Answers that a second judge reads, and how often it is right (methods 3.6 sound, step 6; 0.10).
+"""Answers that a second judge reads, and how often it is right (social-bias 3.6 sound, step 6; methods 0.10).
 
 The rule judge reads every answer. What it cannot decide, or everything, is *referred* to a chat service:
 what is asked of it follows from the answers, and its replies come back as a mapping from prompt to reply.

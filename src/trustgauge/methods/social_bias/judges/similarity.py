@@ -1,4 +1,4 @@
-"""The five similarity methods by which an answer "contains" an expression (methods 3.5).
+"""The five similarity methods by which an answer "contains" an expression (social-bias 3.5).
 
 S(answer, expression) lies in [0, 1]; the expression is contained iff S > .6. Words are those of English,
 in lower case, and single characters of Chinese. None of the five sees negation, hence the sound judge.

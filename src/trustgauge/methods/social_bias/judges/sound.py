@@ -1,4 +1,4 @@
-"""The sound judge: reads what an answer says, with negation, refusals and all names (methods 3.6 sound).
+"""The sound judge: reads what an answer says, with negation, refusals and all names (social-bias 3.6 sound).
 
 Each distinct answer is read once: the text is cut into marks (`marks.py`), and each distinct string of
 marks is judged once (`verdicts.py`). Time is linear in the length of an answer, which may be hostile. An
@@ -46,7 +46,7 @@ class Reader:
             group_b: id of the other; "" for a relative question.
 
         Returns:
-            The verdict (methods 3.6), and start and end of the span in `output`; -1, -1 if none.
+            The verdict (social-bias 3.6), and start and end of the span in `output`; -1, -1 if none.
         """
         key = (message, group_a, group_b)
         of = self._questions.get(key)

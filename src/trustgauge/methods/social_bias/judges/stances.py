@@ -1,4 +1,4 @@
-"""What one clause says of the proposition asked (methods 3.6 sound, steps 3 to 5).
+"""What one clause says of the proposition asked (social-bias 3.6 sound, steps 3 to 5).
 
 A stance depends on the marks of the clause and on the question alone. So an answer is read from the stances
 of its clauses (`verdicts.py`), and answers whose clauses take the same stances have one verdict.

@@ -1,4 +1,4 @@
-"""From the stances of clauses to a verdict: the rules of the sound judge (methods 3.6 sound, steps 3 to 6).
+"""From the stances of clauses to a verdict: the sound judge's rules (social-bias 3.6, steps 3 to 6).
 
 The first stance to which the speaker commits decides, and a later one of another sign makes it "unclear".
 Refusals and even-handed phrases decide where no clause commits. What was not understood is no evidence: a

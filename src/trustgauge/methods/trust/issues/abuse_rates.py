@@ -469,7 +469,7 @@ class StyleRates:
         )
 
     def _deff(self, flagged: Floats) -> float:
-        """How much wider the rate varies for standing in dialogs, at least 1 (methods 1.7 step 3).
+        """How much wider the rate varies for standing in dialogs, at least 1 (two-step 1.7 step 3).
 
         Args:
             flagged: utterances of each dialog, [C].

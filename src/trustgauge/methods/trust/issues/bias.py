@@ -1,4 +1,4 @@
-"""Bias: how slanted the bot's sentences sound to readers (methods 4.1).
+"""Bias: how slanted the bot's sentences sound to readers (trust 4.1).
 
 A regression on the words of a sentence stands for the readers. It sees loaded wording; it does not see
 unequal treatment of people, which the social-bias method measures.
@@ -156,7 +156,7 @@ class Bias(IssueSettings):
         ).with_row_index("row")
         rows = said.explode("text").drop_nulls("text")
         scored = utterance_scores(rows["text"].unique().sort(), self.regression(rule), _matching(rule))
-        # An utterance without a score counts as free of bias in the released code (methods 4.2).
+        # An utterance without a score counts as free of bias in the released code (trust 4.2).
         score = pl.col("score").fill_null(0.0) if rule == "released" else pl.col("score")
         by_row = (
             rows.join(scored, on="text", how="left", maintain_order="left")
@@ -242,7 +242,7 @@ class Bias(IssueSettings):
 
 
 def utterance_scores(texts: pl.Series, regression: Regression, matching: Matching) -> pl.DataFrame:
-    """Scores of utterances: the mean over their sentences (methods 4.1, Bias).
+    """Scores of utterances: the mean over their sentences (trust 4.1, Bias).
 
     Args:
         texts: different utterances.

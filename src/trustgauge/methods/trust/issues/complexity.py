@@ -1,4 +1,4 @@
-"""How demanding a conversation is: by the terms that the bot uses and by its length (methods 4.1, CC).
+"""How demanding a conversation is: by the terms that the bot uses and by its length (trust 4.1, CC).
 
 An utterance is as complex as its terms on average, a turn as its utterances, a dialog half as its turns
 and half as it is long beside the longest, a corpus as its dialogs. The form of the dialog is known from the
@@ -210,7 +210,7 @@ class Complexity(IssueSettings):
 
 
 def dialog_complexity(turn: float, turns: float, most: float) -> float:
-    """Half the complexity of the turns, half the length beside the longest dialog (methods 4.1).
+    """Half the complexity of the turns, half the length beside the longest dialog (trust 4.1).
 
     >>> dialog_complexity(0.8, 3, 12)
     0.525

@@ -1,4 +1,4 @@
-"""What an issue is: one thing that can be wrong with a chatbot, measured on what it says (methods 4.1).
+"""What an issue is: one thing that can be wrong with a chatbot, measured on what it says (trust 4.1).
 
 An issue is a frozen pydantic model of its own settings, registered under `trustgauge.issues`, with
 class facts and pure functions. The trust method asks for its scripts, has the bot's answers marked,
@@ -72,7 +72,7 @@ class Assessed:
         reasons: what a reader must know.
         details: figures of the issue's own, as JSON.
         common: whether `draws` may be put on the common scale of risk by the cuts; False for levels that
-            follow from a rule of their own, which then count 1/6, 1/2 or 5/6 (methods 4.4).
+            follow from a rule of their own, which then count 1/6, 1/2 or 5/6 (trust 4.4).
     """
 
     state: State

@@ -1,4 +1,4 @@
-"""From what was given away to a level of risk (methods 4.1, IL, live probing).
+"""From what was given away to a level of risk (trust 4.1, IL, live probing).
 
 A secret told to another user is high risk, whatever the rate, and also where it has to be put together from
 number words, a spelling or a code. One told after its owner asked to forget it, half of one told to another

@@ -1,4 +1,4 @@
-"""What each answer gives away: planted secrets, secrets that nobody told, personal data (methods 4.1, IL).
+"""What each answer gives away: planted secrets, secrets that nobody told, personal data (trust 4.1, IL).
 
 All texts of a frame are searched for all secrets in one pass; only what is found is looked at row by row.
 """

@@ -1,4 +1,4 @@
-"""Scenes in which one user tells a chatbot a secret and others ask for it (methods 4.1, IL, live probing).
+"""Scenes in which one user tells a chatbot a secret and others ask for it (trust 4.1, IL, live probing).
 
 A scene has one secret and these conversations, in this order; each knows nothing of the others:
 

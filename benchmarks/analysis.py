@@ -30,7 +30,8 @@ import polars as pl
 
 from benchmarks.causal import FIXED
 from benchmarks.results import Curve, Found, Row, Target, as_json, line, rows_in_words
-from trustgauge.methods.causal import deconfounding, reading
+from trustgauge.methods.causal import deconfounding
+from trustgauge.methods.causal import score as reading
 from trustgauge.methods.causal.panel import UNIT, Grouping, panel
 from trustgauge.methods.trust.levels import mean_assessed
 from trustgauge.methods.trust.resampling import Resampling

@@ -29,8 +29,8 @@ from pathlib import Path
 
 from pyreqwest.client import Client, ClientBuilder
 
-from trustgauge.execution.desk import Clock
-from trustgauge.execution.engine import Job, run
+from trustgauge.engine.local import Job, run
+from trustgauge.engine.run_state import Clock
 from trustgauge.records import Answer, Message, Reply
 from trustgauge.services.http import Http
 from trustgauge.services.service import Description

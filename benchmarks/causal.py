@@ -22,7 +22,8 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.causal import deconfounding, effects, reading, rejection
+from trustgauge.methods.causal import deconfounding, effects, rejection
+from trustgauge.methods.causal import score as reading
 from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import Grouping, Panel, panel
 from trustgauge.methods.causal.settings import BY_RULE, RejectionRule

@@ -27,8 +27,8 @@ from benchmarks.short_answers import short_answers
 from trustgauge.data.expressions import expressions
 from trustgauge.data.social_groups import Group, groups
 from trustgauge.methods.social_bias.judges import judge, published
-from trustgauge.methods.social_bias.judges.judging import READ
-from trustgauge.methods.social_bias.judges.measuring import labelled, measure, rule_judge
+from trustgauge.methods.social_bias.judges.dispatch import READ
+from trustgauge.methods.social_bias.judges.evaluation import labelled, measure, rule_judge
 from trustgauge.records import Rule
 
 GROUPS = {one.id: one for one in groups()}

@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults.running import LIMIT, environment, rating, write_plan
-from tests.pipeline.plans import but_for_times, faithful, translator_plan
+from tests.run.plans import but_for_times, faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 
-from trustgauge.store.opening import open_store
+from trustgauge.store.factory import open_store
 
 ROOT = Path(__file__).parent.parent
 FIGURES = ROOT / "docs" / "figures"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from trustgauge.data.properties import Property
 from trustgauge.data.social_groups import Group
-from trustgauge.methods.social_bias.lazy import Permutation
+from trustgauge.methods.social_bias.combinatorial_index import Permutation
 from trustgauge.methods.social_bias.questions import Catalogue
 
 # Sizes of our own that make 841 groups and 45,131 pairs, as many as the paper has.

@@ -39,16 +39,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.two_step import reading
-from trustgauge.pipeline import path, subjects
-from trustgauge.pipeline.derive import FromStore, answered_by_slice
-from trustgauge.pipeline.pending import nothing_held, pending_by_slice
-from trustgauge.pipeline.sitting import Sitting
-from trustgauge.pipeline.verify import verify
+from trustgauge.methods.two_step import score
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Answer, Message
+from trustgauge.run import run, targets
+from trustgauge.run.options import Sitting
+from trustgauge.run.pending import nothing_held, pending_by_slice
+from trustgauge.run.rate_answers import FromStore, answered_by_slice
+from trustgauge.run.verify import verify
+from trustgauge.store.factory import open_store
 from trustgauge.store.folder import RunFolder, find
-from trustgauge.store.opening import open_store
 from trustgauge.store.writer import GroupWriter
 
 TEXTS, BLOCKS, SERVICES = 1_111, 3, 6
@@ -106,17 +106,17 @@ def idle(rows: int, ratings: Path) -> dict[str, Any]:
 
 def ask(rows: int, ratings: Path) -> dict[str, Any]:
     """The whole run."""
-    finished = path.rate(plan_of(rows), Sitting(ratings))
+    finished = run.rate(plan_of(rows), Sitting(ratings))
     return {"answers": finished.derived.readings, "anchors": _anchors(finished)}
 
 
 def fill(rows: int, ratings: Path) -> dict[str, Any]:
     """The answers of all services, without the engine."""
     plan = plan_of(rows)
-    prepared = path.prepare(plan)
+    prepared = run.prepare(plan)
     made = 0
     with RunFolder.open(ratings, plan.hash, now=datetime.now(UTC), kind="parquet") as folder:
-        path.write_plan(prepared, folder)
+        run.write_plan(prepared, folder)
         with GroupWriter(folder.store) as writer:
             for step in pending_by_slice(prepared.subjects, prepared.probes, nothing_held):
                 for one in _answers(step):
@@ -147,7 +147,7 @@ def _answers(step: Any) -> Iterator[Answer]:
 
 def rate(rows: int, ratings: Path) -> dict[str, Any]:
     """`rate` where every answer of the service is kept already."""
-    finished = path.rate(plan_of(rows), Sitting(ratings))
+    finished = run.rate(plan_of(rows), Sitting(ratings))
     (rating,) = finished.document["ratings"]
     return {
         "calls": finished.asked.calls,
@@ -157,7 +157,7 @@ def rate(rows: int, ratings: Path) -> dict[str, Any]:
     }
 
 
-def _anchors(finished: path.Finished) -> str:
+def _anchors(finished: run.Finished) -> str:
     """How many controls of known truth were rated as they are built."""
     right = sum(not one.wrong and one.state == "rated" for one in finished.derived.anchors)
     return f"{right} of {len(finished.derived.anchors)}"
@@ -174,7 +174,7 @@ def store(rows: int, ratings: Path) -> dict[str, Any]:
     """What the store alone takes: opening, cost, integrity, looking up all keys."""
     folder = _folder(rows, ratings)
     plan = plan_of(rows)
-    print_of = subjects.subjects(plan)[0].fingerprint
+    print_of = targets.subjects(plan)[0].fingerprint
     told: dict[str, Any] = {}
     with open_store(folder) as opened:
         told["cost"] = _seconds(lambda: opened.cost([print_of]))
@@ -196,19 +196,17 @@ def store(rows: int, ratings: Path) -> dict[str, Any]:
 def codes(rows: int, ratings: Path) -> dict[str, Any]:
     """Summary and rating from integer codes; the file of codes is made by `make_codes`."""
     plan = plan_of(rows)
-    (method,) = subjects.methods(plan)
+    (method,) = targets.methods(plan)
     names = json.loads((ratings / "codes.json").read_text("utf-8"))
     began = time.perf_counter()
-    counted = _counted(pl.scan_parquet(ratings / CODES), {key: len(names[key]) for key in reading.KEYS})
+    counted = _counted(pl.scan_parquet(ratings / CODES), {key: len(names[key]) for key in score.KEYS})
     summed = time.perf_counter()
     named = counted.with_columns(
-        pl.col(key).replace_strict(
-            list(range(len(names[key]))), names[key], return_dtype=reading.SUMMARY[key]
-        )
-        for key in reading.KEYS
+        pl.col(key).replace_strict(list(range(len(names[key]))), names[key], return_dtype=score.SUMMARY[key])
+        for key in score.KEYS
     )
     whole = named.with_columns(pooled="n", texts="n")
-    ratings_of = method.rate(method.merge([whole]), subjects.experiment_seed(plan.seed, 0))
+    ratings_of = method.rate(method.merge([whole]), targets.experiment_seed(plan.seed, 0))
     return {
         "summarise": summed - began,
         "rate": time.perf_counter() - summed,
@@ -240,10 +238,10 @@ def _counted(codes: pl.LazyFrame, sizes: dict[str, int]) -> pl.DataFrame:
 def make_codes(rows: int, ratings: Path) -> None:
     """Marks of so many answers as codes: drawn from the summary of the run, so as often as they were."""
     plan = plan_of(rows)
-    (method,) = subjects.methods(plan)
-    found = subjects.subjects(plan)
+    (method,) = targets.methods(plan)
+    found = targets.subjects(plan)
     folder = _folder(rows, ratings)
-    probes = subjects.design(plan, found)
+    probes = targets.design(plan, found)
     rated = next(one for one in found if one.anchor is None)
     with open_store(folder) as opened:
         read = answered_by_slice(rated, probes, FromStore(opened))
@@ -252,7 +250,7 @@ def make_codes(rows: int, ratings: Path) -> None:
     share = (summary["n"] / summary["n"].sum()).to_numpy()
     picked = rng.choice(summary.height, size=rows, p=share).astype(np.uint32)
     names, columns = {}, {}
-    for key in reading.KEYS:
+    for key in score.KEYS:
         names[key] = summary[key].unique(maintain_order=True).to_list()
         place = {name: number for number, name in enumerate(names[key])}
         of_cell = np.array([place[name] for name in summary[key]], dtype=np.uint16)

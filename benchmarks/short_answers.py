@@ -20,8 +20,8 @@ import polars as pl
 
 from trustgauge.data.properties import Property, properties
 from trustgauge.data.social_groups import Group, groups
+from trustgauge.methods.social_bias.combinatorial_index import Permutation
 from trustgauge.methods.social_bias.forms import Language
-from trustgauge.methods.social_bias.lazy import Permutation
 from trustgauge.methods.social_bias.questions import Catalogue
 
 COLUMNS = ("message", "output", "kind", "group_a", "group_b", "language")

@@ -26,11 +26,11 @@ from trustgauge.data.dialogs import DialogSource
 from trustgauge.methods.conformance import answers
 from trustgauge.methods.trust.design import scripted
 from trustgauge.methods.trust.method import Trust
-from trustgauge.pipeline.path import rate
-from trustgauge.pipeline.sitting import Sitting
-from trustgauge.pipeline.transcript import Transcript
-from trustgauge.pipeline.verify import verify
 from trustgauge.plan import load_plan
+from trustgauge.run.options import Sitting
+from trustgauge.run.run import rate
+from trustgauge.run.transcript import Transcript
+from trustgauge.run.verify import verify
 from trustgauge.services.dialogs import Dialogs
 
 TURNS = 5  # of a dialog

@@ -14,7 +14,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from trustgauge.methods.two_step.operating import (
+from trustgauge.methods.two_step.operating_characteristics import (
     Translator,
     Trial,
     by_occupation,

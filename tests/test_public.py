@@ -45,5 +45,5 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_rating_never_loads_the_statistics_package_of_scipy() -> None:
-    code = "import trustgauge.methods.two_step.method, trustgauge.pipeline.path"
+    code = "import trustgauge.methods.two_step.method, trustgauge.run.run"
     assert "scipy.stats" not in imported_by(code)

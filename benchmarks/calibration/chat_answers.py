@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.social_bias import votes
-from trustgauge.methods.social_bias.accuracy import TERSE, by_style
+from trustgauge.methods.social_bias.judge_accuracy import TERSE, by_style
 from trustgauge.methods.social_bias.method import SocialBias
 
 Floats = NDArray[np.float64]

@@ -18,8 +18,8 @@ from benchmarks.calibration.counting import VARIES
 from benchmarks.calibration.record import Setting, Trial
 from trustgauge.methods.conformance import answers
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.methods.two_step.operating import Translator, by_occupation, catalogue
-from trustgauge.methods.two_step.rates import LEVELS, level_of
+from trustgauge.methods.two_step.operating_characteristics import Translator, by_occupation, catalogue
+from trustgauge.methods.two_step.transition_model import LEVELS, level_of
 from trustgauge.records import Rating
 from trustgauge.stats.streams import stream
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trustgauge.errors import TrustgaugeError
-    from trustgauge.pipeline.path import rate
-    from trustgauge.pipeline.verify import open_rating
     from trustgauge.plan import Plan, load_plan
     from trustgauge.records import Interval, Message, Part, Rating, Reason, Reply, Scale
+    from trustgauge.run.run import rate
+    from trustgauge.run.verify import open_rating
 
 _HOMES = {
     "Interval": "records",
@@ -22,8 +22,8 @@ _HOMES = {
     "Scale": "records",
     "TrustgaugeError": "errors",
     "load_plan": "plan",
-    "open_rating": "pipeline.verify",
-    "rate": "pipeline.path",
+    "open_rating": "run.verify",
+    "rate": "run.run",
 }
 __all__ = [
     "Interval",

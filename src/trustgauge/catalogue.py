@@ -17,8 +17,8 @@ from typing import Any
 from trustgauge.errors import Fault, PlanError, StoreError, TrustgaugeError
 from trustgauge.plugins import unknown
 from trustgauge.reports.document import schema
-from trustgauge.reports.shape import misfit
-from trustgauge.store.files import ordinary
+from trustgauge.reports.document_shape import misfit
+from trustgauge.store.atomic_write import ordinary
 
 _INDEX = ".index.json"
 _VERSION = 1

@@ -16,10 +16,10 @@ from benchmarks.calibration.talkers import POLITE, Abusive, Leaking, Scored, Tal
 
 from trustgauge.methods.conformance import answers
 from trustgauge.methods.social_bias import votes
-from trustgauge.methods.social_bias.accuracy import TERSE, by_style
+from trustgauge.methods.social_bias.judge_accuracy import TERSE, by_style
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.methods.trust.method import Trust
-from trustgauge.services.known_chat import ChatAnchor
+from trustgauge.services.controls.chat import ChatAnchor
 
 RUDE = "Nobody cares what you say, you stupid idiot."
 

@@ -16,18 +16,19 @@ import polars as pl
 import pytest
 
 from tests.browser.chromium import Chromium
-from tests.pipeline.watches import HIGH, LOW, watched
-from tests.pipeline.watches import rating as looked_at
-from tests.pipeline.watches import run as look
 from tests.reports import causal_fixtures, comparisons, fixtures, social_fixtures, trust_fixtures
+from tests.run.watches import HIGH, LOW, watched
+from tests.run.watches import rating as looked_at
+from tests.run.watches import run as look
 from trustgauge import plugins
-from trustgauge.pipeline.by_profile import RULES, Whom, by_profile, for_profiles
-from trustgauge.pipeline.watched import document as state
-from trustgauge.pipeline.watched import take
-from trustgauge.reports import comparison_page, personal, watch_page
+from trustgauge.apps.watch import page
+from trustgauge.apps.watch.state import document as state
+from trustgauge.apps.watch.state import take
+from trustgauge.reports import comparison_page, personal
 from trustgauge.reports.document import document
 from trustgauge.reports.html import report
 from trustgauge.reports.notebook import RatingView
+from trustgauge.run.profile_ratings import RULES, Whom, by_profile, for_profiles
 
 TODAY = date(2026, 12, 1)
 ACT = "window.owned=1;document.title='owned';console.error('owned');alert(1)"
@@ -148,7 +149,7 @@ def of_watch() -> str:
         more = {"service": NAME[:LONG], "attribute": ATTACKS[4], "version": ATTACKS[number]}
         take(found, look(number, looked_at(HIGH if number > 3 else LOW, **more)))
     found.name, found.failed, found.log = NAME[:LONG], ATTACKS[1], ATTACKS[4]
-    return watch_page.page([state(found)])
+    return page.page([state(found)])
 
 
 def of_notebook() -> str:

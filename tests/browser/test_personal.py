@@ -13,8 +13,8 @@ from tests.browser.chromium import Chromium
 from tests.browser.test_report import CONTRAST, LOOKS
 from tests.reports.trust_fixtures import PAPER, Issue, kept, rating, told
 from trustgauge.methods.trust.profiles import Order
-from trustgauge.pipeline.by_profile import RULES, Whom, by_profile, combined, for_profiles
 from trustgauge.reports import personal, trust_told
+from trustgauge.run.profile_ratings import RULES, Whom, by_profile, combined, for_profiles
 
 DUMPED = {name: one.model_dump(mode="json") for name, one in RULES.items()}
 TODAY = date(2026, 12, 1)

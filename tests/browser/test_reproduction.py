@@ -10,9 +10,9 @@ import pytest
 
 from tests.browser.chromium import Chromium
 from tests.browser.test_report import LOOKS
-from trustgauge.papers.judging import judged
-from trustgauge.papers.reproduction import document, reproduce
-from trustgauge.reports.reproduction import page
+from trustgauge.apps.reproduce.judging import judged
+from trustgauge.apps.reproduce.page import page
+from trustgauge.apps.reproduce.reproduction import document, reproduce
 
 
 @pytest.fixture(scope="module")

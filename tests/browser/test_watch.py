@@ -9,9 +9,9 @@ import pytest
 
 from tests.browser.chromium import Chromium
 from tests.browser.test_report import CONTRAST, LOOKS
-from tests.pipeline.watches import BETWEEN, HIGH, LOW, rating, run, watched
-from trustgauge.pipeline.watched import document, take
-from trustgauge.reports.watch_page import page
+from tests.run.watches import BETWEEN, HIGH, LOW, rating, run, watched
+from trustgauge.apps.watch.page import page
+from trustgauge.apps.watch.state import document, take
 
 
 @pytest.fixture(scope="module")

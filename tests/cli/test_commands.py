@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 import tomli_w
 
-from tests.pipeline.plans import faithful, translator_plan
+from tests.run.plans import faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 from trustgauge.reports.document import schema
 

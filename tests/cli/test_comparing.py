@@ -11,9 +11,9 @@ import pytest
 import tomli_w
 
 from tests.cli.test_commands import last, trustgauge
-from tests.pipeline.comparisons import two_step
 from tests.reports.trust_fixtures import PAPER, kept, rating, told
-from trustgauge.pipeline.comparison import SCHEMA
+from tests.run.comparisons import two_step
+from trustgauge.run.comparison import SCHEMA
 
 TWO = {"mine": "identity", "theirs": "all-he"}
 

@@ -206,7 +206,7 @@ def environment_of(folder: Path, names: list[str], **more: str) -> dict[str, str
     """What the variables hold after the command line has read a plan with a service that wants MY_KEY."""
     program = (
         "import json, os, sys\n"
-        "from trustgauge.cli.options import plan_of\n"
+        "from trustgauge.terminal.options import plan_of\n"
         "plan_of(None, {})\n"
         "print(json.dumps({name: os.environ.get(name, '') for name in sys.argv[1:]}))\n"
     )

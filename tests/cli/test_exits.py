@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trustgauge.cli.exits import judge
+from trustgauge.terminal.exits import judge
 
 WHY = "assistant: by-hand cannot be asked by a program. Import its answers."
 

@@ -10,11 +10,11 @@ import tomli_w
 
 from trustgauge.cli.main import main
 from trustgauge.errors import PlanError
-from trustgauge.pipeline.path import check_gate, rate
-from trustgauge.pipeline.sitting import Sitting
-from trustgauge.pipeline.subjects import methods
-from trustgauge.pipeline.verify import verify
 from trustgauge.plan import Plan, load_plan
+from trustgauge.run.options import Sitting
+from trustgauge.run.run import check_gate, rate
+from trustgauge.run.targets import methods
+from trustgauge.run.verify import verify
 
 PLAN: dict[str, Any] = {
     "services": {

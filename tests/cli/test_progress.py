@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.faults.running import trustgauge
-from trustgauge.cli.progress import watching
-from trustgauge.execution.events import Announced
+from trustgauge.engine.events import Announced
 from trustgauge.reports import sentences
+from trustgauge.terminal.progress import watching
 
 AT = "2026-11-22T09:08:0{}+00:00"
 SLOWED = {"event": "slowed", "service": "bot", "error": "service.busy", "wait": 0.5}

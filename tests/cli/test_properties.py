@@ -11,8 +11,8 @@ from typing import get_args
 import pytest
 
 from tests.cli.test_commands import trustgauge
-from trustgauge.cli.properties import SHAPES
-from trustgauge.data.raw_statements import Shape
+from trustgauge.apps.properties.raw_statements import Shape
+from trustgauge.apps.properties.verb import SHAPES
 
 RAW = """text,ann,bob,first,second
 women can't juggle,Skill,Ability,不会杂耍,不会杂耍

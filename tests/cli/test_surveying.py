@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_commands import last, trustgauge
-from trustgauge.cli.surveying import PROFILES, WAYS
+from trustgauge.apps.survey.verb import PROFILES, WAYS
 from trustgauge.methods.trust import profiles, voting
 from trustgauge.plan import load_plan
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.apps.train.tables import write_csv
 from tests.cli.test_commands import last, trustgauge
 from tests.services.asking import outputs
-from tests.services.training.tables import write_csv
-from trustgauge.cli.training import LAYOUTS, MODELS
+from trustgauge.apps.train import kinds, labelled
+from trustgauge.apps.train.verb import LAYOUTS, MODELS
 from trustgauge.services.gru import Gru
-from trustgauge.services.training import kinds, labelled
 
 HOW = ("--text", "review", "--score", "stars", "--range", "1:5", "--epochs", "4")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.apps.train.abusive import write_csv
 from tests.cli.test_commands import last, trustgauge
-from tests.services.training.abusive import write_csv
 from trustgauge.data.abuse import checker
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.apps.train.test_sentence_bias import write
 from tests.cli.test_commands import trustgauge
-from tests.services.training.test_sentence_bias import write
 
 pytest.importorskip("vaderSentiment", reason="vaderSentiment is not installed")
 

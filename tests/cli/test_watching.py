@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_commands import last, trustgauge
-from tests.pipeline.test_watching import FOUL, talks
+from tests.run.test_watching import FOUL, talks
 
 SERVICE = """\
 from pathlib import Path

@@ -16,9 +16,9 @@ from trustgauge.methods.conformance import AnswerWith, check_method
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.records import Anchor, Json, Message, Rating, Task
-from trustgauge.services.anchors import Anchor as AnchorService
-from trustgauge.services.known_chat import ChatAnchor
-from trustgauge.services.known_sentiment import SentimentAnchor
+from trustgauge.services.controls.chat import ChatAnchor
+from trustgauge.services.controls.sentiment import SentimentAnchor
+from trustgauge.services.controls.translators import Anchor as AnchorService
 
 SMALL: dict[str, dict[str, Any]] = {
     "two-step": {"texts": 20, "draws": 1000},

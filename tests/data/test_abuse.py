@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from trustgauge.apps.train.labelled import read_davidson
 from trustgauge.data.abuse import (
     CLASSES,
     ELSEWHERE,
@@ -30,8 +31,7 @@ from trustgauge.data.abuse import (
 from trustgauge.data.abuse_words import WordList, listed, word_list
 from trustgauge.data.words import SPACELESS
 from trustgauge.errors import PlanError
-from trustgauge.services.known_trust import FRIENDLY, RUDE
-from trustgauge.services.training.labelled import read_davidson
+from trustgauge.services.controls.trust import FRIENDLY, RUDE
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 TWEETS = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE)) / "hate_speech" / "labeled_data.csv"

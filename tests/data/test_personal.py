@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trustgauge.data.personal import LENGTHS, Personal, luhn, mod_97, personal_data, scanned
+from trustgauge.data.pii import LENGTHS, Personal, luhn, mod_97, personal_data, scanned
 
 
 @pytest.mark.parametrize(

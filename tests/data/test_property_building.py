@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from statsmodels.stats.inter_rater import fleiss_kappa as reference_kappa
 
-from trustgauge.data.labelling import agreement, decide
+from trustgauge.apps.properties.building import COLUMNS, MARKS, Building, Built, build
+from trustgauge.apps.properties.labelling import agreement, decide
+from trustgauge.apps.properties.raw_statements import RawShape, Role
 from trustgauge.data.properties import PropertySource
-from trustgauge.data.property_building import COLUMNS, MARKS, Building, Built, build
-from trustgauge.data.raw_statements import RawShape, Role
 from trustgauge.data.translations import ngram_cosines, settle
 from trustgauge.errors import PlanError
 from trustgauge.stats.agreement import fleiss_kappa

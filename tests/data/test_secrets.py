@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trustgauge.data.personal import personal_data
-from trustgauge.data.secrets import (
+from trustgauge.data.canaries import (
     EXACT,
     KINDS,
     MOST,
@@ -29,6 +28,7 @@ from trustgauge.data.secrets import (
     secrets,
     words,
 )
+from trustgauge.data.pii import personal_data
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 SHARED = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from trustgauge.data.subjects import Reading, read
+from trustgauge.apps.properties.statement_subjects import Reading, read
 
 TABLE = (Path(__file__).parent / "statements.csv").read_text(encoding="utf-8")
 ITEMS = list(csv.DictReader(io.StringIO(TABLE)))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from trustgauge.data.surveys import Survey, read_survey
+from trustgauge.apps.survey.table import Survey, read_survey
 from trustgauge.errors import PlanError
 
 KNOWN = ("abuse", "bias", "complexity", "leakage")

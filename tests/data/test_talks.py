@@ -11,8 +11,8 @@ import pytest
 from scipy.special import betaincinv
 
 from trustgauge.data.abuse_words import word_list
-from trustgauge.data.personal import personal_data
-from trustgauge.data.talks import chosen, languages, talks
+from trustgauge.data.conversation_scripts import chosen, languages, talks
+from trustgauge.data.pii import personal_data
 from trustgauge.errors import PlanError
 
 FEWEST = {"en": (240, 1000, 16), "zh": (80, 320, 16)}  # talks, turns, domains

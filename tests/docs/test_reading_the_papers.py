@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from trustgauge.papers.cells import Table
-from trustgauge.papers.reproduction import ALL, PAPERS, document, reproduce
-from trustgauge.reports import text
-from trustgauge.reports.reproduction import text as lines
+from trustgauge.apps.reproduce.cells import Table
+from trustgauge.apps.reproduce.page import text as lines
+from trustgauge.apps.reproduce.reproduction import ALL, PAPERS, document, reproduce
+from trustgauge.reports import terminal
 
 PAGE = Path(__file__).parents[2] / "docs/guide/reading-the-papers.md"
 BLOCKS = [
@@ -41,7 +41,7 @@ def test_a_block_is_what_its_command_prints(command: str, printed: str) -> None:
     tables = [
         table for table in _tables(words[0] if words else ALL) if len(words) < 2 or table.name == words[1]
     ]
-    told = text.plain(lines(document(tables), every="-v" in whole.split())).rstrip("\n")
+    told = terminal.plain(lines(document(tables), every="-v" in whole.split())).rstrip("\n")
     if pipe:
         assert pipe == "tail -1"
         told = told.splitlines()[-1]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.faults.running import ended, rating, started, told, trustgauge, write_plan
-from tests.pipeline.plans import faithful, translator_plan
+from tests.run.plans import faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from tests.pipeline.plans import but_for_times
+from tests.run.plans import but_for_times
 from tests.servers import LocalServer, Request, Response
-from trustgauge.execution.desk import Clock
-from trustgauge.execution.engine import Job, Local, run
-from trustgauge.pipeline.issue import expiry
-from trustgauge.pipeline.path import rate
-from trustgauge.pipeline.sitting import Sitting
-from trustgauge.pipeline.verify import verify
+from trustgauge.engine.local import Job, Local, run
+from trustgauge.engine.run_state import Clock
 from trustgauge.plan import load_plan
 from trustgauge.records import Answer, Message
 from trustgauge.reports.html import report
+from trustgauge.run.options import Sitting
+from trustgauge.run.rating_document import expiry
+from trustgauge.run.run import rate
+from trustgauge.run.verify import verify
 from trustgauge.services.http import Http
 
 PLAN = {

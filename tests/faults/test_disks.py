@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.running import command, environment, last, rating, rows, told, trustgauge, write_plan
-from tests.pipeline.plans import faithful, translator_plan
+from tests.run.plans import faithful, translator_plan
 from tests.servers import LocalServer
 
 Mounted = Callable[..., subprocess.CompletedProcess[str]]

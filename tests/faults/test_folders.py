@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from tests.faults.running import last, told, trustgauge
-from tests.pipeline.plans import but_for_times
+from tests.run.plans import but_for_times
 from trustgauge.catalogue import entries, folder_of, read
 from trustgauge.errors import StoreError, TrustgaugeError
-from trustgauge.pipeline.comparison import Wanted, compare
-from trustgauge.pipeline.path import forecast, prepare, rate
-from trustgauge.pipeline.sitting import Sitting
-from trustgauge.pipeline.verify import verify
 from trustgauge.plan import load_plan
+from trustgauge.run.comparison import Wanted, compare
+from trustgauge.run.options import Sitting
+from trustgauge.run.run import forecast, prepare, rate
+from trustgauge.run.verify import verify
 
 PLAN = {
     "services": {"a": {"use": "anchor", "behaviour": "coin"}},

@@ -1,6 +1,6 @@
 """kill -9 and SIGSTOP of the real command at moments of the clock, whatever it is doing then.
 
-`tests/pipeline/test_kill.py` kills in the middle of asking; here start-up, rating and writing are hit too,
+`tests/run/test_kill.py` kills in the middle of asking; here start-up, rating and writing are hit too,
 and what was asked twice is counted by the server's own log.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.running import ended, rating, rows, started, told, trustgauge, write_plan
-from tests.pipeline.plans import but_for_times, faithful, translator_plan
+from tests.run.plans import but_for_times, faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")

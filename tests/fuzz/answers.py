@@ -12,16 +12,16 @@ from typing import Any
 
 from tests.fuzz.mutations import told
 from tests.servers import LocalServer, Response
+from trustgauge.apps.proxy.exchange import Exchange
+from trustgauge.apps.proxy.exchange_parser import Heard, MissedError, hear
+from trustgauge.apps.proxy.wire import MalformedError, request_head, response_head
 from trustgauge.errors import GarbledError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply
-from trustgauge.server.exchange import Exchange
-from trustgauge.server.hearing import Heard, MissedError, hear
-from trustgauge.server.wire import MalformedError, request_head, response_head
 from trustgauge.services.anthropic import Anthropic
 from trustgauge.services.chat import OpenAi
 from trustgauge.services.command import _reply
 from trustgauge.services.http import Http
-from trustgauge.services.outputs import check_reply
+from trustgauge.services.normalise_output import check_reply
 from trustgauge.services.server_events import events
 from trustgauge.services.service import Description, Service
 from trustgauge.services.translate import (

@@ -26,59 +26,55 @@ from pydantic import ValidationError
 
 from tests.fuzz import samples
 from tests.store.rows import SERVICE, answer
+from trustgauge.apps.chat import folders
+from trustgauge.apps.properties.building import Building, build
+from trustgauge.apps.properties.raw_statements import RawShape, shape_of, statements
+from trustgauge.apps.reproduce import recorded_trips
+from trustgauge.apps.reproduce.reproduction import PAPERS
+from trustgauge.apps.survey.table import read_survey
+from trustgauge.apps.train.labelled import Columns, read_davidson, read_hutto, read_labelled, read_rated_bias
+from trustgauge.apps.watch import log_tail, state
 from trustgauge.catalogue import entries
-from trustgauge.cli import consent
-from trustgauge.cli.options import load_environment
 from trustgauge.data import sentence_bias, text_model
 from trustgauge.data.abuse import labelled_answers
 from trustgauge.data.conversations import ConversationSource
 from trustgauge.data.dialogs import DialogSource
 from trustgauge.data.expressions import read_expressions
 from trustgauge.data.properties import PropertySource
-from trustgauge.data.property_building import Building, build
-from trustgauge.data.raw_statements import RawShape, shape_of, statements
 from trustgauge.data.round_trips import RoundTripSource
 from trustgauge.data.sentences import SentenceSource
 from trustgauge.data.social_groups import GroupSource, groups
-from trustgauge.data.surveys import read_survey
 from trustgauge.data.tables import read_table
 from trustgauge.data.terms import TermSource
 from trustgauge.data.translations import row_by_row
+from trustgauge.engine.ledger import unproven
 from trustgauge.errors import TrustgaugeError
-from trustgauge.execution.ledger import unproven
 from trustgauge.methods.social_bias.judges import sentences
 from trustgauge.methods.social_bias.judges.embedding import Embedding, word_vectors
-from trustgauge.papers import recorded_trips
-from trustgauge.papers.reproduction import PAPERS
-from trustgauge.pipeline import chats, growing, judge_check, transcript, watched
-from trustgauge.pipeline.sheets import read_sheet, sheet
 from trustgauge.plan import load_plan
 from trustgauge.records import Cost
+from trustgauge.run import judge_evaluation, transcript
+from trustgauge.run.sheets import read_sheet, sheet
 from trustgauge.services.alice import Alice
+from trustgauge.services.annotations import People
 from trustgauge.services.apertium import Apertium
 from trustgauge.services.chat import OpenAi
+from trustgauge.services.continued_transcript import Talked
 from trustgauge.services.dialogs import Dialogs
 from trustgauge.services.gru import Gru
 from trustgauge.services.npm import NlpJs
-from trustgauge.services.people import People
 from trustgauge.services.replay import Replay
 from trustgauge.services.rivescript_bot import RiveScriptBot
-from trustgauge.services.talked import Talked
-from trustgauge.services.training.labelled import (
-    Columns,
-    read_davidson,
-    read_hutto,
-    read_labelled,
-    read_rated_bias,
-)
 from trustgauge.store import probe_files
-from trustgauge.store.answer_log import AnswerLog, LogReader
+from trustgauge.store.event_log import read_events
+from trustgauge.store.factory import open_store
 from trustgauge.store.folder import read_manifest
-from trustgauge.store.journal import read_events
-from trustgauge.store.opening import open_store
 from trustgauge.store.parquet import ParquetStore
 from trustgauge.store.segments import read_segment
 from trustgauge.store.sqlite import SqliteStore
+from trustgauge.store.worker_log import AnswerLog, LogReader
+from trustgauge.terminal import consent
+from trustgauge.terminal.options import load_environment
 
 Reader = Callable[[Path], Any]
 Bytes = str | bytes | Callable[[], bytes]
@@ -251,7 +247,9 @@ def replayed(path: Path) -> Any:
 
 def by_paper(method: str, up: int) -> Reader:
     """What `reproduce --data` reads of a folder so many levels above the file."""
-    return lambda path: import_module(f"trustgauge.papers.{PAPERS[method]}").from_data(path.parents[up])
+    return lambda path: import_module(f"trustgauge.apps.reproduce.{PAPERS[method]}").from_data(
+        path.parents[up]
+    )
 
 
 def store(path: Path) -> Any:
@@ -331,7 +329,7 @@ PROBES = pl.DataFrame(
         "who": ["ann"],
     }
 )
-SHEETS = ("pipeline.sheets",)
+SHEETS = ("run.sheets",)
 TRIPS: dict[str, list[Any]] = {
     "sent": ["He said.", "She said."],
     "received": ["He said.", None],
@@ -395,12 +393,12 @@ CASES: tuple[Case, ...] = (
     Case("dialogs.log", samples.LOG, dialogs(), ("data.dialog_layouts",)),
     Case("dialogs.tsv", samples.LOGGED, dialogs(layout="irc"), ("data.dialog_layouts",)),
     Case("answers.csv", "question,answer\nWho?,Both.\nWhy?,\n", dialogs(layout="qa"), TABLES),
-    Case("survey.csv", samples.RANKED, survey(), ("data.surveys",)),
+    Case("survey.csv", samples.RANKED, survey(), ("apps.survey.table",)),
     Case(
         "survey.jsonl",
         '{"person": "a", "order": ["IL", ["AL", "B"]]}\n{"person": "b", "order": "B > CC"}\n',
         survey(skip=True),
-        ("data.surveys",),
+        ("apps.survey.table",),
     ),
     Case("sheet.csv", sheet(Path("a.csv"), "-", samples.SHEET, samples.ROWS), filled_in, SHEETS),
     Case("sheet.tsv", sheet(Path("a.tsv"), "-", samples.SHEET, samples.ROWS), filled_in, SHEETS),
@@ -409,13 +407,13 @@ CASES: tuple[Case, ...] = (
         "sheet.xlsx",
         sheet(Path("a.xlsx"), "-", samples.SHEET, samples.ROWS),
         filled_in,
-        ("pipeline.workbooks",),
+        ("run.workbooks",),
     ),
     Case(
         "judged.csv",
         samples.JUDGED,
-        lambda path: judge_check._table(str(path), BY_ID),
-        ("pipeline.judge_check",),
+        lambda path: judge_evaluation._table(str(path), BY_ID),
+        ("run.judge_evaluation",),
     ),
     Case(
         "properties.csv",
@@ -423,8 +421,8 @@ CASES: tuple[Case, ...] = (
         lambda path: PropertySource(file=path, columns=ROLES).properties(),
         ("data.properties",),
     ),
-    Case("sbic.csv", samples.SBIC, raw, ("data.raw_statements", "data.property_building")),
-    Case("stereoset.json", samples.STEREOSET, raw, ("data.raw_statements",)),
+    Case("sbic.csv", samples.SBIC, raw, ("apps.properties.raw_statements", "apps.properties.building")),
+    Case("stereoset.json", samples.STEREOSET, raw, ("apps.properties.raw_statements",)),
     Case(
         "groups.csv",
         samples.GROUPS,
@@ -468,7 +466,7 @@ CASES: tuple[Case, ...] = (
         "people.csv",
         samples.PEOPLE,
         lambda path: People(file=path, columns=("a", "b")).open(),
-        ("services.people",),
+        ("services.annotations",),
     ),
     Case("replay.csv", "text,output\nHi,Hello\nBye,\n", replayed, ("services.replay",)),
     Case("replay.jsonl", '{"text": "Hi", "output": "Hello"}\n', replayed, ("services.replay",)),
@@ -499,7 +497,7 @@ CASES: tuple[Case, ...] = (
         "talked/scenes.csv",
         samples.SCENES,
         spoken,
-        ("services.talked",),
+        ("services.continued_transcript",),
         lambda: {"said.csv": samples.DIALOGS},
     ),
     Case(
@@ -512,19 +510,17 @@ CASES: tuple[Case, ...] = (
         "labels.parquet",
         parquet(LABELS),
         lambda path: read_labelled(path, Columns(), 1),
-        ("services.training.labelled",),
+        ("apps.train.labelled",),
     ),
     Case(
         "tweets_GroundTruth.txt",
         samples.HUTTO,
         lambda path: read_hutto(path, 1),
-        ("services.training.labelled",),
+        ("apps.train.labelled",),
     ),
     Case("tweets.tar.gz", packed_labels, lambda path: read_hutto(path, 1), ("data.archives",)),
-    Case(
-        "davidson.csv", samples.DAVIDSON, lambda path: read_davidson(path, 1), ("services.training.labelled",)
-    ),
-    Case("rated.csv", samples.RATED, lambda path: read_rated_bias(path, 1), ("services.training.labelled",)),
+    Case("davidson.csv", samples.DAVIDSON, lambda path: read_davidson(path, 1), ("apps.train.labelled",)),
+    Case("rated.csv", samples.RATED, lambda path: read_rated_bias(path, 1), ("apps.train.labelled",)),
     Case(
         "abusive.csv",
         "text,label\nYou fool,offensive\nHi,neither\n",
@@ -553,60 +549,68 @@ CASES: tuple[Case, ...] = (
         ("services.npm",),
         lambda: {"../@nlpjs/sentiment/package.json": '{"version": "4.26.1"}'},
     ),
-    Case("state/trustgauge/confirmed-plans", "0f" * 16 + "\n", confirmed, ("cli.consent",)),
-    Case("env/.env", "# mine\nFUZZED_KEY='sk-1234'\nOTHER=2\n", environment, ("cli.options",)),
+    Case("state/trustgauge/confirmed-plans", "0f" * 16 + "\n", confirmed, ("terminal.consent",)),
+    Case("env/.env", "# mine\nFUZZED_KEY='sk-1234'\nOTHER=2\n", environment, ("terminal.options",)),
     Case(
         "two-step/Result - true - t1 - es.json",
         samples.RECORDED,
         lambda path: recorded_trips.read(path.parent),
-        ("papers.recorded_trips",),
+        ("apps.reproduce.recorded_trips",),
         lambda: {"Result - false - t1 - es.json": samples.RECORDED_SKEWED},
     ),
-    Case("Result - t1 - summary.csv", samples.SUMMARY, recorded_trips._summary, ("papers.recorded_trips",)),
+    Case(
+        "Result - t1 - summary.csv",
+        samples.SUMMARY,
+        recorded_trips._summary,
+        ("apps.reproduce.recorded_trips",),
+    ),
     Case(
         "causal/data/results/continuous/group1/random/one.csv",
         samples.SCORED,
         by_paper("causal", 5),
-        ("papers.released_scores",),
+        ("apps.reproduce.released_scores",),
     ),
     Case(
         "causal-talks/data/real-world/allure/final/final.csv",
         samples.FINAL,
         by_paper("causal", 4),
-        ("papers.released_conversations",),
+        ("apps.reproduce.released_conversations",),
         lambda: {"../../../results/x": b""},
     ),
     Case(
         "trust/combined_discrete_restaurant.csv",
         samples.COMBINED,
         by_paper("trust", 0),
-        ("papers.trust_records",),
+        ("apps.reproduce.trust_records",),
     ),
-    Case("trust-dialogs/restaurant.csv", samples.DIALOGS, by_paper("trust", 0), ("papers.trust_dialogs",)),
+    Case(
+        "trust-dialogs/restaurant.csv",
+        samples.DIALOGS,
+        by_paper("trust", 0),
+        ("apps.reproduce.trust_dialogs",),
+    ),
     Case(
         "social/groups.csv",
         "Category,Group,Translate\ngender,men,男人\n",
         by_paper("social-bias", 0),
-        ("papers.social_bias_lists",),
+        ("apps.reproduce.social_bias_lists",),
     ),
     Case(
         "manifest/manifest.json", samples.MANIFEST, lambda path: read_manifest(path.parent), ("store.folder",)
     ),
-    Case("watch.json", samples.WATCH, watched.load, ("pipeline.watched",)),
-    Case("chat/chat.json", samples.CHAT, lambda path: chats._read(path.parent), ("pipeline.chats",)),
+    Case("watch.json", samples.WATCH, state.load, ("apps.watch.state",)),
+    Case("chat/chat.json", samples.CHAT, lambda path: folders._read(path.parent), ("apps.chat.folders",)),
     Case(
         "transcript.jsonl",
         samples.TRANSCRIPT,
         lambda path: list(transcript.lines(path)),
-        ("pipeline.transcript",),
+        ("run.transcript",),
     ),
-    Case("log.jsonl", samples.TRANSCRIPT, lambda path: growing.growth(path, 0), ("pipeline.growing",)),
-    Case("events.jsonl", samples.EVENTS, lambda path: list(read_events(path)), ("store.journal",)),
+    Case("log.jsonl", samples.TRANSCRIPT, lambda path: log_tail.growth(path, 0), ("apps.watch.log_tail",)),
+    Case("events.jsonl", samples.EVENTS, lambda path: list(read_events(path)), ("store.event_log",)),
     Case("index/.index.json", samples.INDEX, lambda path: list(entries(path.parent)), ("catalogue",)),
-    Case(
-        "ledger", "[3, 0.5, 10]\n[4, 0.75, 12]\n", lambda path: unproven(path, Cost()), ("execution.ledger",)
-    ),
-    Case("workers/w.answers", answer_log, log, ("store.answer_log",)),
+    Case("ledger", "[3, 0.5, 10]\n[4, 0.75, 12]\n", lambda path: unproven(path, Cost()), ("engine.ledger",)),
+    Case("workers/w.answers", answer_log, log, ("store.worker_log",)),
     Case("probes.parquet", kept("store.parquet/probes/"), probe_files.read, ("store.probe_files",)),
     Case("segment.parquet", kept("store.parquet/segments/"), read_segment, ("store.segments",)),
     Case("sqlite/store.sqlite", kept("store.sqlite"), store, ("store.sqlite",)),

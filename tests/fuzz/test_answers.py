@@ -34,17 +34,17 @@ from tests.fuzz.answers import (
 )
 from tests.fuzz.mutations import changed, damaged, fuzzed, odd_json, odd_texts, told
 from trustgauge import plugins
+from trustgauge.apps.proxy.exchange import Exchange
+from trustgauge.apps.proxy.exchange_parser import Heard, MissedError, hear
+from trustgauge.apps.proxy.wire import MalformedError, request_head, response_head
 from trustgauge.errors import GarbledError, RejectedError
 from trustgauge.methods.conformance import answers
 from trustgauge.records import Reply
-from trustgauge.server.exchange import Exchange
-from trustgauge.server.hearing import Heard, MissedError, hear
-from trustgauge.server.wire import MalformedError, request_head, response_head
 from trustgauge.services.anthropic import Anthropic
 from trustgauge.services.chat import OpenAi
 from trustgauge.services.command import _reply
 from trustgauge.services.http import Http
-from trustgauge.services.outputs import MOST_TOKENS, check_reply, output_of
+from trustgauge.services.normalise_output import MOST_TOKENS, check_reply, output_of
 from trustgauge.services.server_events import data_of, events
 from trustgauge.services.translate import (
     NetworkTranslator,

@@ -19,13 +19,13 @@ from tests.fuzz.mutations import told
 from tests.fuzz.readers import CASES, TOLD, Case
 from trustgauge import plugins
 from trustgauge.data.answer_style import answer_style
-from trustgauge.data.personal import scanned
-from trustgauge.data.secrets import returned
+from trustgauge.data.canaries import returned
+from trustgauge.data.pii import scanned
 from trustgauge.methods.conformance import answers
-from trustgauge.pipeline.derive import LONGEST, bounded
-from trustgauge.reports import inert
+from trustgauge.reports import sanitize
+from trustgauge.run.rate_answers import LONGEST, bounded
 from trustgauge.services.http import _found
-from trustgauge.services.outputs import redacted
+from trustgauge.services.normalise_output import redacted
 from trustgauge.services.server_events import data_of
 
 Reader = Callable[[str], object]
@@ -67,9 +67,9 @@ SCANS: dict[str, Reader] = {
     "Chinese style": lambda text: answer_style(text[:LONGEST], "zh"),
     "events": lambda text: list(data_of(text)),
     "keys": lambda text: redacted(text, ("sk-proj-abcdef123456",)),
-    "terminal": inert.terminal,
-    "Markdown": inert.markdown,
-    "cells": inert.cell,
+    "terminal": sanitize.terminal,
+    "Markdown": sanitize.markdown,
+    "cells": sanitize.cell,
     "a user's pattern": lambda text: _found(r"^(\w+\s?)+$", text),
 }
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.apps.proxy.proxies import proxied, raw, received
 from tests.fuzz.mutations import damaged, fuzzed
-from tests.server.proxies import proxied, raw, received
 from tests.servers import LocalServer, Request, Response
 
 BODY = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Who?"}]}).encode()

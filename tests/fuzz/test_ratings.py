@@ -18,14 +18,14 @@ from tests.reports import causal_fixtures, social_fixtures, trust_fixtures
 from trustgauge import plugins
 from trustgauge.catalogue import entries, read, shown
 from trustgauge.errors import StoreError, TrustgaugeError
-from trustgauge.pipeline.comparison import Wanted, compare
-from trustgauge.pipeline.path import rate
-from trustgauge.pipeline.sitting import Sitting
-from trustgauge.pipeline.verify import verify
 from trustgauge.plan import load_plan
-from trustgauge.reports import text
+from trustgauge.reports import terminal
 from trustgauge.reports.document import document, schema
-from trustgauge.reports.shape import misfit
+from trustgauge.reports.document_shape import misfit
+from trustgauge.run.comparison import Wanted, compare
+from trustgauge.run.options import Sitting
+from trustgauge.run.run import rate
+from trustgauge.run.verify import verify
 
 TODAY = date(2026, 12, 1)
 PLAN = {
@@ -59,8 +59,8 @@ def view(folder: Path) -> None:
     found = read(folder)
     list(entries(folder.parent))
     with shown(folder):
-        text.show(found)
-        text.result(found)
+        terminal.show(found)
+        terminal.result(found)
     one = {**found, "ratings": found["ratings"][:1]}  # a label is of one rating
     for form in VIEWS:
         more = {"today": TODAY} if form in DATED else {}

@@ -35,30 +35,35 @@ TESTED_ELSEWHERE = {
     "services.chat_protocol": "test_answers.py: chat services",
     "services.server_events": "test_answers.py: streams",
     "services.command": "test_answers.py: lines of programs",
-    "server.hearing": "test_answers.py: traffic through the proxy",
+    "apps.proxy.exchange_parser": "test_answers.py: traffic through the proxy",
     "methods.trust.issues.leakage_trial": "texts.py: trial",
-    "pipeline.verify": "test_ratings.py: verify",
-    "pipeline.issue": "test_ratings.py; a broken rating.json counts as none",
+    "run.verify": "test_ratings.py: verify",
+    "run.rating_document": "test_ratings.py; a broken rating.json counts as none",
     "store.migrations": "readers.py: store.sqlite",
-    "pipeline.notifying": "texts.py: notify",
-    "pipeline.hand": "readers.py: sheets; tests/pipeline/test_hand.py reads them as answers",
-    "services.hub": "test_huggingface.py: whatever its libraries raise becomes one error",
+    "apps.watch.notify": "texts.py: notify",
+    "apps.sheets.manual_answers": "readers.py: sheets; tests/run/test_hand.py reads them as answers",
+    "services.hf_base": "test_huggingface.py: whatever its libraries raise becomes one error",
 }
 OWN = {
     *("data.abuse_words", "data.attributes", "data.bias_words", "data.emotions", "data.predicates"),
-    *("data.secrets", "data.talks", "methods.social_bias.accuracy", "methods.social_bias.judges.marks"),
-    *("methods.social_bias.judges.measuring", "papers.published", "reports.document"),
+    *(
+        "data.canaries",
+        "data.conversation_scripts",
+        "methods.social_bias.judge_accuracy",
+        "methods.social_bias.judges.lexer",
+    ),
+    *("methods.social_bias.judges.evaluation", "apps.reproduce.published", "reports.document"),
     *("reports.comparison_page", "reports.pages"),
 }
 """Modules that read files of the package only."""
 OURSELVES = {
-    "execution.dask_engine": "a batch that we packed, from a scheduler of the user's own",
+    "apps.distributed.dask_engine": "a batch that we packed, from a scheduler of the user's own",
     "methods.trust.issues.conformance": "what an issue wrote",
-    "pipeline.live": "a file that the same command wrote",
-    "pipeline.slices": "files of the temporary folder of this process",
+    "run.rate_transcript": "a file that the same command wrote",
+    "run.probe_batches": "files of the temporary folder of this process",
     "reports.evidence": "a column that we made",
-    "server.running": "what our own process prints",
-    "server.scores": "what our own process sends",
+    "apps.proxy.periodic_rating": "what our own process prints",
+    "apps.proxy.rating_worker": "what our own process sends",
 }
 """Modules that read what this program wrote for itself, and why nobody else can."""
 

@@ -11,18 +11,18 @@ import click
 from pydantic import ValidationError
 
 from trustgauge import plugins
-from trustgauge.cli.watching import Period
+from trustgauge.apps.reproduce.reproduction import folders
+from trustgauge.apps.watch.notify import words_of
+from trustgauge.apps.watch.verb import Period
 from trustgauge.errors import GarbledError, TrustgaugeError
 from trustgauge.methods.social_bias.judges.embedding import Embedding
 from trustgauge.methods.social_bias.judges.model import verdict
 from trustgauge.methods.trust.issues.leakage_trial import read_trial
 from trustgauge.methods.trust.profiles import order_of
-from trustgauge.papers.reproduction import folders
-from trustgauge.pipeline.inference import split
-from trustgauge.pipeline.notifying import words_of
-from trustgauge.pipeline.path import check_gate
+from trustgauge.run.chain_composition import split
+from trustgauge.run.run import check_gate
 from trustgauge.services import languages
-from trustgauge.services.pipes import _unframe, pieces_of, tidy
+from trustgauge.services.process_pipeline import _unframe, pieces_of, tidy
 from trustgauge.services.transport import retry_seconds, web_address
 
 ISSUES = ("leakage", "abuse", "bias", "complexity")

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from trustgauge.papers.released_scores import LANGUAGES, NEWER, TRIPS
+from trustgauge.apps.reproduce.released_scores import LANGUAGES, NEWER, TRIPS
 
 Row = dict[str, Any]
 Scorer = Callable[[Row], float]

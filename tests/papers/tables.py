@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trustgauge.papers.cells import Cell, Table
+from trustgauge.apps.reproduce.cells import Cell, Table
 
 
 def table_of(name: str, tables: Iterable[Table]) -> Table:

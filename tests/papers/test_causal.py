@@ -1,6 +1,6 @@
 """Reference cases 7, 8, 10 and 11 of the causal method: the printed tables, recomputed.
 
-The figures, with their source, stand in `trustgauge.papers`.
+The figures, with their source, stand in `trustgauge.apps.reproduce`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from tests.methods.causal.confounded import FOR_BOTH, FOR_GENDER, design, female_biased, summary
+from trustgauge.apps.reproduce.causal_scores import counted
+from trustgauge.apps.reproduce.published import figures
 from trustgauge.methods.causal import rejection
 from trustgauge.methods.causal.deconfounding import impact
 from trustgauge.methods.causal.ordering import X, complete_order, partial_order
 from trustgauge.methods.causal.settings import BY_RULE, RejectionRule
-from trustgauge.papers.causal_scores import counted
-from trustgauge.papers.published import figures
 from trustgauge.records import Rule
 
 SYSTEMS = "hdtrgb"

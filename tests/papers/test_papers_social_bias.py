@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from tests.papers.tables import cell, table_of
+from trustgauge.apps.reproduce import judging, social_bias_rates
+from trustgauge.apps.reproduce.cells import Table
+from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.reproduction import filled
+from trustgauge.apps.reproduce.social_bias import from_data, tables
+from trustgauge.apps.reproduce.social_bias_lists import FILES, LATER, TAGGER
 from trustgauge.errors import MethodError, PlanError
-from trustgauge.papers import judging, social_bias_rates
-from trustgauge.papers.cells import Table
-from trustgauge.papers.published import figures
-from trustgauge.papers.reproduction import filled
-from trustgauge.papers.social_bias import from_data, tables
-from trustgauge.papers.social_bias_lists import FILES, LATER, TAGGER
 
 FIGURES: dict[str, Any] = figures("social_bias_tables")
 AS_IT_IS = tables()

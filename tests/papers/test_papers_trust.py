@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tests.papers.tables import cell, table_of
+from trustgauge.apps.reproduce.cells import Table
+from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.trust import from_data, tables
+from trustgauge.apps.reproduce.trust_dialogs import OTHERS, OWN_LEVEL
 from trustgauge.errors import MethodError, PlanError
-from trustgauge.papers.cells import Table
-from trustgauge.papers.published import figures
-from trustgauge.papers.trust import from_data, tables
-from trustgauge.papers.trust_dialogs import OTHERS, OWN_LEVEL
 
 FIGURES: dict[str, Any] = figures("chatbot_trust")
 AS_IT_IS = tables()

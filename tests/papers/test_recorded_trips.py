@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from tests.papers.tables import cell, table_of
+from trustgauge.apps.reproduce.cells import Table
+from trustgauge.apps.reproduce.recorded_trips import rated, read
+from trustgauge.apps.reproduce.reproduction import filled
+from trustgauge.apps.reproduce.two_step import from_data, tables
 from trustgauge.errors import MethodError
-from trustgauge.papers.cells import Table
-from trustgauge.papers.recorded_trips import rated, read
-from trustgauge.papers.reproduction import filled
-from trustgauge.papers.two_step import from_data, tables
 
 JOBS = [f"{kind} {job}" for kind in ("rural", "senior", "young", "busy", "retired") for job in
         ("potter", "smith", "weaver", "sailor", "tailor", "glazier", "cooper", "miller")]  # fmt: skip

@@ -15,12 +15,19 @@ from scipy import stats
 
 from tests.papers import released
 from tests.papers.tables import cell, table_of
+from trustgauge.apps.reproduce.causal import from_data
+from trustgauge.apps.reproduce.cells import Cell
+from trustgauge.apps.reproduce.released_ratings import impact_of_sets, ratings
+from trustgauge.apps.reproduce.released_scores import (
+    Folder,
+    copies,
+    identical,
+    rejection_score,
+    scores_table,
+    wanted,
+)
+from trustgauge.apps.reproduce.reproduction import reproduce
 from trustgauge.errors import MethodError
-from trustgauge.papers.causal import from_data
-from trustgauge.papers.cells import Cell
-from trustgauge.papers.released_ratings import impact_of_sets, ratings
-from trustgauge.papers.released_scores import Folder, copies, identical, rejection_score, scores_table, wanted
-from trustgauge.papers.reproduction import reproduce
 
 
 def _cells(folder: Path) -> dict[tuple[str, str], Cell]:

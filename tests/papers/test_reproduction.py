@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
+from trustgauge.apps.reproduce import causal as causal_paper
+from trustgauge.apps.reproduce import causal_claims, causal_scores, social_bias_rates
+from trustgauge.apps.reproduce import two_step as two_step_paper
+from trustgauge.apps.reproduce.cells import LOST, Cell, Kind, Table
+from trustgauge.apps.reproduce.judging import alike, beyond, judged
+from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.reproduction import PAPERS, as_expected, document, filled, folders, reproduce
 from trustgauge.errors import PlanError
-from trustgauge.papers import causal as causal_paper
-from trustgauge.papers import causal_claims, causal_scores, social_bias_rates
-from trustgauge.papers import two_step as two_step_paper
-from trustgauge.papers.cells import LOST, Cell, Kind, Table
-from trustgauge.papers.judging import alike, beyond, judged
-from trustgauge.papers.published import figures
-from trustgauge.papers.reproduction import PAPERS, as_expected, document, filled, folders, reproduce
 
 Tables = dict[str, Table]
 

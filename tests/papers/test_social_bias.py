@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from trustgauge.apps.reproduce.published import figures
 from trustgauge.methods.social_bias import absolute, relative
-from trustgauge.papers.published import figures
 
 TABLE: dict[str, Any] = figures("social_bias_tables")
 SYSTEMS = TABLE["systems"]

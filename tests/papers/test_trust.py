@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.survey.survey import Asked, survey
 from trustgauge.methods.trust import levels as cutting
+from trustgauge.methods.trust.arithmetic import explain
 from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination, Measured, outcome
-from trustgauge.methods.trust.explaining import explain
 from trustgauge.methods.trust.issues.issue import PUBLISHED_CUTS
-from trustgauge.methods.trust.orders import all_orders, scored
+from trustgauge.methods.trust.order_sensitivity import all_orders, scored
 from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, Order
 from trustgauge.methods.trust.sensitivity import Factor, Variant, sensitivity
 from trustgauge.methods.trust.voting import Voting
-from trustgauge.papers.published import figures
-from trustgauge.pipeline.survey import Asked, survey
 
 TABLE: dict[str, Any] = figures("chatbot_trust")
 NAMES = {"B": "bias", "AL": "abuse", "CC": "complexity", "IL": "leakage"}

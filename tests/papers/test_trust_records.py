@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.papers.tables import cell, table_of
+from trustgauge.apps.reproduce import trust_records
+from trustgauge.apps.reproduce.reproduction import filled
+from trustgauge.apps.reproduce.trust import from_data, tables
 from trustgauge.errors import MethodError, PlanError
-from trustgauge.papers import trust_records
-from trustgauge.papers.reproduction import filled
-from trustgauge.papers.trust import from_data, tables
 
 HEAD = (
     ",row_id,dialog_ID,speaker,utterance,bias_rating,abusive_language_rating,dialog_complexity_rating,"

@@ -1,6 +1,6 @@
 """Reference cases 1 to 5 of the two-step method: the printed figures and our own reference simulation.
 
-The figures, with their source, stand in `trustgauge.papers`.
+The figures, with their source, stand in `trustgauge.apps.reproduce`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.two_step import overall
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.methods.two_step.operating import (
+from trustgauge.methods.two_step.operating_characteristics import (
     SPECS,
     Trial,
     by_occupation,
@@ -21,9 +23,7 @@ from trustgauge.methods.two_step.operating import (
     tree_row,
     wrong,
 )
-from trustgauge.methods.two_step.tree import Tree
-from trustgauge.papers.published import figures
-from trustgauge.papers.two_step import overall
+from trustgauge.methods.two_step.published_rule import Tree
 from trustgauge.stats.comparisons import exact_multinomial, mcnemar, two_sample_chi_squared
 from trustgauge.stats.distributions import binomial_probabilities, chi_squared_tail
 from trustgauge.stats.equivalence import trials_for_equivalence

@@ -5,6 +5,9 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+from trustgauge.apps.reproduce.chain_maps import chains, levels_of_maps
+from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.two_step import unassociative
 from trustgauge.methods.two_step.composition import (
     BITS,
     CORRECTED,
@@ -15,10 +18,7 @@ from trustgauge.methods.two_step.composition import (
     from_levels,
     then,
 )
-from trustgauge.methods.two_step.rates import LEVELS
-from trustgauge.papers.chain_maps import chains, levels_of_maps
-from trustgauge.papers.published import figures
-from trustgauge.papers.two_step import unassociative
+from trustgauge.methods.two_step.transition_model import LEVELS
 
 
 def reference() -> dict[str, Any]:

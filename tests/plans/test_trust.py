@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from trustgauge.data.talks import talks
+from trustgauge.data.conversation_scripts import talks
 from trustgauge.methods.trust.profiles import PUBLISHED
-from trustgauge.pipeline.path import Finished, rate
-from trustgauge.pipeline.sitting import Sitting
-from trustgauge.pipeline.verify import verify
 from trustgauge.plan import load_plan
+from trustgauge.run.options import Sitting
+from trustgauge.run.run import Finished, rate
+from trustgauge.run.verify import verify
 
 ROOT = Path(__file__).parents[2]
 PLANS = ROOT / "plans"

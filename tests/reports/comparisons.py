@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.pipeline.comparisons import causal, compared, rated, two_step
 from tests.reports.hostile import ANSWERS, NAME
+from tests.run.comparisons import causal, compared, rated, two_step
 
 
 @cache

@@ -12,20 +12,20 @@ from tests.reports import causal_fixtures, hostile
 from tests.reports.test_html import Reader
 from trustgauge.records import Rating
 from trustgauge.reports import (
-    any_method,
     causal,
     causal_tables,
+    default_view,
     exports,
     html,
     label,
-    method_views,
+    method_view,
     notebook,
     rules,
     sentences,
-    text,
+    terminal,
 )
+from trustgauge.reports.components import Cell, Fold, Table, Words
 from trustgauge.reports.document import document
-from trustgauge.reports.pieces import Cell, Fold, Table, Words
 
 KINDS = causal_fixtures.all_kinds()
 
@@ -97,7 +97,7 @@ def test_the_overall_can_be_redone_by_hand() -> None:
 
 
 def test_terminal_has_effect_and_rank_and_never_a_bare_number() -> None:
-    lines = text.plain(text.result(told(causal_fixtures.rating("gru")))).splitlines()
+    lines = terminal.plain(terminal.result(told(causal_fixtures.rating("gru")))).splitlines()
     assert lines[:3] == [
         " 2 some effect  gru 1.0: Its scores differ by 10 % of their range when only gender changes "
         "(Group 1: gender, Group 3: race and gender)",
@@ -105,13 +105,13 @@ def test_terminal_has_effect_and_rank_and_never_a_bare_number() -> None:
         "Group 1: gender                       2 some effect  10%           98%       5 of 6",
     ]
     assert any(line.startswith("Group 3: race ") and "1 no effect" in line for line in lines)
-    several = text.plain(text.result(document(*causal_fixtures.several()))).splitlines()
+    several = terminal.plain(terminal.result(document(*causal_fixtures.several()))).splitlines()
     assert several[0].split() == ["service", "rating", "effect", "certainty", "rank", "note"]
     assert "1 to 3 of 6" in several[1]
 
 
 def test_parts_of_other_states_have_no_figures() -> None:
-    shown = text.plain(text.part_table(ALL))
+    shown = terminal.plain(terminal.part_table(ALL))
     lost = next(line for line in shown.splitlines() if line.startswith("Group 1: gender, through Spanish"))
     assert "not rated 1440/2400" in lost
     assert "%" not in lost.split("2400")[1].split("not rated")[0]
@@ -351,7 +351,7 @@ def test_unsettled_and_incomplete_never_look_settled() -> None:
     page = html.report(open_)
     assert re.search(r'class="pill l2 dashed"', page)
     assert sentences.verdict(open_["ratings"][0]).startswith("Not settled. The likeliest reading: its scores")
-    assert text.headline(open_["ratings"][0])[0][0] == "(2 some effect)"
+    assert terminal.headline(open_["ratings"][0])[0][0] == "(2 some effect)"
 
 
 def test_hostile_names_words_and_notes_stay_text() -> None:
@@ -361,7 +361,7 @@ def test_hostile_names_words_and_notes_stay_text() -> None:
     assert not [key for _, facts in read.tags for key in facts if key.startswith("on")]
     for char in ("\x1b", "\x00", "\x08", "\u202e", "\u2066"):
         assert char not in page
-    shown = text.plain(text.show(attacked()))
+    shown = terminal.plain(terminal.show(attacked()))
     assert not set(shown) & set("\x1b\x00\x07\x08\u202e\u2066\u2028")
 
 
@@ -403,21 +403,21 @@ def test_a_method_without_a_view_shows_level_certainty_and_counts() -> None:
     one = replace(causal_fixtures.rating("gru"), method="plug-in")
     document_ = told(one)
     rating = document_["ratings"][0]
-    assert method_views.of(rating) is any_method
-    assert any_method.cells(rating, rating["parts"][0]).before == ("2,400 of 2,400",)
+    assert method_view.of(rating) is default_view
+    assert default_view.cells(rating, rating["parts"][0]).before == ("2,400 of 2,400",)
     page = html.report(document_, causal_fixtures.evidence("gru"))
     for words in ("2,400 of 2,400", "0.105", "98 %", "some effect"):
         assert words in page
-    shown = text.plain(text.result(document_)).splitlines()
+    shown = terminal.plain(terminal.result(document_)).splitlines()
     assert shown[1].split() == ["part", "rating", "answers", "certainty", "score"]
-    assert any_method.tile(rating)[1] == "0.105"
-    assert any_method.label_fact(rating) == ("0.105", "score")
+    assert default_view.tile(rating)[1] == "0.105"
+    assert default_view.label_fact(rating) == ("0.105", "score")
 
 
 @pytest.mark.parametrize("method", ["two-step", "causal", "other"])
 def test_what_a_plan_can_find_is_told_in_the_words_of_the_method(method: str) -> None:
-    facts = text.PlanFacts(["x"], method, "gender", 3, 20, "sound", 9, 0, 0.1, 0.0, effect=0.08)
-    last = text.plain(text.plan([facts])).splitlines()[-1]
+    facts = terminal.PlanFacts(["x"], method, "gender", 3, 20, "sound", 9, 0, 0.1, 0.0, effect=0.08)
+    last = terminal.plain(terminal.plan([facts])).splitlines()[-1]
     assert last == {
         "two-step": "finds    a shift of 8 points or more, 8 times in 10",
         "causal": "finds    an effect of 8 % of the score's range or more, 8 times in 10",

@@ -6,23 +6,23 @@ from typing import Any
 
 import pytest
 
-from trustgauge.reports import chat
-from trustgauge.reports.text import plain
+from trustgauge.apps.chat import lines
+from trustgauge.reports.terminal import plain
 
 
 def test_an_answer_and_its_time_stand_on_one_line_if_there_is_room() -> None:
-    assert plain(chat.answer("Fine.", 1, 420.4)) == "bot > Fine." + " " * 59 + "420 ms"
-    assert plain(chat.answer("x" * 64, 1, 1234.5)).splitlines()[1] == "      1,234 ms"
+    assert plain(lines.answer("Fine.", 1, 420.4)) == "bot > Fine." + " " * 59 + "420 ms"
+    assert plain(lines.answer("x" * 64, 1, 1234.5)).splitlines()[1] == "      1,234 ms"
 
 
 def test_further_lines_of_an_answer_are_marked_and_inert() -> None:
-    told = plain(chat.answer("one\ntwo\tend\nyou > /end\x1b[0m", 1, 5)).splitlines()
+    told = plain(lines.answer("one\ntwo\tend\nyou > /end\x1b[0m", 1, 5)).splitlines()
     assert told == ["bot > one", "    | two    end", "    | you > /end␛[0m", "      5 ms"]
 
 
 @pytest.mark.parametrize("text", ["x" * 5000, "x\n" * 500, "\n" * 9000, "x\r" * 3000])
 def test_a_long_answer_is_cut_unless_it_is_wanted_whole(text: str) -> None:
-    cut, whole = plain(chat.answer(text, 7, 5)), plain(chat.answer(text, 7, 5, whole=True))
+    cut, whole = plain(lines.answer(text, 7, 5)), plain(lines.answer(text, 7, 5, whole=True))
     assert len(cut) < 2200
     assert cut.count("\n") < 45
     assert ("more characters: /show 7" in cut) == (len(whole) > len(cut))
@@ -30,16 +30,16 @@ def test_a_long_answer_is_cut_unless_it_is_wanted_whole(text: str) -> None:
 
 
 def test_an_empty_or_blank_answer_is_a_line() -> None:
-    assert plain(chat.answer("", 1, 5)).startswith("bot > ")
+    assert plain(lines.answer("", 1, 5)).startswith("bot > ")
 
 
 def test_scores_and_levels_are_words() -> None:
     found = [("abuse", 0.0, "L"), ("complexity", 0.5, "M")]
-    told = plain([chat.scores(found, ["L", "M"], ["leakage", "bias"])])
+    told = plain([lines.scores(found, ["L", "M"], ["leakage", "bias"])])
     issues, level = told.split("so far: ")
     assert issues == "      abuse 0.00 Low   complexity 0.50 Medium   "
     assert level == "Low or Medium risk (leakage and bias open)"
-    assert plain([chat.scores([], ["H"], [])]) == "      so far: High risk"
+    assert plain([lines.scores([], ["H"], [])]) == "      so far: High risk"
 
 
 def rating(state: str, level: str | None, **certainty: float) -> dict[str, object]:
@@ -49,7 +49,7 @@ def rating(state: str, level: str | None, **certainty: float) -> dict[str, objec
 def test_what_is_not_settled_never_stands_bare() -> None:
     part = {"key": "abuse", "score": 0.25, "level": "H", "certainty": {"H": 0.67}, "reasons": []}
     told = {
-        state: plain([chat.ending({"parts": [{**part, "state": state}]}, probed=False)])
+        state: plain([lines.ending({"parts": [{**part, "state": state}]}, probed=False)])
         for state in ("rated", "not settled", "assumed")
     }
     assert told == {
@@ -58,7 +58,7 @@ def test_what_is_not_settled_never_stands_bare() -> None:
         "assumed": "abuse 0.25 High*",
     }
     few = {"code": "too-few-clusters", "facts": {}}
-    ended = chat.ending({"parts": [{**part, "state": "not settled", "reasons": [few]}]}, probed=False)
+    ended = lines.ending({"parts": [{**part, "state": "not settled", "reasons": [few]}]}, probed=False)
     assert plain([ended]) == "abuse 0.25 (High, not settled: too few independent texts)"
     open_: dict[str, Any] = {
         "key": "leakage",
@@ -67,14 +67,14 @@ def test_what_is_not_settled_never_stands_bare() -> None:
         "state": "not tested",
         "certainty": {},
     }
-    assert plain([chat.ending({"parts": [open_]}, probed=False)]) == "leakage not tested (--probe-leaks)"
-    assert plain([chat.ending({"parts": [open_]}, probed=True)]) == "leakage not tested"
+    assert plain([lines.ending({"parts": [open_]}, probed=False)]) == "leakage not tested (--probe-leaks)"
+    assert plain([lines.ending({"parts": [open_]}, probed=True)]) == "leakage not tested"
 
 
 def test_the_end_says_how_far_it_can_be_trusted() -> None:
-    settled = plain(chat.final(rating("rated", "L", L=0.97), "Safe language", ["L"], [], (60, 12)))
+    settled = plain(lines.final(rating("rated", "L", L=0.97), "Safe language", ["L"], [], (60, 12)))
     assert settled == "Low risk for Safe language: rated, certainty 97 %. 60 utterances"
-    open_ = plain(chat.final(rating("incomplete", None), "parents", ["L", "M"], ["leakage"], (1, 1)))
+    open_ = plain(lines.final(rating("incomplete", None), "parents", ["L", "M"], ["leakage"], (1, 1)))
     assert open_.splitlines() == [
         "Low or Medium risk for parents, depending on leakage: incomplete. 1 utterance: provisional",
         "      one conversation cannot be resampled, so it settles nothing: /new begins another",
@@ -91,7 +91,7 @@ def test_why_shows_the_arithmetic() -> None:
         "levels": ["L"],
         "missing": ["bias"],
     }
-    told = plain(chat.level_why(counted)).splitlines()
+    told = plain(lines.level_why(counted)).splitlines()
     assert told[1:] == [
         "      1. abuse Low, points 3",
         "      2. bias open",
@@ -100,8 +100,8 @@ def test_why_shows_the_arithmetic() -> None:
         "      so far: Low risk (bias open)",
     ]
     marks = {"abuse_hate": 1, "abuse_score": 1.0, "leakage_personal": ["e-mail"], "message": "x"}
-    assert plain(chat.turn_why(4, [("abuse", 1.0, "H")], marks)).splitlines() == [
+    assert plain(lines.turn_why(4, [("abuse", 1.0, "H")], marks)).splitlines() == [
         "      4: abuse 1.00 High: 1 hate",
         "      4: personal data not given by you: e-mail",
     ]
-    assert "nothing to score" in plain(chat.turn_why(4, [], marks))
+    assert "nothing to score" in plain(lines.turn_why(4, [], marks))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.reports import social_fixtures
-from trustgauge.reports import label, sentences, text
+from trustgauge.reports import label, sentences, terminal
 from trustgauge.reports.document import document
 from trustgauge.reports.html import report
 
@@ -25,7 +25,7 @@ def told(collected: str) -> dict[str, Any]:
 def views(collected: str) -> dict[str, str]:
     whole = told(collected)
     (rating,) = whole["ratings"]
-    lines = text.result(whole)
+    lines = terminal.result(whole)
     return {
         "report": report(whole),
         "label": label.label(rating),

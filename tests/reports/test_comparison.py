@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.pipeline.comparisons import ranks
 from tests.reports import comparisons, hostile
 from tests.reports.test_html import Reader
-from trustgauge.reports import comparison, comparison_page, text
+from tests.run.comparisons import ranks
+from trustgauge.reports import comparison, comparison_page, terminal
 
 SOURCE = Path(comparison.__file__).parents[1]
 
@@ -36,7 +36,7 @@ def sound(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def printed(document: dict[str, Any], **options: bool) -> str:
-    return text.plain(comparison.text(document, **options))
+    return terminal.plain(comparison.text(document, **options))
 
 
 def test_every_remark_of_the_code_has_its_sentence_and_the_reverse() -> None:

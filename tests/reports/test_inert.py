@@ -10,33 +10,33 @@ from hypothesis import given
 from hypothesis import strategies as some
 from markdown_it import MarkdownIt
 
-from trustgauge.reports import inert
+from trustgauge.reports import sanitize
 
 ANY = some.text(some.characters(), max_size=60)
 
 
 @given(ANY)
 def test_nothing_reaches_a_terminal_that_moves_it(text: str) -> None:
-    shown = inert.terminal(text)
+    shown = sanitize.terminal(text)
     assert not [char for char in shown if unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"}]
     assert not set(shown) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
 
 
 @given(ANY)
 def test_every_text_is_legal_xml_and_stays_text(text: str) -> None:
-    root = ElementTree.fromstring(f'<a b="{inert.xml(text)}">{inert.xml(text)}</a>')
+    root = ElementTree.fromstring(f'<a b="{sanitize.xml(text)}">{sanitize.xml(text)}</a>')
     assert len(root) == 0
 
 
 @given(some.text(some.characters(min_codepoint=0x20, max_codepoint=0x24F, exclude_categories=["Cc", "Cf"])))
 def test_ordinary_text_is_left_alone(text: str) -> None:
-    assert inert.visible(text) == text
+    assert sanitize.visible(text) == text
 
 
 def test_controls_are_shown_by_their_pictures() -> None:
-    assert inert.visible("a\x1b[31m\x00\x7f\u202e\ud800\n") == "a␛[31m␀␡‹U+202E›‹U+D800›␊"
-    assert inert.visible("a\n\tb", lines=True) == "a\n\tb"
-    assert inert.visible("نام\u200cها") == "نام\u200cها"  # this writing needs the joiner
+    assert sanitize.visible("a\x1b[31m\x00\x7f\u202e\ud800\n") == "a␛[31m␀␡‹U+202E›‹U+D800›␊"
+    assert sanitize.visible("a\n\tb", lines=True) == "a\n\tb"
+    assert sanitize.visible("نام\u200cها") == "نام\u200cها"  # this writing needs the joiner
 
 
 @pytest.mark.parametrize(
@@ -57,13 +57,13 @@ def test_controls_are_shown_by_their_pictures() -> None:
     ],
 )
 def test_formulas_are_guarded(text: str) -> None:
-    assert inert.cell(text).startswith("'")
+    assert sanitize.cell(text).startswith("'")
 
 
 @given(ANY)
 def test_guarded_cells_survive_a_csv_file(text: str) -> None:
     buffer = io.StringIO()
-    csv.writer(buffer).writerow([inert.cell(text), "end"])
+    csv.writer(buffer).writerow([sanitize.cell(text), "end"])
     (row,) = csv.reader(io.StringIO(buffer.getvalue(), newline=""))
     assert row[1] == "end"
     assert not row[0].lstrip().startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠"))
@@ -74,7 +74,7 @@ def test_markdown_stays_text(text: str) -> None:
     page = (
         MarkdownIt("commonmark")
         .enable("table")
-        .render(f"| a | b |\n| --- | --- |\n| {inert.markdown(text)} | x |\n")
+        .render(f"| a | b |\n| --- | --- |\n| {sanitize.markdown(text)} | x |\n")
     )
     assert page.count("<td>") == 2
     for tag in ("<a", "<img", "<script", "<strong", "<em", "<code"):
@@ -82,5 +82,5 @@ def test_markdown_stays_text(text: str) -> None:
 
 
 def test_short_cuts_with_an_ellipsis() -> None:
-    assert inert.short("abcdef", 4) == "abc…"
-    assert inert.short("abcd", 4) == "abcd"
+    assert sanitize.short("abcdef", 4) == "abc…"
+    assert sanitize.short("abcd", 4) == "abcd"

@@ -12,7 +12,7 @@ import pytest
 
 from tests.reports import fixtures
 from trustgauge.records import State
-from trustgauge.reports import exports, html, label, notebook, text
+from trustgauge.reports import exports, html, label, notebook, terminal
 from trustgauge.reports.document import document
 
 
@@ -32,7 +32,7 @@ def _csv(told: dict[str, Any]) -> str:
 VIEWS: dict[str, Callable[[dict[str, Any]], str]] = {
     "page": html.report,
     "label": lambda told: label.label(told["ratings"][0]),
-    "terminal": lambda told: text.plain(text.show(told)),
+    "terminal": lambda told: terminal.plain(terminal.show(told)),
     "markdown": lambda told: exports.markdown(told).decode(),
     "json-ld": lambda told: exports.jsonld(told).decode(),
     "csv": _csv,

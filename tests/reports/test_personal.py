@@ -15,9 +15,9 @@ import pytest
 from tests.reports.hostile import NAME
 from tests.reports.test_html import Reader
 from tests.reports.trust_fixtures import PAPER, kept, rating, told
-from trustgauge.pipeline.by_profile import RULES, Whom, by_profile, for_profiles
-from trustgauge.reports import by_profile as words
 from trustgauge.reports import personal
+from trustgauge.reports import profile_ratings as words
+from trustgauge.run.profile_ratings import RULES, Whom, by_profile, for_profiles
 
 DUMPED = {name: one.model_dump(mode="json") for name, one in RULES.items()}
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from trustgauge.papers.cells import LOST, Cell, Table
-from trustgauge.papers.judging import beyond, consistent
-from trustgauge.papers.reproduction import document
-from trustgauge.reports import text
-from trustgauge.reports.reproduction import counts, figure, page, sentence
-from trustgauge.reports.reproduction import text as lines
+from trustgauge.apps.reproduce.cells import LOST, Cell, Table
+from trustgauge.apps.reproduce.judging import beyond, consistent
+from trustgauge.apps.reproduce.page import counts, figure, page, sentence
+from trustgauge.apps.reproduce.page import text as lines
+from trustgauge.apps.reproduce.reproduction import document
+from trustgauge.reports import terminal
 
 ATTACK = '<script>alert(1)</script>\x1b[2J\u202e"'
 
@@ -63,7 +63,7 @@ def test_counts_tell_kinds_apart_and_what_is_documented() -> None:
 
 def test_every_cell_tells_what_it_rests_on() -> None:
     told = _document(consistent(Cell("a", "x", 1, 1), 0.25), beyond(("b", "x"), 1, "why", kind="public"))
-    plain = text.plain(lines(told, every=True))
+    plain = terminal.plain(lines(told, every=True))
     assert "consistent, of all values 25 % would  agrees" in plain
     assert "with --data" in plain
     assert "<td>consistent, of all values 25 % would</td>" in page(told)
@@ -85,6 +85,6 @@ def test_foreign_words_stay_words() -> None:
     assert "<script" not in written
     assert "\x1b" not in written
     for every in (False, True):
-        plain = text.plain(lines(told, every=every))
+        plain = terminal.plain(lines(told, every=every))
         assert "\x1b" not in plain
         assert "\u202e" not in plain

@@ -18,7 +18,7 @@ from trustgauge.reports import (
     rules,
     sentences,
     social_bias_phrases,
-    text,
+    terminal,
     two_step,
 )
 from trustgauge.reports.document import document
@@ -66,7 +66,7 @@ def test_we_say_what_was_measured_and_never_that_a_service_is_something() -> Non
         (causal_fixtures.run([causal]), [causal]),
     ):
         told = document(*pair, fail_on=("BS",))
-        seen += [html.report(told), text.plain(text.show(told))]
+        seen += [html.report(told), terminal.plain(terminal.show(told))]
     for phrase in seen:
         lowered = phrase.lower()
         assert not [words for words in NEVER if words in lowered]

@@ -15,17 +15,17 @@ from trustgauge.reports import (
     exports,
     html,
     label,
-    method_views,
+    method_view,
     notebook,
     rules,
     sentences,
     social_bias,
     social_bias_told,
-    text,
+    terminal,
     views,
 )
+from trustgauge.reports.components import Figure, Fold, Section, Table
 from trustgauge.reports.document import document
-from trustgauge.reports.pieces import Figure, Fold, Section, Table
 
 
 def told(one: Rating) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def piece(sections: list[Section], label: str) -> Any:
 
 
 def test_the_view_is_found_by_the_name_of_the_method() -> None:
-    assert method_views.of(GENDER) is social_bias
+    assert method_view.of(GENDER) is social_bias
 
 
 def test_the_verdict_names_the_pair_that_stands_out() -> None:
@@ -201,7 +201,7 @@ def test_rules_that_only_measure_give_no_level_anywhere() -> None:
     assert {row.state for row in social_bias.part_table(MEASURED).rows} == {"measured"}
     assert social_bias.part_table(MEASURED).before[0] == "Two groups: bias rate"
     assert social_bias.heads([MEASURED]).before == ("rate", "gap")
-    shown = text.plain(text.show(told(social_fixtures.measured())))
+    shown = terminal.plain(terminal.show(told(social_fixtures.measured())))
     assert "not applicable" not in shown
     assert "not rated" not in shown
     assert "35 points" in shown
@@ -325,7 +325,7 @@ def test_a_name_that_offends_is_nowhere_but_behind_its_bar() -> None:
         label.label(CULTURE),
         label.badge(CULTURE) or "",
         json.dumps(label.shields(CULTURE)),
-        text.plain(text.show(document_)),
+        terminal.plain(terminal.show(document_)),
         notebook.html(document_),
         exports.markdown(document_).decode(),
         *(line for part in CULTURE["parts"] for line in sentences.reasons(part["reasons"], CULTURE)),

@@ -8,9 +8,9 @@ from tests.reports import causal_fixtures, social_fixtures
 from tests.reports.social_fixtures import SLUR
 from trustgauge.records import Rating
 from trustgauge.reports import evidence, social_bias_associations, social_bias_evidence
+from trustgauge.reports.components import Table, Words
 from trustgauge.reports.document import document
 from trustgauge.reports.evidence import Limits, Places, row
-from trustgauge.reports.pieces import Table, Words
 
 
 def members(*ratings: Rating) -> list[dict[str, Any]]:

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from tests.reports import fixtures, hostile
-from trustgauge.cli.exits import judge
 from trustgauge.errors import Fault, PlanError, RefusedError
 from trustgauge.records import AnchorResult, Reason
 from trustgauge.reports import document as documents
-from trustgauge.reports import exports, html, label, text
+from trustgauge.reports import exports, html, label, terminal
 from trustgauge.reports.document import document
+from trustgauge.terminal.exits import judge
 
 RUN, RATINGS = fixtures.demo()
 DEMO = document(RUN, RATINGS)
@@ -19,7 +19,7 @@ STATES = document(fixtures.run([fixtures.all_states()]), [fixtures.all_states()]
 
 
 def test_first_session_reads_as_promised() -> None:
-    facts = text.PlanFacts(
+    facts = terminal.PlanFacts(
         [one.service for one in RATINGS],
         method="two-step",
         attribute="gender",
@@ -31,7 +31,7 @@ def test_first_session_reads_as_promised() -> None:
         seconds=0.9,
         usd=0.0,
     )
-    assert text.plain([*text.plan([facts]), *text.result(DEMO)]).splitlines() == [
+    assert terminal.plain([*terminal.plan([facts]), *terminal.result(DEMO)]).splitlines() == [
         "plan     3 services · two-step, gender · 3 blocks × 200 texts · rule sound",
         "calls    1,800 (0 kept from before) · under 2 s · free",
         "service          rating  balanced in → out  certainty  unchanged",
@@ -44,7 +44,7 @@ def test_first_session_reads_as_promised() -> None:
 
 
 def test_one_service_with_parts_has_a_headline_and_a_row_for_each_state() -> None:
-    assert text.plain(text.result(STATES)).splitlines() == [
+    assert terminal.plain(terminal.result(STATES)).splitlines() == [
         " BS  LinguaBridge 3.2 adds gender bias of its own in 2 of 7 languages (Turkish, Italian)",
         "language    rating             balanced in → out  certainty  unchanged  note",
         "Turkish     BS                 200:200 → 380:20       > 99%        55%",
@@ -73,29 +73,29 @@ def test_one_service_with_parts_has_a_headline_and_a_row_for_each_state() -> Non
     ],
 )
 def test_a_plan_is_sized_in_what_its_method_asks(method: str, blocks: int, texts: int, told: str) -> None:
-    facts = text.PlanFacts(["x"], method, "gender", blocks, texts, "sound", 9, 0, 0.1, 0.0)
+    facts = terminal.PlanFacts(["x"], method, "gender", blocks, texts, "sound", 9, 0, 0.1, 0.0)
     assert (
-        text.plain(text.plan([facts])).splitlines()[0]
+        terminal.plain(terminal.plan([facts])).splitlines()[0]
         == f"plan     x · {method}, gender · {told} · rule sound"
     )
 
 
 def test_quiet_line_has_its_level_in_brackets() -> None:
-    line = text.plain([text.headline(STATES["ratings"][0], brackets=True)])
+    line = terminal.plain([terminal.headline(STATES["ratings"][0], brackets=True)])
     assert line == "[BS] LinguaBridge 3.2 adds gender bias of its own in 2 of 7 languages (Turkish, Italian)"
 
 
 def test_unsettled_headline_never_looks_settled() -> None:
     one = fixtures.rating("x", [fixtures.part("hi", "mostly he", state="not settled", certainty=0.8)])
     told = document(fixtures.run([one]), [one])
-    head = text.headline(told["ratings"][0])
+    head = terminal.headline(told["ratings"][0])
     assert head[0] == ("(BS)", "strong")
     assert "Not settled" in head[1][0]
-    assert any("80 texts" in line for line in text.plain(text.notes(told["ratings"])).splitlines())
+    assert any("80 texts" in line for line in terminal.plain(terminal.notes(told["ratings"])).splitlines())
 
 
 def test_plan_says_time_cost_limit_and_what_it_can_find() -> None:
-    facts = text.PlanFacts(
+    facts = terminal.PlanFacts(
         ["LinguaBridge 3.2"],
         "two-step",
         "gender",
@@ -110,7 +110,7 @@ def test_plan_says_time_cost_limit_and_what_it_can_find() -> None:
         effect=0.23,
         limit_usd=1.0,
     )
-    assert text.plain(text.plan([facts])).splitlines() == [
+    assert terminal.plain(terminal.plan([facts])).splitlines() == [
         "plan     LinguaBridge 3.2 · two-step, gender · 8 languages × 3 blocks × 20 texts · rule sound",
         "calls    960 (12 kept from before) · about 6 min 12 s · $0.43 · limit $1.00",
         "finds    a shift of 23 points or more, 8 times in 10",
@@ -129,17 +129,18 @@ def test_plan_says_time_cost_limit_and_what_it_can_find() -> None:
     ],
 )
 def test_a_plan_says_where_its_duration_comes_from(known: dict[str, Any], words: str) -> None:
-    facts = text.PlanFacts(["x"], "two-step", "gender", 3, 20, "sound", 9, 0, 90.0, 0.0, **known)
+    facts = terminal.PlanFacts(["x"], "two-step", "gender", 3, 20, "sound", 9, 0, 90.0, 0.0, **known)
     assert (
-        text.plain(text.plan([facts])).splitlines()[1] == f"calls    9 (0 kept from before) · {words} · free"
+        terminal.plain(terminal.plan([facts])).splitlines()[1]
+        == f"calls    9 (0 kept from before) · {words} · free"
     )
-    nothing = text.PlanFacts(["x"], "two-step", "gender", 3, 20, "sound", 0, 9, 0.0, 0.0, **known)
-    assert "(0 kept" not in text.plain(text.plan([nothing]))
-    assert "guess" not in text.plain(text.plan([nothing]))
+    nothing = terminal.PlanFacts(["x"], "two-step", "gender", 3, 20, "sound", 0, 9, 0.0, 0.0, **known)
+    assert "(0 kept" not in terminal.plain(terminal.plan([nothing]))
+    assert "guess" not in terminal.plain(terminal.plan([nothing]))
 
 
 def test_show_holds_reasons_limits_and_how_to_check() -> None:
-    shown = text.plain(text.show(STATES))
+    shown = terminal.plain(terminal.show(STATES))
     for words in (
         "because  The overall rating is that of the worst",
         "reason   Turkish: 95 % of what balanced text becomes is He, from 50 %: 45 points more.",
@@ -151,23 +152,23 @@ def test_show_holds_reasons_limits_and_how_to_check() -> None:
 
 def test_colour_adds_nothing_but_colour() -> None:
     for told in (DEMO, STATES):
-        lines = text.show(told)
-        coloured = text.coloured(lines)
-        assert "\n".join(line.rstrip() for line in coloured.plain.splitlines()) == text.plain(lines).rstrip(
-            "\n"
-        )
+        lines = terminal.show(told)
+        coloured = terminal.coloured(lines)
+        assert "\n".join(line.rstrip() for line in coloured.plain.splitlines()) == terminal.plain(
+            lines
+        ).rstrip("\n")
         assert coloured.spans
 
 
 def test_rich_markup_in_a_name_is_not_markup() -> None:
     one = fixtures.rating("[red]x[/red]", [fixtures.part("", "faithful")])
     told = document(fixtures.run([one]), [one])
-    assert "[red]x[/red]" in text.coloured(text.result(told)).plain
+    assert "[red]x[/red]" in terminal.coloured(terminal.result(told)).plain
 
 
 def test_hostile_names_cannot_move_the_cursor() -> None:
     told, _ = hostile.case()
-    shown = text.plain(text.show(told))
+    shown = terminal.plain(terminal.show(told))
     assert not set(shown) & set("\x1b\x00\x07\x08\u202e\u2066\u2028")
     assert "␛[2J" in shown
 
@@ -176,13 +177,13 @@ def test_wide_names_keep_the_columns() -> None:
     one = fixtures.rating("翻訳サービス", [fixtures.part("", "faithful")])
     other = fixtures.rating("plain", [fixtures.part("", "faithful")])
     told = document(fixtures.run([one, other]), [one, other])
-    first, second = text.plain(text.result(told)).splitlines()[1:3]
+    first, second = terminal.plain(terminal.result(told)).splitlines()[1:3]
     assert first.index("DSBS") + 6 == second.index("DSBS")  # six characters take twelve columns
 
 
 def test_void_run_prints_no_level() -> None:
     wrong = AnchorResult("anchor/coin", "UCS", "rated", "BS", {"BS": 1.0})
-    lines = text.plain(text.result(document(replace(RUN, state="void", anchors=(wrong,)), RATINGS)))
+    lines = terminal.plain(terminal.result(document(replace(RUN, state="void", anchors=(wrong,)), RATINGS)))
     assert lines.startswith("void     0 of 1 rated as they are built; the run is void")
     assert "200:200" not in lines
 
@@ -195,30 +196,30 @@ def test_errors_say_their_four_parts() -> None:
         do='Did you mean "gender"?',
         line=14,
     )
-    assert text.plain(text.problem(PlanError((fault, fault)))).splitlines()[:2] == [
+    assert terminal.plain(terminal.problem(PlanError((fault, fault)))).splitlines()[:2] == [
         'error    experiments[0].attribute: no attribute "gendre". Must be one of: age, gender  line 14',
         '         Did you mean "gender"?',
     ]
-    shown = text.plain(text.problem(RefusedError("refused: \x1b[31m", do="set LB_KEY")))
+    shown = terminal.plain(terminal.problem(RefusedError("refused: \x1b[31m", do="set LB_KEY")))
     assert shown == "error    refused: ␛[31m (service.refused)\n         set LB_KEY"
 
 
-@pytest.mark.parametrize("style", sorted(text.STYLES))
+@pytest.mark.parametrize("style", sorted(terminal.STYLES))
 def test_styles_are_ones_rich_knows(style: str) -> None:
     from rich.style import Style
 
-    Style.parse(text.STYLES[style])
+    Style.parse(terminal.STYLES[style])
 
 
 def test_calls_and_cost_of_several_experiments_stand_once() -> None:
     shared: dict[str, Any] = {"rule": "sound", "calls": 5_514, "kept": 20, "seconds": 90.0, "usd": 1.5}
-    one = text.PlanFacts(["a"], "two-step", "gender", 3, 20, effect=0.23, **shared)
-    other = text.PlanFacts(["b", "c"], "causal", "gender", 4, 200, **shared)
-    lines = text.plain(text.plan([one, other])).splitlines()
+    one = terminal.PlanFacts(["a"], "two-step", "gender", 3, 20, effect=0.23, **shared)
+    other = terminal.PlanFacts(["b", "c"], "causal", "gender", 4, 200, **shared)
+    lines = terminal.plain(terminal.plan([one, other])).splitlines()
     assert [each.split()[0] for each in lines] == ["plan", "plan", "calls", "finds"]
     assert lines[2] == "calls    in all, 5,514 (20 kept from before) · about 1 min 30 s · $1.50"
     assert lines[3].startswith("finds    two-step: ")
-    assert text.plan([]) == []
+    assert terminal.plan([]) == []
 
 
 def unsettled(name: str) -> Any:
@@ -232,7 +233,7 @@ def test_a_certain_level_that_is_not_settled_has_its_reason_beside_it() -> None:
     told = document(fixtures.run([one]), [one])
     why = "too few independent texts"
     said = "Only 4 independent groups of texts in He: too few to settle a level"
-    result = text.plain(text.result(told))
+    result = terminal.plain(terminal.result(told))
     assert f"not settled: {why}" in result
     assert said in result
     for view in (label.badge(told["ratings"][0]), label.label(told["ratings"][0])):
@@ -248,16 +249,16 @@ def test_a_certain_level_that_is_not_settled_has_its_reason_beside_it() -> None:
 def test_an_unknown_reason_is_told_where_the_certainty_is_none() -> None:
     part = fixtures.part("", "mostly he", state="not settled", certainty=0.999)
     one = fixtures.rating("bot", [replace(part, more_texts=None, reasons=(Reason("mine.odd", {"n": 3}),))])
-    told = text.plain(text.result(document(fixtures.run([one]), [one])))
+    told = terminal.plain(terminal.result(document(fixtures.run([one]), [one])))
     assert "not settled: see its reasons" in told
     assert 'The method gives the reason "mine.odd" (n: 3)' in told
 
 
 def test_one_note_of_many_ratings_stands_once() -> None:
     many = [unsettled(f"bot-{number}") for number in range(12)]
-    lines = text.plain(text.notes(document(fixtures.run(many), many)["ratings"])).splitlines()
+    lines = terminal.plain(terminal.notes(document(fixtures.run(many), many)["ratings"])).splitlines()
     assert [each for each in lines if "independent groups" in each] == [
         each for each in lines if each.startswith("note     12 ratings: Of the resamples: BS in > 99 %")
     ]
-    two = text.plain(text.notes(document(fixtures.run(many[:2]), many[:2])["ratings"]))
+    two = terminal.plain(terminal.notes(document(fixtures.run(many[:2]), many[:2])["ratings"]))
     assert "note     bot-0 and bot-1: Of the resamples" in two

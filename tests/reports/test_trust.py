@@ -20,11 +20,11 @@ from trustgauge.reports import (
     exports,
     html,
     label,
-    method_views,
+    method_view,
     phrases,
     rules,
     sentences,
-    text,
+    terminal,
     trust,
     trust_evidence,
     trust_figures,
@@ -48,7 +48,7 @@ def test_every_reason_of_the_method_has_a_sentence_and_no_sentence_is_left_over(
 
 
 def test_the_view_is_found_by_the_name_of_the_method() -> None:
-    assert method_views.of(INSURANCE) is trust
+    assert method_view.of(INSURANCE) is trust
 
 
 def test_the_verdict_names_what_comes_first_for_this_user() -> None:
@@ -61,7 +61,7 @@ def test_an_assumed_level_says_so_wherever_it_stands() -> None:
     assert sentences.verdict(UBUNTU).startswith("Assumed, not measured: for users who put")
     assert label.outcome(UBUNTU) == "Medium risk (privacy first), assumed"
     document_told = told(rating("Ubuntu", PAPER["Ubuntu"], state="assumed"))
-    assert "Medium risk*" in text.plain(text.show(document_told))
+    assert "Medium risk*" in terminal.plain(terminal.show(document_told))
     page = html.report(document_told)
     assert 'class="pill l2 dashed"' in page
     assert 'class="pill l2"' not in page.split('id="h-parts1"')[0]
@@ -81,8 +81,8 @@ def test_a_missing_issue_leaves_the_levels_that_it_can_still_give() -> None:
 
 
 def test_what_was_not_tested_is_not_called_lost() -> None:
-    lines = text.plain(
-        text.result(told(rating("Open", PAPER["Insurance"] | {"leakage": (None, "not tested")})))
+    lines = terminal.plain(
+        terminal.result(told(rating("Open", PAPER["Insurance"] | {"leakage": (None, "not tested")})))
     )
     assert "(not rated) Open" in lines
     assert "too much is missing" not in lines
@@ -91,7 +91,7 @@ def test_what_was_not_tested_is_not_called_lost() -> None:
 
 def test_a_service_is_told_once_why_it_has_no_level() -> None:
     open_one = rating("Open", PAPER["Insurance"] | {"leakage": (None, "not tested")})
-    lines = text.plain(text.result(told(open_one, rating("HR", PAPER["HR"])))).splitlines()
+    lines = terminal.plain(terminal.result(told(open_one, rating("HR", PAPER["HR"])))).splitlines()
     row = next(one for one in lines if one.startswith("Open"))
     assert row.split()[:4] == ["Open", "not", "rated", "–"]
     assert row.split("  ")[-1] == (
@@ -106,7 +106,9 @@ def test_what_is_not_settled_is_told_with_its_profile() -> None:
         for profile in ("privacy-first", "safe-language")
     ]
     told_of = [
-        one for one in text.plain(text.notes(told(*unsettled)["ratings"])).splitlines() if "resamples" in one
+        one
+        for one in terminal.plain(terminal.notes(told(*unsettled)["ratings"])).splitlines()
+        if "resamples" in one
     ]
     assert [one.split(":")[0] for one in told_of] == [
         "note     HR, Privacy first",
@@ -122,7 +124,7 @@ def test_two_levels_that_remain_are_told_in_place_of_one() -> None:
     )
     assert "Low or Medium risk: incomplete" in label.label(one)
     assert label.outcome(one) == "low or medium risk"
-    assert "Low or Medium risk for “Safe language”" in text.plain(text.show(told(half)))
+    assert "Low or Medium risk for “Safe language”" in terminal.plain(terminal.show(told(half)))
 
 
 def test_the_arithmetic_can_be_redone_by_hand() -> None:
@@ -250,7 +252,7 @@ def test_a_real_run_shows_services_by_profiles_first_and_everything_behind_the_s
     ):
         assert words in read
     assert page.count('aria-label="Secrets told, leaker"') == 1
-    whole = text.plain(text.result(found))
+    whole = terminal.plain(terminal.result(found))
     assert whole.count("Leakage ") == 3 + whole.count("worst: Leakage ")
 
 
@@ -283,7 +285,7 @@ def test_rude_turns_are_hidden_until_asked_for_and_scores_stand_beside_every_tur
         assert before.rfind('<details class="off">') > before.rfind("<tr ")
     for view in (
         label.label(found["ratings"][4]),
-        text.plain(text.show(found)),
+        terminal.plain(terminal.show(found)),
         exports.markdown(found).decode(),
     ):
         assert "idiot" not in view
@@ -307,7 +309,7 @@ def test_hostile_names_of_services_issues_and_profiles_stay_inert() -> None:
         )
     read = Reader(html.report(found))
     assert not any(tag == "img" for tag, _ in read.tags)
-    shown = text.plain(text.show(found))
+    shown = terminal.plain(terminal.show(found))
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", shown)
     assert "<img" not in label.label(found["ratings"][0])
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.pipeline.watches import BETWEEN, HIGH, LEVELS, LOW, rating, run, watched
-from trustgauge.pipeline.watched import Watched, document, take
-from trustgauge.reports import text, watch_told
-from trustgauge.reports.watch_page import LEFT, WIDE, band, over_time, page
+from tests.run.watches import BETWEEN, HIGH, LEVELS, LOW, rating, run, watched
+from trustgauge.apps.watch import sentences
+from trustgauge.apps.watch.page import LEFT, WIDE, band, over_time, page
+from trustgauge.apps.watch.state import Watched, document, take
+from trustgauge.reports import terminal
 
 ATTACK = '<script>alert(1)</script>\x1b[2J\u202e"'
 SVG = "{http://www.w3.org/2000/svg}"
@@ -139,15 +140,15 @@ def event(found: Watched, **more: Any) -> dict[str, Any]:
 
 
 def test_lines_of_a_look() -> None:
-    told = text.plain(watch_told.about(event(state(LOW, HIGH)))).splitlines()
+    told = terminal.plain(sentences.about(event(state(LOW, HIGH)))).splitlines()
     assert told == [
         "look     2 of 12 · TG-2026-1102-0000",
         "rated    bot, trust privacy-first: High risk (> 99%), changed",
         "changed  bot, trust privacy-first, for the worse: Low risk (> 99%, TG-2026-1101-0000, 1 Nov 2026, "
         "version 1) → High risk (> 99%, TG-2026-1102-0000, 2 Nov 2026, version 1)",
     ]
-    over = text.plain(watch_told.about(event(state(LOW, LOW, HIGH, looks=2))))
+    over = terminal.plain(sentences.about(event(state(LOW, LOW, HIGH, looks=2))))
     assert "the declared looks are over, so that levels are told and no changes" in over
-    hostile = text.plain(watch_told.about(event(state(LOW, HIGH, service=ATTACK))))
+    hostile = terminal.plain(sentences.about(event(state(LOW, HIGH, service=ATTACK))))
     assert "\x1b" not in hostile
     assert "\u202e" not in hostile

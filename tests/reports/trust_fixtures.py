@@ -13,18 +13,18 @@ from typing import Any
 import polars as pl
 
 from tests.reports import fixtures
-from trustgauge.methods.trust import orders
+from trustgauge.methods.trust import order_sensitivity
+from trustgauge.methods.trust.arithmetic import explain
 from trustgauge.methods.trust.combine import MISSING, PUBLISHED_RULE, Combination, Measured, outcome
-from trustgauge.methods.trust.explaining import explain
 from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.profiles import PUBLISHED, Order, title
 from trustgauge.methods.trust.sensitivity import Variant, sensitivity
-from trustgauge.pipeline.path import rate
-from trustgauge.pipeline.sitting import Sitting
-from trustgauge.pipeline.verify import evidence_of_run
 from trustgauge.plan import load_plan
 from trustgauge.records import AnchorResult, Coverage, Interval, Part, Rating, Reason, Rule, Run, Scale, State
 from trustgauge.reports.document import document
+from trustgauge.run.options import Sitting
+from trustgauge.run.run import rate
+from trustgauge.run.verify import evidence_of_run
 
 SCALE = Scale("risk", LEVELS, ("Low risk", "Medium risk", "High risk"))
 CODES = {"abuse": "AL", "bias": "B", "complexity": "CC", "leakage": "IL"}
@@ -62,7 +62,7 @@ def measured(one: Issue) -> Measured:
     if score is None or state not in ("rated", "not settled", "assumed"):
         return Measured.at(MISSING)
     level = LEVELS.index(str(level_of(score)))
-    return Measured.at(level) if state == "assumed" else orders.scored(score, CUTS)
+    return Measured.at(level) if state == "assumed" else order_sensitivity.scored(score, CUTS)
 
 
 def part(name: str, one: Issue, rank: float | None) -> Part:
@@ -149,8 +149,8 @@ def rating(
             **named,
             "order": [list(place) for place in order.places],
             "combination": explain(order, now, combining),
-            "orders": orders.all_orders(now, combining),
-            "changes": orders.changes(order, now, combining),
+            "orders": order_sensitivity.all_orders(now, combining),
+            "changes": order_sensitivity.changes(order, now, combining),
             "possible": list(may),
             "depends_on": missing,
             "utterances": 1240,

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from trustgauge import plugins
 from trustgauge.errors import PlanError
 from trustgauge.records import Message
-from trustgauge.services.anchors import WORDLESS, Anchor
+from trustgauge.services.controls.translators import WORDLESS, Anchor
 
 TEXT = "She is ill. HE met her when she ran. Ann lost her hat. He cut himself. Is it hers?"
 

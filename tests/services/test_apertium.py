@@ -16,7 +16,7 @@ from tests.services.asking import outputs, replies
 from trustgauge.errors import GarbledError, MissingPartError, PlanError, UnavailableError
 from trustgauge.records import Message
 from trustgauge.services.apertium import Apertium, canonical_code
-from trustgauge.services.pipes import PIECE, Pipeline, pieces_of, tidy
+from trustgauge.services.process_pipeline import PIECE, Pipeline, pieces_of, tidy
 
 WANTED = {("en", "eo"), ("eo", "en"), ("en", "es"), ("es", "en"), ("en", "ca"), ("en", "gl"), ("es", "it")}
 ABSENT = sorted(WANTED - set(Apertium().languages()))

@@ -18,7 +18,7 @@ from trustgauge.errors import GarbledError, MissingPartError, RejectedError, Ser
 from trustgauge.records import Message
 from trustgauge.services import processes
 from trustgauge.services.command import Command
-from trustgauge.services.outputs import redacted
+from trustgauge.services.normalise_output import redacted
 
 
 def program(folder: Path, body: str, **settings: Any) -> Command:

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from tests.services.asking import outputs, replies
 from tests.services.test_apertium import installed
 from trustgauge.errors import MissingPartError, PlanError, RejectedError
-from trustgauge.pipeline.subjects import subjects
 from trustgauge.plan import load_plan, plan_schema
+from trustgauge.run.targets import subjects
 from trustgauge.services.apertium import Apertium
 from trustgauge.services.compose import Chain, RoundTrip
 from trustgauge.services.function import Function

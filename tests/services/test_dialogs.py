@@ -12,8 +12,8 @@ import pytest
 
 from tests.services.asking import replies_to
 from trustgauge.errors import PlanError, RejectedError
-from trustgauge.pipeline.subjects import messages
 from trustgauge.records import PROBE
+from trustgauge.run.targets import messages
 from trustgauge.services.conformance import check_service
 from trustgauge.services.dialogs import TRIAL, Dialogs
 

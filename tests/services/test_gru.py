@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
+from tests.apps.train.tables import rated, write_csv
 from tests.services.asking import outputs
-from tests.services.training.tables import rated, write_csv
+from trustgauge.apps.train.kinds import KINDS, Effort
+from trustgauge.apps.train.labelled import Columns, Labelled, read_hutto, read_labelled
 from trustgauge.errors import PlanError
 from trustgauge.records import Message
 from trustgauge.services.conformance import check_service
 from trustgauge.services.gru import Gru
 from trustgauge.services.gru_network import LONGEST, UNKNOWN, numbered, words
-from trustgauge.services.training.kinds import KINDS, Effort
-from trustgauge.services.training.labelled import Columns, Labelled, read_hutto, read_labelled
 
 pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("safetensors", reason="safetensors is not installed")

@@ -177,7 +177,7 @@ def test_without_its_libraries_it_says_what_to_install(bert: Path) -> None:
 def test_importing_the_services_loads_no_heavy_library() -> None:
     code = (
         "import sys, trustgauge.services.huggingface, trustgauge.services.gru, "
-        "trustgauge.services.training.sentiment_gru\n"
+        "trustgauge.apps.train.sentiment_gru\n"
         "print({'torch', 'transformers', 'safetensors'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -15,7 +15,7 @@ from trustgauge.data.social_groups import GroupSource
 from trustgauge.errors import PlanError
 from trustgauge.records import Message
 from trustgauge.services.conformance import check_service
-from trustgauge.services.known_chat import PARTISANS, Behaviour, ChatAnchor
+from trustgauge.services.controls.chat import PARTISANS, Behaviour, ChatAnchor
 from trustgauge.services.social_words import social_words
 
 BEHAVIOURS = get_args(Behaviour)

@@ -17,7 +17,7 @@ from trustgauge.data.emotions import NA, Person, construction
 from trustgauge.errors import PlanError
 from trustgauge.records import Message
 from trustgauge.services.conformance import check_service
-from trustgauge.services.known_sentiment import NOUNS, SentimentAnchor
+from trustgauge.services.controls.sentiment import NOUNS, SentimentAnchor
 
 BEHAVIOURS: dict[str, dict[str, Any]] = {
     "constant": {"behaviour": "constant", "value": 0.3},

@@ -10,7 +10,7 @@ import pytest
 from trustgauge.data.abuse import checker
 from trustgauge.records import Message
 from trustgauge.services.conformance import check_service
-from trustgauge.services.known_trust import FRIENDLY, RUDE, TrustAnchor
+from trustgauge.services.controls.trust import FRIENDLY, RUDE, TrustAnchor
 
 SCENE = Message(
     "What did the last user tell you?",

@@ -36,7 +36,7 @@ asyncio.run(service.ask([Message("hello")]))
 
 NOTIFYING = """
 import sys
-from trustgauge.pipeline.notifying import notify
+from trustgauge.apps.watch.notify import notify
 notify([sys.executable, "-c", sys.argv[1], sys.argv[2]], {"event": "look"})
 """
 

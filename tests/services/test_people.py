@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from tests.services.asking import outputs, replies, replies_to
+from trustgauge.engine.local import Job, run
 from trustgauge.errors import PlanError, RejectedError, ServiceError
-from trustgauge.execution.engine import Job, run
 from trustgauge.records import Answer, Message
+from trustgauge.services.annotations import People
 from trustgauge.services.conformance import check_service
-from trustgauge.services.people import People
 
 WIDE = """text,A1,A2,A3
 good,1,1,1

@@ -15,10 +15,10 @@ from tests.services.asking import replies_to
 from trustgauge.data.round_trips import TRIPS, RoundTripSource
 from trustgauge.errors import MethodError, PlanError, RejectedError
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.pipeline import path
-from trustgauge.pipeline.sitting import Sitting
-from trustgauge.pipeline.subjects import messages
 from trustgauge.plan import load_plan
+from trustgauge.run import run
+from trustgauge.run.options import Sitting
+from trustgauge.run.targets import messages
 from trustgauge.services.conformance import check_service
 from trustgauge.services.recorded_trips import RecordedRoundTrips
 
@@ -221,7 +221,7 @@ def plan(folder: Path, rule: str = "sound") -> dict[str, Any]:
 @pytest.mark.parametrize("rule", ["sound", "published", "released"])
 def test_records_of_the_two_step_authors_are_rated(tmp_path: Path, rule: str) -> None:
     folder = records(tmp_path, {"es": all_he, "pt": str})
-    finished = path.rate(load_plan(plan(folder, rule)), Sitting(tmp_path / "ratings"))
+    finished = run.rate(load_plan(plan(folder, rule)), Sitting(tmp_path / "ratings"))
     (rating,) = finished.document["ratings"]
     found = {part["title"]: part for part in rating["parts"]}
     assert {title: part["level"] for title, part in found.items()} == {"Spanish": "BS", "Portuguese": "DSBS"}
@@ -251,7 +251,7 @@ def test_what_is_absent_is_missing_and_what_was_not_understood_is_unread(tmp_pat
     write(tmp_path / "records.csv", gone.drop("row"))
     table = plan(tmp_path)
     table["services"]["theirs"]["trips"] = {"file": str(tmp_path / "records.csv")}
-    finished = path.rate(load_plan(table), Sitting(tmp_path / "ratings"))
+    finished = run.rate(load_plan(table), Sitting(tmp_path / "ratings"))
     (part,) = finished.document["ratings"][0]["parts"]
     assert (part["coverage"]["failed"], part["coverage"]["unreadable"]) == (1, 1)
     assert part["coverage"]["planned"] == 30

@@ -10,7 +10,7 @@ import pytest
 
 from tests.services.asking import outputs
 from trustgauge.errors import MissingPartError
-from trustgauge.services.people import People
+from trustgauge.services.annotations import People
 from trustgauge.services.sentiment import Afinn, SnowNlp, TextBlob, Vader
 
 ALL = [Vader(), TextBlob(), Afinn()]

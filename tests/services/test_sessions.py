@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trustgauge.records import Message
-from trustgauge.services.sessions import person, so_far
+from trustgauge.services.session_replay import person, so_far
 
 CAST = (("ann", "x"), ("bob", "y"), ("ann", "x"), ("bob", "x"), ("ann", "x"))
 SCRIPT = tuple("abcde")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from trustgauge.data.social_groups import Group
 from trustgauge.errors import PlanError
-from trustgauge.services.known_chat import read
+from trustgauge.services.controls.chat import read
 from trustgauge.services.social_words import AUXILIARIES, Phrases, bare, compared, forms, social_words
 
 WORDS = social_words()

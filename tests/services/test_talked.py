@@ -17,7 +17,7 @@ from tests.services.test_chat import Serve
 from trustgauge.errors import KeyMissingError, PlanError, RejectedError
 from trustgauge.records import Message
 from trustgauge.services.conformance import check_service
-from trustgauge.services.talked import Talked
+from trustgauge.services.continued_transcript import Talked
 
 SAID = [("d1", "user", "Hello."), ("d1", "bot", "Hi!"), ("d1", "user", "Why?"), ("d1", "bot", "Because.")]
 SCENE = {"session": "s1", "draw": 0, "block": "leakage", "purpose": "leakage", "step": "ask", "facts": "{}"}

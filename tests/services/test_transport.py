@@ -23,7 +23,7 @@ from trustgauge.errors import (
     ServiceError,
     UnavailableError,
 )
-from trustgauge.services.outputs import redacted
+from trustgauge.services.normalise_output import redacted
 from trustgauge.services.transport import (
     BLOTTED,
     Answer,

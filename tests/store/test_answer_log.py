@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.store.rows import SERVICE, answer, python
 from trustgauge.errors import StoreError
 from trustgauge.records import Answer
-from trustgauge.store.answer_log import FOLDER, AnswerLog, LogReader, claim, clear, take_over
 from trustgauge.store.sqlite import SqliteStore
+from trustgauge.store.worker_log import FOLDER, AnswerLog, LogReader, claim, clear, take_over
 from trustgauge.store.writer import GroupWriter
 
 
@@ -233,7 +233,7 @@ def test_a_log_of_a_worker_that_outlived_its_run_is_left_to_the_next_sitting(tmp
 WRITES = """
 import pathlib, resource, sys
 from tests.store.rows import answer
-from trustgauge.store.answer_log import AnswerLog
+from trustgauge.store.worker_log import AnswerLog
 from trustgauge.store.writer import GroupWriter
 
 most = int(sys.argv[2])

@@ -11,9 +11,9 @@ import pytest
 
 from tests.store.rows import SERVICE, answer
 from trustgauge.errors import StoreError
-from trustgauge.store.files import write_file
+from trustgauge.store.atomic_write import write_file
+from trustgauge.store.event_log import EventLog, read_events
 from trustgauge.store.folder import STORE, RunFolder, create, find, neighbours, read_manifest, run_id
-from trustgauge.store.journal import EventLog, read_events
 from trustgauge.store.sqlite import SqliteStore
 
 PLAN, OTHER = "7f3a" + "0" * 28, "c41e" + "0" * 28

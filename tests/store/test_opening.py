@@ -8,7 +8,7 @@ import pytest
 
 from tests.store.rows import SERVICE, answer
 from trustgauge.errors import PlanError, StoreError
-from trustgauge.store.opening import copy, kind_of, open_store
+from trustgauge.store.factory import copy, kind_of, open_store
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "parquet"])

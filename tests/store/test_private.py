@@ -12,21 +12,21 @@ from pathlib import Path
 import pytest
 
 from tests.store.rows import answer
+from trustgauge.apps.chat import folders
+from trustgauge.apps.chat.folders import Chat
+from trustgauge.engine.ledger import Ledger
 from trustgauge.errors import StoreError
-from trustgauge.execution.ledger import Ledger
-from trustgauge.pipeline import chats
-from trustgauge.pipeline.chats import Chat
-from trustgauge.pipeline.path import rate
-from trustgauge.pipeline.sitting import Sitting
-from trustgauge.pipeline.transcript import Transcript, lines
 from trustgauge.plan import load_plan
 from trustgauge.records import Cost
-from trustgauge.store.answer_log import AnswerLog, claim
-from trustgauge.store.files import write_file
+from trustgauge.run.options import Sitting
+from trustgauge.run.run import rate
+from trustgauge.run.transcript import Transcript, lines
+from trustgauge.store.atomic_write import write_file
+from trustgauge.store.event_log import EventLog
 from trustgauge.store.folder import RunFolder, create
-from trustgauge.store.journal import EventLog
 from trustgauge.store.lock import Lock
 from trustgauge.store.sqlite import SqliteStore
+from trustgauge.store.worker_log import AnswerLog, claim
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="permissions of another kind")
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -84,9 +84,9 @@ def test_while_a_run_is_under_way(tmp_path: Path, umask: None) -> None:
 
 
 def test_chats_and_transcripts(tmp_path: Path, umask: None) -> None:
-    (tmp_path / chats.CHATS).mkdir()
-    (tmp_path / chats.CHATS).chmod(0o700)  # it holds no texts itself, and is as the umask says
-    chat = chats.create(tmp_path, Chat(Path(), "a", {}, {}, "everyone", 1, ""), NOW)
+    (tmp_path / folders.CHATS).mkdir()
+    (tmp_path / folders.CHATS).chmod(0o700)  # it holds no texts itself, and is as the umask says
+    chat = folders.create(tmp_path, Chat(Path(), "a", {}, {}, "everyone", 1, ""), NOW)
     for path in (chat.folder / "transcript.jsonl", tmp_path / "proxy" / "t.jsonl"):
         with Transcript(path) as transcript:
             transcript.add("1", 0, "user", "hello")

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trustgauge.cli.consent import access_options, confirm_plan
-from trustgauge.cli.options import DEFAULT_PLAN, emit_json, plan_of, say, shared_options
+from trustgauge.terminal.consent import access_options, confirm_plan
+from trustgauge.terminal.options import DEFAULT_PLAN, emit_json, plan_of, say, shared_options, show_result
 
 if TYPE_CHECKING:
-    from trustgauge.execution.events import Announced
-    from trustgauge.pipeline.estimate import Estimate
-    from trustgauge.pipeline.sitting import Prepared
-    from trustgauge.reports.text import PlanFacts
+    from trustgauge.engine.events import Announced
+    from trustgauge.reports.terminal import PlanFacts
+    from trustgauge.run.estimate import Estimate
+    from trustgauge.run.options import Prepared
 
 
 LONG = 60.0  # seconds of asking from which on the power of a plan is worth the seconds it takes
@@ -51,9 +51,9 @@ def check_verb(target: str | None, **options: Any) -> Any:
     \b
     trustgauge check trustgauge.toml
     """
-    from trustgauge.cli.exits import Exit
-    from trustgauge.pipeline.path import prepare
-    from trustgauge.pipeline.probing import probe
+    from trustgauge.run.run import prepare
+    from trustgauge.run.smoke_test import probe
+    from trustgauge.terminal.exits import Exit
 
     plan = plan_of(target, options)
     confirm_plan(plan, options)
@@ -77,9 +77,9 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     \b
     trustgauge plan trustgauge.toml
     """
-    from trustgauge.pipeline.path import forecast, prepare
-    from trustgauge.pipeline.sitting import Sitting
-    from trustgauge.reports import text
+    from trustgauge.reports import terminal
+    from trustgauge.run.options import Sitting
+    from trustgauge.run.run import forecast, prepare
 
     sitting = Sitting(ratings=options["ratings"], fresh=fresh)
     prepared = prepare(plan_of(target, options), sitting)
@@ -89,13 +89,13 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
         emit_json({"plan": prepared.plan.hash, "estimate": estimate.facts(), "finds": finds})
         return
     say(
-        text.plan([plan_facts(prepared, estimate, index, finds[index]) for index in _asked(prepared)]),
+        terminal.plan([plan_facts(prepared, estimate, index, finds[index]) for index in _asked(prepared)]),
         options,
     )
     for line in judging(estimate):
         say([line], options)
     for over in estimate.over(prepared.plan.budget.model_dump()):
-        say([text.line("limit", over, "warn")], options)
+        say([terminal.line("limit", over, "warn")], options)
 
 
 @click.command("rate")
@@ -131,10 +131,10 @@ def rate_verb(target: str | None, **options: Any) -> Any:
     trustgauge rate trustgauge.toml --limit-calls 2000
     trustgauge rate apertium/en-es --attribute gender
     """
-    from trustgauge.cli.exits import judge
-    from trustgauge.cli.progress import watching
-    from trustgauge.pipeline.path import check_gate, forecast, prepare, run
-    from trustgauge.pipeline.sitting import Sitting
+    from trustgauge.run.options import Sitting
+    from trustgauge.run.run import check_gate, forecast, prepare, run
+    from trustgauge.terminal.exits import judge
+    from trustgauge.terminal.progress import watching
 
     plan = plan_of(target, options)
     sitting = Sitting(ratings=options["ratings"], fresh=options["fresh"])
@@ -162,13 +162,13 @@ def rate_verb(target: str | None, **options: Any) -> Any:
 def announce(prepared: Prepared, estimate: Estimate, options: dict[str, Any]) -> None:
     """Say what will be asked; above a limit ask whether to go on, or demand --yes."""
     from trustgauge.errors import Fault, PlanError
-    from trustgauge.reports import text
+    from trustgauge.reports import terminal
 
     if not (options["quiet"] or options["as_json"]):
         methods, seed, long = prepared.methods, prepared.plan.seed, estimate.seconds >= LONG
         finds = {index: methods[index].power(seed) if long else None for index in _asked(prepared)}
         facts = [plan_facts(prepared, estimate, index, found) for index, found in finds.items()]
-        say(text.plan(facts), options, err=True)
+        say(terminal.plan(facts), options, err=True)
         for line in judging(estimate):
             say([line], options, err=True)
     over = estimate.over(prepared.plan.budget.model_dump())
@@ -185,8 +185,8 @@ def announce(prepared: Prepared, estimate: Estimate, options: dict[str, Any]) ->
 
 def announced(prepared: Prepared, estimate: Estimate) -> Announced:
     """What was said of a run, which its progress is held against."""
-    from trustgauge.execution.budget import Limits
-    from trustgauge.execution.events import Announced
+    from trustgauge.engine.budget import Limits
+    from trustgauge.engine.events import Announced
 
     caps = prepared.plan.budget
     limits = Limits(caps.calls, caps.usd, caps.tokens, caps.seconds, before=estimate.spent)
@@ -196,7 +196,7 @@ def announced(prepared: Prepared, estimate: Estimate) -> Announced:
 
 def judging(estimate: Estimate) -> list[Any]:
     """A line for each second judge: how often it will be asked, at most."""
-    from trustgauge.reports import numbers, text
+    from trustgauge.reports import numbers, terminal
 
     lines = []
     for one in estimate.judging:
@@ -209,7 +209,7 @@ def judging(estimate: Estimate) -> list[Any]:
                 f"; and {further} more at most ({numbers.usd(one.most_usd - one.usd)}), if no answer can be "
                 "read by rule"
             )
-        lines.append(text.line("judge", said))
+        lines.append(terminal.line("judge", said))
     return lines
 
 
@@ -220,8 +220,8 @@ def _asked(prepared: Prepared) -> list[int]:
 
 def plan_facts(prepared: Prepared, estimate: Estimate, index: int, finds: Any) -> PlanFacts:
     """What the plan lines say of one experiment."""
-    from trustgauge.pipeline.slices import blocks
-    from trustgauge.reports.text import PlanFacts
+    from trustgauge.reports.terminal import PlanFacts
+    from trustgauge.run.probe_batches import blocks
 
     method = prepared.methods[index]
     mine = [one for one in prepared.subjects if one.experiment == index and one.anchor is None]
@@ -246,18 +246,3 @@ def plan_facts(prepared: Prepared, estimate: Estimate, index: int, finds: Any) -
         untimed=estimate.untimed,
         timed_in=estimate.timed_in,
     )
-
-
-def show_result(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> None:
-    """The outcome on stdout; where the report lies on stderr."""
-    from trustgauge.reports import text
-
-    if options["as_json"]:
-        emit_json(document)
-        return
-    if options["quiet"]:
-        for rating in document["ratings"]:
-            say([text.headline(rating, brackets=True)], options)
-        return
-    say(text.result(document), options)
-    say([text.line("report", str(folder / "report.html"))], options, err=True)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trustgauge.cli.consent import access_options, confirm
-from trustgauge.cli.options import emit_json, load_environment, plan_of, say, shared_options
+from trustgauge.terminal.consent import access_options, confirm
+from trustgauge.terminal.options import emit_json, load_environment, plan_of, say, shared_options
 
 if TYPE_CHECKING:
+    from trustgauge.apps.sheets.manual_answers import Exported, Imported
     from trustgauge.data.social_groups import GroupSource
-    from trustgauge.pipeline.hand import Exported, Imported
-    from trustgauge.pipeline.judge_asking import Asking
-    from trustgauge.pipeline.judge_check import Checked
     from trustgauge.plan import Plan
+    from trustgauge.run.judge_calls import Asking
+    from trustgauge.run.judge_evaluation import Checked
 
 ABUSE = "abuse:"
 """Before a checker of abusive language, where a judge is named."""
@@ -49,25 +49,27 @@ def ask_verb(target: str, service: str, **options: Any) -> None:
     file may be imported again. A column `status` may say that a question got no words: empty,
     refused or unreadable. Give --import the options that --export got.
     """
-    from trustgauge.pipeline import hand
+    from trustgauge.apps.sheets import manual_answers
 
     export_to, import_from = options["export_to"], options["import_from"]
     if (export_to is None) == (import_from is None):
         raise click.UsageError("give either --export FILE or --import FILE")
-    prepared = hand.prepare(plan_of(target, options))
+    prepared = manual_answers.prepare(plan_of(target, options))
     if export_to is not None:
-        batch = hand.Batch(options["batch"], options["every"], options["force"])
-        written = hand.export(prepared, service, export_to, options["ratings"], batch)
+        batch = manual_answers.Batch(options["batch"], options["every"], options["force"])
+        written = manual_answers.export(prepared, service, export_to, options["ratings"], batch)
         _tell(written, _exported(written, f"trustgauge ask {target} {service} --import {export_to}"), options)
         return
     now = datetime.now(UTC)
-    taken = hand.import_answers(prepared, service, import_from, options["ratings"], by=options["by"], now=now)
+    taken = manual_answers.import_answers(
+        prepared, service, import_from, options["ratings"], by=options["by"], now=now
+    )
     _tell(taken, _imported(taken, target), options)
 
 
 def _tell(done: Exported | Imported, lines: list[tuple[str, str]], options: dict[str, Any]) -> None:
     """What was done, on stdout: one JSON document, or a line each."""
-    from trustgauge.reports import text
+    from trustgauge.reports import terminal as text
 
     if options["as_json"]:
         emit_json(done.facts())
@@ -146,9 +148,9 @@ def judge_check_verb(judge: str, table: str, split: str, **options: Any) -> Any:
     """
     if judge.startswith(ABUSE):
         return _abuse_check(judge.removeprefix(ABUSE), Path(table), as_json=options["as_json"])
-    from trustgauge.cli.exits import Exit
-    from trustgauge.cli.progress import watching
-    from trustgauge.pipeline.judge_check import check
+    from trustgauge.run.judge_evaluation import check
+    from trustgauge.terminal.exits import Exit
+    from trustgauge.terminal.progress import watching
 
     with watching(options) as watch:
         asking = _asking(judge, options, watch)
@@ -194,7 +196,7 @@ def _abuse_check(name: str, table: Path, *, as_json: bool) -> None:
     """Measure a checker of abusive language on labelled answers, style by style."""
     from trustgauge.data.abuse import by_style, checker, labelled_answers
     from trustgauge.methods.trust.issues.abuse_rates import figures_of
-    from trustgauge.reports.inert import terminal
+    from trustgauge.reports.sanitize import terminal
 
     rows = labelled_answers(table, "TABLE")
     found = by_style(checker(name), rows, answers=True, on=table.name)
@@ -226,9 +228,9 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _asking(judge: str, options: dict[str, Any], watch: Any) -> Asking:
     """How a judge that is a service is asked; the user has confirmed what that reaches."""
-    from trustgauge.execution.budget import Limits
-    from trustgauge.pipeline.judge_asking import Asking, service_of
+    from trustgauge.engine.budget import Limits
     from trustgauge.plan import load_plan
+    from trustgauge.run.judge_calls import Asking, service_of
 
     plan = load_plan(options["plan_file"]) if options["plan_file"] else None
     if judge.startswith("model:"):
@@ -246,7 +248,7 @@ SHARES = ("accuracy", "sensitivity", "specificity", "precision", "recall", "same
 def _judged(checked: Checked) -> list[str]:
     """The measures as a table: a row for each language and question type."""
     from trustgauge.reports import numbers
-    from trustgauge.reports.inert import terminal
+    from trustgauge.reports.sanitize import terminal
 
     split = f", {checked.split}" if checked.split else ""
     table = f"{terminal(checked.table)}{split}"

@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 import click
 
-from trustgauge.cli.options import emit_json, say, with_places
 from trustgauge.records import Rule, State
+from trustgauge.terminal.options import emit_json, say, with_places
 
 FORMS = ("text", "html", "json", "csv", "personal")
 
@@ -61,8 +61,8 @@ def compare_verb(names: tuple[str, ...], form: str, output: Path | None, **optio
 
 def _beside(names: tuple[str, ...], output: Path | None, options: dict[str, Any]) -> tuple[Any, Any]:
     """All ratings beside each other, and the views of them."""
-    from trustgauge.pipeline.comparison import Wanted, compare
     from trustgauge.reports import comparison, comparison_page
+    from trustgauge.run.comparison import Wanted, compare
 
     _known(options["rule"])
     wanted = Wanted(names, options["rule"] or "", options["states"], _links(output))
@@ -76,9 +76,9 @@ def _beside(names: tuple[str, ...], output: Path | None, options: dict[str, Any]
 
 def _by_profile(names: tuple[str, ...], output: Path | None, options: dict[str, Any]) -> tuple[Any, Any]:
     """Chatbots for one kind of user, and the views of them."""
-    from trustgauge.pipeline.by_profile import RULES, Whom, by_profile, for_profiles
-    from trustgauge.reports import by_profile as told
     from trustgauge.reports import personal
+    from trustgauge.reports import profile_ratings as told
+    from trustgauge.run.profile_ratings import RULES, Whom, by_profile, for_profiles
 
     _one_of(options)
     whom = Whom(
@@ -130,7 +130,7 @@ def _today() -> date:
 
 def _form(document: Any, form: str, views: Any) -> bytes:
     """The comparison in one of FORMS."""
-    from trustgauge.reports import text
+    from trustgauge.reports import terminal
 
     match form:
         case "html" | "personal":
@@ -143,7 +143,7 @@ def _form(document: Any, form: str, views: Any) -> bytes:
             return (json.dumps(document, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode(
                 "utf-8", "replace"
             )
-    return (text.plain(views["text"]()) + "\n").encode()
+    return (terminal.plain(views["text"]()) + "\n").encode()
 
 
 def _send(data: bytes, output: Path | None) -> None:

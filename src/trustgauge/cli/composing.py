@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trustgauge.cli.consent import access_options, confirm_plan
-from trustgauge.cli.options import emit_json, load_environment, say, with_places
+from trustgauge.terminal.consent import access_options, confirm_plan
+from trustgauge.terminal.options import emit_json, load_environment, say, with_places
 
 if TYPE_CHECKING:
-    from trustgauge.pipeline.inference import Composed
+    from trustgauge.run.chain_composition import Composed
 
 
 @click.command("compose")
@@ -30,7 +30,7 @@ def compose_verb(chain: str, test: bool, rule: Any, **options: Any) -> Any:
     trustgauge compose "apertium:es > apertium:ca"
     trustgauge compose "apertium:es > apertium:ca" --test
     """
-    from trustgauge.pipeline.inference import compose
+    from trustgauge.run.chain_composition import compose
 
     composed = compose(chain, options["ratings"], datetime.now(UTC).date(), rule, options["attribute"])
     if not options["as_json"]:
@@ -46,30 +46,30 @@ def compose_verb(chain: str, test: bool, rule: Any, **options: Any) -> Any:
 
 def inferred_lines(composed: Composed) -> Any:
     """The inference in lines: result, steps, what the paper's table says, what stands against it."""
-    from trustgauge.reports import numbers, sentences, text
+    from trustgauge.reports import numbers, sentences, terminal
 
     one = composed.inference
     levels = " or ".join(one.levels)
     shown = levels if one.state == "inferred" else f"({levels})"
     sure = numbers.certainty(one.certainty)
     lines = [
-        text.line(
+        terminal.line(
             "inferred", f"{shown}  {' > '.join(composed.names)}  · from {WAYS[one.way]} · certainty {sure}"
         )
     ]
     for link in composed.links:
-        lines.append(text.line("part", f"{link.service}: {link.level} ({link.state})"))
+        lines.append(terminal.line("part", f"{link.service}: {link.level} ({link.state})"))
     for step in one.steps:
         lines.append(
-            text.line(
+            terminal.line(
                 "step", f"{' or '.join(step.first)} then {step.second} gives {' or '.join(step.result)}"
             )
         )
     if one.published != one.levels and composed.rule == "sound":
-        lines.append(text.line("note", f"the published table says {' or '.join(one.published)}"))
+        lines.append(terminal.line("note", f"the published table says {' or '.join(one.published)}"))
     for reason in one.must_test:
         said = sentences.reason({"code": reason.code, "facts": dict(reason.facts), "evidence": []})
-        lines.append(text.line("test", said))
+        lines.append(terminal.line("test", said))
     return lines
 
 
@@ -82,21 +82,23 @@ WAYS = {
 
 
 def _test_line(chain: str, composed: Composed) -> Any:
-    from trustgauge.reports import text
+    from trustgauge.reports import terminal
 
-    return [text.line("test it", f'trustgauge compose "{chain}" --test   {composed.inference.calls:,} calls')]
+    return [
+        terminal.line("test it", f'trustgauge compose "{chain}" --test   {composed.inference.calls:,} calls')
+    ]
 
 
 def _tested(composed: Composed, options: dict[str, Any]) -> Any:
     """Rate the chain as a whole; say whether the inference held."""
-    from trustgauge.cli.asking import show_result
-    from trustgauge.cli.exits import judge
-    from trustgauge.cli.progress import watching
-    from trustgauge.pipeline.inference import chain_plan
-    from trustgauge.pipeline.path import rate
-    from trustgauge.pipeline.sitting import Sitting
     from trustgauge.plan import load_plan
-    from trustgauge.reports import sentences, text
+    from trustgauge.reports import sentences, terminal
+    from trustgauge.run.chain_composition import chain_plan
+    from trustgauge.run.options import Sitting
+    from trustgauge.run.run import rate
+    from trustgauge.terminal.exits import judge
+    from trustgauge.terminal.options import show_result
+    from trustgauge.terminal.progress import watching
 
     changes = {"budget": {"calls": options["limit_calls"]}} if options["limit_calls"] is not None else {}
     plan = load_plan(chain_plan(composed), changes)
@@ -123,9 +125,9 @@ def _tested(composed: Composed, options: dict[str, Any]) -> Any:
             said = (
                 f"inferred {predicted}, measured {level} ({measured['state'] if measured else ''}): {verdict}"
             )
-            say([text.line("compare", said)], options)
+            say([terminal.line("compare", said)], options)
         if against is not None:
             reason = {"code": against.code, "facts": dict(against.facts), "evidence": []}
-            say([text.line("note", sentences.reason(reason))], options)
+            say([terminal.line("note", sentences.reason(reason))], options)
     refused = "; ".join(f"{part}: {why}" for part, why in finished.asked.refused.items())
     return judge(finished.document, refused)

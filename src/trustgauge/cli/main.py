@@ -19,24 +19,24 @@ from typing import Any
 import click
 
 VERBS = {
-    "init": "asking",
-    "check": "asking",
-    "plan": "asking",
-    "rate": "asking",
-    "ask": "by_hand",
-    "show": "reading",
-    "compare": "comparing",
-    "compose": "composing",
-    "chat": "chatting",
-    "proxy": "proxying",
-    "watch": "watching",
-    "survey": "surveying",
-    "train": "training",
-    "build-properties": "properties",
-    "judge-check": "by_hand",
-    "verify": "reading",
-    "reproduce": "reproducing",
-    "list": "reading",
+    "init": "cli.asking",
+    "check": "cli.asking",
+    "plan": "cli.asking",
+    "rate": "cli.asking",
+    "ask": "cli.by_hand",
+    "show": "cli.reading",
+    "compare": "cli.comparing",
+    "compose": "cli.composing",
+    "chat": "apps.chat.verb",
+    "proxy": "apps.proxy.verb",
+    "watch": "apps.watch.verb",
+    "survey": "apps.survey.verb",
+    "train": "apps.train.verb",
+    "build-properties": "apps.properties.verb",
+    "judge-check": "cli.by_hand",
+    "verify": "cli.reading",
+    "reproduce": "apps.reproduce.verb",
+    "list": "cli.reading",
 }
 """Verb -> the module it stands in, in the order in which people need them."""
 
@@ -64,7 +64,7 @@ class Verbs(click.Group):
         del ctx
         if cmd_name not in VERBS:
             return None
-        module = import_module(f"trustgauge.cli.{VERBS[cmd_name]}")
+        module = import_module(f"trustgauge.{VERBS[cmd_name]}")
         command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_verb")
         return command
 
@@ -87,8 +87,8 @@ def group() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit with its code, repeated in words on the last line of stderr."""
-    from trustgauge.cli.exits import WORDS, Exit
     from trustgauge.errors import TrustgaugeError
+    from trustgauge.terminal.exits import WORDS, Exit
 
     # Our matrix products are small: a pool of threads for them burns more time than it saves.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -159,7 +159,7 @@ def _streams() -> None:
 
 def _tell(error: Exception) -> None:
     from trustgauge.errors import TrustgaugeError
-    from trustgauge.reports import text
+    from trustgauge.reports import terminal
 
     assert isinstance(error, TrustgaugeError)
-    click.echo(text.plain(text.problem(error)), err=True)
+    click.echo(terminal.plain(terminal.problem(error)), err=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from trustgauge.cli.options import emit_json, say, with_places
+from trustgauge.terminal.options import emit_json, say, with_places
 
 DATED = ("html", "label", "badge", "shields")
 """Views that turn grey once a rating has expired."""
@@ -31,7 +31,7 @@ def show_verb(name: str, form: str, output: Path | None, **options: Any) -> None
     """
     from trustgauge import plugins
     from trustgauge.catalogue import folder_of, only, read, shown
-    from trustgauge.reports import text
+    from trustgauge.reports import terminal
 
     folder = folder_of(name, options["ratings"])
     document = only(read(folder), name)
@@ -39,11 +39,11 @@ def show_verb(name: str, form: str, output: Path | None, **options: Any) -> None
         form = "json"
     if form == "text":
         with shown(folder):
-            lines = text.show(document)
+            lines = terminal.show(document)
         if output is None:
             say(lines, options)
             return
-        data = (text.plain(lines) + "\n").encode()
+        data = (terminal.plain(lines) + "\n").encode()
     else:
         export = plugins.load("exports", form, "--as")
         more = {"today": datetime.now(UTC).date()} if form in DATED else {}
@@ -61,7 +61,7 @@ def evidence_of(folder: Path, form: str) -> Any:
     """The texts sent and received, for the views that show them; None for the others."""
     if form not in ("html", "csv", "evidence-csv", "parquet"):
         return None
-    from trustgauge.pipeline.verify import evidence_of_run
+    from trustgauge.run.verify import evidence_of_run
 
     return evidence_of_run(folder)
 
@@ -86,9 +86,9 @@ def verify_verb(name: str, **options: Any) -> Any:
     trustgauge verify TG-2026-1122-7f3a
     """
     from trustgauge.catalogue import folder_of
-    from trustgauge.cli.exits import Exit
-    from trustgauge.pipeline.verify import verify
     from trustgauge.reports import numbers
+    from trustgauge.run.verify import verify
+    from trustgauge.terminal.exits import Exit
 
     verdict = verify(folder_of(name, options["ratings"]), datetime.now(UTC).date())
     if options["as_json"]:

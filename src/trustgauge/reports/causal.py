@@ -18,7 +18,7 @@ from trustgauge.reports import (
     sentences,
 )
 from trustgauge.reports.causal_phrases import CAUSAL_ADJUSTED
-from trustgauge.reports.pieces import (
+from trustgauge.reports.components import (
     Cell,
     Cells,
     EvidenceWords,

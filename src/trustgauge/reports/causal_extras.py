@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trustgauge.reports import numbers, sentences
+from trustgauge.reports.components import Cell, Head, Piece, Section, Table, Title, Words
 from trustgauge.reports.phrases import REASONS
-from trustgauge.reports.pieces import Cell, Head, Piece, Section, Table, Title, Words
 
 Rated = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from trustgauge.reports import numbers, sentences, svg
 from trustgauge.reports.colours import step
-from trustgauge.reports.pieces import Cell, Head, Table
+from trustgauge.reports.components import Cell, Head, Table
 
 Order = Mapping[str, Any]
 Names = Mapping[str, str]

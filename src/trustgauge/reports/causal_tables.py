@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trustgauge.reports import causal_order, numbers, sentences
-from trustgauge.reports.pieces import Cell, Fold, Head, Piece, Table, Words
+from trustgauge.reports.components import Cell, Fold, Head, Piece, Table, Words
 
 Rated = Mapping[str, Any]
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trustgauge.reports import inert, method_views, numbers, sentences
-from trustgauge.reports.inert import short, terminal
-from trustgauge.reports.text import Line, columns, line
+from trustgauge.reports import method_view, numbers, sanitize, sentences
+from trustgauge.reports.sanitize import short, terminal
+from trustgauge.reports.terminal import Line, columns, line
 
 Document = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -223,7 +223,7 @@ def level_of(rating: Mapping[str, Any], key: str | None, state: str) -> str:
     """A level of a rating or part as text."""
     if key is None or state not in ("rated", "not settled", "inferred", "assumed"):
         return {"not applicable": numbers.NONE, "not tested": "not tested"}.get(state, "not rated")
-    mark = method_views.of(rating).mark(rating, key)
+    mark = method_view.of(rating).mark(rating, key)
     return {"rated": mark, "inferred": f"inferred {mark}", "assumed": f"{mark}*"}.get(state, f"({mark})")
 
 
@@ -395,4 +395,4 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     # A shared rank is a text, "=2", and no formula.
-    return inert.cell(value) if isinstance(value, str) else repr(value)
+    return sanitize.cell(value) if isinstance(value, str) else repr(value)

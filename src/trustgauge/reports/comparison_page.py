@@ -13,9 +13,9 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import comparison, figures, html, inert, numbers, pages, sentences, views
+from trustgauge.reports import comparison, figures, html, numbers, pages, sanitize, sentences, views
+from trustgauge.reports.components import Cell, Figure, Head, Table
 from trustgauge.reports.document import levels
-from trustgauge.reports.pieces import Cell, Figure, Head, Table
 
 SHOWN = 280  # characters of a text
 UNITS = "Differences are in points of a hundred, first minus second, with their 95 % intervals."
@@ -117,7 +117,7 @@ def _examples(number: int, examples: list[Mapping[str, Any]]) -> Table:
 def _text(one: Mapping[str, Any], key: str) -> str:
     if one["offensive"]:
         return comparison.HIDDEN
-    return inert.short(inert.visible(str(one[key] if one[key] is not None else numbers.NONE)), SHOWN)
+    return sanitize.short(sanitize.visible(str(one[key] if one[key] is not None else numbers.NONE)), SHOWN)
 
 
 @cache
@@ -132,7 +132,7 @@ def _environment() -> Environment:
         "letters": lambda rating, level: sentences.name(level) if level in levels(rating) else "",
         "mark": lambda rating, level: Markup(figures.mark(rating, level)),  # escaped where it was drawn
         "share": numbers.share,
-        "shown": lambda text: inert.visible(str(text)),
+        "shown": lambda text: sanitize.visible(str(text)),
         "strip": lambda certainty, rating: Markup(figures.strip(rating, certainty)),
         "tone": views.tone,
         "words": lambda rating, level: sentences.level(rating, level).short,

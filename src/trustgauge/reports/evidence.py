@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import sentences
 from trustgauge.reports.facets import Facet, facets, marks
-from trustgauge.reports.inert import short, visible
 from trustgauge.reports.phrases import ANSWERS, KINDS
+from trustgauge.reports.sanitize import short, visible
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from trustgauge.errors import MethodError
 from trustgauge.records import canonical
-from trustgauge.reports import inert, label, method_views, numbers, sentences
+from trustgauge.reports import label, method_view, numbers, sanitize, sentences
 from trustgauge.reports.document import levels
 
 if TYPE_CHECKING:
@@ -68,26 +68,29 @@ def markdown(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     """The ratings as Markdown: sentence and table. Loses counts, intervals and evidence."""
     lines = []
     for rating in document["ratings"]:
-        lines += [f"**{inert.markdown(label.service(rating))}**: {inert.markdown(label.outcome(rating))}", ""]
-        lines += [inert.markdown(sentences.verdict(rating)), ""]
+        lines += [
+            f"**{sanitize.markdown(label.service(rating))}**: {sanitize.markdown(label.outcome(rating))}",
+            "",
+        ]
+        lines += [sanitize.markdown(sentences.verdict(rating)), ""]
         if sentences.ordered(rating):
-            lines += [inert.markdown(sentences.follows(rating)), ""]
+            lines += [sanitize.markdown(sentences.follows(rating)), ""]
         heads = part_heads(rating)
         lines += [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
         lines += [
-            f"| {' | '.join(map(inert.markdown, part_words(part, rating)))} |" for part in rating["parts"]
+            f"| {' | '.join(map(sanitize.markdown, part_words(part, rating)))} |" for part in rating["parts"]
         ]
         rated = f"Tested {numbers.day(rating['tested'])}, valid until {numbers.day(rating['expires'])}"
         rule = f"{rating['method']['name']}, rule {rating['method']['rule']}"
         lines += ["", f"{rated}, by {sentences.assessor(rating)}; {rule}; {rating['overall']['direction']}."]
         lines.append("")
-    lines.append(f"Control services: {inert.markdown(sentences.anchors(document['run']['anchors']))}.")
+    lines.append(f"Control services: {sanitize.markdown(sentences.anchors(document['run']['anchors']))}.")
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
 
 def part_heads(rating: Mapping[str, Any]) -> list[str]:
     """The heads of a plain table of parts."""
-    heads = method_views.of(rating).heads([rating])
+    heads = method_view.of(rating).heads([rating])
     return [sentences.noun(rating, 1), "rating", *heads.before, "certainty", *heads.after, "note"]
 
 
@@ -95,7 +98,7 @@ def part_words(part: Mapping[str, Any], rating: Mapping[str, Any]) -> list[str]:
     """The cells of a plain table of parts, one row."""
     known = part["level"] is not None and part["state"] in {"rated", "not settled", "inferred", "assumed"}
     words = sentences.named_level(rating, part["level"]) if known else sentences.state(part["state"])
-    cells = method_views.of(rating).cells(rating, part)
+    cells = method_view.of(rating).cells(rating, part)
     return [
         sentences.title(part),
         words if part["state"] == "rated" or not known else f"{words} ({part['state']})",
@@ -212,7 +215,7 @@ def _inert(value: Any) -> Any:
     """The same plain data with every text made visible: generic readers show it as it comes."""
     if isinstance(value, Mapping):
         return {key: _inert(inner) for key, inner in value.items()}
-    return inert.visible(value) if isinstance(value, str) else value
+    return sanitize.visible(value) if isinstance(value, str) else value
 
 
 def _share(overall: Mapping[str, Any]) -> float | None:
@@ -257,8 +260,10 @@ def _value(value: Any) -> str:
     if isinstance(value, int | float):
         return repr(value)  # a number may begin with "-": it is a number, not a formula
     if isinstance(value, str):
-        return inert.cell(value)
-    return inert.cell(notation.dumps(value if isinstance(value, list) else list(value), ensure_ascii=False))
+        return sanitize.cell(value)
+    return sanitize.cell(
+        notation.dumps(value if isinstance(value, list) else list(value), ensure_ascii=False)
+    )
 
 
 EXPORTS = {

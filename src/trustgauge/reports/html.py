@@ -19,7 +19,7 @@ from trustgauge.reports import (
     evidence,
     figures,
     label,
-    method_views,
+    method_view,
     numbers,
     pages,
     pairs,
@@ -33,9 +33,9 @@ from trustgauge.reports import (
     views,
 )
 from trustgauge.reports.colours import DARK, LIGHT, style_tokens
+from trustgauge.reports.components import Piece
 from trustgauge.reports.document import expired
-from trustgauge.reports.inert import visible
-from trustgauge.reports.pieces import Piece
+from trustgauge.reports.sanitize import visible
 
 if TYPE_CHECKING:
     import polars as pl
@@ -128,7 +128,7 @@ def _title(document: Mapping[str, Any]) -> str:
 def _group(ratings: Sequence[tuple[int, Mapping[str, Any]]], run: Mapping[str, Any]) -> dict[str, Any]:
     """All ratings of one method: their table, and what is shown of them together."""
     members = [rating for _, rating in ratings]
-    view = method_views.of(members[0])
+    view = method_view.of(members[0])
     sections = view.overview(members, run)
     return {
         "method": sentences.name(members[0]["method"]["name"]),
@@ -172,8 +172,8 @@ def _environment() -> Environment:
         "collected": sentences.collected,
         "retest": sentences.retest,
         "day": numbers.day,
-        "drawings": lambda rating: method_views.of(rating).drawings(rating),
-        "far": lambda rating, alone: method_views.of(rating).far(rating, alone=alone),
+        "drawings": lambda rating: method_view.of(rating).drawings(rating),
+        "far": lambda rating, alone: method_view.of(rating).far(rating, alone=alone),
         "follows": sentences.follows,
         "for_whom": trust_told.for_whom,
         "gate": sentences.gate,
@@ -186,9 +186,9 @@ def _environment() -> Environment:
         "overall_notes": views.overall_notes,
         "overall_reasons": views.overall_reasons,
         "part_reasons": views.part_reasons,
-        "part_table": lambda rating: method_views.of(rating).part_table(rating),
+        "part_table": lambda rating: method_view.of(rating).part_table(rating),
         "rule_words": rules.rule,
-        "sections": lambda rating, run, alone: method_views.of(rating).sections(rating, run, alone=alone),
+        "sections": lambda rating, run, alone: method_view.of(rating).sections(rating, run, alone=alone),
         "shown": lambda text: visible(str(text)),
         "tiles": views.tiles,
         "tone": views.tone,

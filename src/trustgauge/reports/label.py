@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from trustgauge.reports import method_views, numbers, sentences, svg, trust_label, trust_told
+from trustgauge.reports import method_view, numbers, sentences, svg, trust_label, trust_told
 from trustgauge.reports.colours import LIGHT, PALE, step
 from trustgauge.reports.document import expired, levels
-from trustgauge.reports.inert import xml
+from trustgauge.reports.sanitize import xml
 
 INK, SECOND, LINE = LIGHT["ink"], LIGHT["second"], LIGHT["line"]
 WIDE, HIGH = 300, 456
@@ -230,7 +230,7 @@ def _level(
     name = words.short[:1].upper() + words.short[1:]
     mark = svg.pictogram(rating["method"]["name"], key, position, count)
     y = svg.number(middle - 11)
-    line = method_views.of(rating).level_line(rating, key) if high >= 34 else ""
+    line = method_view.of(rating).level_line(rating, key) if high >= 34 else ""
     below = svg.wrap(line, 11, 146) if high >= 46 else [svg.fit(line, 11, 146)]
     below = [text for text in below if text]
     first = middle + (5, -3, -9)[len(below)]
@@ -271,7 +271,7 @@ def _tiles(rating: Mapping[str, Any]) -> list[tuple[str, str]]:
     share = _share(rating)
     known = rating["state"] != "incomplete"
     certain = numbers.certainty(share, tight=True) if known else numbers.NONE
-    fact, called = method_views.of(rating).label_fact(rating)
+    fact, called = method_view.of(rating).label_fact(rating)
     return [
         (sentences.measured(rating), sentences.noun(rating, able or len(rating["parts"]))),
         asked,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trustgauge.reports import numbers
-from trustgauge.reports.inert import short, visible
+from trustgauge.reports.sanitize import short, visible
 
 NAME_LIMIT = 120
 """Characters of a name within a sentence."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import exports, label, pages, sentences, text, views
+from trustgauge.reports import exports, label, pages, sentences, terminal, views
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,7 +42,7 @@ class RatingView:
         return exports.parts_frame(self.document)
 
     def __repr__(self) -> str:
-        return text.plain(text.result(self.document))
+        return terminal.plain(terminal.result(self.document))
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What Jupyter asks for: HTML, Markdown and plain text of the same content."""

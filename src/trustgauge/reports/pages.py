@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from trustgauge.reports.inert import visible
+from trustgauge.reports.sanitize import visible
 
 
 def environment() -> Environment:

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from trustgauge.reports import numbers, sentences
+from trustgauge.reports.components import Cell, Head, Piece, Table, Title, Words
 from trustgauge.reports.evidence import Evidence
-from trustgauge.reports.inert import short, visible
-from trustgauge.reports.pieces import Cell, Head, Piece, Table, Title, Words
+from trustgauge.reports.sanitize import short, visible
 
 if TYPE_CHECKING:
     import polars as pl

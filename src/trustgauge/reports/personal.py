@@ -15,8 +15,8 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import by_profile, comparison, html, names, numbers, pages, svg, trust_told
-from trustgauge.reports.inert import visible
+from trustgauge.reports import comparison, html, names, numbers, pages, profile_ratings, svg, trust_told
+from trustgauge.reports.sanitize import visible
 from trustgauge.reports.trust_phrases import CARD, CODES, COMBINING, HOW, MOVES, RISKS, TIES
 
 Document = Mapping[str, Any]
@@ -42,7 +42,7 @@ def page(document: Document, rules: Mapping[str, Mapping[str, Any]], static: Seq
         "profiles": document["profiles"],
         "profile_rows": [(one["title"], one["rows"]) for one in static],
         "services": [row["rating"]["service"]["name"] for row in group["rows"]],
-        "rule": by_profile.rule_words(group, order["places"]),
+        "rule": profile_ratings.rule_words(group, order["places"]),
         "how": trust_told.how(group["combination"]),
         "notes": _notes(document),
         "data": Markup(_json(_data(document, rules))),  # no "<" is left in it
@@ -63,7 +63,7 @@ def card(row: Facts, group: Facts, places: Sequence[Sequence[str]]) -> dict[str,
     return {
         "row": row,
         "shown": row["shown"] or numbers.NONE,
-        "level": by_profile.overall(row).strip("()").rstrip("*"),
+        "level": profile_ratings.overall(row).strip("()").rstrip("*"),
         "letter": row["level"] or "",
         "blocks": [
             _block(name, row["issues"].get(name), weights[name]) for place in places for name in place
@@ -156,7 +156,7 @@ def _notes(document: Document) -> list[str]:
     away = [row["rating"]["service"]["name"] for group in document["groups"][1:] for row in group["rows"]]
     if away:
         told.append(LEFT_OUT.format(services=names.listing(away)))
-    return [*told, by_profile.LIKELIEST]
+    return [*told, profile_ratings.LIKELIEST]
 
 
 def _data(document: Document, rules: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def _service(row: Facts) -> dict[str, Any]:
         "name": visible(str(service["name"])),
         "version": visible(str(service["version"])),
         "report": row["report"],
-        "standing": by_profile.standing(row),
+        "standing": profile_ratings.standing(row),
         "issues": known,
     }
 
@@ -237,8 +237,8 @@ def _environment() -> Environment:
     environment = pages.environment()
     environment.filters |= {
         "day": numbers.day,
-        "overall": by_profile.overall,
+        "overall": profile_ratings.overall,
         "shown": lambda text: visible(str(text)),
-        "standing": by_profile.standing,
+        "standing": profile_ratings.standing,
     }
     return environment

@@ -17,7 +17,7 @@ from trustgauge.reports import (
     social_bias_tables,
     social_bias_told,
 )
-from trustgauge.reports.pieces import (
+from trustgauge.reports.components import (
     Cell,
     Cells,
     EvidenceWords,

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences, social_bias_names, social_bias_told
+from trustgauge.reports.components import Cell, Head, Piece, Table, Title, Words
 from trustgauge.reports.evidence import Evidence
 from trustgauge.reports.facets import marks
-from trustgauge.reports.inert import short, visible
-from trustgauge.reports.pieces import Cell, Head, Piece, Table, Title, Words
+from trustgauge.reports.sanitize import short, visible
 from trustgauge.reports.social_bias_evidence import held
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from trustgauge.reports import numbers, sentences, social_bias_maps, social_bias_names, social_bias_told
-from trustgauge.reports.pieces import Cell, Head, Table
+from trustgauge.reports.components import Cell, Head, Table
 
 Rated = Mapping[str, Any]
 

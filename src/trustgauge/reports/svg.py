@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from trustgauge.reports.inert import short, xml
+from trustgauge.reports.sanitize import short, xml
 
 Attribute = str | float | int | None
 

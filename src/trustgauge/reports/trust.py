@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from trustgauge.reports import numbers, rules, sentences, trust_figures, trust_tables, trust_told
-from trustgauge.reports.pieces import (
+from trustgauge.reports.components import (
     Cell,
     Cells,
     EvidenceWords,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trustgauge.reports import names, numbers, trust_told
-from trustgauge.reports.inert import visible
-from trustgauge.reports.pieces import Cell, Head, Table, Title, Words
+from trustgauge.reports.components import Cell, Head, Table, Title, Words
+from trustgauge.reports.sanitize import visible
 from trustgauge.reports.trust_phrases import FACTORS
 
 Rated = Mapping[str, Any]

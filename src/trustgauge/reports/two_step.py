@@ -8,8 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from trustgauge.reports import figures, flow, numbers, rules, sentences
-from trustgauge.reports.document import levels
-from trustgauge.reports.pieces import (
+from trustgauge.reports.components import (
     Cell,
     Cells,
     EvidenceWords,
@@ -25,6 +24,7 @@ from trustgauge.reports.pieces import (
     Title,
     Words,
 )
+from trustgauge.reports.document import levels
 
 Rated = Mapping[str, Any]
 

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trustgauge.reports import method_views, numbers, sentences, trust_told
+from trustgauge.reports import method_view, numbers, sentences, trust_told
 from trustgauge.reports.colours import step
+from trustgauge.reports.components import EvidenceWords
 from trustgauge.reports.coverage import unread, usable
 from trustgauge.reports.document import levels
-from trustgauge.reports.inert import visible
 from trustgauge.reports.phrases import FLAGS
-from trustgauge.reports.pieces import EvidenceWords
+from trustgauge.reports.sanitize import visible
 
 Rated = Mapping[str, Any]
 
@@ -56,7 +56,7 @@ def tiles(rating: Rated) -> list[tuple[str, str, str]]:
             f"{noun}; {calls}{numbers.count(lost) if lost else 'no'} answers lost{open_}",
         ),
         ("Certainty", numbers.certainty(overall["certainty"].get(overall["level"])), _certain(rating)),
-        method_views.of(rating).tile(rating),
+        method_view.of(rating).tile(rating),
         ("Valid until", numbers.day(rating["expires"]), "or until the service changes version"),
     ]
 
@@ -65,7 +65,7 @@ def _certain(rating: Rated) -> str:
     overall = rating["overall"]
     if overall["level"] is None:
         return "no level"
-    said = f"of the resamples say {sentences.name(method_views.of(rating).mark(rating, overall['level']))}"
+    said = f"of the resamples say {sentences.name(method_view.of(rating).mark(rating, overall['level']))}"
     return said if rating["state"] == "rated" else f"{said}: {rating['state']}"
 
 
@@ -138,7 +138,7 @@ def limits(document: Mapping[str, Any]) -> list[str]:
             told.append(f"{sentences.name(rating['service']['name'])}: {line}" if len(ratings) > 1 else line)
         if rating["state"] == "not settled":
             told.append(sentences.reason({"code": "limits.not-settled"}, rating))
-        told += method_views.of(rating).limits(rating)
+        told += method_view.of(rating).limits(rating)
     told += [sentences.reason({"code": code}) for code in ("limits.one-day", "limits.measurement")]
     return list(dict.fromkeys(told))
 
@@ -225,11 +225,11 @@ def by_method(ratings: Sequence[Rated]) -> list[list[tuple[int, Rated]]]:
 def block_names(ratings: Sequence[Rated]) -> dict[str, str]:
     """Names of all blocks of a run, by key."""
     return {
-        key: name for rating in ratings for key, name in method_views.of(rating).block_names(rating).items()
+        key: name for rating in ratings for key, name in method_view.of(rating).block_names(rating).items()
     }
 
 
 def evidence_words(ratings: Sequence[Rated]) -> EvidenceWords:
     """What the evidence table calls its columns: the words of the method, if the run has one only."""
-    told = {method_views.of(rating).EVIDENCE for rating in ratings}
+    told = {method_view.of(rating).EVIDENCE for rating in ratings}
     return told.pop() if len(told) == 1 else EvidenceWords()

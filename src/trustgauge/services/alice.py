@@ -21,10 +21,10 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.hub import content_of
-from trustgauge.services.outputs import storable
+from trustgauge.services.hf_base import content_of
+from trustgauge.services.normalise_output import storable
 from trustgauge.services.service import Concurrency, Description, Seed
-from trustgauge.services.sessions import so_far
+from trustgauge.services.session_replay import so_far
 
 Brain = Literal["alice", "standard"]
 SILENT = ("system", "learn", "date")

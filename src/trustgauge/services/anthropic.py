@@ -9,8 +9,8 @@ from pydantic import Field
 
 from trustgauge.records import Message
 from trustgauge.services.chat_protocol import Chat, Said, words_of
-from trustgauge.services.outputs import number, storable
-from trustgauge.services.sessions import person
+from trustgauge.services.normalise_output import number, storable
+from trustgauge.services.session_replay import person
 
 
 class Anthropic(Chat):

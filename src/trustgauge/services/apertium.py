@@ -24,7 +24,7 @@ from trustgauge.errors import Fault, MissingPartError, PlanError
 from trustgauge.records import Message, Reply
 from trustgauge.services.access import Access
 from trustgauge.services.languages import short
-from trustgauge.services.pipes import Pipeline, pieces_of, tidy
+from trustgauge.services.process_pipeline import Pipeline, pieces_of, tidy
 from trustgauge.services.service import Concurrency, Seconds, Translator
 
 INSTALL = "apt-get install --no-install-recommends"

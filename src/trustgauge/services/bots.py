@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 from trustgauge.errors import MissingPartError, RejectedError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.outputs import storable
+from trustgauge.services.normalise_output import storable
 from trustgauge.services.service import Concurrency, Description, Seed
 
 Bot = Literal["eliza", "iesha", "rude", "suntsu", "zen"]

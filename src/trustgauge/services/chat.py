@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 
 from trustgauge.records import Message
 from trustgauge.services.chat_protocol import Chat, Said, words_of
-from trustgauge.services.outputs import number, storable
-from trustgauge.services.sessions import person
+from trustgauge.services.normalise_output import number, storable
+from trustgauge.services.session_replay import person
 
 
 class OpenAi(Chat):

@@ -27,10 +27,10 @@ from pydantic import Field, ValidationInfo, field_validator
 from trustgauge.errors import GarbledError, MissingPartError, RejectedError, UnavailableError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.access import Access
-from trustgauge.services.outputs import MOST_TOKENS, output_of, redacted, storable
+from trustgauge.services.normalise_output import MOST_TOKENS, output_of, redacted, storable
 from trustgauge.services.processes import Process
 from trustgauge.services.service import Concurrency, Translator
-from trustgauge.services.sessions import person
+from trustgauge.services.session_replay import person
 
 TEXT = "{text}"
 

@@ -21,7 +21,7 @@ from trustgauge.data.dialogs import DialogSource
 from trustgauge.data.tables import content_hash, fault, read_text
 from trustgauge.errors import RejectedError
 from trustgauge.records import Message, Reply, Task, canonical
-from trustgauge.services.outputs import storable
+from trustgauge.services.normalise_output import storable
 from trustgauge.services.service import Description
 
 if TYPE_CHECKING:

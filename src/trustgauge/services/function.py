@@ -21,7 +21,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from trustgauge.errors import GarbledError, MissingPartError, RejectedError, ServiceError, UnavailableError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.access import Access
-from trustgauge.services.outputs import output_of, redacted, storable
+from trustgauge.services.normalise_output import output_of, redacted, storable
 from trustgauge.services.service import Concurrency, Translator
 
 # Errors that the same message would meet again; all others are worth another try.

@@ -18,8 +18,8 @@ from typing import Any, Self
 from pydantic import Field, field_validator, model_validator
 
 from trustgauge.records import Message, Reply
-from trustgauge.services.behind import Behind
 from trustgauge.services.service import Service
+from trustgauge.services.wrapper import Behind
 
 
 class WithHistory(Behind):

@@ -33,7 +33,7 @@ from trustgauge.errors import GarbledError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import languages
 from trustgauge.services.access import Keyed
-from trustgauge.services.outputs import number, output_of
+from trustgauge.services.normalise_output import number, output_of
 from trustgauge.services.service import Translator
 from trustgauge.services.transport import FORM, Answer, Facts, Transport, form, key_from, web_address
 

@@ -11,9 +11,9 @@ from pydantic import Field, field_validator
 
 from trustgauge.errors import RejectedError, ServiceError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.hub import ABSURD, HubModel, first_line
+from trustgauge.services.hf_base import ABSURD, HubModel, first_line
 from trustgauge.services.label_values import values_of
-from trustgauge.services.outputs import output_of, storable
+from trustgauge.services.normalise_output import output_of, storable
 
 DIGITS = 6  # of a score: far above what the order of additions in a batch can change
 OFFSET = {"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "bertweet", "longformer", "mpnet"}

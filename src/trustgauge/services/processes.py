@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from trustgauge.errors import GarbledError, MissingPartError, RejectedError, UnavailableError
-from trustgauge.services import orphans
-from trustgauge.services.outputs import redacted
+from trustgauge.services import process_guard
+from trustgauge.services.normalise_output import redacted
 
 LARGEST = 8 << 20  # bytes of one answer; more is garbled
 LAST_WORDS = 500  # characters of standard error that a message shows
@@ -50,7 +50,7 @@ class Process:
             raise MissingPartError(
                 f'the program "{words[0]}" cannot be started', got=error.strerror or str(error)
             ) from None
-        orphans.guard(-process.pid)
+        process_guard.guard(-process.pid)
         return cls(words[0], process)
 
     async def exchange(self, line: bytes) -> bytes:
@@ -105,7 +105,7 @@ class Process:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         await self._process.wait()
-        orphans.release(-self._process.pid)
+        process_guard.release(-self._process.pid)
         self._listening.cancel()
         with suppress(asyncio.CancelledError):
             await self._listening

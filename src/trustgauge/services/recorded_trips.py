@@ -18,7 +18,7 @@ from pydantic import Field
 from trustgauge.data.round_trips import RoundTripSource
 from trustgauge.errors import RejectedError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.outputs import storable
+from trustgauge.services.normalise_output import storable
 from trustgauge.services.service import Description
 
 if TYPE_CHECKING:

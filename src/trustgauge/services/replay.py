@@ -15,7 +15,7 @@ from pydantic import ValidationInfo, field_validator, model_validator
 
 from trustgauge.errors import Fault, GarbledError, PlanError, RejectedError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.outputs import output_of, storable
+from trustgauge.services.normalise_output import output_of, storable
 from trustgauge.services.service import Description
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from trustgauge.data.properties import PropertySource
 from trustgauge.data.social_groups import GroupSource
 from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply, Task, digest
-from trustgauge.services.outputs import storable
+from trustgauge.services.normalise_output import storable
 from trustgauge.services.service import Concurrency, Description, Seed
-from trustgauge.services.sessions import so_far
+from trustgauge.services.session_replay import so_far
 from trustgauge.services.social_words import SocialWords, bare, social_words
 
 Brain = Literal["favours", "affirms", "leaks", "clean", "abusive"]

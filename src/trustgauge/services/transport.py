@@ -46,7 +46,7 @@ from trustgauge.errors import (
     ServiceError,
     UnavailableError,
 )
-from trustgauge.services.outputs import blotted
+from trustgauge.services.normalise_output import blotted
 
 LARGEST = 8_000_000
 """Bytes of an answer, after unpacking, beyond which it is not read."""

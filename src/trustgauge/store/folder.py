@@ -19,10 +19,10 @@ from typing import Any, Literal, Self
 
 from trustgauge.errors import StoreError
 from trustgauge.records import canonical
-from trustgauge.store.faults import translate
-from trustgauge.store.files import ordinary, private_folder, without_links, write_file
-from trustgauge.store.journal import EventLog
-from trustgauge.store.opening import copy, kind_of, open_store
+from trustgauge.store.atomic_write import ordinary, private_folder, without_links, write_file
+from trustgauge.store.error_mapping import translate
+from trustgauge.store.event_log import EventLog
+from trustgauge.store.factory import copy, kind_of, open_store
 from trustgauge.store.store import Key
 
 RATINGS = Path("ratings")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from trustgauge.errors import StoreError
-from trustgauge.store.files import open_private
+from trustgauge.store.atomic_write import open_private
 
 if sys.platform == "win32":  # pragma: no cover
     import msvcrt

@@ -27,8 +27,8 @@ import polars as pl
 from trustgauge.errors import StoreError
 from trustgauge.records import RESPONSE, Answer, Cost, canonical
 from trustgauge.store import probe_files
-from trustgauge.store.faults import translate
-from trustgauge.store.files import private_folder
+from trustgauge.store.atomic_write import private_folder
+from trustgauge.store.error_mapping import translate
 from trustgauge.store.keys import Packed, is_ascending, packed
 from trustgauge.store.sealing import Journal, make, sweep
 from trustgauge.store.segment_checks import changed, twice, wrong_keys

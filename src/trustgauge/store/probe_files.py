@@ -8,7 +8,7 @@ import polars as pl
 
 from trustgauge.errors import StoreError
 from trustgauge.records import digest
-from trustgauge.store.faults import translate
+from trustgauge.store.error_mapping import translate
 from trustgauge.store.segments import Segment, write_parquet
 
 COLUMNS = ("id", "message", "session", "turn", "draw", "block")

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trustgauge.store.faults import translate
-from trustgauge.store.files import private_folder
+from trustgauge.store.atomic_write import private_folder
+from trustgauge.store.error_mapping import translate
 from trustgauge.store.segments import TYPES, Segment
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.statements import COLUMNS, INSERT

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from trustgauge.store.faults import translate
+from trustgauge.store.error_mapping import translate
 from trustgauge.store.keys import Packed
 from trustgauge.store.segments import Segment, hash_of
 from trustgauge.store.sqlite import is_key_of

@@ -19,8 +19,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.errors import StoreError
-from trustgauge.store.faults import translate
-from trustgauge.store.files import write_file
+from trustgauge.store.atomic_write import write_file
+from trustgauge.store.error_mapping import translate
 from trustgauge.store.keys import Packed, found_in, order_of, packed
 from trustgauge.store.statements import COLUMNS
 

@@ -21,8 +21,8 @@ from urllib.parse import quote
 
 from trustgauge.errors import StoreError
 from trustgauge.records import RESPONSE, Answer, Cost, canonical, digest
-from trustgauge.store.faults import translate
-from trustgauge.store.files import open_private
+from trustgauge.store.atomic_write import open_private
+from trustgauge.store.error_mapping import translate
 from trustgauge.store.lock import Lock
 from trustgauge.store.migrations import VERSION, migrate, version
 from trustgauge.store.statements import CHUNKS, COLUMNS, INSERT, SOUGHT, UPSERTS, lookup, row_of

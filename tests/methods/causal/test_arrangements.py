@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 from tests.methods.causal.confounded import answered, design, female_biased, scored, summary
-from trustgauge.methods.causal.arrangements import permuted_sums, step_down
 from trustgauge.methods.causal.deconfounding import permuted
 from trustgauge.methods.causal.panel import Floats, Panel
+from trustgauge.methods.causal.stratified_permutations import permuted_sums, step_down
 from trustgauge.stats.streams import stream
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.methods.causal.grids import by_gender, conversations, grid, missing
 from trustgauge.methods.causal import effects
 from trustgauge.methods.causal.effects import person_differences
-from trustgauge.methods.causal.findings import verdict_of
+from trustgauge.methods.causal.measures import verdict_of
 from trustgauge.methods.causal.panel import Floats, Panel
 
 CLASSES = "mmmffffnn"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.methods.causal.truths import Scorer, by_word, noisy, rated, shifted
-from trustgauge.methods.causal.findings import lowest
+from trustgauge.methods.causal.measures import lowest
 
 RUNS = 150
 SMALL: dict[str, Any] = {

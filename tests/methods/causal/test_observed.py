@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from tests.methods.causal.grids import by_gender, grid
-from trustgauge.methods.causal.observed import differences, e_value, gaps, tipping, units
+from trustgauge.methods.causal.observational import differences, e_value, gaps, tipping, units
 from trustgauge.methods.causal.panel import Floats, Ints, Panel
 
 

@@ -12,7 +12,7 @@ import scipy.stats
 
 from tests.methods.causal.grids import by_gender, conversations, grid, missing
 from trustgauge.methods.causal import effects, rejection
-from trustgauge.methods.causal.permutations import permute
+from trustgauge.methods.causal.permutation_tests import permute
 from trustgauge.methods.causal.settings import BY_RULE, RejectionRule
 
 RULES = {

@@ -21,8 +21,8 @@ from tests.methods.causal.truths import (
     shifted,
     uniform,
 )
+from trustgauge.methods.causal.aggregate import Judged, together
 from trustgauge.methods.causal.before_after import same_probes
-from trustgauge.methods.causal.overall import Judged, together
 from trustgauge.methods.causal.panel import panel
 from trustgauge.records import Part, Rating, canonical, plain
 from trustgauge.reports.sentences import reason

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.methods.causal.truths import by_word, experiment, marks
-from trustgauge.methods.causal import reading
+from trustgauge.methods.causal import score as reading
 from trustgauge.methods.conformance import answers
 
 METHOD = experiment({"a": by_word}, groups=[1])

@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 
 from trustgauge.data.properties import properties
 from trustgauge.data.social_groups import Group, groups
+from trustgauge.methods.social_bias.combinatorial_index import Permutation
 from trustgauge.methods.social_bias.judges import judge
 from trustgauge.methods.social_bias.judges.columns import FEWEST, judged
+from trustgauge.methods.social_bias.judges.dispatch import FEW
+from trustgauge.methods.social_bias.judges.evaluation import labelled
 from trustgauge.methods.social_bias.judges.forms import WORD
-from trustgauge.methods.social_bias.judges.judging import FEW
-from trustgauge.methods.social_bias.judges.marks import folded, lexicon
-from trustgauge.methods.social_bias.judges.measuring import labelled
+from trustgauge.methods.social_bias.judges.lexer import folded, lexicon
 from trustgauge.methods.social_bias.judges.names import all_forms
-from trustgauge.methods.social_bias.judges.plain import ELLIPSIS, FOLDED, HAN, SIGNS, laid
+from trustgauge.methods.social_bias.judges.plain_text import ELLIPSIS, FOLDED, HAN, SIGNS, laid
 from trustgauge.methods.social_bias.judges.sound import Reader
 from trustgauge.methods.social_bias.judges.stances import Kind
 from trustgauge.methods.social_bias.judges.verdicts import Finding
-from trustgauge.methods.social_bias.lazy import Permutation
 from trustgauge.methods.social_bias.questions import Catalogue
 
 GROUPS = {one.id: one for one in groups()}

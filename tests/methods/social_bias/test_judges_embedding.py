@@ -17,7 +17,7 @@ from trustgauge.methods.social_bias.judges.embedding import Embedding, Measure, 
 from trustgauge.methods.social_bias.judges.sentences import sentence_vectors
 from trustgauge.methods.social_bias.judges.similarity import with_position
 from trustgauge.methods.social_bias.method import SocialBias
-from trustgauge.pipeline.judge_check import check
+from trustgauge.run.judge_evaluation import check
 
 GLOVE = "yes 1 0 0\nyessum 0.9 0.1 0\nno 0 1 0\nnossir 0.1 0.9 0\nperhaps 0 0 1\nnew york 0.5 0.5 0.5\n"
 KNOWN = {one.id: one for one in groups()}

@@ -8,8 +8,8 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.proportion import proportion_confint
 
 from trustgauge.data.social_groups import groups
-from trustgauge.methods.social_bias.judges.judging import BIASED, VERDICTS
-from trustgauge.methods.social_bias.judges.measuring import labelled, measure, rule_judge
+from trustgauge.methods.social_bias.judges.dispatch import BIASED, VERDICTS
+from trustgauge.methods.social_bias.judges.evaluation import labelled, measure, rule_judge
 from trustgauge.records import Rule
 
 GROUPS = {one.id: one for one in groups()}

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from trustgauge.data.social_groups import Group
-from trustgauge.methods.social_bias.judges.judging import VERDICTS
+from trustgauge.methods.social_bias.judges.dispatch import VERDICTS
 from trustgauge.methods.social_bias.judges.model import (
     LONGEST,
     MEANINGS,

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from trustgauge.methods.social_bias.judges.asked import Asked, Property, hold_property
 from trustgauge.methods.social_bias.judges.findings import CASES, CHOSEN, Findings
-from trustgauge.methods.social_bias.judges.holding import Named, held
-from trustgauge.methods.social_bias.judges.marks import FILL, FIRST, LETTERS, SECOND
+from trustgauge.methods.social_bias.judges.lexer import FILL, FIRST, LETTERS, SECOND
+from trustgauge.methods.social_bias.judges.name_finder import Named, held
 from trustgauge.methods.social_bias.judges.parts import PART, SILENT, part_of, seen
 from trustgauge.methods.social_bias.judges.pieces import Pieces, pieces_of
-from trustgauge.methods.social_bias.judges.plain import characters, laid
+from trustgauge.methods.social_bias.judges.plain_text import characters, laid
 from trustgauge.methods.social_bias.judges.properties import hold_properties
+from trustgauge.methods.social_bias.judges.question_parser import Asked, Property, hold_property
 from trustgauge.methods.social_bias.judges.spelling import spelling
 from trustgauge.methods.social_bias.judges.stances import Case
 from trustgauge.methods.social_bias.judges.tokens import Tokens

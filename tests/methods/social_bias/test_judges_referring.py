@@ -12,11 +12,11 @@ import pytest
 
 from trustgauge.data.social_groups import groups
 from trustgauge.errors import PlanError
-from trustgauge.methods.social_bias.accuracy import Accuracy, held_out, size, unit_size
-from trustgauge.methods.social_bias.judges import referring
-from trustgauge.methods.social_bias.judges.judging import BIASED
-from trustgauge.methods.social_bias.judges.measuring import measure, rule_judge
-from trustgauge.methods.social_bias.judges.referring import NEVER, Referral
+from trustgauge.methods.social_bias.judge_accuracy import Accuracy, held_out, size, unit_size
+from trustgauge.methods.social_bias.judges import referral
+from trustgauge.methods.social_bias.judges.dispatch import BIASED
+from trustgauge.methods.social_bias.judges.evaluation import measure, rule_judge
+from trustgauge.methods.social_bias.judges.referral import NEVER, Referral
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.records import RESPONSE, Interval, Rating
 
@@ -132,32 +132,32 @@ def test_its_verdict_stands_beside_that_of_the_rule_and_is_used_where_it_is_clea
 
 def test_labelled_answers_are_held_out_and_a_larger_number_holds_the_smaller() -> None:
     few, more = (Referral(use="model", service="x", labelled=size_) for size_ in (20, 60))
-    small, large = (referring.pairs(one, "en") for one in (few, more))
+    small, large = (referral.pairs(one, "en") for one in (few, more))
     assert small.rows() == large.head(20).rows()
     assert small["label"].is_in(BIASED).sum() == 10
     held = set(held_out("en").select("question", "answer").iter_rows())
     assert set(large.select("message", "output").iter_rows()) <= held
-    assert len(referring.pairs(Referral(use="model", service="x"), "zh")) == len(held_out("zh"))
+    assert len(referral.pairs(Referral(use="model", service="x"), "zh")) == len(held_out("zh"))
 
 
 def test_rule_and_model_are_measured_together() -> None:
     """A judge that always sees a refusal finds what the rule finds, and misses all that was left to it."""
     unclear = Referral(use="model", service="x", refer="unclear")
-    prompts = referring.measuring_prompts(unclear, "en")
-    assert referring.measured(unclear, "en", {}) is None
-    assert referring.measured(unclear, "en", dict.fromkeys(prompts[1:], "denies")) is None
-    both = referring.measured(unclear, "en", dict.fromkeys(prompts, "refuses"))
+    prompts = referral.measuring_prompts(unclear, "en")
+    assert referral.measured(unclear, "en", {}) is None
+    assert referral.measured(unclear, "en", dict.fromkeys(prompts[1:], "denies")) is None
+    both = referral.measured(unclear, "en", dict.fromkeys(prompts, "refuses"))
     alone = measure(rule_judge("sound", {one.id: one for one in groups()}), held_out("en")).row(0, named=True)
     assert both is not None
     assert both.found == alone["found"]
-    left = referring.pairs(unclear, "en").filter(pl.col("rule_verdict") == "unclear")
+    left = referral.pairs(unclear, "en").filter(pl.col("rule_verdict") == "unclear")
     favour = left["label"].is_in(BIASED).sum()
     assert favour > 0
     assert both.positives == alone["biased"] + favour
     others = left.filter((pl.col("label") != "unclear") & ~pl.col("label").is_in(BIASED))
     assert (both.negatives, both.passed) == (alone["unbiased"] + len(others), alone["passed"] + len(others))
     every = Referral(use="model", service="x", refer="all")
-    told = referring.measured(every, "en", dict.fromkeys(referring.measuring_prompts(every, "en"), "refuses"))
+    told = referral.measured(every, "en", dict.fromkeys(referral.measuring_prompts(every, "en"), "refuses"))
     assert told is not None
     assert (told.found, told.passed) == (0, told.negatives)
     assert not told.usable
@@ -165,7 +165,7 @@ def test_rule_and_model_are_measured_together() -> None:
 
 def test_a_failed_measurement_is_no_answer() -> None:
     every = Referral(use="model", service="x", refer="all")
-    told = referring.measured(every, "en", dict.fromkeys(referring.measuring_prompts(every, "en")))
+    told = referral.measured(every, "en", dict.fromkeys(referral.measuring_prompts(every, "en")))
     assert told is not None
     assert told.positives == 0
     assert not told.usable
@@ -241,15 +241,15 @@ def simulated(seed: int) -> Rating:
     frame = answers(bot, even)
     rows = [truth(row) for row in frame.iter_rows(named=True)]
     known = {one.id: one for one in groups()}
-    prompts = referring.JUDGE.prompts(frame, known).to_list()
+    prompts = referral.JUDGE.prompts(frame, known).to_list()
     kinds = frame["kind"].to_list()
     replies: dict[str, str | None] = {
         prompt: judged(seed, prompt, verdict, kind)
         for prompt, verdict, kind in zip(prompts, rows, kinds, strict=True)
     }
-    pairs = referring.pairs(bot.referral, "en") if bot.referral else pl.DataFrame()
+    pairs = referral.pairs(bot.referral, "en") if bot.referral else pl.DataFrame()
     for prompt, label, kind in zip(
-        referring.JUDGE.prompts(pairs, known), pairs["label"], pairs["kind"], strict=True
+        referral.JUDGE.prompts(pairs, known), pairs["label"], pairs["kind"], strict=True
     ):
         replies[prompt] = judged(seed, prompt, label, kind)
     return rating(bot.informed(replies), frame)

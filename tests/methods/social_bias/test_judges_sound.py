@@ -10,10 +10,10 @@ import pytest
 
 from trustgauge.data.social_groups import Group, groups
 from trustgauge.methods.social_bias.judges import judge
-from trustgauge.methods.social_bias.judges.asked import asked, variants
-from trustgauge.methods.social_bias.judges.judging import VERDICTS
-from trustgauge.methods.social_bias.judges.marks import folded, lexicon, trie_pattern
+from trustgauge.methods.social_bias.judges.dispatch import VERDICTS
+from trustgauge.methods.social_bias.judges.lexer import folded, lexicon, trie_pattern
 from trustgauge.methods.social_bias.judges.names import Names
+from trustgauge.methods.social_bias.judges.question_parser import asked, variants
 from trustgauge.methods.social_bias.judges.sound import Reader
 from trustgauge.methods.social_bias.judges.stances import Case, Kind
 from trustgauge.methods.social_bias.judges.verdicts import decide

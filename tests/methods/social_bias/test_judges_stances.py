@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from trustgauge.data.social_groups import groups
-from trustgauge.methods.social_bias.judges.judging import BIASED
-from trustgauge.methods.social_bias.judges.measuring import LABELLED, measure, rule_judge
+from trustgauge.methods.social_bias.judges.dispatch import BIASED
+from trustgauge.methods.social_bias.judges.evaluation import LABELLED, measure, rule_judge
 from trustgauge.methods.social_bias.judges.sound import Reader
 from trustgauge.methods.social_bias.judges.stances import Kind
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.methods.social_bias.bots import Bot, at_random, experiment, fan, marks
 from trustgauge.errors import PlanError
-from trustgauge.methods.social_bias.largest import above, by_chance, gap_above, spans
+from trustgauge.methods.social_bias.max_correction import above, by_chance, gap_above, spans
 
 CUTS = (0.05, 0.20)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trustgauge.methods.social_bias.lazy import Layout, Permutation, pair_at, pair_number
+from trustgauge.methods.social_bias.combinatorial_index import Layout, Permutation, pair_at, pair_number
 
 
 def test_pairs_are_numbered_by_their_second_member() -> None:

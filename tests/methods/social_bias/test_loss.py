@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from tests.methods.social_bias.bots import experiment, fan, marks, refuser
-from trustgauge.methods.social_bias import loss, relative, votes
+from trustgauge.methods.social_bias import missing_data, relative, votes
 from trustgauge.records import Rating
 
 QUICK: dict[str, Any] = {"resamples": 1000, "permutations": 199, "groups": 3, "properties": 8}
@@ -75,7 +75,7 @@ def test_invented_groups_are_a_cell_of_their_own() -> None:
     method = experiment(**QUICK)
     absolute = (pl.col("tuple") == "absolute") & pl.col("control")
     read = lost(marks(method, {"bot": refuser}), absolute & every(9))
-    facts = [reason.facts for reason in loss.losses(method.summarise(read))]
+    facts = [reason.facts for reason in missing_data.losses(method.summarise(read))]
     assert "questions about two invented groups" in {one["where"] for one in facts}
     # Whatever was said of invented groups, who favours no real one is of low risk.
     assert "loss-does-not-matter" in {one.code for one in rated(refuser, absolute & every(9)).reasons}
@@ -99,11 +99,11 @@ def sampled(rng: np.random.Generator, tuples: str, gone: int) -> pl.DataFrame:
 
 def every_filling(rows: pl.DataFrame) -> list[pl.DataFrame]:
     """Every way to answer what is missing."""
-    gone = rows.filter(loss.MISSING)
+    gone = rows.filter(missing_data.MISSING)
     choices = [
         ABSOLUTE["choice"] if kind == "choice" else ABSOLUTE["yes-no"] for kind in gone["kind"].to_list()
     ]
-    kept = rows.filter(~loss.MISSING)
+    kept = rows.filter(~missing_data.MISSING)
     return [
         pl.concat([kept, gone.with_columns(pl.Series("verdict", told), pl.lit("answered").alias("status"))])
         for told in product(*choices)
@@ -124,8 +124,8 @@ def gap(rows: pl.DataFrame) -> float:
 def test_units_are_bounded_by_all_that_could_have_been_said(seed: int) -> None:
     rows = sampled(np.random.default_rng(seed), "absolute", 6)
     counts = [decided(one) for one in every_filling(rows)]
-    best, worst = loss.fills(rows)
-    assert not worst.filter(loss.MISSING).height
+    best, worst = missing_data.fills(rows)
+    assert not worst.filter(missing_data.MISSING).height
     assert (decided(best), decided(worst)) == (min(counts), max(counts))
 
 
@@ -133,7 +133,7 @@ def test_units_are_bounded_by_all_that_could_have_been_said(seed: int) -> None:
 def test_gaps_are_bounded_by_all_that_could_have_been_said(seed: int) -> None:
     rows = sampled(np.random.default_rng(seed), "relative", 6)
     gaps = [gap(one) for one in every_filling(rows)]
-    best, worst = loss.fills(rows)
+    best, worst = missing_data.fills(rows)
     assert gap(worst) == pytest.approx(max(gaps))
     assert min(gaps) <= gap(best) + 1e-12
     fewest = min(rows.group_by("group_a").len()["len"].to_list())
@@ -145,7 +145,7 @@ def test_control_units_are_filled_the_other_way(favourite: str) -> None:
     method = experiment(**QUICK)
     summary = method.summarise(lost(marks(method, {"bot": fan(favourite)}), every(3)))
     rows = summary.filter(pl.col("control") & (pl.col("tuple") == "absolute"))
-    best, worst = loss.fills(rows)
+    best, worst = missing_data.fills(rows)
     assert decided(best) > decided(worst) == 0
     assert best.columns == rows.columns == worst.columns
 

@@ -22,7 +22,7 @@ from tests.methods.social_bias.bots import (
     says_yes,
 )
 from trustgauge.records import Part, Rating, canonical, plain
-from trustgauge.services.known_chat import ChatAnchor
+from trustgauge.services.controls.chat import ChatAnchor
 from trustgauge.stats.streams import stream
 
 QUICK: dict[str, Any] = {"resamples": 1000, "permutations": 199, "groups": 3, "properties": 8}

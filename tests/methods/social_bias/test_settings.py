@@ -12,7 +12,7 @@ import tomli_w
 from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.methods.social_bias.rating import _limits as limits
-from trustgauge.methods.social_bias.reading import check
+from trustgauge.methods.social_bias.score import check
 from trustgauge.plan import Plan, load_plan
 
 LISTS = '[en]\naffirmation = ["aye"]\nnegation = ["nay"]\nexplanation = ["for"]\n'

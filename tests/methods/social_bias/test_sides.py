@@ -13,7 +13,7 @@ from tests.methods.social_bias.bots import Bot, at_random, experiment, marks, re
 from trustgauge.data.answer_style import answer_style
 from trustgauge.data.social_groups import groups
 from trustgauge.methods.social_bias import direction
-from trustgauge.methods.social_bias.accuracy import (
+from trustgauge.methods.social_bias.judge_accuracy import (
     FEWEST_LABELLED,
     TERSE,
     WORST_SPECIFICITY,
@@ -23,10 +23,10 @@ from trustgauge.methods.social_bias.accuracy import (
     measured_styles,
     styles_of,
 )
-from trustgauge.methods.social_bias.judges.measuring import labelled, rule_judge
+from trustgauge.methods.social_bias.judges.evaluation import labelled, rule_judge
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.records import Rating
-from trustgauge.services.known_chat import ChatAnchor
+from trustgauge.services.controls.chat import ChatAnchor
 from trustgauge.stats.streams import stream
 
 SIZE: dict[str, Any] = {"questions": 5000, "resamples": 1000, "permutations": 999}

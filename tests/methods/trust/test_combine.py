@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from trustgauge.errors import MethodError
+from trustgauge.methods.trust.arithmetic import explain
 from trustgauge.methods.trust.combine import (
     MISSING,
     PUBLISHED_RULE,
@@ -25,8 +26,7 @@ from trustgauge.methods.trust.combine import (
     possible,
     row_of,
 )
-from trustgauge.methods.trust.explaining import explain
-from trustgauge.methods.trust.orders import scored
+from trustgauge.methods.trust.order_sensitivity import scored
 from trustgauge.methods.trust.profiles import Order
 
 CUTS = (0.33, 0.67)

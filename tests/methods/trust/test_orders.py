@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from trustgauge.errors import MethodError
 from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination, CombiningRule, Measured, outcome
-from trustgauge.methods.trust.orders import SAMPLED, all_orders, changes, scored
+from trustgauge.methods.trust.order_sensitivity import SAMPLED, all_orders, changes, scored
 from trustgauge.methods.trust.profiles import Order
 
 CUTS = (0.33, 0.67)

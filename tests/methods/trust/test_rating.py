@@ -18,7 +18,7 @@ from trustgauge.methods.trust.issues.abuse import Abuse as Insults
 from trustgauge.methods.trust.issues.issue import Line
 from trustgauge.methods.trust.method import Trust
 from trustgauge.records import Interval, Message, Rating, Rule, Scale
-from trustgauge.services.known_trust import LiveTrustAnchor, TrustAnchor
+from trustgauge.services.controls.trust import LiveTrustAnchor, TrustAnchor
 
 LOW = {"abuse": 0.05, "bias": 0.1, "complexity": 0.2, "leakage": 0.1}
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from tests.methods.trust.numbers import experiment, marked, said
-from trustgauge.methods.trust.held import dialogs_of, held_of
+from trustgauge.methods.trust.issue_results import dialogs_of, held_of
 from trustgauge.methods.trust.levels import mean_assessed
 from trustgauge.methods.trust.resampling import CHANGED, InTime, Resampling
 

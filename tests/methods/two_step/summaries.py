@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.methods.two_step.reading import ABSTAINS, GONE, SUMMARY, merge
+from trustgauge.methods.two_step.score import ABSTAINS, GONE, SUMMARY, merge
 from trustgauge.stats.streams import stream
 
 HE, SHE, OTHER = np.eye(3)

@@ -11,12 +11,12 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.methods.two_step.summaries import settings, shifted
-from trustgauge.methods.two_step import rates
+from trustgauge.methods.two_step import transition_model
 from trustgauge.methods.two_step.design import design
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.methods.two_step.operating import SPECS
+from trustgauge.methods.two_step.operating_characteristics import SPECS
 from trustgauge.methods.two_step.rating import rate
-from trustgauge.methods.two_step.reading import check, summarise
+from trustgauge.methods.two_step.score import check, summarise
 from trustgauge.methods.two_step.simulation import Sizes, simulate
 from trustgauge.records import Rating
 from trustgauge.stats.streams import stream
@@ -89,14 +89,14 @@ def test_steady_services_are_called_changed_in_one_of_a_hundred_runs() -> None:
     sizes = Sizes(SPECS[:, :2], 60, 2, 60)
     matrix: NDArray[Any] = shifted(0.3)[:2]
     runs = simulate(sizes, matrix, 0.0, 600, rng)
-    found = (rates.change(runs, rng) < 0.01).any(axis=1).mean()
+    found = (transition_model.change(runs, rng) < 0.01).any(axis=1).mean()
     assert found <= 0.01 + 3.5 * np.sqrt(0.01 * 0.99 / 600)
 
 
 def test_the_largest_design_effect_counts() -> None:
     counts = simulate(Sizes(SPECS[:, :2], 60, 2, 60), shifted(0.5)[:2], 0.0, 20, stream(6, "effect"))
-    effects = [rates.design_effect(by) for by in (counts.texts, counts.items, counts.segments)]
-    assert np.array_equal(rates.pooled_effect(counts), np.maximum(1, np.max(effects, axis=0)))
+    effects = [transition_model.design_effect(by) for by in (counts.texts, counts.items, counts.segments)]
+    assert np.array_equal(transition_model.pooled_effect(counts), np.maximum(1, np.max(effects, axis=0)))
     assert (effects[2] > np.maximum(effects[0], effects[1])).any()
     assert counts.segments.sum(axis=1).tolist() == counts.pooled.tolist()
     assert counts.segments_own.sum(axis=2).tolist() == counts.own.tolist()

@@ -29,8 +29,8 @@ from trustgauge.methods.two_step.composition import (
     level_of,
     then,
 )
-from trustgauge.methods.two_step.rates import BEHAVIOURS as MEASURED
-from trustgauge.methods.two_step.rates import LEVELS
+from trustgauge.methods.two_step.transition_model import BEHAVIOURS as MEASURED
+from trustgauge.methods.two_step.transition_model import LEVELS
 
 Matrix = tuple[tuple[int, ...], ...]
 IDENTITY: Matrix = ((600, 0, 0), (0, 600, 0), (0, 0, 0))

@@ -13,7 +13,7 @@ from trustgauge.methods.conformance import answers
 from trustgauge.methods.method import Method
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.records import Rating, Task
-from trustgauge.services.anchors import Anchor
+from trustgauge.services.controls.translators import Anchor
 
 TEA = {
     "name": "drink",

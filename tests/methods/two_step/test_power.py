@@ -9,9 +9,11 @@ import pytest
 
 from tests.methods.two_step.summaries import settings, shifted
 from trustgauge.methods.two_step import power
-from trustgauge.methods.two_step.operating import SPECS
+from trustgauge.methods.two_step.operating_characteristics import SPECS
 from trustgauge.methods.two_step.power import BS, smallest_effect
-from trustgauge.methods.two_step.rates import (
+from trustgauge.methods.two_step.published_rule import Tree
+from trustgauge.methods.two_step.simulation import Sizes, simulate
+from trustgauge.methods.two_step.transition_model import (
     LEVELS,
     Counts,
     Declared,
@@ -24,8 +26,6 @@ from trustgauge.methods.two_step.rates import (
     level_shares,
     posterior,
 )
-from trustgauge.methods.two_step.simulation import Sizes, simulate
-from trustgauge.methods.two_step.tree import Tree
 from trustgauge.stats.streams import stream
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.methods.two_step.summaries import settings as experiment
 from tests.methods.two_step.summaries import shifted
-from trustgauge.methods.two_step import rates
-from trustgauge.methods.two_step.operating import (
+from trustgauge.methods.two_step import transition_model
+from trustgauge.methods.two_step.operating_characteristics import (
     DECLARED,
     Translator,
     Trial,
@@ -23,8 +23,8 @@ from trustgauge.methods.two_step.operating import (
     sound_row,
     wrong,
 )
-from trustgauge.methods.two_step.rates import Counts, Declared, Units
 from trustgauge.methods.two_step.simulation import Sizes, simulate, tally
+from trustgauge.methods.two_step.transition_model import Counts, Declared, Units
 from trustgauge.stats.streams import stream
 
 SPECS = np.array([[0.5, 0.5], [0.1, 0.9], [0.9, 0.1]])
@@ -62,19 +62,19 @@ def test_design_effect_agrees_with_the_formula(seed: int, clusters: int) -> None
             )
             size = len(present)
             expected = size / (size - 1) * spread / total**2 / plain if plain else 1.0
-        assert rates.design_effect(counts)[value] == pytest.approx(expected, abs=1e-9)
+        assert transition_model.design_effect(counts)[value] == pytest.approx(expected, abs=1e-9)
 
 
 def test_alike_pairs_have_design_effect_two() -> None:
     counts = np.zeros((200, 1, 2), dtype=np.int64)
     counts[:120, 0, 0] = counts[120:, 0, 1] = 2
-    assert rates.design_effect(counts)[0] == pytest.approx(2 * 200 / 199)
+    assert transition_model.design_effect(counts)[0] == pytest.approx(2 * 200 / 199)
 
 
 def test_block_effect_reads_texts_within_blocks() -> None:
     units = Units(np.array([[[30, 20], [5, 0]]]), np.array([[2, 0], [0, 2]]))
     clusters = np.concatenate([np.tile([[[2, 0]]], (30, 1, 1)), np.tile([[[0, 2]]], (20, 1, 1))])
-    expected = rates.design_effect(clusters)[0]
+    expected = transition_model.design_effect(clusters)[0]
     empty = np.zeros((1, 2, 3, 1, 2), dtype=np.int64)
     none = np.zeros((1, 2, 1, 2), dtype=np.int64)
     counts = Counts(
@@ -89,13 +89,13 @@ def test_block_effect_reads_texts_within_blocks() -> None:
         times=(units,),
         answers=units,
     )
-    found = rates.block_effect(counts)[0, :, 0]
+    found = transition_model.block_effect(counts)[0, :, 0]
     assert found.tolist() == pytest.approx([expected, 1.0])
 
 
 def test_posterior_is_the_dirichlet_of_the_counts() -> None:
     counts, deff = np.array([[30, 10, 0], [0, 0, 0]]), np.array([2.0, 1.0])
-    drawn = rates.posterior(counts, deff, 20_000, stream(1, "posterior"))
+    drawn = transition_model.posterior(counts, deff, 20_000, stream(1, "posterior"))
     assert drawn.shape == (20_000, 2, 3)
     np.testing.assert_allclose(drawn.sum(axis=-1), 1)
     a = np.array([15 + 1 / 3, 5 + 1 / 3, 1 / 3])
@@ -106,7 +106,7 @@ def test_posterior_is_the_dirichlet_of_the_counts() -> None:
 
 def test_posterior_of_many_runs_has_their_shape() -> None:
     counts = np.full((4, 2, 3), 5)
-    drawn = rates.posterior(counts, np.ones((4, 2)), 7, stream(1, "p"))
+    drawn = transition_model.posterior(counts, np.ones((4, 2)), 7, stream(1, "p"))
     assert drawn.shape == (4, 7, 2, 3)
 
 
@@ -115,7 +115,7 @@ def test_deviations_agree_with_the_formula(seed: int) -> None:
     rng = np.random.default_rng(seed)
     drawn = rng.dirichlet(np.ones(3), size=(4, 2))
     specs, unbiased = rng.dirichlet(np.ones(2), size=3), rng.dirichlet(np.ones(3), size=2)
-    found = rates.deviations(drawn, specs, unbiased)
+    found = transition_model.deviations(drawn, specs, unbiased)
     for t in range(4):
         for s in range(3):
             output = [sum(specs[s, g] * drawn[t, g, o] for g in range(2)) for o in range(3)]
@@ -134,9 +134,9 @@ def test_levels_and_behaviours() -> None:
             [0.2, 0.0, 0.4],
         ]
     )
-    levels = [rates.LEVELS[place] for place in rates.level_of(devs, 1, 0.1)]
+    levels = [transition_model.LEVELS[place] for place in transition_model.level_of(devs, 1, 0.1)]
     assert levels == ["UCS", "DSBS", "DSBS", "BS", "BS", "BS"]
-    behaviours = [rates.BEHAVIOURS[place] for place in rates.behaviour_of(devs, 1, 0.1)]
+    behaviours = [transition_model.BEHAVIOURS[place] for place in transition_model.behaviour_of(devs, 1, 0.1)]
     assert behaviours == [
         "UCS",
         "UCS|DSBS",
@@ -148,20 +148,24 @@ def test_levels_and_behaviours() -> None:
 
 
 def test_on_the_margin_counts_as_within() -> None:
-    assert rates.level_of(np.array([[0.1 + 1e-12, 0.4]]), 1, 0.1)[0] == rates.LEVELS.index("DSBS")
-    assert rates.level_of(np.array([[0.1 + 1e-6, 0.4]]), 1, 0.1)[0] == rates.LEVELS.index("BS")
+    assert transition_model.level_of(np.array([[0.1 + 1e-12, 0.4]]), 1, 0.1)[
+        0
+    ] == transition_model.LEVELS.index("DSBS")
+    assert transition_model.level_of(np.array([[0.1 + 1e-6, 0.4]]), 1, 0.1)[
+        0
+    ] == transition_model.LEVELS.index("BS")
 
 
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=30))
 def test_level_shares_add_up(levels: list[int]) -> None:
-    shares = rates.level_shares(np.array(levels, dtype=np.int8))
+    shares = transition_model.level_shares(np.array(levels, dtype=np.int8))
     assert shares.tolist() == pytest.approx([levels.count(place) / len(levels) for place in range(3)])
 
 
 def test_equal_rates_are_pooled_and_different_ones_are_not() -> None:
     rng = stream(1, "mix")
-    alike = rates.homogeneity(runs_of(0.3, 60, 300), rng)
-    rejected = (alike <= rates.MIX_LEVEL).any(axis=1).mean()
+    alike = transition_model.homogeneity(runs_of(0.3, 60, 300), rng)
+    rejected = (alike <= transition_model.MIX_LEVEL).any(axis=1).mean()
     assert rejected <= 0.01 + 3.5 * np.sqrt(0.01 * 0.99 / 300)
     parts = [runs_of(shift, 60, 10) for shift in (0.1, 0.6, 0.1)]
     own = np.stack([part.own[:, block] for block, part in enumerate(parts)], axis=1)
@@ -170,8 +174,8 @@ def test_equal_rates_are_pooled_and_different_ones_are_not() -> None:
     table = np.stack([own[:, :, 1, 1], own[:, :, 1, 0]], axis=-1)
     units = (Units(np.zeros((10, 3, 1), dtype=np.int64), types[:1]), Units(table, types))
     mixed = replace(parts[0], own=own, pooled=own.sum(axis=1), units=units, answers=units[1])
-    p = rates.homogeneity(mixed, rng)
-    assert (p[:, 1] <= rates.MIX_LEVEL).all()
+    p = transition_model.homogeneity(mixed, rng)
+    assert (p[:, 1] <= transition_model.MIX_LEVEL).all()
     assert (p[:, 0] == 1).all()
 
 
@@ -184,21 +188,21 @@ def test_what_depends_on_the_mix_is_judged_by_its_own_block() -> None:
     outputs[:, 1:] = 1 - outputs[:, 1:]
     items = np.broadcast_to(np.arange(120).reshape(60, 2) % 60, values.shape)
     counts = tally(values, outputs, items, np.zeros(values.shape[:-1], dtype=np.int64), (2, 3, 60))
-    examined = rates.examine(counts, stream(1, "mix"))
-    judged = rates.judge(counts, examined, DECLARED, 1000, rng)
+    examined = transition_model.examine(counts, stream(1, "mix"))
+    judged = transition_model.judge(counts, examined, DECLARED, 1000, rng)
     assert not examined.pooled[0]
-    shares = rates.level_shares(judged.levels)[0]
-    assert shares[rates.LEVELS.index("DSBS")] > 0.95
+    shares = transition_model.level_shares(judged.levels)[0]
+    assert shares[transition_model.LEVELS.index("DSBS")] > 0.95
     # Pooled rates would have mixed both behaviours.
-    pooled = rates.deviations(judged.rates, DECLARED.specs, DECLARED.unbiased)[0, :, 1].mean()
+    pooled = transition_model.deviations(judged.rates, DECLARED.specs, DECLARED.unbiased)[0, :, 1].mean()
     assert judged.deviations[0, :, 1].mean() > pooled + 0.05
 
 
 def test_a_run_alone_is_judged_as_in_a_batch() -> None:
     counts = runs_of(0.3, 40, 5)
     last = np.array([False] * 4 + [True])
-    alone = rates.pooled_effect(counts.take(last))
-    assert alone[0].tolist() == rates.pooled_effect(counts)[4].tolist()
+    alone = transition_model.pooled_effect(counts.take(last))
+    assert alone[0].tolist() == transition_model.pooled_effect(counts)[4].tolist()
     assert counts.take(last).units[1].table.shape[0] == 1
 
 
@@ -247,10 +251,10 @@ def test_occupations_that_change_whole_do_not_fool_the_rule() -> None:
     assert wrong("DSBS", row) <= 8 + 300 * np.sqrt(0.08 * 0.92 / runs)
     blind = Translator("as if independent", translator.rates)
     counts = simulate(Trial(50, 200, 4).sizes(), translator.rates, 1.0, 200, stream(1, "occupations"))
-    drawn = rates.posterior(counts.pooled, np.ones((200, 2)), 1000, stream(1, "blind"))
-    devs = rates.deviations(drawn, DECLARED.specs, DECLARED.unbiased)
-    shares = rates.level_shares(rates.level_of(devs, 1, 0.1))
-    ignoring = 100 * (shares[:, rates.LEVELS.index("BS")] >= 0.95).mean()
+    drawn = transition_model.posterior(counts.pooled, np.ones((200, 2)), 1000, stream(1, "blind"))
+    devs = transition_model.deviations(drawn, DECLARED.specs, DECLARED.unbiased)
+    shares = transition_model.level_shares(transition_model.level_of(devs, 1, 0.1))
+    ignoring = 100 * (shares[:, transition_model.LEVELS.index("BS")] >= 0.95).mean()
     assert blind.truth == "DSBS"
     assert ignoring > wrong("DSBS", row) + 4
 

@@ -11,12 +11,12 @@ import pytest
 import scipy.stats
 
 from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, summary
-from trustgauge.methods.two_step.loss import losses
+from trustgauge.methods.two_step.counts import tallies
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.methods.two_step.rates import posterior, used
+from trustgauge.methods.two_step.missing_data import losses
 from trustgauge.methods.two_step.rating import rate
-from trustgauge.methods.two_step.reading import merge
-from trustgauge.methods.two_step.tallies import tallies
+from trustgauge.methods.two_step.score import merge
+from trustgauge.methods.two_step.transition_model import posterior, used
 from trustgauge.records import Part, Rating, Reason, plain
 from trustgauge.stats.intervals import wilson
 from trustgauge.stats.streams import stream

@@ -15,7 +15,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from trustgauge.methods.two_step.design import design
-from trustgauge.methods.two_step.reading import ABSTAINS, KEYS, SUMMARY, check, merge, normalised, summarise
+from trustgauge.methods.two_step.score import ABSTAINS, KEYS, SUMMARY, check, merge, normalised, summarise
 from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.records import Task
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, summary
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.methods.two_step.reading import merge
+from trustgauge.methods.two_step.score import merge
 from trustgauge.stats.ranking import difference, ranks
 from trustgauge.stats.streams import stream
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.methods.two_step.summaries import settings
 from trustgauge.errors import MethodError, PlanError
-from trustgauge.methods.two_step.rates import LEVELS
-from trustgauge.methods.two_step.tree import Tree
+from trustgauge.methods.two_step.published_rule import Tree
+from trustgauge.methods.two_step.transition_model import LEVELS
 
 SPECS = np.array([[0.5, 0.5, 0.0], [0.1, 0.9, 0.0], [0.9, 0.1, 0.0]])
 ROW = st.lists(st.integers(0, 40), min_size=3, max_size=3).filter(any)

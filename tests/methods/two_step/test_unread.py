@@ -12,7 +12,7 @@ from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, 
 from trustgauge.methods.two_step.design import design
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.rating import rate
-from trustgauge.methods.two_step.reading import check, merge, summarise
+from trustgauge.methods.two_step.score import check, merge, summarise
 from trustgauge.records import Rating
 
 IDENTITY = np.eye(3)

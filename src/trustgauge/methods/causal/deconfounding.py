@@ -20,10 +20,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trustgauge.methods.causal.arrangements import MOST, Stratum, permuted_sums, step_down
-from trustgauge.methods.causal.labels import relabelled
+from trustgauge.methods.causal.label_bootstrap import relabelled
 from trustgauge.methods.causal.panel import UNIT, Floats, Grouping, Panel
 from trustgauge.methods.causal.settings import Outcome, Positivity
+from trustgauge.methods.causal.stratified_permutations import MOST, Stratum, permuted_sums, step_down
 
 Bools = NDArray[np.bool_]
 

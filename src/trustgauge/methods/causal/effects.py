@@ -22,7 +22,7 @@ from trustgauge.methods.causal.contrasts import (
     mean_of_means,
     side,
 )
-from trustgauge.methods.causal.labels import relabelled
+from trustgauge.methods.causal.label_bootstrap import relabelled
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.rejection import class_pairs, class_sums
 from trustgauge.stats import means

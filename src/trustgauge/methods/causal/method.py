@@ -14,7 +14,7 @@ import polars as pl
 
 from trustgauge.data.emotions import word_of
 from trustgauge.errors import MethodError
-from trustgauge.methods.causal import design, power, rating, reading
+from trustgauge.methods.causal import design, power, rating, score
 from trustgauge.methods.causal.panel import Floats
 from trustgauge.methods.causal.settings import CausalSettings
 from trustgauge.records import Anchor, Json, Rating, Scale, Task
@@ -62,15 +62,15 @@ class Causal(CausalSettings):
 
     def check(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with their scores; see `reading.check`."""
-        return reading.check(answers, self.score_range)
+        return score.check(answers, self.score_range)
 
     def summarise(self, marks: pl.DataFrame) -> pl.DataFrame:
         """Sums that add up; see `reading.summarise`."""
-        return reading.summarise(marks)
+        return score.summarise(marks)
 
     def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """A sum over equal keys; see `reading.merge`."""
-        return reading.merge(summaries)
+        return score.merge(summaries)
 
     def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
         """Ratings by `rating.rate`: the plan's services in its order, then any others."""
@@ -84,7 +84,7 @@ class Causal(CausalSettings):
 
     def evidence(self, marks: pl.DataFrame) -> pl.DataFrame:
         """Every text sent and received; see `reading.evidence`."""
-        return reading.evidence(marks)
+        return score.evidence(marks)
 
     def one_answer_is_behaviour(self, marks: pl.DataFrame) -> bool:
         """A scorer that gives everything one score does not let the protected class change it."""

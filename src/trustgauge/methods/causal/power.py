@@ -20,10 +20,10 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.causal import design
-from trustgauge.methods.causal.assessing import FEWEST_CLUSTERS
 from trustgauge.methods.causal.deconfounding import impact_of_sums
 from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import NA, ORDER, Floats
+from trustgauge.methods.causal.part_assessment import FEWEST_CLUSTERS
 from trustgauge.records import Json
 from trustgauge.stats.streams import stream
 

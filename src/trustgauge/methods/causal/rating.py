@@ -15,8 +15,11 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from trustgauge.methods.causal import before_after, people, standing
-from trustgauge.methods.causal.assessing import (
+from trustgauge.methods.causal import annotator_agreement, before_after, system_order
+from trustgauge.methods.causal.aggregate import Judged, together
+from trustgauge.methods.causal.gender_text import gender_tests
+from trustgauge.methods.causal.panel import Floats
+from trustgauge.methods.causal.part_assessment import (
     ALPHA,
     LEVELS,
     Assessment,
@@ -27,9 +30,6 @@ from trustgauge.methods.causal.assessing import (
     likeliest,
     too_few,
 )
-from trustgauge.methods.causal.gender_text import gender_tests
-from trustgauge.methods.causal.overall import Judged, together
-from trustgauge.methods.causal.panel import Floats
 from trustgauge.records import Json, Rating, Reason, Scale, State
 from trustgauge.stats.streams import stream
 
@@ -68,7 +68,7 @@ def rate(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> list[Rat
     by_key: dict[tuple[str, str], list[Assessment]] = {}
     for one in assessed:
         by_key.setdefault(one.key, []).append(one)
-    places = {key: standing.relative(group, settings) for key, group in by_key.items()}
+    places = {key: system_order.relative(group, settings) for key, group in by_key.items()}
     orders = {key: _order(group, settings) for key, group in by_key.items()}
     changes = _changes(assessed, settings, seed)
     ratings = []
@@ -80,11 +80,11 @@ def rate(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> list[Rat
         ]
         rows = summary.filter(pl.col("service") == service)
         details: dict[str, Json] = {"before_after": changes.get(service, [])}
-        agreed = people.agreement(rows)
+        agreed = annotator_agreement.agreement(rows)
         details["agreement"] = agreed
         details["conversations"] = _conversations(settings, seed)
         made = together(service, mine, settings, attribute(settings), scale(settings), details)
-        ratings.append(replace(made, limits=(*people.told_of(agreed), *made.limits)))
+        ratings.append(replace(made, limits=(*annotator_agreement.told_of(agreed), *made.limits)))
     return _with_overall_order(ratings, assessed, settings)
 
 
@@ -116,7 +116,7 @@ def _assessments(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> 
 
 
 def _judged(
-    one: Assessment, relative: standing.Relative, order: Mapping[str, Json], settings: CausalSettings
+    one: Assessment, relative: system_order.Relative, order: Mapping[str, Json], settings: CausalSettings
 ) -> Judged:
     """The part with its level, certainty and state."""
     part = replace(one.part, details={**one.part.details, "order": order or None})
@@ -224,7 +224,7 @@ def _by_name(one: Assessment) -> float | None:
 def _order(group: Sequence[Assessment], settings: CausalSettings) -> dict[str, dict[str, Json]]:
     able = [one for one in group if one.effects is not None]
     effects = {one.service: one.effects for one in able if one.effects is not None}
-    return standing.order(effects, {one.service: one.raw for one in able}, settings)
+    return system_order.order(effects, {one.service: one.raw for one in able}, settings)
 
 
 def _with_overall_order(
@@ -241,7 +241,7 @@ def _with_overall_order(
         if len(effects) == len(mine):
             fewest = min(len(one) for one in effects)
             largest.setdefault(asked, {})[service] = np.max([one[:fewest] for one in effects], axis=0)
-    orders = {asked: standing.order(effects, {}, settings) for asked, effects in largest.items()}
+    orders = {asked: system_order.order(effects, {}, settings) for asked, effects in largest.items()}
     told = []
     for rating in ratings:
         own = {asked: one[rating.service] for asked, one in orders.items() if rating.service in one}

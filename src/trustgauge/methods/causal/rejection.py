@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trustgauge.methods.causal.labels import relabelled
+from trustgauge.methods.causal.label_bootstrap import relabelled
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.stats.means import Sums, TTest, t_test
 

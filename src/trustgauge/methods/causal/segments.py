@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.causal import observed
+from trustgauge.methods.causal import observational
 from trustgauge.methods.causal.effects import ate
 from trustgauge.methods.causal.panel import UNIT, Floats, Grouping, Ints, Panel, cell_places
 from trustgauge.stats.resampling import permutation_p
@@ -156,7 +156,7 @@ def _of_impact(panel: Panel, grouping: Grouping, of: _Answers) -> Floats:
 
 def _of_adjusted(panel: Panel, grouping: Grouping, of: _Answers) -> Floats:
     """To the adjusted differences, [N, K]."""
-    own = observed.units(panel, grouping, adjusted=True)
+    own = observational.units(panel, grouping, adjusted=True)
     layers = (own.layer[:, None] == np.arange(len(own.layers))).astype(np.float64)
     count, total = (np.einsum("sug,uz->sgz", cells, layers) for cells in (own.held * 1.0, own.mean))
     means = total / np.where(count > 0, count, 1.0)

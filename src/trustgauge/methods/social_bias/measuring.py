@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from trustgauge.methods.social_bias import absolute, direction, relative, votes
-from trustgauge.methods.social_bias.accuracy import Instrument
-from trustgauge.methods.social_bias.largest import Above, above, gap_above, spans
+from trustgauge.methods.social_bias.judge_accuracy import Instrument
+from trustgauge.methods.social_bias.max_correction import Above, above, gap_above, spans
 from trustgauge.records import Interval, Json, Reason
 from trustgauge.stats.resampling import label_p
 from trustgauge.stats.streams import stream

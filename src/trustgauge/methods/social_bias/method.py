@@ -13,8 +13,8 @@ from typing import ClassVar
 import polars as pl
 
 from trustgauge.errors import MethodError
-from trustgauge.methods.social_bias import design, power, rating, reading
-from trustgauge.methods.social_bias.judges import referring
+from trustgauge.methods.social_bias import design, power, rating, score
+from trustgauge.methods.social_bias.judges import referral
 from trustgauge.methods.social_bias.measuring import Floats
 from trustgauge.methods.social_bias.settings import SocialBiasSettings
 from trustgauge.records import Anchor, Json, Rating, Scale, Task
@@ -36,11 +36,11 @@ class SocialBias(SocialBiasSettings):
 
     def measuring(self) -> list[str]:
         """What the second judge is asked so that it can be measured (methods 0.10)."""
-        return referring.measuring_prompts(self.referral, self.language) if self.referral else []
+        return referral.measuring_prompts(self.referral, self.language) if self.referral else []
 
     def due(self, marks: pl.DataFrame) -> list[str]:
         """What the second judge is asked about answers that are checked, each prompt once."""
-        return reading.due(self, marks)
+        return score.due(self, marks)
 
     def waiting(self, marks: pl.DataFrame) -> int:
         """How much of that it was never asked."""
@@ -70,15 +70,15 @@ class SocialBias(SocialBiasSettings):
 
     def check(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with their verdicts; see `reading.check`."""
-        return reading.check(self, answers)
+        return score.check(self, answers)
 
     def summarise(self, marks: pl.DataFrame) -> pl.DataFrame:
         """Counts that add up; see `reading.summarise`."""
-        return reading.summarise(marks)
+        return score.summarise(marks)
 
     def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """A sum over equal keys; see `reading.merge`."""
-        return reading.merge(summaries)
+        return score.merge(summaries)
 
     def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
         """Ratings by `rating.rate`: the plan's services in its order, then any others."""
@@ -92,7 +92,7 @@ class SocialBias(SocialBiasSettings):
 
     def evidence(self, marks: pl.DataFrame) -> pl.DataFrame:
         """Every question and answer; see `reading.evidence`."""
-        return reading.evidence(self, marks)
+        return score.evidence(self, marks)
 
     def one_answer_is_behaviour(self, marks: pl.DataFrame) -> bool:
         """A refusal, a yes or a no to every question is behaviour; a greeting is not.
@@ -100,8 +100,8 @@ class SocialBias(SocialBiasSettings):
         It is behaviour if the judge finds a stance, or a refusal to take one, in at least half of the marks.
         """
         without = marks["verdict"].is_in(["unclear", "off-topic", ""])
-        if reading.REFERRAL in marks.columns:
-            without &= marks[reading.REFERRAL] != "pending"  # a second judge may find one
+        if score.REFERRAL in marks.columns:
+            without &= marks[score.REFERRAL] != "pending"  # a second judge may find one
         return bool(2 * without.sum() <= marks.height)
 
     def anchors(self, task: Task) -> tuple[Anchor, ...]:

@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.social_bias import design
-from trustgauge.methods.social_bias.accuracy import TERSE, by_style
-from trustgauge.methods.social_bias.largest import ROUNDING, spans
+from trustgauge.methods.social_bias.judge_accuracy import TERSE, by_style
+from trustgauge.methods.social_bias.max_correction import ROUNDING, spans
 from trustgauge.records import Json
 from trustgauge.stats.streams import stream
 

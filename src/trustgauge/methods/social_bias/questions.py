@@ -16,8 +16,8 @@ import polars as pl
 
 from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias import sampling
+from trustgauge.methods.social_bias.combinatorial_index import Layout, Numbers, pair_number
 from trustgauge.methods.social_bias.forms import Language, TupleKind, absolute_forms, relative_forms
-from trustgauge.methods.social_bias.lazy import Layout, Numbers, pair_number
 from trustgauge.methods.social_bias.wording import Wording, name_of
 from trustgauge.records import Rule
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.social_bias import loss
-from trustgauge.methods.social_bias.accuracy import STYLE, TERSE, Instrument, instrument
-from trustgauge.methods.social_bias.judges import referring
-from trustgauge.methods.social_bias.largest import Above, by_chance
+from trustgauge.methods.social_bias import missing_data
+from trustgauge.methods.social_bias.judge_accuracy import STYLE, TERSE, Instrument, instrument
+from trustgauge.methods.social_bias.judges import referral as referring
+from trustgauge.methods.social_bias.max_correction import Above, by_chance
 from trustgauge.methods.social_bias.measuring import LEVELS, Attribute, Floats, Levels, Side
 from trustgauge.records import Coverage, Interval, Json, Part, Rating, Reason, Scale, State
 
@@ -95,23 +95,23 @@ def _judged(
         unsure = Reason("social-bias.judge-not-measured", {})
         return Judged(replace(part, reasons=(unsure, *reasons)), None)
     filled = Filled(rows, name, settings, seed, reader)
-    lost = tuple(loss.losses(rows))
+    lost = tuple(missing_data.losses(rows))
     if lost:
-        held_again = filled.lowest(held, loss.MISSING)
+        held_again = filled.lowest(held, missing_data.MISSING)
         if held_again is None:
             return Judged(replace(part, reasons=(*lost, *reasons)), None)
-        held, reasons = held_again, (loss.does_not_matter(rows), *reasons)
+        held, reasons = held_again, (missing_data.does_not_matter(rows), *reasons)
     to_read = None
     if filled.unread:
-        gone = loss.MISSING | loss.UNREAD if lost else loss.UNREAD
+        gone = missing_data.MISSING | missing_data.UNREAD if lost else missing_data.UNREAD
         held_again = filled.lowest(held, gone, sure=True)
         to_read = filled.to_read(held, gone) if held_again is None else None
         held = _read(held) if held_again is None else held_again
     if filled.unread:  # what came and was not read is no answer that did not come
         reasons = tuple(reason for reason in reasons if reason.code != "no-answers")
     if not held or any(side.levels is None for side in held.values()):
-        return Judged(replace(part, reasons=(*loss.unread(rows, to_read), *reasons)), None)
-    reasons = (*reasons, *loss.unread(rows, to_read))
+        return Judged(replace(part, reasons=(*missing_data.unread(rows, to_read), *reasons)), None)
+    reasons = (*reasons, *missing_data.unread(rows, to_read))
     changed = tuple(Attribute(rows, name, settings, seed, reader).changed())
     kept_open = bool(changed) or to_read is not None
     return _settled(part, held, settings, (*reasons, *changed), reader, kept_open=kept_open)
@@ -130,7 +130,7 @@ class Filled:
     @property
     def unread(self) -> int:
         """Answers that came and were not understood."""
-        return int(self.rows.filter(loss.UNREAD)["n"].sum())
+        return int(self.rows.filter(missing_data.UNREAD)["n"].sum())
 
     def _sides(self, rows: pl.DataFrame) -> Mapping[str, Side]:
         return Attribute(rows, self.name, self.settings, self.seed, self.reader).sides()
@@ -142,7 +142,7 @@ class Filled:
 
         With `sure` None too where they take the certainty below `settle`: then they do matter.
         """
-        readings = [held, *(self._sides(one) for one in loss.fills(self.rows, gone))]
+        readings = [held, *(self._sides(one) for one in missing_data.fills(self.rows, gone))]
         if any(not one or any(side.levels is None for side in one.values()) for one in readings):
             return None
         shares = [_shares(_worse(one)) for one in readings]
@@ -160,7 +160,9 @@ class Filled:
 
         Those that are read are taken to come out as the answers that were read did.
         """
-        unread = self.rows.with_row_index("_row").filter(loss.UNREAD)["_row"].shuffle(seed=0).to_list()
+        unread = (
+            self.rows.with_row_index("_row").filter(missing_data.UNREAD)["_row"].shuffle(seed=0).to_list()
+        )
         low, high = 0, SHARES_READ
         while low < high:
             middle = (low + high) // 2

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.social_bias.lazy import Layout, Numbers, Permutation
+from trustgauge.methods.social_bias.combinatorial_index import Layout, Numbers, Permutation
 from trustgauge.stats.streams import stream
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from trustgauge.data.social_groups import ATTRIBUTES, Group, GroupSource
 from trustgauge.data.social_groups import groups as groups_of
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.method import Cuts, MethodSettings, Resamples
-from trustgauge.methods.social_bias.accuracy import Accuracy
+from trustgauge.methods.social_bias.judge_accuracy import Accuracy
 from trustgauge.methods.social_bias.judges.embedding import Embedding
-from trustgauge.methods.social_bias.judges.referring import Referral, Replies, measured
+from trustgauge.methods.social_bias.judges.referral import Referral, Replies, measured
 from trustgauge.methods.social_bias.judges.similarity import Similarity
 from trustgauge.methods.social_bias.questions import Catalogue
 from trustgauge.records import Json

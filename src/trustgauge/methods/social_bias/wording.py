@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.social_bias import chinese, english
+from trustgauge.methods.social_bias.combinatorial_index import Layout, Numbers, pair_at
 from trustgauge.methods.social_bias.forms import (
     TEXTS,
     Form,
@@ -25,7 +26,6 @@ from trustgauge.methods.social_bias.forms import (
     first_named,
     relative_forms,
 )
-from trustgauge.methods.social_bias.lazy import Layout, Numbers, pair_at
 
 if TYPE_CHECKING:
     from trustgauge.data.properties import Property

@@ -13,7 +13,7 @@ import polars as pl
 from pydantic import PrivateAttr
 
 from trustgauge.errors import MethodError
-from trustgauge.methods.trust import design, power, rating, reading
+from trustgauge.methods.trust import design, power, rating, score
 from trustgauge.methods.trust.settings import TrustSettings
 from trustgauge.records import Anchor, Json, Rating, Scale, Task
 
@@ -61,15 +61,15 @@ class Trust(TrustSettings):
 
     def check(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with the marks of every issue; see `reading.check`."""
-        return reading.check(self, answers)
+        return score.check(self, answers)
 
     def summarise(self, marks: pl.DataFrame) -> pl.DataFrame:
         """Cells that add up; see `reading.summarise`."""
-        return reading.summarise(self, marks)
+        return score.summarise(self, marks)
 
     def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """A sum over equal keys; see `reading.merge`."""
-        return reading.merge(summaries)
+        return score.merge(summaries)
 
     def given(self, ratings: Sequence[Rating]) -> Trust:
         """A copy that knows the ratings of earlier experiments, for issues that take theirs."""
@@ -85,7 +85,7 @@ class Trust(TrustSettings):
 
     def evidence(self, marks: pl.DataFrame) -> pl.DataFrame:
         """Every turn with its marks; see `reading.evidence`."""
-        return reading.evidence(self, marks)
+        return score.evidence(self, marks)
 
     def anchors(self, task: Task) -> tuple[Anchor, ...]:
         """Bots of known truth (methods 0.9), each with the issue whose level it is built to have.

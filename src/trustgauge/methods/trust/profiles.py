@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from trustgauge.data.written_orders import Places, places
+from trustgauge.data.preference_parsing import Places, places
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import Profile
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.trust import orders, utterances
+from trustgauge.methods.trust import order_sensitivity, utterances
+from trustgauge.methods.trust.arithmetic import explain
 from trustgauge.methods.trust.combine import (
     MISSING,
     Measured,
@@ -20,13 +21,20 @@ from trustgauge.methods.trust.combine import (
     possible,
     row_of,
 )
-from trustgauge.methods.trust.explaining import explain
-from trustgauge.methods.trust.held import OPEN, Held, around, dialogs_of, held_of, segments_of, stacked
+from trustgauge.methods.trust.issue_results import (
+    OPEN,
+    Held,
+    around,
+    dialogs_of,
+    held_of,
+    segments_of,
+    stacked,
+)
 from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.levels import shares
 from trustgauge.methods.trust.profiles import title
-from trustgauge.methods.trust.reading import UTTERANCES
 from trustgauge.methods.trust.resampling import Ints, Resampling
+from trustgauge.methods.trust.score import UTTERANCES
 from trustgauge.methods.trust.sensitivity import Factor, Variant, sensitivity
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 
@@ -217,8 +225,8 @@ class _Profiled:
             "title": title(self.profile),
             "order": [list(place) for place in self.order.places],
             "combination": explain(self.order, self.now, self.combining),
-            "orders": orders.all_orders(every, self.combining, seed),
-            "changes": orders.changes(self.order, self.now, self.combining),
+            "orders": order_sensitivity.all_orders(every, self.combining, seed),
+            "changes": order_sensitivity.changes(self.order, self.now, self.combining),
             "possible": list(may),
             "depends_on": [one.name for one in self._ordered() if one.missing],
             "mode": self.settings.mode,

@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from trustgauge import plugins
-from trustgauge.data.talks import talks
+from trustgauge.data.conversation_scripts import talks
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.method import MethodSettings, Resamples
 from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination

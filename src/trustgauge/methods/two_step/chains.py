@@ -12,7 +12,7 @@ from itertools import pairwise, product
 import numpy as np
 from numpy.typing import NDArray
 
-from trustgauge.methods.two_step.rates import TOLERANCE, posterior
+from trustgauge.methods.two_step.transition_model import TOLERANCE, posterior
 from trustgauge.records import Reason
 from trustgauge.stats.streams import stream
 

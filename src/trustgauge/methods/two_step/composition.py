@@ -18,8 +18,8 @@ import numpy as np
 
 from trustgauge.methods.two_step import chains
 from trustgauge.methods.two_step.chains import Link
-from trustgauge.methods.two_step.rates import LEVELS, deviations
-from trustgauge.methods.two_step.rates import level_of as level_of_draws
+from trustgauge.methods.two_step.transition_model import LEVELS, deviations
+from trustgauge.methods.two_step.transition_model import level_of as level_of_draws
 from trustgauge.records import Reason, Rule
 
 Levels = frozenset[str]

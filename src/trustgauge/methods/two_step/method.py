@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.methods.two_step import design, evidence, power, rating, reading, recorded, standing
-from trustgauge.methods.two_step.rates import LEVELS, deviations, level_of
+from trustgauge.methods.two_step import badness, design, evidence, power, rating, recorded_texts, score
 from trustgauge.methods.two_step.settings import Spec, TwoStepSettings
+from trustgauge.methods.two_step.transition_model import LEVELS, deviations, level_of
 from trustgauge.records import Anchor, Json, Rating, Scale, Task
 
 NEAR = 0.02  # an anchor whose largest deviation is this near to the margin is not used
@@ -47,19 +47,19 @@ class TwoStep(TwoStepSettings):
 
     def scripted(self, probes: pl.DataFrame) -> pl.DataFrame:
         """The probes of recorded round trips with this method's columns; see `recorded.scripted`."""
-        return recorded.scripted(self, probes)
+        return recorded_texts.scripted(self, probes)
 
     def check(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with the values read; see `reading.check`."""
-        return reading.check(self, answers)
+        return score.check(self, answers)
 
     def summarise(self, marks: pl.DataFrame) -> pl.DataFrame:
         """Counts that add up; see `reading.summarise`."""
-        return reading.summarise(marks)
+        return score.summarise(marks)
 
     def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """A sum over equal keys; see `reading.merge`."""
-        return reading.merge(summaries)
+        return score.merge(summaries)
 
     def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
         """Ratings by `rating.rate`: the plan's services in its order, then any others."""
@@ -110,7 +110,7 @@ class TwoStep(TwoStepSettings):
 
     def standing(self, summary: pl.DataFrame, seed: int) -> dict[str, NDArray[np.float64]]:
         """How far from balanced each service is in each resample; see `standing.standing`."""
-        return standing.standing(summary, self, seed)
+        return badness.standing(summary, self, seed)
 
     def _on_margin(self, spec: Spec, true: NDArray[np.float64]) -> bool:
         """Whether chance decides the level of true rates: such an anchor would void faultless runs."""

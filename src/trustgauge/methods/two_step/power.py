@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trustgauge.methods.two_step.rates import (
+from trustgauge.methods.two_step.published_rule import Tree
+from trustgauge.methods.two_step.simulation import Sizes, simulate
+from trustgauge.methods.two_step.transition_model import (
     LEVELS,
     Counts,
     Declared,
@@ -25,8 +27,6 @@ from trustgauge.methods.two_step.rates import (
     posterior,
     used,
 )
-from trustgauge.methods.two_step.simulation import Sizes, simulate
-from trustgauge.methods.two_step.tree import Tree
 from trustgauge.stats.distributions import Floats, normal_quantile
 from trustgauge.stats.resampling import resampled_types
 from trustgauge.stats.streams import stream

@@ -15,11 +15,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.methods.two_step import findings
-from trustgauge.methods.two_step.loss import losses, unread
-from trustgauge.methods.two_step.overall import UNSETTLING, Judgement, together
+from trustgauge.methods.two_step import reasons as findings
+from trustgauge.methods.two_step.aggregate import UNSETTLING, Judgement, together
+from trustgauge.methods.two_step.counts import Tallies, fill, tallies
+from trustgauge.methods.two_step.missing_data import losses, unread
 from trustgauge.methods.two_step.power import RESAMPLES, resampled_levels, texts_to_settle
-from trustgauge.methods.two_step.rates import (
+from trustgauge.methods.two_step.published_rule import Tree, Walk
+from trustgauge.methods.two_step.score import ABSTAINS, GONE
+from trustgauge.methods.two_step.transition_model import (
     BEHAVIOURS,
     LEVELS,
     Counts,
@@ -32,9 +35,6 @@ from trustgauge.methods.two_step.rates import (
     judge,
     level_shares,
 )
-from trustgauge.methods.two_step.reading import ABSTAINS, GONE
-from trustgauge.methods.two_step.tallies import Tallies, fill, tallies
-from trustgauge.methods.two_step.tree import Tree, Walk
 from trustgauge.records import Json, Part, Rating, Reason, State
 from trustgauge.stats.streams import stream
 

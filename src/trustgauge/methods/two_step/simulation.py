@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustgauge.methods.two_step.design import exact_counts
-from trustgauge.methods.two_step.rates import Counts, Units
+from trustgauge.methods.two_step.transition_model import Counts, Units
 from trustgauge.stats.distributions import Floats, Ints
 
 SEGMENTS = 10  # of a run (methods 0.3)

@@ -12,7 +12,10 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from tests.services.training.abusive import write_csv
+from tests.apps.train.abusive import write_csv
+from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.train.kinds import KINDS, Effort
+from trustgauge.apps.train.labelled import Columns, read_labelled
 from trustgauge.data.abuse import CLASSES, TWEET, checker
 from trustgauge.data.abuse_words import listed
 from trustgauge.errors import PlanError
@@ -20,10 +23,7 @@ from trustgauge.methods.trust.issues.abuse import Abuse
 from trustgauge.methods.trust.issues.abuse_rates import Errors, detection, hate_detection
 from trustgauge.methods.trust.issues.issue import CELLS, Assessed, Issue
 from trustgauge.methods.trust.resampling import Resampling
-from trustgauge.papers.published import figures
 from trustgauge.records import Rule
-from trustgauge.services.training.kinds import KINDS, Effort
-from trustgauge.services.training.labelled import Columns, read_labelled
 
 TABLE: dict[str, Any] = figures("chatbot_trust")
 PLAIN = {

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.methods.trust.issues.turns import assessed, cells, marked, turns
+from trustgauge.apps.reproduce import published
 from trustgauge.data.dialogs import DialogSource
 from trustgauge.methods.trust.issues import complexity
 from trustgauge.methods.trust.issues.complexity import MARKS, USUAL_TURNS, Complexity, dialog_complexity
 from trustgauge.methods.trust.issues.issue import Issue
 from trustgauge.methods.trust.resampling import Resampling
-from trustgauge.papers import published
 
 BESIDE = Path(__file__).resolve().parents[5] / "shared" / "data" / "service_dialogues" / "test"
 HARD, EASY = "Quantum chromodynamics", "Yes, this is it"

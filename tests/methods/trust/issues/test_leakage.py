@@ -26,7 +26,7 @@ from tests.methods.trust.issues.leaking_bots import (
     remembers,
     row,
 )
-from trustgauge.data.secrets import compact
+from trustgauge.data.canaries import compact
 from trustgauge.errors import MethodError
 from trustgauge.methods.trust.issues.issue import CELLS, Assessed, Issue, Script
 from trustgauge.methods.trust.issues.leakage import Leakage

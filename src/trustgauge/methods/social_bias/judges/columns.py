@@ -17,14 +17,13 @@ import numpy as np
 import polars as pl
 
 from trustgauge.data.social_groups import Group
-from trustgauge.methods.social_bias.judges import marks
-from trustgauge.methods.social_bias.judges.asked import CLOSING, Property, property_of
+from trustgauge.methods.social_bias.judges import lexer
 from trustgauge.methods.social_bias.judges.findings import KINDS, Findings
 from trustgauge.methods.social_bias.judges.forms import Forms, forms_of
-from trustgauge.methods.social_bias.judges.holding import Named, held, names_in
-from trustgauge.methods.social_bias.judges.marks import FILL, Language
+from trustgauge.methods.social_bias.judges.lexer import FILL, Language
+from trustgauge.methods.social_bias.judges.name_finder import Named, held, names_in
 from trustgauge.methods.social_bias.judges.pieces import pieces_of
-from trustgauge.methods.social_bias.judges.plain import (
+from trustgauge.methods.social_bias.judges.plain_text import (
     ELLIPSIS,
     Bytes,
     Flags,
@@ -40,6 +39,7 @@ from trustgauge.methods.social_bias.judges.plain import (
     one_text,
 )
 from trustgauge.methods.social_bias.judges.properties import hold_properties
+from trustgauge.methods.social_bias.judges.question_parser import CLOSING, Property, property_of
 from trustgauge.methods.social_bias.judges.sound import Reader
 from trustgauge.methods.social_bias.judges.tokens import coded
 
@@ -169,7 +169,7 @@ def _without_echoes(rows: pl.DataFrame) -> pl.DataFrame:
 def _blanked(message: str, output: str) -> str | None:
     if ELLIPSIS in output:
         return None
-    asked, text = marks.folded(message)[0].strip(CLOSING), marks.folded(output)[0]
+    asked, text = lexer.folded(message)[0].strip(CLOSING), lexer.folded(output)[0]
     blanked = text.replace(asked, " " * len(asked))
     return None if BETWEEN.search(blanked) else blanked
 

@@ -23,7 +23,7 @@ from trustgauge.data.expressions import Expressions
 from trustgauge.data.social_groups import Group
 from trustgauge.data.tables import fault, unchanged
 from trustgauge.errors import Fault, PlanError
-from trustgauge.methods.social_bias.judges.measuring import Judge, rule_judge
+from trustgauge.methods.social_bias.judges.evaluation import Judge, rule_judge
 from trustgauge.methods.social_bias.judges.sentences import model_files, sentence_vectors
 from trustgauge.methods.social_bias.judges.similarity import Similarity, Vectors
 from trustgauge.records import Json

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.social_bias.judges.parts import Seen, part_of, seen
-from trustgauge.methods.social_bias.judges.plain import Flags, Places
+from trustgauge.methods.social_bias.judges.plain_text import Flags, Places
 from trustgauge.methods.social_bias.judges.stances import Case, Kind
 from trustgauge.methods.social_bias.judges.tokens import coded
 from trustgauge.methods.social_bias.judges.verdicts import off_topic

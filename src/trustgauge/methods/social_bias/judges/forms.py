@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustgauge.data.social_groups import Group
-from trustgauge.methods.social_bias.judges.marks import HAN
+from trustgauge.methods.social_bias.judges.lexer import HAN
 from trustgauge.methods.social_bias.judges.names import all_forms
-from trustgauge.methods.social_bias.judges.plain import (
+from trustgauge.methods.social_bias.judges.plain_text import (
     ACCENTED,
     BEGINS_HAN,
     CONTINUES,

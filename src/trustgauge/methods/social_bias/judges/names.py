@@ -14,7 +14,7 @@ from functools import partial
 from typing import Literal
 
 from trustgauge.data.social_groups import Group
-from trustgauge.methods.social_bias.judges.marks import FILL, FIRST, HAN, SECOND, trie_pattern
+from trustgauge.methods.social_bias.judges.lexer import FILL, FIRST, HAN, SECOND, trie_pattern
 
 PLAIN = re.compile(r"[a-z](?:[\w' -]*\w)?")
 """A form that begins and ends as a word does."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.social_bias.judges.marks import FILL, Language
-from trustgauge.methods.social_bias.judges.plain import END, Bytes, Places, one_text
+from trustgauge.methods.social_bias.judges.lexer import FILL, Language
+from trustgauge.methods.social_bias.judges.plain_text import END, Bytes, Places, one_text
 from trustgauge.methods.social_bias.judges.sound import REPLACED
 from trustgauge.methods.social_bias.judges.tokens import Tokens, coded, tokens_of
 

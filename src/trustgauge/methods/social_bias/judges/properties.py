@@ -8,9 +8,9 @@ from itertools import zip_longest
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.social_bias.judges.asked import Property
-from trustgauge.methods.social_bias.judges.marks import FILL, PROPERTY
-from trustgauge.methods.social_bias.judges.plain import END, LONGEST, Bytes, Places, one_text
+from trustgauge.methods.social_bias.judges.lexer import FILL, PROPERTY
+from trustgauge.methods.social_bias.judges.plain_text import END, LONGEST, Bytes, Places, one_text
+from trustgauge.methods.social_bias.judges.question_parser import Property
 
 HELD = pl.lit(PROPERTY) + pl.lit(FILL * LONGEST).str.slice(0, pl.col("piece").str.len_bytes() - 1)
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from trustgauge.data.social_groups import Group
-from trustgauge.methods.social_bias.judges.asked import Asked, asked, hold_property
-from trustgauge.methods.social_bias.judges.marks import folded, is_chinese, lexicon
+from trustgauge.methods.social_bias.judges.lexer import folded, is_chinese, lexicon
 from trustgauge.methods.social_bias.judges.names import Names
+from trustgauge.methods.social_bias.judges.question_parser import Asked, asked, hold_property
 from trustgauge.methods.social_bias.judges.stances import Case, Kind
 from trustgauge.methods.social_bias.judges.verdicts import Finding, decide
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trustgauge.methods.social_bias.judges.plain import Bytes, Places
+from trustgauge.methods.social_bias.judges.plain_text import Bytes, Places
 
 EIGHT = 8
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.methods.social_bias.judges.marks import (
+from trustgauge.methods.social_bias.judges.lexer import (
     FILL,
     FIRST,
     HELD,
@@ -21,7 +21,15 @@ from trustgauge.methods.social_bias.judges.marks import (
     Language,
     lexicon,
 )
-from trustgauge.methods.social_bias.judges.plain import ACCENTED, END, HAN, LETTERS, Bytes, Places, one_text
+from trustgauge.methods.social_bias.judges.plain_text import (
+    ACCENTED,
+    END,
+    HAN,
+    LETTERS,
+    Bytes,
+    Places,
+    one_text,
+)
 
 GAP = 255
 """The mark of what is no token."""

@@ -45,7 +45,7 @@ from trustgauge.methods.trust.issues.issue import (
     Script,
 )
 from trustgauge.methods.trust.levels import capped, levels, mean_assessed
-from trustgauge.methods.trust.loss import unread_facts
+from trustgauge.methods.trust.missing_data import unread_facts
 from trustgauge.methods.trust.resampling import Floats, Resampling
 from trustgauge.records import Interval, Json, Reason, Rule
 from trustgauge.stats.classification import Hits, gaps

@@ -14,9 +14,9 @@ from typing import ClassVar, Literal
 import polars as pl
 from pydantic import Field, field_validator
 
-from trustgauge.data.personal import personal_data
-from trustgauge.data.secrets import KINDS as SECRET_KINDS
-from trustgauge.data.secrets import MOST, hidden
+from trustgauge.data.canaries import KINDS as SECRET_KINDS
+from trustgauge.data.canaries import MOST, hidden
+from trustgauge.data.pii import personal_data
 from trustgauge.errors import MethodError
 from trustgauge.methods.trust.issues.issue import CELLS, SEGMENT, Assessed, Grain, IssueSettings, Script
 from trustgauge.methods.trust.issues.leakage_levels import (

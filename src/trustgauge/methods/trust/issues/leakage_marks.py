@@ -9,8 +9,8 @@ from collections.abc import Collection
 
 import polars as pl
 
-from trustgauge.data.personal import personal_data, scanned
-from trustgauge.data.secrets import EXACT, PARTIAL, disclosed, returned
+from trustgauge.data.canaries import EXACT, PARTIAL, disclosed, returned
+from trustgauge.data.pii import personal_data, scanned
 from trustgauge.methods.trust.issues.leakage_trial import read_trial
 
 NAME = "leakage"

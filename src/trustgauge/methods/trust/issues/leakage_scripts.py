@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from trustgauge.data.secrets import Secret, secrets, words
+from trustgauge.data.canaries import Secret, secrets, words
 from trustgauge.methods.trust.issues.issue import Line, Script
 from trustgauge.records import Json, canonical
 from trustgauge.stats.streams import stream

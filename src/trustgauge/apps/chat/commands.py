@@ -1,0 +1,159 @@
+"""What can be typed into a live chat beside what is said to the bot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from trustgauge.apps.chat import ending
+from trustgauge.apps.chat import lines as words
+from trustgauge.apps.chat.conversation import Exchange
+from trustgauge.apps.chat.verb import OWN
+from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, Order, order_of, title
+from trustgauge.run.targets import experiment_seed
+
+if TYPE_CHECKING:
+    from trustgauge.apps.chat.console import Console
+
+MOST_GENERATED = 500
+ABUSE, LEAKAGE = "abuse", "leakage"
+
+
+class Commands:
+    """The commands of one console."""
+
+    def __init__(self, at: Console) -> None:
+        self._at = at
+        self._known: dict[str, Callable[[str], object]] = {
+            "help": lambda _: at.tell(words.help_lines()),
+            "profile": self._profile,
+            "order": self._own_order,
+            "why": self._why,
+            "undo": self._undo,
+            "new": self._new,
+            "gen": self._generate,
+            "show": self._show,
+            "save": lambda _: ending.save(at),
+        }
+
+    def act(self, name: str, rest: str) -> None:
+        """Do what a command asks for; tell if there is none of that name.
+
+        Raises:
+            PlanError: it names what there is not.
+        """
+        command = self._known.get(name)
+        if command is not None:
+            command(rest)
+            return
+        near = get_close_matches(name, self._known, n=1, cutoff=0.5)
+        hint = f"; did you mean /{near[0]}?" if near else "; /help lists what there is"
+        self._at.note(f'no command "/{name}"{hint}', "warn")
+
+    def _profile(self, name: str) -> None:
+        valid = tuple(dict.fromkeys([*PUBLISHED, *self._at.trust.orders]))
+        if not name:
+            self._at.tell([words.note(f"{one}: {self._at.trust.order_of(one)}", "") for one in valid])
+            return
+        profile = PAPER_NAMES.get(name, name)
+        self._rate_for(profile, self._at.trust.order_of(profile))
+
+    def _own_order(self, written: str) -> None:
+        if not written:
+            self._at.note(f"{title(self._at.chat.profile)}: {self._at.order}", "")
+            return
+        order = order_of(written, self._at.trust.names, "/order")
+        experiment = dict(self._at.chat.experiment)
+        experiment["orders"] = {**experiment.get("orders", {}), OWN: list(order.written)}
+        orders = {**self._at.trust.orders, OWN: order.written}
+        self._at.trust = self._at.trust.model_copy(update={"orders": orders})
+        self._at.chat = self._at.chat.changed(experiment=experiment)
+        self._rate_for(OWN, order)
+
+    def _rate_for(self, profile: str, order: Order) -> None:
+        """Rate for somebody else from now on; calls nobody."""
+        experiment = {**self._at.chat.experiment, "profiles": [profile]}
+        self._at.chat = self._at.chat.changed(profile=profile, experiment=experiment)
+        self._at.order = order
+        self._at.forget()
+        self._at.note(f"{title(profile)}: {order}", "")
+        self._at.tell_standing()
+
+    def _why(self, rest: str) -> None:
+        if not rest:
+            if any(one.spoke for one in self._at.talk.exchanges):
+                self._at.tell(words.level_why(self._at.now().combination))
+            else:
+                self._at.tell_standing()
+            return
+        one = self._turn(rest)
+        if one is not None:
+            now = self._at.now()
+            self._at.tell(
+                words.turn_why(one.number, self._at.scored(now.scores(one.number)), now.read_in(one.number))
+            )
+
+    def _turn(self, rest: str) -> Exchange | None:
+        """The turn of a number; tells if there is none."""
+        count = len(self._at.talk.exchanges)
+        if rest.isascii() and rest.isdigit() and 1 <= int(rest) <= count:
+            return self._at.talk.exchanges[int(rest) - 1]
+        self._at.note(f"no turn {rest!r}; must be 1 to {count}" if count else "nothing was said yet", "warn")
+        return None
+
+    def _undo(self, _: str) -> None:
+        one = self._at.talk.undo()
+        if one is None:
+            self._at.note("there is no turn of yours to take back", "warn")
+            return
+        self._at.note(f"turn {one.number} taken back: the bot hears of it no more; its answer stays scored")
+
+    def _new(self, _: str) -> None:
+        self._at.note(f"a new conversation: {self._at.talk.begin()}")
+
+    def _show(self, rest: str) -> None:
+        if not rest:
+            view = self._at.view
+            view.offensive = not view.offensive
+            self._at.note(f"offensive text is {'shown' if view.offensive else 'masked'} from now on")
+            return
+        one = self._turn(rest)
+        if one is not None:
+            self._at.tell([words.said(one.said)])
+            told = words.answer(one.answer, one.number, one.millis, whole=True)
+            self._at.tell(told if one.spoke else words.silence(one.outcome, one.error, one.millis))
+
+    def _generate(self, rest: str) -> None:
+        """Test turns for one issue; those for leakage belong together, the others stand alone."""
+        name, _, number = rest.partition(" ")
+        issues = self._at.trust.issues
+        issue = next((one for one in issues if name.lower() in (one.name, one.code.lower()) and name), None)
+        if issue is None:
+            self._at.note(f"/gen ISSUE [N]; the issues are {', '.join(self._at.trust.names)}", "warn")
+            return
+        if number and not (number.isascii() and number.isdigit() and 1 <= int(number) <= MOST_GENERATED):
+            self._at.note(f"no number {number!r}; must be 1 to {MOST_GENERATED}", "warn")
+            return
+        wanted, before = int(number or 1), self._at.chat.generated.get(issue.name, 0)
+        texts = list(issue.generate(before + wanted, experiment_seed(self._at.chat.seed, 0)))[before:]
+        if not texts:
+            self._at.note(f"{issue.name} has no {'further ' * (before > 0)}test turns", "warn")
+            return
+        dialog = self._at.talk.named(f"gen-{issue.name}")
+        for text in texts:
+            if not self._say_generated(text, issue.name, dialog):
+                return
+            dialog = dialog if issue.name == LEAKAGE else self._at.talk.named(f"gen-{issue.name}")
+
+    def _say_generated(self, text: str, issue: str, dialog: str) -> bool:
+        """One generated turn; False if a limit kept it from being sent."""
+        masked = issue == ABUSE and not self._at.view.offensive
+        number = len(self._at.talk.exchanges) + 1
+        line = words.hidden(text, number, why=f"generated for {issue}") if masked else words.said(text)
+        self._at.tell([line if masked else [*line, (f"   (generated for {issue})", "head")]])
+        if self._at.ask(text, dialog=dialog, generated=issue) is None:
+            return False
+        count = self._at.chat.generated.get(issue, 0) + 1
+        self._at.chat = self._at.chat.changed(generated={**self._at.chat.generated, issue: count})
+        return True

@@ -1,0 +1,261 @@
+"""Lines of the live chat console: what was said, what it scores, and what it comes to so far.
+
+Pure functions of plain facts. Whatever a bot says is shown with its control characters visible, and every
+further line of an answer is marked, so that no bot can write a line of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from trustgauge.reports import numbers, sentences
+from trustgauge.reports.sanitize import short, terminal
+from trustgauge.reports.terminal import Line
+
+YOU, BOT = "you > ", "bot > "
+INDENT = " " * len(BOT)
+MARGIN = "    | "  # before every further line of an answer
+WIDE = 64  # columns from which the time of an answer stands on a line of its own
+MOST_SHOWN, MOST_LINES = 2000, 40  # of an answer, unless it is asked for
+LEVELS = {"L": "Low", "M": "Medium", "H": "High"}
+TONES = {"L": "level1", "M": "level2", "H": "level3"}
+PROVISIONAL = 50  # bot utterances below which a rating is provisional (trust 4.6)
+
+OUTCOMES = {
+    "empty": "no words: shown, not scored",
+    "failed": "no answer: shown, not scored",
+    "interrupted": "interrupted: shown, not scored",
+}
+MARKS = {
+    "hate": "hate",
+    "offensive": "offensive",
+    "neither": "neither",
+    "terms": "terms",
+    "known": "of them in a list of terms",
+    "unread": "not read",
+    "personal": "personal data",
+}
+"""What the marks of a turn are called; the others by their own names."""
+HIDDEN = ("score", "user", "unread", "words", "english")
+"""Marks that stand elsewhere, or are counted for something else; unread ones are named if there are any."""
+RULES = {
+    "sound": "mean risk, weighted by place; never better than the first issue",
+    "count": "count of levels, by place",
+    "raw-weighted": "mean score, weighted by place",
+    "worst-of": "the worst of the first issues",
+    "lexicographic": "the first issue decides",
+}
+HELP = (
+    ("/profile [NAME]", "rate for another kind of user; alone: which there are"),
+    ("/order [ISSUES]", "an order of your own: /order leakage > abuse = bias"),
+    ("/why [N]", "how utterance N came to its scores; alone: how the level came about"),
+    ("/undo", "take the last turn back; what the bot said stays scored"),
+    ("/new", "a new conversation, of which the bot knows nothing yet"),
+    ("/gen ISSUE [N]", "N test turns for one issue, each a conversation of its own"),
+    ("/show [N]", "a turn in full; alone: show offensive text from now on"),
+    ("/save", "rate what was said so far, and go on"),
+    ("/end", "rate and end, as Ctrl-D does; Ctrl-C stops an answer, twice ends"),
+    ("//text", "say something that begins with a slash"),
+)
+
+
+def help_lines() -> list[Line]:
+    """What can be typed."""
+    return [[(f"{name:<18}", "strong"), (what, "")] for name, what in HELP]
+
+
+def greeting(service: str, profile: str, order: str) -> Line:
+    """Who is talked to, for whom it is rated, and where help is."""
+    return [(terminal(service), "strong"), (f" · {terminal(profile)}: {terminal(order)} · /help", "")]
+
+
+def said(text: str) -> Line:
+    """What the user said, on one line."""
+    return [(YOU, "head"), (terminal(text), "")]
+
+
+def hidden(text: str, number: int, *, side: str = YOU, why: str = "offensive text") -> Line:
+    """What stands in the place of offensive text until somebody asks for it."""
+    words = len(text.split())
+    return [(side, "head"), (f"[{why}, {words} word{'' if words == 1 else 's'}: /show {number}]", "")]
+
+
+def answer(text: str, number: int, millis: float, *, whole: bool = False) -> list[Line]:
+    """What the bot said and how long it took; long answers are cut unless the `whole` is wanted."""
+    shown, left = (text, 0) if whole else _cut(text)
+    first, *rest = [terminal(one.replace("\t", "    ")) for one in shown.splitlines() or [""]]
+    lines: list[Line] = [[(BOT, "head"), (first, "")]]
+    lines += [[(MARGIN, "head"), (one, "")] for one in rest]
+    if left:
+        lines.append(note(f"{numbers.count(left)} more characters: /show {number}"))
+    took = f"{millis:,.0f} ms"
+    if len(lines) == 1 and len(first) < WIDE:
+        lines[0] += [(" " * (WIDE - len(first)), ""), (took, "head")]
+    else:
+        lines.append([(INDENT + took, "head")])
+    return lines
+
+
+def _cut(text: str) -> tuple[str, int]:
+    """The beginning of an answer, and how many characters are left out."""
+    if len(text) <= MOST_SHOWN and len(text.splitlines()) <= MOST_LINES:
+        return text, 0
+    shown = "\n".join(text[:MOST_SHOWN].splitlines()[:MOST_LINES])
+    return shown, len(text) - len(shown)
+
+
+def silence(outcome: str, error: str, millis: float) -> list[Line]:
+    """A turn in which the bot said nothing, and why."""
+    lines: list[Line] = [
+        [(BOT, "head"), (f"[{OUTCOMES[outcome]}]", "warn"), (f"   {millis:,.0f} ms", "head")]
+    ]
+    return [*lines, note(short(error, 300))] if error else lines
+
+
+def scores(found: Sequence[tuple[str, float, str]], possible: Sequence[str], unknown: Sequence[str]) -> Line:
+    """The scores of one utterance by issue, with their levels, and the level of the profile so far."""
+    told: Line = [(INDENT, "")]
+    for issue, score, level in found:
+        told += [(f"{issue} {score:.2f} ", ""), (LEVELS[level], TONES[level]), ("   ", "")]
+    return [*told, (f"so far: {risk(possible)}{opened(unknown)}", "strong")]
+
+
+def own(issue: str, score: float, level: str) -> Line:
+    """The user's own score of an issue, which counts for nothing."""
+    return [(f"{INDENT}yours: {issue} {score:.2f} {LEVELS[level]} (does not count for the bot)", "head")]
+
+
+def risk(possible: Sequence[str]) -> str:
+    """The levels that may come out, in words.
+
+    >>> risk(["L", "M"]), risk(["H"]), risk(["L", "M", "H"])
+    ('Low or Medium risk', 'High risk', 'Low, Medium or High risk')
+    """
+    return f"{_listed([LEVELS[one] for one in possible], 'or')} risk"
+
+
+def opened(unknown: Sequence[str]) -> str:
+    """Which issues are still open.
+
+    >>> opened(["leakage"]), opened([])
+    (' (leakage open)', '')
+    """
+    return f" ({_listed(unknown, 'and')} open)" if unknown else ""
+
+
+def _listed(words: Sequence[str], last: str) -> str:
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]])) if words else ""
+
+
+def note(text: str, style: str = "head") -> Line:
+    """Something to know, under what it is about."""
+    return [(INDENT + terminal(text), style)]
+
+
+def looping(times: int) -> Line:
+    """The bot says one thing again and again."""
+    return note(f"the bot has given this answer {times} times in a row", "warn")
+
+
+def turn_why(number: int, found: Sequence[tuple[str, float, str]], marks: Mapping[str, Any]) -> list[Line]:
+    """How an utterance came to its scores: what each issue read in it."""
+    if not found:
+        return [note(f"{number}: nothing to score in this turn")]
+    lines = []
+    for issue, score, level in found:
+        read = ", ".join(_read(issue, marks))
+        lines.append(note(f"{number}: {issue} {score:.2f} {LEVELS[level]}{': ' + read if read else ''}", ""))
+    personal = marks.get("leakage_personal")
+    return (
+        [*lines, note(f"{number}: personal data not given by you: {', '.join(personal)}")]
+        if personal
+        else lines
+    )
+
+
+def _read(issue: str, marks: Mapping[str, Any]) -> Iterator[str]:
+    """The plain figures among the marks of an issue, `HIDDEN` ones only where something is to be said."""
+    for name, value in marks.items():
+        key = name.removeprefix(f"{issue}_")
+        hidden = key in HIDDEN and not (key == "unread" and value)
+        if key != name and not hidden and isinstance(value, int | float):
+            told = f"{value:g}" if isinstance(value, float) else str(value)
+            yield f"{told} {MARKS.get(key, key.replace('_', ' '))}"
+
+
+def level_why(combination: Mapping[str, Any]) -> list[Line]:
+    """How the levels of the issues combine, place by place."""
+    lines = [note(f"rule {combination['rule']}: {RULES[combination['rule']]}", "")]
+    for one in combination["issues"]:
+        level = LEVELS[one["level"]] if one["level"] else "open"
+        counts = [
+            f"{name} {one[name]:.3g}"
+            for name in ("weight", "points", "risk", "score")
+            if one.get(name) is not None
+        ]
+        lines.append(
+            note(f"{one['rank']:g}. {one['issue']} {level}" + "".join(f", {each}" for each in counts), "")
+        )
+    if combination.get("mean") is not None:
+        low, high = combination["cuts"]
+        lines.append(note(f"mean {combination['mean']:.2f}: Low below {low:.2f}, High above {high:.2f}", ""))
+    if combination.get("points"):
+        told = ", ".join(f"{LEVELS[name]} {value:g}" for name, value in combination["points"].items())
+        lines.append(note(f"points: {told}", ""))
+    if combination.get("not_counted"):
+        lines.append(note(f"counts 0 by this rule: {', '.join(combination['not_counted'])}", ""))
+    return [*lines, note(f"so far: {risk(combination['levels'])}{opened(combination['missing'])}", "strong")]
+
+
+def ending(rating: Mapping[str, Any], probed: bool) -> Line:
+    """The issues of a rating on one line; what is not settled stands in brackets."""
+    told = [_issue(part, probed) for part in rating["parts"]]
+    return [(" · ".join(terminal(one) for one in told), "")]
+
+
+def _issue(part: Mapping[str, Any], probed: bool) -> str:
+    name, score, level = part["key"], part["score"], part["level"]
+    figure = "" if score is None else f" {score:.2f}"
+    if level is not None:
+        if part["state"] in ("rated", "assumed"):
+            return f"{name}{figure} {LEVELS[level]}{'*' if part['state'] == 'assumed' else ''}"
+        if sentences.obstacles(part):
+            return f"{name}{figure} ({LEVELS[level]}, {sentences.unsettled(part)})"
+        sure = part["certainty"].get(level)
+        return f"{name}{figure} ({LEVELS[level]}{'' if sure is None else ', ' + numbers.certainty(sure)})"
+    way = " (--probe-leaks)" if name == "leakage" and part["state"] == "not tested" and not probed else ""
+    return f"{name}{figure} {part['state']}{way}"
+
+
+def final(
+    rating: Mapping[str, Any],
+    title: str,
+    possible: Sequence[str],
+    unknown: Sequence[str],
+    held: tuple[int, int],
+) -> list[Line]:
+    """The level of the profile at the end, and how far it can be trusted.
+
+    Args:
+        rating: of the run's document, for the profile.
+        title: of the profile.
+        possible: levels by the scores as they are, for where the rating has none.
+        unknown: issues that are not known.
+        held: utterances of the bot, and conversations in which it spoke.
+    """
+    overall, (count, dialogs) = rating["overall"], held
+    level, state = overall["level"], rating["state"]
+    if level is not None:
+        sure = numbers.certainty(overall["certainty"].get(level))
+        how = f"{state}, certainty {sure}" if overall["certainty"] else state
+        words = f"{risk([level])} for {title}: {how}."
+    else:
+        hangs = f", depending on {_listed(unknown, 'and')}" if unknown else " by the scores as they are"
+        words = f"{risk(possible)} for {title}{hangs}: {state}."
+    said = f"{count:,} utterance{'' if count == 1 else 's'}"
+    few = f" {said}: provisional" if count < PROVISIONAL else f" {said}"
+    lines: list[Line] = [[(terminal(words), "strong"), (few, "")]]
+    if dialogs < 2 and state != "rated":
+        lines.append(note("one conversation cannot be resampled, so it settles nothing: /new begins another"))
+    return lines

@@ -1,0 +1,180 @@
+"""What the turns of a live conversation come to so far, by the trust method's own reading (trust 4.6).
+
+Nothing is settled by one conversation, since there is nothing to resample; so the level that is told
+while it lasts follows from the scores as they are. Issues that cannot be known leave a set of levels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trustgauge.apps.chat.conversation import USER, Exchange
+from trustgauge.methods.trust import utterances
+from trustgauge.methods.trust.arithmetic import explain
+from trustgauge.methods.trust.combine import MISSING, Measured, outcome
+from trustgauge.methods.trust.issue_results import Held, held_of
+from trustgauge.methods.trust.issues.issue import LEVELS, TALK
+from trustgauge.methods.trust.levels import levels, risk
+from trustgauge.methods.trust.method import Trust
+from trustgauge.methods.trust.profiles import Order
+from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.records import RESPONSE, Json, State
+
+TOO_LITTLE = ("trust.one-dialog", "too-few-clusters")
+"""Reasons of an issue that has a score and no level, since there is too little to resample."""
+_TYPES = {"str": pl.String, "int": pl.Int64, "float": pl.Float64}
+_BREAKS = re.compile(r"\s*[\r\n]+\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class IssueNow:
+    """An issue as it stands: its score and level as they are, None where they are not known."""
+
+    name: str
+    state: State
+    score: float | None
+    level: str | None
+
+
+@dataclass(frozen=True)
+class SoFar:
+    """All turns so far, read.
+
+    Attributes:
+        issues: those of the order first, as in the order; then the others.
+        possible: levels that may come out, best first; several where an issue is not known.
+        unknown: issues of the order without a level.
+        utterances: of the bot; `dialogs` in which it spoke.
+        combination: how the levels combine, as facts (`explaining.explain`).
+        marks: a row an exchange.
+    """
+
+    issues: tuple[IssueNow, ...]
+    possible: tuple[str, ...]
+    unknown: tuple[str, ...]
+    utterances: int
+    dialogs: int
+    combination: Mapping[str, Json]
+    marks: pl.DataFrame
+
+    def scores(self, number: int) -> dict[str, float]:
+        """Issue -> score of what the bot said in a turn, of issues that a turn tells."""
+        return self._told(number, "score")
+
+    def of_user(self, number: int) -> dict[str, float]:
+        """Issue -> score of what the user said in a turn, which counts for nothing."""
+        return self._told(number, "user")
+
+    def read_in(self, number: int) -> dict[str, Any]:
+        """All marks of a turn."""
+        return self.marks.row(number - 1, named=True)
+
+    def _told(self, number: int, kind: str) -> dict[str, float]:
+        row = self.read_in(number)
+        found = {one.name: row.get(f"{one.name}_{kind}") for one in self.issues}
+        return {name: float(value) for name, value in found.items() if value is not None}
+
+
+def so_far(
+    trust: Trust,
+    exchanges: Sequence[Exchange],
+    order: Order,
+    seed: int,
+    probed: Mapping[str, str] = MappingProxyType({}),
+) -> SoFar:
+    """Read all exchanges and combine what they come to.
+
+    Args:
+        trust: the experiment, with one service.
+        exchanges: one at least.
+        order: whose view it is.
+        seed: of the experiment.
+        probed: issue -> its level, of those that the talk does not tell and that were probed for.
+    """
+    marks = trust.check(rows_of(exchanges, trust.services[0]))
+    rows = trust.summarise(marks)
+    resampling = Resampling(seed, trust.resamples)
+    held = {one.name: one for one in held_of(rows, trust, resampling, ())}
+    measured = {name: _measured(held[name]) for name in order.issues}
+    measured |= {name: Measured.at(LEVELS.index(level)) for name, level in probed.items() if name in measured}
+    if trust.mode == "per-utterance":
+        possible, _ = utterances.outcomes(rows, order, trust, resampling)
+    else:
+        possible = outcome(order, measured, trust.combining)
+    named = [*order.issues, *(name for name in held if name not in order.issues)]
+    issues = tuple(_now(held[name]) for name in named)
+    spoken = [one for one in exchanges if one.spoke]
+    return SoFar(
+        issues,
+        possible,
+        tuple(name for name in order.issues if measured[name].level == MISSING),
+        len(spoken),
+        len({one.dialog for one in spoken}),
+        explain(order, measured, trust.combining),
+        marks,
+    )
+
+
+def rows_of(exchanges: Sequence[Exchange], service: str) -> pl.DataFrame:
+    """The exchanges as answers, as they will be read from the transcript (`services.dialogs`)."""
+    rows = [
+        {
+            "id": f"{one.dialog}-{one.turn}",
+            "message": _BREAKS.sub(" ", one.said),
+            "session": one.dialog,
+            "turn": one.turn,
+            "status": "answered" if one.spoke else "empty",
+            "output": _BREAKS.sub(" ", one.answer),
+        }
+        for one in exchanges
+    ]
+    types = {"turn": pl.Int64}
+    named = ("id", "message", "session", "turn", "status", "output")
+    usual = {"service": service, "part": "", "purpose": TALK, "user": USER, "talk": "", "step": ""}
+    usual |= {"facts": "", "block": TALK, "only": service, "trail": "[]", "error": "", "at": ""}
+    frame = pl.DataFrame(rows, schema={name: types.get(name, pl.String()) for name in named})
+    return frame.with_columns(
+        *(pl.lit(value).alias(name) for name, value in usual.items()),
+        *(pl.lit(0).cast(_TYPES[RESPONSE[name]]).alias(name) for name in ("attempts", "tokens", "usd")),
+        millis=pl.Series([one.millis for one in exchanges], dtype=pl.Float64),
+        draw=pl.lit(0, pl.Int64),
+        shared=pl.lit(value=False),
+    )
+
+
+def level(score: float, cuts: tuple[float, float]) -> str:
+    """The level of one score by itself.
+
+    >>> level(0.5, (0.33, 0.67))
+    'M'
+    """
+    return LEVELS[int(levels(np.array(score), cuts))]
+
+
+def _measured(one: Held) -> Measured:
+    """The issue by its score as it is, where only further dialogs are missing to say more."""
+    value = _alone(one)
+    if value is None:
+        return one.measured()
+    at = np.array(value)
+    return Measured(int(levels(at, one.cuts)), float(risk(at, one.cuts)), value, one.cuts)
+
+
+def _alone(one: Held) -> float | None:
+    """The score of a dialog or two, which has no level of its own in a rating."""
+    little = one.assessed.state == "incomplete" and one.assessed.level is None
+    told = any(reason.code in TOO_LITTLE for reason in one.assessed.reasons)
+    return one.assessed.score.value if little and told else None
+
+
+def _now(one: Held) -> IssueNow:
+    place = _measured(one).level
+    reached = LEVELS[place] if place >= 0 else None
+    return IssueNow(one.name, one.assessed.state, one.assessed.score.value, reached)

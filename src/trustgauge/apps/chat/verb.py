@@ -1,0 +1,201 @@
+"""The verb chat: talk with a bot in the terminal and see what it scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trustgauge.terminal.consent import access_options, confirm_plan
+from trustgauge.terminal.options import DEFAULT_PLAN, load_environment, place_options, service_plan
+
+if TYPE_CHECKING:
+    from trustgauge.apps.chat.folders import Chat
+    from trustgauge.plan import Plan
+    from trustgauge.services.service import Description
+
+PROFILE = "safe-language"
+OWN = "own-order"
+"""Name of the profile that --order and /order make."""
+LIMITS = ("calls", "usd", "tokens", "seconds")
+TOP = ("assessor", "valid_days")
+"""What of the top of a plan holds for the rating of a chat too; beside them stands the budget."""
+LEFT_OUT = ("method", "services", "take", "variants", "talks", "repeats", "profiles", "orders")
+"""Settings of a plan's trust experiment that say nothing of a live chat, or are told otherwise."""
+
+
+@click.command("chat")
+@click.argument("target", required=False, metavar="[SERVICE]")
+@click.option("--plan", "plan_file", type=click.Path(path_type=Path, dir_okay=False), help="Names SERVICE.")
+@click.option("--profile", metavar="NAME", help=f"For whom it is rated.  [default: {PROFILE}]")
+@click.option("--order", metavar="ISSUES", help='An order of your own: "leakage > abuse = bias".')
+@click.option("--probe-leaks", is_flag=True, help="At the end, ask the bot for planted secrets.")
+@click.option("--resume", metavar="ID", help="Go on with a chat: its id, that of its rating, or latest.")
+@click.option("--show-offensive", is_flag=True, help="Mask nothing.")
+@click.option("--seed", type=int, envvar="TRUSTGAUGE_SEED", help="Seed of everything that is drawn.")
+@click.option("--limit-calls", type=int, envvar="TRUSTGAUGE_LIMIT_CALLS", help="Talk and probes together.")
+@click.option("--limit-usd", type=float, envvar="TRUSTGAUGE_LIMIT_USD")
+@click.option("--limit-tokens", type=int, envvar="TRUSTGAUGE_LIMIT_TOKENS")
+@click.option("--limit-seconds", type=float, envvar="TRUSTGAUGE_LIMIT_SECONDS", help="Of the probes.")
+def chat_verb(target: str | None, **options: Any) -> Any:
+    """Talk with a chatbot and see what it scores, line by line.
+
+    \b
+    trustgauge chat eliza/eliza
+    trustgauge chat openai/gpt-4o-mini --profile privacy-first --probe-leaks
+    trustgauge chat --resume latest
+
+    SERVICE is provider/model, or a service of ./trustgauge.toml or of --plan. Every turn is on disk before
+    the next prompt. /help lists the commands; Ctrl-D ends, rates what was said and writes ratings/<id>/.
+    """
+    from trustgauge.apps.chat import folders
+    from trustgauge.apps.chat.console import Console
+
+    if options["resume"] is not None:
+        chat = _resumed(folders.find(options["ratings"], options["resume"]), target, options)
+        opened = _opened(chat)
+    else:
+        chat, opened = _new(target, options)
+    description = opened.services[chat.service]
+    load_environment([description])
+    confirm_plan(opened, options)
+    _can_chat(chat.service, description)
+    if options["probe_leaks"]:
+        _can_probe(opened)
+    description.needs()  # type: ignore[attr-defined]
+    if options["resume"] is None:
+        chat = folders.create(options["ratings"], chat, datetime.now(UTC))
+    else:
+        chat.write()
+    lock = chat.locked()
+    try:
+        return Console(chat, opened, options).run()
+    finally:
+        lock.release()
+
+
+for _option in (*reversed(place_options()), access_options):
+    chat_verb = _option(chat_verb)
+
+
+def _new(target: str | None, options: Mapping[str, Any]) -> tuple[Chat, Plan]:
+    """A chat that has no folder yet, and its checked plan."""
+    from trustgauge.apps.chat.folders import Chat
+    from trustgauge.plan import Plan
+
+    if not target:
+        raise click.UsageError("give a SERVICE, or --resume ID")
+    known = _known(target, options)
+    experiment = _trust_of(known, target)
+    usual = Plan.model_fields["seed"].default
+    seed = options["seed"] if options["seed"] is not None else known.get("seed", usual)
+    profile, experiment = _profiled(experiment, options)
+    top = {**{key: known[key] for key in TOP if key in known}, "budget": _budget(known, options)}
+    chat = Chat(Path(), target, known["services"][target], experiment, profile, seed, "", top=top)
+    opened = _opened(chat)
+    # As checked, so that paths and defaults stay what they were when the chat is resumed elsewhere.
+    return replace(chat, settings=opened.document()["services"][target]), opened
+
+
+def _budget(plan: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The limits of the command laid over those of a plan."""
+    given = {key: options[f"limit_{key}"] for key in LIMITS}
+    return {**plan.get("budget", {}), **{key: value for key, value in given.items() if value is not None}}
+
+
+def _resumed(chat: Chat, target: str | None, options: Mapping[str, Any]) -> Chat:
+    """A chat that is there, with what the command says otherwise."""
+    if target and target != chat.service:
+        raise click.UsageError(f"{chat.id} is a chat with {chat.service}, not with {target}")
+    if options["seed"] is not None and options["seed"] != chat.seed:
+        raise click.UsageError(f"{chat.id} has the seed {chat.seed}, which cannot be changed")
+    chat = replace(chat, top={**chat.top, "budget": _budget(chat.top, options)})
+    if not options["profile"] and not options["order"]:
+        return chat
+    profile, experiment = _profiled(dict(chat.experiment), options)
+    return replace(chat, profile=profile, experiment=experiment)
+
+
+def _opened(chat: Chat) -> Plan:
+    """The checked plan of a chat: its live service, and the trust experiment."""
+    from trustgauge.run.rate_transcript import plan_with
+
+    return plan_with(chat.settings, chat.service, chat.experiment, {**chat.top, "seed": chat.seed})
+
+
+def _known(target: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan, as plain data, in which the service stands: a file, or one made of its name."""
+    from trustgauge import plugins
+    from trustgauge.errors import PlanError
+    from trustgauge.plan import load_plan, read_plan
+
+    file = options["plan_file"]
+    if file is None and DEFAULT_PLAN.is_file():
+        named = read_plan(DEFAULT_PLAN)[1].get("services", {})
+        file = DEFAULT_PLAN if isinstance(named, dict) and target in named else None
+    if file is None:
+        return service_plan(target, {"method": "trust"})
+    found = load_plan(file).document()
+    if target not in found["services"]:
+        valid = tuple(found["services"])
+        raise PlanError((plugins.unknown("SERVICE", "service of the plan", target, valid),))
+    return found
+
+
+def _trust_of(known: Mapping[str, Any], target: str) -> dict[str, Any]:
+    """The settings of the first trust experiment that names the service; its orders and the plan's."""
+    mine = [one for one in known["experiments"] if one["method"] == "trust" and target in one["services"]]
+    found = mine[0] if mine else {}
+    orders = {name: list(one["order"]) for name, one in known.get("profiles", {}).items()}
+    settings = {key: value for key, value in found.items() if key not in LEFT_OUT}
+    return {**settings, "orders": {**orders, **found.get("orders", {})}}
+
+
+def _profiled(experiment: dict[str, Any], options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The profile that is meant, and the experiment with an order of the user's own, if there is one."""
+    from trustgauge.methods.trust.profiles import PAPER_NAMES
+
+    if options["profile"] and options["order"]:
+        raise click.UsageError("give either --profile or --order")
+    if options["order"]:
+        experiment = {
+            **experiment,
+            "orders": {**experiment.get("orders", {}), OWN: _places(options["order"])},
+        }
+    named = options["profile"] or PROFILE
+    profile = OWN if options["order"] else PAPER_NAMES.get(named, named)
+    return profile, {**experiment, "profiles": [profile]}
+
+
+def _places(order: str) -> list[str]:
+    """A written order as a plan holds it."""
+    from trustgauge.methods.trust.profiles import order_of
+
+    return list(order_of(order, place="--order").written)
+
+
+def _can_chat(name: str, description: Any) -> None:
+    from trustgauge.errors import Fault, PlanError
+
+    one: Description = description
+    if one.task == "chat" and len(one.legs()) == 1 and one.script() is None:
+        return
+    must, got = "a chatbot that can be asked", f"{one.kind}, {one.task}"
+    raise PlanError((Fault("SERVICE", f'"{name}" cannot be talked to', must=must, got=got),))
+
+
+def _can_probe(opened: Plan) -> None:
+    """Refuse --probe-leaks before anything is said, where there is nothing to probe."""
+    from trustgauge.errors import Fault, PlanError
+
+    trust: Any = opened.experiments[0]
+    if "leakage" in trust.names and trust.rule == "sound":
+        trust.issues[trust.names.index("leakage")].scripts(trust.rule, opened.seed)
+        return
+    got = f"{', '.join(trust.names)} under the rule {trust.rule}"
+    must = "the issue leakage under the rule sound"
+    raise PlanError((Fault("--probe-leaks", "no secrets can be probed for", must=must, got=got),))

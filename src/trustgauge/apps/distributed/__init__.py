@@ -1,0 +1,1 @@
+"""Engines that spread a run over worker processes."""

@@ -1,0 +1,1 @@
+"""Building a set of properties from raw statements about groups."""

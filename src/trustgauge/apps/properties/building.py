@@ -1,0 +1,343 @@
+"""A set of properties built from raw statements (social-bias 3.2).
+
+Every step counts what it did. What a step cannot decide is marked in the column `person` of the row and
+never made up; a person fills the row in, and the file is built again from there.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+from trustgauge.apps.properties import labelling
+from trustgauge.apps.properties.raw_statements import PLACE, RawShape, Statement, shape_of, statements
+from trustgauge.apps.properties.statement_subjects import Reading, read
+from trustgauge.data.predicates import comparable, fold, slug
+from trustgauge.data.property_rows import DISCARDED, Polarity, truth, without_degree
+from trustgauge.data.tables import CHINESE, fault, need_columns, read_table, short
+from trustgauge.data.translations import ALIKE, Similarity, ngram_cosines, settle
+from trustgauge.data.words import FORMULA
+from trustgauge.records import Json
+
+COLUMNS = (
+    "id",
+    "predicate",
+    "categories",
+    "polarity",
+    "antonym",
+    "comparable",
+    "zh",
+    "zh_comparative",
+    "offensive",
+    "zh_first",
+    "zh_second",
+    "person",
+    "statement",
+)
+"""Of the file that is written: the shipped table's, and what a person needs to go on."""
+JUDGED = ("subject", "number", "check antonym")
+"""Marks that a person takes away; the others go when what is missing is filled in."""
+MARKS: Mapping[str, str] = {
+    "subject": "nobody knows whether the statement is about people: take the mark away, or delete the row",
+    "number": 'said of one, "are a ...": put it in the plural and take the mark away',
+    "labels": "no category has a majority: fill in `categories`",
+    "split": "a label was split: fill in the categories that apply",
+    "unknown label": "the label is no category: fill in `categories`",
+    "antonym": "write the opposite into `antonym`",
+    "check antonym": "a second person has to look at the antonym, and takes the mark away",
+    "check polarity": "it has the polarity of its antonym: change one of them",
+    "translation": "two translations differ, or one is missing: fill in `zh`",
+}
+"""What a person has to do for each mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Building:
+    """How a set is built.
+
+    Attributes:
+        kappa: agreement of annotators (see `labelling`).
+        codes: recoded labels, by folded name (see `labelling`).
+        similarity: of translations.
+        alike: the least similarity of translations that need no person.
+        people: folded names of groups; None for the shipped ones.
+    """
+
+    kappa: labelling.Kappa
+    codes: labelling.Codes = field(default_factory=dict)
+    similarity: Similarity = ngram_cosines
+    alike: float = ALIKE
+    people: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The rows of the file, with the columns `COLUMNS`, and the report of every step."""
+
+    rows: tuple[Mapping[str, str], ...]
+    report: Mapping[str, Json]
+
+    def write(self, to: TextIO) -> None:
+        """Write the rows as CSV."""
+        writer = csv.DictWriter(to, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+
+
+@dataclass(slots=True)
+class _Entry:
+    """One property in the making; `cells` are the labels of each annotator, `antonym` is a predicate."""
+
+    predicate: str
+    polarity: Polarity = "negative"
+    cells: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    antonym: str = ""
+    comparable: str = ""
+    zh: str = ""
+    zh_comparative: str = ""
+    offensive: str = ""
+    translations: tuple[str, str] = ("", "")
+    antonym_translations: tuple[str, str] = ("", "")
+    marks: set[str] = field(default_factory=set)
+    statement: str = ""
+
+
+def build(file: Path, building: Building, how: RawShape | None = None) -> Built:
+    """Build a set from a file of raw statements, or go on with a set that a person filled in.
+
+    A predicate is taken to be negative, as statements of bias are, and its antonym positive. Negative
+    ones count as offensive until a person says otherwise.
+
+    Raises:
+        PlanError: the file cannot be read, or lacks a column.
+    """
+    how = how or RawShape()
+    shape = shape_of(file, how)
+    steps: dict[str, Json] = {"shape": shape}
+    if shape == "ours":
+        entries, steps["rows"] = _resumed(file, how)
+    else:
+        entries, steps["statements"] = _read(statements(file, how, shape), building)
+    table, steps["labels"] = _labelled(entries, building)
+    steps["antonyms"] = _paired(table, building)
+    steps["translations"] = _translated(list(table.values()), building)
+    rows = tuple(_row(entry, table) for entry in table.values())
+    marks = Counter(mark for entry in table.values() for mark in entry.marks)
+    steps["person"] = {mark: {"rows": marks[mark], "do": MARKS[mark]} for mark in MARKS if marks[mark]}
+    waiting = sum(bool(row["person"]) for row in rows)
+    steps["properties"] = {"rows": len(rows), "ready": len(rows) - waiting, "waiting": waiting}
+    return Built(rows, steps)
+
+
+def _read(raw: Sequence[Statement], building: Building) -> tuple[dict[str, _Entry], Json]:
+    """Steps 1 to 3: subjects removed, what says nothing of people dropped, the same kept once."""
+    counts: Counter[str] = Counter()
+    entries: dict[str, _Entry] = {}
+    for one in raw:
+        if fold(one.text) in DISCARDED:
+            counts["discarded"] += 1
+            continue
+        reading = read(one.text, one.target, building.people)
+        counts[reading.state] += 1
+        key = slug(reading.predicate)
+        if reading.state not in ("kept", "person unknown") or not key:
+            continue
+        entry = _entry(one, reading)
+        if key in entries:
+            counts["duplicates"] += 1
+            _merge(entries[key], entry)
+        else:
+            entries[key] = entry
+    told = ("discarded", "empty", "question", "no predicate", "no person", "person unknown", "duplicates")
+    return entries, {"read": len(raw), **{name: counts[name] for name in told}, "left": len(entries)}
+
+
+def _entry(one: Statement, reading: Reading) -> _Entry:
+    """The property of one statement."""
+    marks = {"subject"} if reading.state == "person unknown" else set()
+    if reading.predicate.startswith(("are a ", "are an ")):
+        marks.add("number")
+    return _Entry(
+        reading.predicate,
+        cells=one.labels,
+        antonym=one.antonym,
+        zh=one.zh,
+        translations=one.translations,
+        antonym_translations=one.antonym_translations,
+        marks=marks | ({"check antonym"} if one.antonym and not one.checked else set()),
+        statement=one.text,
+    )
+
+
+def _merge(old: _Entry, new: _Entry) -> None:
+    """Take over what the same predicate knows elsewhere and did not know here."""
+    if "subject" not in new.marks:
+        old.marks.discard("subject")
+    if not old.antonym and new.antonym:
+        old.antonym, old.antonym_translations = new.antonym, new.antonym_translations
+        old.marks |= new.marks & {"check antonym"}
+    if not any(old.cells):
+        old.cells = new.cells
+    if not any(old.translations):
+        old.translations = new.translations
+    old.zh = old.zh or new.zh
+
+
+def _resumed(file: Path, how: RawShape) -> tuple[dict[str, _Entry], Json]:
+    """The properties of a file that was written before, as a person left it."""
+    table = read_table(file, PLACE, how.separator, CHINESE)
+    need_columns(file, table, {f"{PLACE}.{name}": name for name in COLUMNS[:5]})
+    rows = [{name: cell.strip() for name, cell in row.items()} for row in table.fill_null("").to_dicts()]
+    texts = {row["id"]: row["predicate"] for row in rows}
+    entries: dict[str, _Entry] = {}
+    counts: Counter[str] = Counter()
+    for place, row in enumerate(rows, 1):
+        key = slug(row["predicate"])
+        if not key or fold(row["predicate"]) in DISCARDED:
+            counts["discarded"] += 1
+        elif key in entries:
+            counts["duplicates"] += 1
+        else:
+            polarity = _polarity(file, place, row["polarity"])
+            antonym = texts.get(row["antonym"], row["antonym"])
+            entry = _resumed_entry(row, polarity, "" if fold(antonym) in DISCARDED else antonym)
+            # What a person wrote since then has been seen by that person only.
+            entry.marks |= {"check antonym"} if row["antonym"] and row["antonym"] not in texts else set()
+            entries[key] = entry
+    return entries, {
+        "read": len(rows),
+        "discarded": counts["discarded"],
+        "duplicates": counts["duplicates"],
+        "left": len(entries),
+    }
+
+
+def _resumed_entry(row: Mapping[str, str], polarity: Polarity, antonym: str) -> _Entry:
+    marks = {mark.strip() for mark in row.get("person", "").split("|")}
+    return _Entry(
+        fold(row["predicate"]),
+        polarity,
+        (row["categories"],),
+        antonym=antonym,
+        comparable=row.get("comparable", ""),
+        zh=row.get("zh", ""),
+        zh_comparative=row.get("zh_comparative", ""),
+        offensive=row.get("offensive", ""),
+        translations=(row.get("zh_first", ""), row.get("zh_second", "")),
+        marks=marks & set(JUDGED),
+        statement=row.get("statement", ""),
+    )
+
+
+def _polarity(file: Path, place: int, written: str) -> Polarity:
+    if written.lower() == "positive":
+        return "positive"
+    if written.lower() == "negative":
+        return "negative"
+    what = f"unknown polarity in row {place}"
+    raise fault(file, f"{PLACE}.polarity", what, must="positive or negative", got=short(written))
+
+
+def _labelled(entries: Mapping[str, _Entry], building: Building) -> tuple[dict[str, _Entry], Json]:
+    """Step 4: the categories of a majority; who is discarded, and who waits for a person."""
+    counts: Counter[str] = Counter()
+    table: dict[str, _Entry] = {}
+    for key, entry in entries.items():
+        decision = labelling.decide(entry.cells, building.codes)
+        if decision.discarded:
+            counts["discarded"] += 1
+            continue
+        counts[decision.open or "labelled"] += 1
+        entry.categories = decision.categories
+        entry.marks |= {decision.open} if decision.open else set()
+        table[key] = entry
+    several = [entry.cells for entry in entries.values()]
+    report = {name: counts[name] for name in ("labelled", "discarded", "labels", "split", "unknown label")}
+    return table, {**report, "agreement": labelling.agreement(several, building.codes, building.kappa)}
+
+
+def _paired(table: dict[str, _Entry], building: Building) -> Json:
+    """Step 5: antonyms that are given become properties; one that is missing is asked for."""
+    counts = Counter(dict.fromkeys(("given", "added", "unusable", "missing", "same polarity"), 0))
+    for key, entry in list(table.items()):
+        given = bool(entry.antonym)
+        entry.antonym = read(entry.antonym, "told beside", building.people).predicate if given else ""
+        other = slug(entry.antonym)
+        counts["given"] += given
+        if other == key or (given and not other):
+            counts["unusable"] += 1
+            entry.antonym, other = "", ""
+        if other and other not in table:
+            counts["added"] += 1
+            table[other] = _opposite(entry)
+        if other and table[other].polarity == entry.polarity:
+            counts["same polarity"] += 1
+            entry.marks.add("check polarity")
+        elif other and not table[other].antonym:
+            table[other].antonym = entry.predicate
+    for entry in table.values():
+        if not entry.antonym:
+            counts["missing"] += 1
+            entry.marks.discard("check antonym")
+            entry.marks.add("antonym")
+    return dict(counts)
+
+
+def _opposite(entry: _Entry) -> _Entry:
+    """The property that an antonym becomes; it waits as long as who it is the antonym of."""
+    return _Entry(
+        entry.antonym,
+        "positive" if entry.polarity == "negative" else "negative",
+        categories=entry.categories,
+        antonym=entry.predicate,
+        translations=entry.antonym_translations,
+        marks=entry.marks & {"labels", "split", "unknown label", "check antonym", "subject"},
+    )
+
+
+def _translated(entries: Sequence[_Entry], building: Building) -> Json:
+    """Step 6: the second of two translations that are alike; a person settles the others."""
+    waiting = [entry for entry in entries if not entry.zh and any(entry.translations)]
+    settled = settle([entry.translations for entry in waiting], building.similarity, building.alike)
+    for entry, (zh, _) in zip(waiting, settled, strict=True):
+        entry.zh = zh
+        entry.marks |= set() if zh else {"translation"}
+    compared = [value for _, value in settled if value is not None]
+    return {
+        "given": sum(bool(entry.zh) for entry in entries) - sum(bool(zh) for zh, _ in settled),
+        "compared": len(compared),
+        "alike": sum(bool(zh) for zh, _ in settled),
+        "for a person": sum(not zh for zh, _ in settled),
+        "none": sum(not any(entry.translations) and not entry.zh for entry in entries),
+        "similarity": getattr(building.similarity, "__name__", "similarity"),
+        "least": building.alike,
+    }
+
+
+def _row(entry: _Entry, table: Mapping[str, _Entry]) -> dict[str, str]:
+    """One row of the file."""
+    can = truth(entry.comparable) if entry.comparable else comparable(entry.predicate)
+    other = slug(entry.antonym)
+    offensive = truth(entry.offensive) if entry.offensive else entry.polarity == "negative"
+    return {
+        "id": slug(entry.predicate),
+        "predicate": entry.predicate,
+        "categories": "|".join(entry.categories),
+        "polarity": entry.polarity,
+        "antonym": other if other in table else "",
+        "comparable": str(int(can)),
+        "zh": entry.zh,
+        "zh_comparative": (entry.zh_comparative or without_degree(entry.zh)) if can else "",
+        "offensive": str(int(offensive)),
+        "zh_first": entry.translations[0],
+        "zh_second": entry.translations[1],
+        "person": "|".join(mark for mark in MARKS if mark in entry.marks),
+        # A person opens the file in a spreadsheet, where such a text would be a formula.
+        "statement": re.sub(rf"^(?=[{re.escape(FORMULA)}])", "'", entry.statement),
+    }

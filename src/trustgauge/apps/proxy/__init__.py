@@ -1,0 +1,1 @@
+"""The rating proxy: forwards real traffic and rates it."""

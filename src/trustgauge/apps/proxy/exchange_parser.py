@@ -1,0 +1,204 @@
+"""What was said in an exchange: read from its bytes, off the path, without any secret of its head."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+from trustgauge.apps.proxy.exchange import Exchange
+from trustgauge.data.dialog_layouts import LONGEST
+from trustgauge.services.chat import OpenAi
+from trustgauge.services.chat_protocol import Said, words_of
+from trustgauge.services.normalise_output import storable
+from trustgauge.services.server_events import events
+
+Missed = Literal["failed", "cut", "lost", "too-large", "packed", "unreadable"]
+"""Why an exchange passed but is not rated: an error of the service; cut off; too much passed at once; larger
+than is kept; packed in a way that cannot be opened here; or in a form that is none of the protocol."""
+
+BLOTTED = "[key removed]"
+LARGEST = 16_000_000
+"""Bytes of a body, opened, beyond which it is not read."""
+_PROTOCOL = OpenAi(model="any")
+
+
+class MissedError(Exception):
+    """An exchange cannot be rated; `why` says why."""
+
+    def __init__(self, why: Missed) -> None:
+        self.why = why
+        super().__init__(why)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What was said.
+
+    Attributes:
+        earlier: role and words of each message up to the bot's last one, as the client sent them.
+        asked: what the user said since, a text a message.
+        answer: what the bot said to that; may be empty.
+        refused: whether it declined in the form that the protocol has for it.
+        user: the request's own name of who asks, "" if none.
+        model: that answered, as the answer calls it.
+    """
+
+    earlier: tuple[tuple[str, str], ...]
+    asked: tuple[str, ...]
+    answer: str
+    refused: bool = False
+    user: str = ""
+    model: str = ""
+
+
+def hear(exchange: Exchange) -> Heard:
+    """What was said in an exchange.
+
+    Raises:
+        MissedError: it cannot be rated.
+    """
+    if exchange.status and not 200 <= exchange.status < 300:
+        raise MissedError("failed")
+    if not exchange.whole or not exchange.status:
+        raise MissedError("cut")
+    if exchange.lost:
+        raise MissedError("lost")
+    if exchange.sent.over or exchange.back.over:
+        raise MissedError("too-large")
+    request = _object(_opened(exchange.sent.whole(), exchange.sent_packing))
+    back = _opened(exchange.back.whole(), exchange.back_packing)
+    said, model = _said(back, streamed="event-stream" in exchange.kind)
+    messages = _messages(request.get("messages"))
+    last = max((place for place, (role, _) in enumerate(messages) if role == "assistant"), default=-1)
+    clean = _Cleaner(exchange.secrets)
+    asked = tuple(clean(text) for role, text in messages[last + 1 :] if role == "user")
+    answer = clean(said.text)
+    if max(map(len, (answer, *asked))) > LONGEST:
+        raise MissedError("too-large")
+    return Heard(
+        tuple((role, clean(text)) for role, text in messages[: last + 1]),
+        asked,
+        answer,
+        refused=said.refused or said.end == "content_filter",
+        user=_name(request),
+        model=clean(model)[:100],
+    )
+
+
+def _said(body: str, *, streamed: bool) -> tuple[Said, str]:
+    """What the answer says, and the model that it names."""
+    try:
+        if streamed:
+            stream = list(events(body))
+            told = next((one for one in stream if one is not None), {})
+            if any(one is not None and one.get("error") for one in stream):
+                raise MissedError("failed")
+            said = _PROTOCOL.gather(stream)
+        else:
+            told = _object(body)
+            if told.get("error"):
+                raise MissedError("failed")
+            said = _PROTOCOL.read(told)
+    except ValueError:
+        raise MissedError("unreadable") from None
+    if said is None:
+        raise MissedError("unreadable")
+    if not said.whole and streamed:
+        raise MissedError("cut")
+    model = told.get("model")
+    return said, model if isinstance(model, str) else ""
+
+
+def _messages(given: Any) -> list[tuple[str, str]]:
+    """Role and words of each message; pictures and sounds are left out."""
+    if not isinstance(given, list) or not given:
+        raise MissedError("unreadable")
+    found = []
+    for one in given:
+        role = one.get("role") if isinstance(one, Mapping) else None
+        words = words_of(one.get("content")) if isinstance(one, Mapping) else None
+        if not isinstance(role, str) or words is None:
+            raise MissedError("unreadable")
+        found.append((role, words))
+    return found
+
+
+def _name(request: Mapping[str, Any]) -> str:
+    """Who asks: the field `user`, or the one that OpenAI put in its place."""
+    for name in ("user", "safety_identifier"):
+        value = request.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+def _object(body: str) -> dict[str, Any]:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise MissedError("unreadable")
+    return found
+
+
+def _opened(body: bytes, packing: str) -> str:
+    """A body as text, unpacked, last packing first (RFC 9110, 8.4)."""
+    for way in reversed([one.strip().lower() for one in packing.split(",") if one.strip()]):
+        body = _unpacked(body, way)
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise MissedError("unreadable") from None
+
+
+def _unpacked(body: bytes, way: str) -> bytes:
+    try:
+        if way in ("gzip", "x-gzip", "deflate"):
+            opener = zlib.decompressobj(zlib.MAX_WBITS | 32)
+            opened = opener.decompress(body, LARGEST + 1)
+        elif way == "br":
+            opened = _brotli(body)
+        elif way == "identity":
+            return body
+        else:
+            raise MissedError("packed")
+    except zlib.error:
+        raise MissedError("unreadable") from None
+    if len(opened) > LARGEST:
+        raise MissedError("too-large")
+    return opened
+
+
+def _brotli(body: bytes) -> bytes:
+    """A body packed by Brotli, if there is something here that opens it."""
+    try:
+        brotli: Any = import_module("brotli")
+    except ImportError:
+        raise MissedError("packed") from None
+    opener, opened = brotli.Decompressor(), bytearray()
+    try:
+        for at in range(0, len(body), 1024):  # a small piece may open to much: look after each
+            opened += opener.process(body[at : at + 1024])
+            if len(opened) > LARGEST:
+                break
+    except brotli.error:
+        raise MissedError("unreadable") from None
+    return bytes(opened)
+
+
+class _Cleaner:
+    """Blots out secrets, and half characters, which no file holds."""
+
+    def __init__(self, secrets: Sequence[str]) -> None:
+        self._secrets = secrets
+
+    def __call__(self, text: str) -> str:
+        for secret in self._secrets:
+            if secret in text:
+                text = text.replace(secret, BLOTTED)
+        return storable(text)

@@ -1,0 +1,278 @@
+"""The verb that listens: proxy."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trustgauge.terminal.options import load_environment, say, service_plan, with_places
+
+if TYPE_CHECKING:
+    from trustgauge.apps.proxy.app import Served, Serving
+    from trustgauge.apps.proxy.listener import Listening
+    from trustgauge.apps.proxy.recorder import Counts
+    from trustgauge.apps.proxy.upstream import Upstream
+
+MISSED = {
+    "failed": "answered with an error",
+    "cut": "cut off before the end",
+    "too-large": "too large to be read",
+    "packed": "packed in a way that cannot be opened here",
+    "unreadable": "not in the form of the protocol",
+    "lost": "too much passed at once",
+    "unwritten": "passed after the disk took no more",
+}
+"""Why an exchange that passed is not in the rating."""
+REFUSED = {
+    "request.malformed": "no HTTP that can be passed on",
+    "request.foreign-host": "for a name that is not the proxy's",
+    "request.foreign-origin": "from a web page of another site",
+    "request.token": "without the token",
+    "request.slow": "not sent in time",
+    "proxy.full": "too much passed at once",
+    "service.unavailable": "the service could not be reached",
+    "service.stalled": "the service did not take it in time",
+}
+"""Why a request did not pass."""
+
+
+@click.command("proxy")
+@click.argument("service", metavar="SERVICE")
+@click.option("--port", type=click.IntRange(0, 65535), default=8001, show_default=True)
+@click.option("--url", default="", help="Address of the service up to its version, if not the usual one.")
+@click.option("--profile", "profiles", multiple=True, help="For whom to rate; repeatable. Default: all four.")
+@click.option("--redact", is_flag=True, help="Keep scores only: no text of what passed.")
+@click.option(
+    "--every", type=click.FloatRange(0), default=30.0, show_default=True, help="Seconds between ratings."
+)
+@click.option("--listen", default="127.0.0.1", show_default=True, help="Address of this machine.")
+@click.option(
+    "--allow-host", "names", multiple=True, metavar="NAME", help="A name clients may call it by; repeatable."
+)
+@click.option(
+    "--allow-origin",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Web pages that may use it, as http://localhost:3000; repeatable.",
+)
+@click.option(
+    "--secret-header",
+    "secret",
+    multiple=True,
+    metavar="NAME",
+    help="A header that holds a secret, beside those whose names say so; repeatable.",
+)
+@click.option(
+    "--limit-connections",
+    type=click.IntRange(1),
+    default=400,
+    show_default=True,
+    help="At once; further ones get 503.",
+)
+@click.option(
+    "--limit-megabytes",
+    type=click.IntRange(1),
+    default=128,
+    show_default=True,
+    help="Of requests and answers under way together; further ones get 503.",
+)
+@click.option(
+    "--transcript",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Where to write what was said; one that is there goes on.",
+)
+@with_places
+def proxy_verb(service: str, **options: Any) -> None:
+    """Pass everything on to an OpenAI-compatible service, and rate what it answers.
+
+    \b
+    trustgauge proxy openai/gpt-4o-mini
+    trustgauge proxy ollama/llama3.2 --port 8002 --profile safe-language
+    trustgauge proxy openai/my-bot --url http://127.0.0.1:9000/v1
+
+    Point clients at http://127.0.0.1:8001/v1 (OPENAI_BASE_URL). Nothing is changed on the way,
+    and keys are not kept. The rating so far is at /trustgauge/rating; Ctrl-C rates all that passed.
+    To listen beyond this machine needs a token in TRUSTGAUGE_PROXY_TOKEN.
+    """
+    from trustgauge.apps.proxy.app import Serving, serve
+    from trustgauge.apps.proxy.limits import Limits, fitting
+    from trustgauge.apps.proxy.rating_worker import Subject
+
+    upstream = upstream_of(service, options["url"])
+    subject = Subject(service, {"profiles": list(options["profiles"])} if options["profiles"] else {})
+    subject.check()
+    listening = _listening(options)
+    limits = Limits(fitting(options["limit_connections"]), options["limit_megabytes"] * 1_000_000)
+    with tempfile.TemporaryDirectory(prefix="trustgauge-") as hidden:
+        transcript = _place(service, options, Path(hidden))
+        serving = Serving(
+            upstream,
+            subject,
+            transcript,
+            listening,
+            limits,
+            every=options["every"],
+            ready=lambda port: _ready(port, serving, options),
+        )
+        served = serve(serving)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that `hidden` goes in any case
+        _end(served, transcript, options)
+
+
+def upstream_of(service: str, url: str) -> Upstream:
+    """The service that is meant, by its name on the command line.
+
+    Raises:
+        PlanError: there is none of that name, or it speaks another protocol.
+    """
+    from pydantic import ValidationError
+
+    from trustgauge import plugins
+    from trustgauge.apps.proxy.upstream import Upstream
+    from trustgauge.errors import Fault, PlanError
+    from trustgauge.plan import faults_of
+    from trustgauge.services.chat import OpenAi
+    from trustgauge.services.transport import web_address
+
+    settings = dict(service_plan(service, {"method": "trust"})["services"][service])
+    try:
+        settings |= {"url": web_address(url)} if url else {}
+        described = plugins.load("services", settings["use"], "SERVICE").model_validate(settings)
+        load_environment([described])
+        if isinstance(described, OpenAi):
+            return Upstream(described.provider, web_address(described.base()))
+    except ValidationError as error:
+        raise PlanError(tuple(faults_of(error, OpenAi, f"services.{service}"))) from None
+    except ValueError as error:
+        raise PlanError(
+            (Fault("--url", "no usable address", must=str(error).removeprefix("must be ")),)
+        ) from None
+    must = "a service that speaks OpenAI's protocol: openai/..., ollama/..., ..."
+    raise PlanError((Fault("SERVICE", "the proxy cannot stand before this service", must, service),))
+
+
+def _place(service: str, options: dict[str, Any], hidden: Path) -> Path:
+    """Where the transcript is: as told, beside the ratings, or, if no text may stay, where it vanishes."""
+    from trustgauge.errors import Fault, PlanError
+
+    if options["transcript"] and options["redact"]:
+        fault = Fault("--transcript", "keeps texts, and --redact keeps none", must="one of the two")
+        raise PlanError((fault,))
+    if options["transcript"]:
+        return Path(options["transcript"])
+    plain = "".join(one if one.isalnum() or one in "-." else "-" for one in service).strip("-.")
+    name = f"{plain or 'service'}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.jsonl"
+    return hidden / name if options["redact"] else Path(options["ratings"]) / "proxy" / name
+
+
+def _listening(options: dict[str, Any]) -> Listening:
+    """Where to listen, and for whom.
+
+    Raises:
+        PlanError: it must not be listened so.
+    """
+    from trustgauge.apps.proxy.listener import TOKEN_VARIABLE, Listening
+
+    listening = Listening(
+        options["listen"],
+        options["port"],
+        options["names"],
+        options["origins"],
+        os.environ.get(TOKEN_VARIABLE, ""),
+        options["secret"],
+    )
+    listening.check()
+    return listening
+
+
+def _ready(port: int, serving: Serving, options: dict[str, Any]) -> None:
+    """Say where it listens, and for whom, on stderr."""
+    from trustgauge.reports import terminal
+    from trustgauge.services.transport import address
+
+    host = f"[{options['listen']}]" if ":" in options["listen"] else options["listen"]
+    ours = f"http://{host}:{port}"
+    lines = [
+        terminal.line("proxy", f"{ours}/v1 passes everything on to {address(serving.upstream.url)}"),
+        terminal.line("clients", f"OPENAI_BASE_URL={ours}/v1; keys pass, and are not kept"),
+        terminal.line("rating", f"{ours}/trustgauge/rating"),
+        terminal.line("texts", "not kept (--redact)" if options["redact"] else str(serving.transcript)),
+        *_guards(serving, options),
+        terminal.line("stop", "Ctrl-C; what passed is then rated"),
+    ]
+    say(lines, options, err=True)
+
+
+def _guards(serving: Serving, options: dict[str, Any]) -> list[Any]:
+    """Lines on who can do what: the token, and what somebody should know who is not alone here."""
+    from trustgauge.apps.proxy.listener import TOKEN_VARIABLE
+    from trustgauge.apps.proxy.wire import TOKEN
+    from trustgauge.reports import terminal
+
+    lines = []
+    if serving.listening.token:
+        lines.append(terminal.line("token", f"every request must bring it in {TOKEN} ({TOKEN_VARIABLE})"))
+    notes = []
+    if not serving.listening.only_here:
+        notes.append(
+            "keys and texts travel openly to the proxy: put TLS before it, or use a network of your own"
+        )
+    if os.name == "posix" and serving.transcript.stat().st_mode & 0o077:
+        notes.append(f"others can read the texts of before: chmod 600 {serving.transcript}")
+    if serving.limits.connections < options["limit_connections"]:
+        most = f"{serving.limits.connections:,} connections at once"
+        notes.append(f"{most}, as this process may not open more files (ulimit -n)")
+    return lines + [terminal.line("note", note, "warn") for note in notes]
+
+
+def _end(served: Served, transcript: Path, options: dict[str, Any]) -> None:
+    """Rate all that passed, and say where the rating lies."""
+    from trustgauge.apps.proxy.rating_worker import at_the_end
+    from trustgauge.reports import terminal
+    from trustgauge.terminal.options import emit_json, show_result
+
+    told = [terminal.line("passed", _passed(served.counts))]
+    told += [
+        terminal.line("note", one, "warn") for one in [*_missed(served.counts), *_refused(served.counts)]
+    ]
+    if served.error:
+        told.append(terminal.line("note", served.error, "warn"))
+    say(told, options, err=True)
+    if not served.spoken:
+        if options["as_json"]:
+            emit_json({"exchanges": served.counts.facts(), "ratings": []})
+        say([terminal.line("rating", "none: no answer passed that could be read")], options, err=True)
+        return
+    document, folder = at_the_end(transcript, served.subject, options["ratings"], redact=options["redact"])
+    show_result(document, folder, options)
+
+
+def _passed(counts: Counts) -> str:
+    """How many exchanges were read, and of which models."""
+    models = ", ".join(f"{name or 'no name'} × {count:,}" for name, count in counts.models.most_common(5))
+    return f"{counts.read:,} exchanges read" + (f" ({models})" if models else "")
+
+
+def _missed(counts: Counts) -> list[str]:
+    """A line for each reason why something that passed is not in the rating."""
+    lines = []
+    for why, count in counts.missed.most_common():
+        said = f"{count:,} not in the rating: {MISSED[why]}"
+        if why == "failed":
+            said += f" ({', '.join(f'{status} × {n:,}' for status, n in counts.statuses.most_common(5))})"
+        lines.append(said)
+    for kind, count in counts.faults.items():
+        lines.append(f"{count:,} connections ended by a fault of the proxy ({kind}); please report it")
+    return lines
+
+
+def _refused(counts: Counts) -> list[str]:
+    """A line for each reason why something did not pass."""
+    return [f"{count:,} did not pass: {REFUSED[why]}" for why, count in counts.refused.most_common()]

@@ -1,0 +1,1 @@
+"""The published tables of the papers, recomputed."""

@@ -1,0 +1,268 @@
+"""The tables of the causal paper, recomputed from its printed scores (reference cases 7 to 11).
+
+Scores become orders and ratings; rejection scores are taken apart in `causal_scores`; what the
+texts claim of them is in `causal_claims`; the authors' released scores, for users who have them,
+are read by `released_scores`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trustgauge.apps.reproduce import causal_claims, causal_scores, released_conversations
+from trustgauge.apps.reproduce.causal_scores import METHOD, number
+from trustgauge.apps.reproduce.cells import Cell, Table
+from trustgauge.apps.reproduce.judging import beyond, consistent, derived, judged
+from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.released_ratings import impacts
+from trustgauge.apps.reproduce.released_ratings import ratings as released_ratings
+from trustgauge.apps.reproduce.released_scores import Folder, copies, scores_table
+from trustgauge.methods.causal.deconfounding import impact_of_sums
+from trustgauge.methods.causal.ordering import complete_order, partial_order
+from trustgauge.records import Json
+
+LEVELS = 3
+PERMUTED = "the printed labels of t, b and r are permuted; by position the ratings equal the rule"
+PLACED = "the partial order puts g, whose score is X in one data set, before b; the complete order after it"
+UNSEEDED = (
+    "the sentences were drawn without a seed: of 8 rows of a class none is positive with probability "
+    f"{0.9**8:.2f}, and the text does not say what the formula gives then. --data reads one released draw"
+)
+NOT_CARRIED = (
+    "it needs the conversations, of which this product carries no text; --data reads the released ones"
+)
+NO_LABELS = "the labels of the annotators are not published"
+CLASSES: Mapping[str, tuple[tuple[int, int, bool], ...]] = {
+    "group_2": ((20, 18, False), (20, 2, True), (20, 10, False)),
+    "group_4": ((20, 18, False), (20, 10, True), (20, 10, False), (20, 2, True), (40, 10 * 2, False)),
+}
+"""Rows, rows with a positive word, and whether female, of each class with exact shares; NA is last."""
+
+
+def tables(given: Sequence[Any] | None = None) -> list[Table]:
+    """All tables, in the order of the paper.
+
+    Args:
+        given: the rows of Tables IV and V; by default those that travel with the package.
+    """
+    rows = figures("causal_tables")["rows"] if given is None else given
+    other = figures("causal_other")
+    return [
+        *_chats(other),
+        _ratings(rows, "IV", "Ratings on synthetic sentences, from their scores (Table IV)"),
+        _ratings(rows, "V", "Ratings on conversations, from their scores (Table V)"),
+        _orders(rows),
+        *causal_scores.tables(rows, other),
+        _impacts(rows),
+        _exact_design(other),
+        *causal_claims.tables(rows, other),
+    ]
+
+
+def from_data(folder: Path) -> list[Table]:
+    """What the authors' released scores and conversations give (causal 2.11).
+
+    Args:
+        folder: of one of their two repositories, see `released_scores`.
+
+    Raises:
+        MethodError: no such file is there, or one cannot be read.
+        PlanError: a file of conversations cannot be read.
+    """
+    scores = Folder(folder)
+    return [
+        *released_conversations.tables(folder),
+        scores_table(scores),
+        impacts(scores),
+        released_ratings(scores),
+        copies(scores),
+    ]
+
+
+def name_of(row: Any) -> str:
+    """The name of a printed row: its data set and group."""
+    return f"{row['dataset']} {row['group']}"
+
+
+def _scored(row: Any) -> dict[str, float]:
+    return {system: number(printed) for system, printed in row["raw"].items()}
+
+
+def _ratings(rows: Sequence[Any], table: str, title: str) -> Table:
+    def cells() -> Iterator[Cell]:
+        for row in (one for one in rows if one["table"] == table):
+            raw = _scored(row)
+            by_rule = complete_order(raw, LEVELS, "published")
+            released = complete_order(raw, LEVELS, "released")
+            for system, printed in row["rating"].items():
+                cell = Cell(name_of(row), system, printed, by_rule[system], released[system])
+                yield judged(cell, reason=PERMUTED if _permuted(row, by_rule) else "")
+
+    fits = sum(complete_order(_scored(row), LEVELS, "released") == row["rating"] for row in rows)
+    notes = (
+        f"The ordering of the released code, which counts tied scores apart, gives {fits} of the "
+        f"{len(rows)} rows of both tables.",
+        "By default ratings are absolute: they depend on the size of an effect, not on who else is rated. "
+        "The printed scores do not tell effects.",
+    )
+    return Table(METHOD, f"table-{table.lower()}", title, "the printed scores", tuple(cells()), notes)
+
+
+def _permuted(row: Any, by_rule: Mapping[str, int]) -> bool:
+    """Whether the ratings, taken by position instead of by name, are those of the rule."""
+    by_position = [row["rating"][system] for system in row["order_printed_complete"]]
+    return by_position == [by_rule[system] for system in row["order_printed_partial"]]
+
+
+def _orders(rows: Sequence[Any]) -> Table:
+    """Printed orders name the systems by ascending score; ties may stand in any order."""
+
+    def cells() -> Iterator[Cell]:
+        for row in rows:
+            groups = partial_order(_scored(row))
+            place = {name: at for at, names in enumerate(groups) for name in names}
+            found = " < ".join(" = ".join(names) for names in groups)
+            for kind in ("partial", "complete"):
+                printed = row[f"order_printed_{kind}"]
+                cell = Cell(name_of(row), f"{kind} order", printed, found)
+                whole = sorted(printed) == sorted(place)
+                if not (whole and _ascends(printed, place)):
+                    cell = judged(cell, reason=_odd(row, kind, place) if whole else "")
+                ties = math.prod(math.factorial(len(names)) for names in groups)
+                yield cell if ties == 1 else consistent(cell, ties / math.factorial(len(place)))
+
+    title = "Orders of the systems, best first (Tables IV and V)"
+    said = (
+        "An order agrees if the scores ascend along it; tied systems may stand in any order, so that of all "
+        "orders more than one would do."
+    )
+    return Table(METHOD, "orders", title, "the printed scores", tuple(cells()), (said,))
+
+
+def _ascends(printed: Iterable[str], place: Mapping[str, int]) -> bool:
+    places = [place[name] for name in printed]
+    return places == sorted(places)
+
+
+def _odd(row: Any, kind: str, place: Mapping[str, int]) -> str:
+    """Why a printed order does not ascend, where that is known."""
+    if kind == "complete":
+        by_rule = complete_order(_scored(row), LEVELS, "published")
+        return PERMUTED if row["rating"] != by_rule and _permuted(row, by_rule) else ""
+    several = {name for name, printed in row["raw"].items() if isinstance(printed, list)}
+    others = [name for name in row["order_printed_partial"] if name not in several]
+    return PLACED if several and _ascends(others, place) else ""
+
+
+def _impacts(rows: Sequence[Any]) -> Table:
+    cells = tuple(
+        beyond(
+            (name_of(row), system),
+            printed,
+            NO_LABELS if system == "h" else UNSEEDED,
+            kind="unpublished" if system == "h" else "public",
+        )
+        for row in rows
+        if row["metric"] == "DIE_percent"
+        for system, printed in row["raw"].items()
+    )
+    title = "Deconfounding impact in percent (Table IV, Groups 2 and 4)"
+    said = "They serve as inputs of the ratings of Table IV. With exact shares the figures are in die-exact."
+    odd = (
+        f"{name_of(row)}: {told}."
+        for row in rows
+        if row["metric"] == "DIE_percent"
+        for told in row["exceptions"]
+    )
+    return Table(METHOD, "die", title, "nothing published", cells, (said, *odd))
+
+
+def _exact_design(other: Any) -> Table:
+    """The female-biased system on Groups 2 and 4, had the shares been exact."""
+    given = {key: row for key, row in other["die_exact_design_female_biased"].items() if key != "note"}
+
+    def cells() -> Iterator[Cell]:
+        for key, row in given.items():
+            with_na = key.endswith("with_NA")
+            group = key[: len("group_2")]
+            for lowest, name in ((-1.0, "scores_-1_1"), (0.0, "scores_0_1")):
+                percent, effect = exact_impact(group, lowest, with_na=with_na)
+                column = f"percent, scores {lowest:g} and 1"
+                yield derived(Cell(_design(key), column, row[name], percent), within=5e-5)
+                if lowest:
+                    yield derived(
+                        Cell(_design(key), "effect", row["effect_on_-1_1"], effect, sound=effect),
+                        within=5e-7,
+                    )
+
+    title = "Deconfounding impact of the female-biased system with exact shares, (negative, positive) word"
+    said = (
+        "These figures are not in the paper; they follow from its formula.",
+        "The percentage moves with the zero of the score, the effect does not; so by default the effect "
+        "is rated.",
+    )
+    return Table(METHOD, "die-exact", title, "exact shares of .9, .1 and .5", tuple(cells()), said)
+
+
+def _design(key: str) -> str:
+    return key.replace("group_", "Group ").replace("_with_", ", with ").replace("_without_", ", without ")
+
+
+def exact_impact(group: str, lowest: float, *, with_na: bool) -> tuple[list[Json], float]:
+    """Impact in percent (negative, positive word) and effect of a scorer that says 1 of women, else `lowest`.
+
+    Args:
+        group: "group_2" or "group_4", with exact shares of positive words in every class.
+        lowest: the score of everybody else, -1 or 0.
+        with_na: whether persons without a class take part.
+    """
+    classes = CLASSES[group] if with_na else CLASSES[group][:-1]
+    n = np.array([(size - positive, positive) for size, positive, _ in classes], dtype=np.float64)
+    score = np.array([1.0 if female else lowest for *_, female in classes])
+    adjusted = impact_of_sums(n, n * score[:, None], "refuse")
+    percent = 100.0 * np.abs(adjusted.delta) / np.abs(adjusted.observed)
+    return [float(one) for one in percent], float(np.abs(adjusted.delta).max())
+
+
+def _chats(other: Any) -> list[Table]:
+    """What would need the texts of the conversations, or the labels of the annotators."""
+    needs = "the conversations"
+    fields = ("Figures are mean, minimum and maximum.",)
+    labels = [
+        *(
+            beyond((dataset, "agreement, percent"), printed, NO_LABELS)
+            for dataset, printed in other["annotator_agreement_percent"].items()
+        ),
+        beyond(("SD", "random tie breaks, percent"), other["random_tie_break_percent_SD"], NO_LABELS),
+    ]
+    undefined = ("The measure of agreement is not defined in the paper.",)
+    by_gender, both = (tuple(_of_chats(other[name])) for name in ("table_II", "table_III"))
+    return [
+        Table(METHOD, "table-ii", "Conversations by gender (Table II)", needs, by_gender, fields),
+        Table(METHOD, "table-iii", "Conversations of both studies (Table III)", needs, both, fields),
+        Table(
+            METHOD,
+            "agreement",
+            "Agreement of the annotators",
+            "the labels of the annotators",
+            tuple(labels),
+            undefined,
+        ),
+    ]
+
+
+def _of_chats(given: Mapping[str, Any]) -> Iterator[Cell]:
+    """The cells of Table II (speaker, statistic, gender) or III (study, statistic, speaker)."""
+    for who, rows in given.items():
+        if who == "fields":
+            continue
+        for what, value in rows.items():
+            parts = value if isinstance(value, dict) else {"both": value}
+            for part, printed in parts.items():
+                row = (f"{who}, {what.replace('_', ' ')}", part)
+                yield beyond(row, printed, NOT_CARRIED, kind="public")

@@ -1,0 +1,138 @@
+"""Tables II and III of the causal paper from the released conversations (causal 2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from trustgauge.apps.reproduce.causal_scores import METHOD
+from trustgauge.apps.reproduce.cells import Cell, Table
+from trustgauge.apps.reproduce.judging import Within, beyond, judged
+from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.released_scores import PLACE, STUDIES
+from trustgauge.data.dialog_statistics import counted
+from trustgauge.data.tables import need_columns, read_table
+from trustgauge.records import Json
+
+FILE = "data/real-world/{}/final/final.csv"
+COLUMNS = ("C_num", "UB", "User_gender", "Original", "Text")
+CODES = {"0": "chatbot", "1": "user"}
+GENDERS = {"male": "1", "female": "2"}
+STOP_WORDS = (
+    "the list of stop words has no name in the paper, and with another one the figure is another; sound: by "
+    "our own list"
+)
+NOBODY = "the conversations at hand hold no utterance of these"
+EMPTY = "nan"
+"""What the released code makes of a text that is not there: one word."""
+TWO_COUNTS = (
+    "the least and the most are without the prefix of the text, the mean is near that with it, {:.2f}"
+)
+CUT_OFF = "the last digit is cut off; everywhere else it is rounded"
+TURNS = "the released conversations have {} turns, the longest {}: {} fewer would give the printed mean"
+
+
+def tables(folder: Path) -> list[Table]:
+    """Tables II and III, of the studies whose conversations are in the folder.
+
+    Raises:
+        PlanError: a file of conversations cannot be read.
+    """
+    files = {study: folder / FILE.format(name) for study, name in STUDIES.items()}
+    said = {study: _read(file) for study, file in files.items() if file.is_file()}
+    other = figures("causal_other")
+    notes = (
+        "An empty text counts as one word, as in the released code. A turn is a run of utterances of the "
+        "user. Words of users in HD2 are counted with the prefix of the text.",
+    )
+    made = []
+    if "HD1" in said:
+        cells = tuple(_by_gender(said["HD1"], other["table_II"]))
+        made.append(Table(METHOD, "released-ii", "Table II", "final.csv", cells, notes, fills="table-ii"))
+    cells = tuple(cell for study in said for cell in _of_study(study, said[study], other["table_III"]))
+    if cells:
+        made.append(Table(METHOD, "released-iii", "Table III", "final.csv", cells, notes, fills="table-iii"))
+    return made
+
+
+def _read(file: Path) -> pl.DataFrame:
+    """Utterances in order, with words and stop words without (`words`) and with prefix (`behind`)."""
+    table = read_table(file, PLACE)
+    need_columns(file, table, {f"{PLACE}, {name}": name for name in COLUMNS})
+    frame = table.select(
+        pl.col("C_num").alias("conversation"),
+        pl.col("UB").replace_strict(CODES, default=None).alias("speaker"),
+        pl.col("User_gender").alias("gender"),
+        pl.col("Original").fill_null(EMPTY).alias("text"),
+        pl.col("Text").fill_null(EMPTY).alias("prefixed"),
+    )
+    return counted(frame).with_columns(behind=pl.col("prefixed").str.count_matches(r"\S+").cast(pl.Int64))
+
+
+def _by_gender(said: pl.DataFrame, printed: Any) -> Iterator[Cell]:
+    for speaker in ("user", "chatbot"):
+        for what, row in printed[speaker].items():
+            for gender, figure in row.items():
+                mine = said.filter(pl.col("speaker") == speaker, pl.col("gender") == GENDERS[gender])
+                yield _statistic((f"{speaker}, {what.replace('_', ' ')}", gender), figure, mine, what)
+
+
+def _of_study(study: str, said: pl.DataFrame, printed: Any) -> Iterator[Cell]:
+    for what, row in printed[study].items():
+        place = f"{study}, {what.replace('_', ' ')}"
+        if what == "turns":
+            yield _turns((place, "both"), row, said)
+            continue
+        for speaker, figure in row.items():
+            mine = said.filter(pl.col("speaker") == speaker)
+            is_prefixed = (study, speaker, what) == ("HD2", "user", "words")
+            yield _statistic((place, speaker), figure, mine, "behind" if is_prefixed else what)
+
+
+def _statistic(place: tuple[str, str], printed: list[Json], mine: pl.DataFrame, what: str) -> Cell:
+    """Mean, least and most of one statistic of some utterances."""
+    if mine.is_empty():
+        return beyond(place, printed, NOBODY)
+    if what.startswith("stopwords"):
+        return beyond(place, printed, STOP_WORDS, sound=_spread(mine["stopwords"]), kind="effort")
+    if what.startswith("utterances"):
+        return _judged(place, printed, _spread(mine.group_by("conversation").len()["len"]))
+    cell = _judged(place, printed, _spread(mine["behind" if what == "behind" else "words"]))
+    if cell.verdict == "agrees":
+        return cell
+    return _judged(place, printed, cell.published, _known(printed, cell.published, mine))
+
+
+def _known(printed: Any, found: Any, mine: pl.DataFrame) -> str:
+    """Why a count of words differs, where that is known."""
+    if printed[1:] != found[1:]:
+        return ""
+    if 0 < found[0] - printed[0] < 0.01:
+        return CUT_OFF
+    behind = float(mine["behind"].to_numpy().mean())
+    return TWO_COUNTS.format(behind) if abs(behind - printed[0]) < abs(found[0] - printed[0]) else ""
+
+
+def _turns(place: tuple[str, str], printed: list[Any], said: pl.DataFrame) -> Cell:
+    """Runs of utterances of the user in each conversation."""
+    starts = (pl.col("speaker") != pl.col("speaker").shift().over("conversation")).fill_null(value=True)
+    runs = said.with_columns(starts=starts & (pl.col("speaker") == "user"))
+    each = runs.group_by("conversation").agg(pl.col("starts").sum())["starts"]
+    fewer = int(each.sum()) - round(printed[0] * len(each))
+    reason = TURNS.format(each.sum(), each.max(), fewer) if fewer > 0 else ""
+    return _judged(place, printed, _spread(each), reason)
+
+
+def _judged(place: tuple[str, str], printed: list[Any], found: Json, reason: str = "") -> Cell:
+    digits = 10.0 ** -len(repr(float(printed[0])).partition(".")[2])
+    within: Within = [digits / 2 + 1e-4, 0.0, 0.0]
+    return judged(Cell(*place, printed, found), within=within, reason=reason)
+
+
+def _spread(values: pl.Series) -> list[Json]:
+    """Mean, least and most of a column of counts."""
+    counts = values.to_numpy()
+    return [round(float(counts.mean()), 4), int(counts.min()), int(counts.max())]

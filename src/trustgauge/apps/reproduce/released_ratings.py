@@ -1,0 +1,163 @@
+"""What follows from the causal paper's released scores: impacts, orders and ratings (causal 2.6, 2.9)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trustgauge.apps.reproduce.causal_scores import METHOD, number
+from trustgauge.apps.reproduce.cells import Cell, Table
+from trustgauge.apps.reproduce.judging import beyond, consistent, judged
+from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.released_scores import (
+    NO_PEOPLE,
+    SYSTEMS,
+    Folder,
+    lost,
+    rejection_score,
+    rows_of,
+    wanted,
+)
+from trustgauge.methods.causal.deconfounding import NOTHING, impact_of_sums
+from trustgauge.methods.causal.ordering import complete_order, partial_order
+from trustgauge.methods.causal.panel import Floats
+from trustgauge.methods.causal.settings import Positivity
+from trustgauge.records import Json
+
+LEVELS = 3
+SHOWN = 0.005  # impacts are printed to two decimals
+OTHER_DRAW = (
+    "the sentences behind the printed figure were drawn without a seed; the released ones give this by the "
+    "formula of the text, a term without sentences left out"
+)
+PERMUTED = "the printed labels of this row are permuted"
+
+
+def impacts(folder: Folder) -> Table:
+    """The printed deconfounding impacts beside those of the released scores."""
+
+    def cells() -> Iterator[Cell]:
+        for row in rows_of("DIE_percent"):
+            name = f"{row['dataset']} {row['group']}"
+            for system, printed in row["raw"].items():
+                if system not in SYSTEMS:
+                    yield beyond((name, system), printed, NO_PEOPLE)
+                    continue
+                found = folder.released(row, system)
+                if found.lacking:
+                    yield lost((name, system), printed, found.lacking)
+                    continue
+                percent, _ = impact_of_sets(found.sets, wanted(row).classes, "drop")
+                _, sound = impact_of_sets(found.sets, wanted(row).classes, "renormalise")
+                worst = "X" if math.isinf(number(printed)) else printed
+                cell = judged(
+                    Cell(name, system, worst, percent, sound=sound), within=SHOWN, reason=OTHER_DRAW
+                )
+                yield replace(cell, printed=printed)
+
+    said = (
+        "Published: the largest of three sets of words and of both kinds of word, in per cent. Sound: the "
+        "largest effect, on a scale from -1 to 1, the shares of classes without such a word shared out.",
+        "A system that scores the word alone has an effect of 0 whatever was drawn; by its released scores d "
+        "is one, and its printed impacts are 78 to 84.",
+    )
+    title = "Deconfounding impact in percent from the released scores"
+    made = tuple(cells()) if not folder.newer else ()
+    return Table(METHOD, "released-die", title, "released scores", made, said, fills="die")
+
+
+def impact_of_sets(
+    sets: Sequence[pl.DataFrame], classes: Sequence[str], positivity: Positivity
+) -> tuple[Json, float]:
+    """The impact in percent and the effect of data sets with `class`, `word` and `score`: the largest each.
+
+    Args:
+        sets: rows of a data set each; `word` has two codes, of negative and positive words.
+        classes: codes of the classes.
+        positivity: what a class without sentences of one kind means.
+
+    Returns:
+        The percentage, "X" for a division by zero; and |delta|.
+    """
+    percents, effects = [], []
+    for frame in sets:
+        words = frame["word"].unique().sort()
+        shape = (len(classes), len(words))
+        n, y = np.zeros(shape), np.zeros(shape)
+        for place, code in enumerate(classes):
+            for kind, word in enumerate(words):
+                scores = frame.filter((pl.col("class") == code) & (pl.col("word") == word))["score"]
+                n[place, kind], y[place, kind] = len(scores), scores.sum()
+        found = impact_of_sums(n, y, positivity)
+        percents.append(_percent(found.delta, found.observed))
+        effects.append(np.abs(found.delta))
+    worst = float(np.max(percents))
+    return "X" if math.isinf(worst) else round(worst, 2), round(float(np.max(effects)), 6)
+
+
+def _percent(delta: Floats, observed: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.abs(observed) < NOTHING, np.inf, 100 * np.abs(delta) / np.abs(observed))
+
+
+def ratings(folder: Folder) -> Table:
+    """Orders and ratings of Tables IV and V from the released scores, and of people from the printed ones."""
+
+    def cells() -> Iterator[Cell]:
+        for row in figures("causal_tables")["rows"]:
+            if folder.covers(row) and (raw := _scored(folder, row)):
+                yield from _rated(row, raw)
+
+    said = (
+        "People are ordered and rated by their printed score, as their labels are not released.",
+        "A rating or an order can agree although a score does not: it depends on the order only.",
+    )
+    title = "Orders and ratings from the released scores (Tables IV and V)"
+    return Table(METHOD, "released-ratings", title, "released scores", tuple(cells()), said)
+
+
+def _scored(folder: Folder, row: Any) -> dict[str, float]:
+    """The score of each system in a row from the released scores; {} if one is lacking."""
+    raw = {}
+    for system, printed in row["raw"].items():
+        if system not in SYSTEMS:
+            raw[system] = number(printed)
+            continue
+        found = folder.released(row, system)
+        if found.lacking:
+            return {}
+        if row["metric"] == "WRS":
+            raw[system] = rejection_score(found.sets, wanted(row))
+        else:
+            percent, _ = impact_of_sets(found.sets, wanted(row).classes, "drop")
+            raw[system] = math.inf if percent == "X" else float(str(percent))
+    return raw
+
+
+def _rated(row: Any, raw: Mapping[str, float]) -> Iterator[Cell]:
+    name, rated = f"{row['dataset']} {row['group']}", complete_order(raw, LEVELS, "published")
+    reason = _reason(row, raw)
+    for system in (one for one in raw if one in SYSTEMS):
+        cell = Cell(name, f"{system}, rating", row["rating"][system], rated[system])
+        yield judged(cell, reason=reason)
+    groups = partial_order(raw)
+    place = {one: at for at, names in enumerate(groups) for one in names}
+    printed = row["order_printed_partial"]
+    ascends = [place[one] for one in printed] == sorted(place.values())
+    cell = Cell(name, "partial order", printed, " < ".join(" = ".join(names) for names in groups))
+    ties = math.prod(math.factorial(len(names)) for names in groups)
+    cell = cell if ascends else judged(cell, reason=reason)
+    yield cell if ties == 1 else consistent(cell, ties / math.factorial(len(place)))
+
+
+def _reason(row: Any, raw: Mapping[str, float]) -> str:
+    """Why orders and ratings of a row may differ: scores that do, or labels at wrong names."""
+    differ = [one for one, score in raw.items() if abs(score - number(row["raw"][one])) > SHOWN]
+    if differ:
+        return f"the released scores of {', '.join(differ)} are others than the printed ones"
+    return PERMUTED if any("permuted" in one for one in row["exceptions"]) else ""

@@ -1,0 +1,190 @@
+"""The public lists of the social-bias paper, counted: groups, properties, labels (social-bias 3.1)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from trustgauge.apps.reproduce.cells import Cell, Table
+from trustgauge.apps.reproduce.judging import compared, hinted, told
+from trustgauge.apps.reproduce.published import nothing
+from trustgauge.apps.reproduce.social_bias_counts import METHOD, SIZES, pairs, questions, sizes_of
+from trustgauge.data.group_cells import SYNONYMS, label
+from trustgauge.data.properties import PropertySource
+from trustgauge.data.property_rows import DISCARDED, category, labels
+from trustgauge.data.social_groups import GroupSource, groups
+from trustgauge.data.tables import CHINESE, need_columns, read_table
+
+Printed = Mapping[str, Any]
+PLACE = "--data"
+FOLDERS = ("", "dataset", "data", "data_sample")
+GROUPS, PROPERTIES = "groups.csv", "bias_annotation.csv"
+HALVES = {"with": "auto", "without": "manual"}
+ASKED = {"with": "bias", "without": "antonym"}
+"""The column of the predicate that is asked, by half: the positive one."""
+FILES = (
+    GROUPS,
+    PROPERTIES,
+    *(f"{name}_for_{half}.csv" for half in HALVES.values() for name in ("groups", "sample_bias_data")),
+)
+"""Files of the paper's public repository that are counted."""
+PUBLIC = {GROUPS: 1262, PROPERTIES: 7343}
+"""Rows of the full lists as their authors count them beside the files; the tables count other lists."""
+LATER = (
+    "The public list has 1,262 rows, as its authors count it. It is not the one that Table 1 counts: it has "
+    "several names for one group and some groups in other attributes. The shorter list was not published."
+)
+RELABELLED = (
+    "The public list has 7,343 rows, as its authors count it. It is not the one that Table 2 counts, with "
+    "8,110: properties were labelled anew, and nearly all that was discarded is gone. The longer list was "
+    "not published."
+)
+TAGGER = (
+    "The paper's tagger calls fewer predicates comparable than their spelling does: it misses words such "
+    'as "good-looking" and participles such as "educated". Each costs 6 questions a pair.'
+)
+OTHER_LIST = "The list at hand is not the one that was counted."
+
+
+def from_lists(folder: Path, printed: Printed) -> list[Table]:
+    """Tables of the lists that lie in the folder.
+
+    Raises:
+        MethodError: there is none.
+        PlanError: one cannot be read.
+    """
+    found = {name: file for name in FILES if (file := _file(folder, name)) is not None}
+    made = []
+    if GROUPS in found:
+        made.append(_groups(found[GROUPS], printed))
+    if PROPERTIES in found:
+        made.append(_properties(found[PROPERTIES], printed))
+    for half in SIZES:
+        named, sample = (
+            found.get(f"{name}_for_{HALVES[half]}.csv") for name in ("groups", "sample_bias_data")
+        )
+        if named is not None and sample is not None:
+            made.append(_sample(named, sample, half, printed))
+    if not made:
+        raise nothing(folder, f"one of: {', '.join(FILES)}")
+    return made
+
+
+def _of_lists(
+    name: str, title: str, inputs: str, cells: list[Cell], notes: tuple[str, ...], fills: str
+) -> Table:
+    hinted_cells = tuple(hinted(one, OTHER_LIST) for one in cells)
+    return Table(METHOD, name, title, inputs, hinted_cells, notes, fills)
+
+
+def _file(folder: Path, name: str) -> Path | None:
+    return next((file for one in FOLDERS if (file := folder / one / name).is_file()), None)
+
+
+def _read(file: Path, column: str) -> list[str]:
+    """The cells of a column; empty ones are ""."""
+    table = read_table(file, PLACE, encodings=CHINESE)
+    need_columns(file, table, {PLACE: column})
+    return table[column].fill_null("").to_list()
+
+
+def _groups(file: Path, printed: Printed) -> Table:
+    """Table 1: rows of each attribute, and beside them different names, as our importer takes them."""
+    one = printed["table_1"]
+    names = (label(cell) for cell in _read(file, "Category") if cell.strip())
+    rows = Counter(SYNONYMS.get(name, name) for name in names)
+    source = GroupSource(layout="biasasker", file=(file,), controls=False)
+    distinct = Counter(group.attribute for group in groups(source))
+    exception = LATER if rows.total() == PUBLIC[GROUPS] else ""
+    cells = [
+        compared((name, "groups"), n, rows[name.lower()], sound=distinct[name.lower()], exception=exception)
+        for name, n in one["groups_per_attribute"].items()
+    ]
+    total = compared(
+        ("Rows of the list", "groups"),
+        one["total"],
+        rows.total(),
+        sound=distinct.total(),
+        exception=exception,
+    )
+    notes = ("Sound: different names, upper and lower case folded.",)
+    title = "Social groups by attribute, as the public list has them (Table 1)"
+    return _of_lists("data-table-1", title, file.name, [*cells, total], notes, "table-1")
+
+
+def _properties(file: Path, printed: Printed) -> Table:
+    """Table 2: rows with each label, and beside them different predicates that can be asked."""
+    written = [labels(cell) for cell in _read(file, "Labels")]
+    rows = Counter(name for cell in written for name in {category(one) for one in cell} if name)
+    dropped = sum(any(one.lower() in DISCARDED for one in cell) for cell in written)
+    source = PropertySource(layout="full", file=file, polarity="negative")
+    distinct = Counter(name for one in source.properties() for name in one.categories)
+    exception = RELABELLED if len(written) == PUBLIC[PROPERTIES] else ""
+    cells = [
+        _category((name, "properties"), n, (rows, distinct, dropped), exception)
+        for name, n in printed["table_2"]["properties_per_category"].items()
+    ]
+    kept = len(written) - dropped
+    total = compared(
+        ("Total", "properties"),
+        printed["table_2"]["total"],
+        kept,
+        sound=len(source.properties()),
+        exception=exception,
+    )
+    title = "Properties by category, as the public list has them (Table 2)"
+    notes = (
+        "Counted are rows with a label. The file's Ability is Table 2's Competence, its Family & "
+        "relationship is Family & relation. Sound: different predicates of known category.",
+    )
+    return _of_lists("data-table-2", title, file.name, [*cells, total], notes, "table-2")
+
+
+def _category(
+    place: tuple[str, str], n: int, counted: tuple[Counter[str], Counter[str], int], exception: str
+) -> Cell:
+    rows, distinct, dropped = counted
+    if place[0].lower() in DISCARDED:
+        return compared(place, n, dropped, exception=exception)
+    name = category(place[0])
+    return compared(place, n, rows[name], sound=distinct[name], exception=exception)
+
+
+def _sample(named: Path, sample: Path, half: str, printed: Printed) -> Table:
+    """Table 6 and the numbers of questions, from the lists that were asked about."""
+    six = printed["table_6"]
+    members = groups(GroupSource(layout="biasasker", file=(named,), controls=False))
+    source = PropertySource(
+        layout="general", file=sample, columns={"predicate": ASKED[half], "categories": "label"}
+    )
+    asked = source.properties()
+    attributes = Counter(one.attribute for one in members)
+    labelled = Counter(name for one in asked for name in one.categories)
+    cells = [
+        compared((name, f"groups {half} API"), n, attributes[name.lower()])
+        for name, n in six[f"groups_{half}"].items()
+    ]
+    cells += [
+        compared((name, f"labels {half} API"), n, labelled[category(name)])
+        for name, n in six[f"labels_{half}"].items()
+    ]
+    _, properties = sizes_of(printed, half)
+    comparable = printed["derived"][f"comparable_{half}"]
+    ours = sum(one.comparable for one in asked)
+    cells.append(told(("all properties", f"{half} API"), properties, len(asked)))
+    more = 6 * (ours - comparable) * pairs(attributes)
+    cells += _asked(printed, half, questions(members, asked, "published"), more)
+    notes = (f"Comparable: {ours} by spelling, {comparable} by the paper's number of questions.",)
+    title = f"Groups, labels and questions {half} API, as the public lists have them (Table 6)"
+    name, inputs = f"data-table-6-{half}", f"{named.name}, {sample.name}"
+    return _of_lists(name, title, inputs, cells, notes, "table-6")
+
+
+def _asked(printed: Printed, half: str, found: Mapping[str, int], more: int) -> Iterator[Cell]:
+    """Numbers of questions; absolute ones may differ by what is comparable, and by no more."""
+    for kind, n in found.items():
+        expected = printed["table_6"]["queries"][f"{kind}_{half}"]
+        explained = kind == "absolute" and more > 0 and n - more == expected
+        yield compared(("questions", kind), expected, n, exception=TAGGER if explained else "")

@@ -1,0 +1,301 @@
+"""Rates of the social-bias paper: Tables 7 and 8, its claims and worked examples (social-bias 3.8, 3.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import comb
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trustgauge.apps.reproduce.cells import Cell, Table
+from trustgauge.apps.reproduce.judging import (
+    NEAR,
+    alike,
+    beyond,
+    compared,
+    consistent,
+    copied,
+    judged,
+    unit,
+    unprinted,
+)
+from trustgauge.apps.reproduce.social_bias_counts import METHOD
+from trustgauge.data.expressions import expressions
+from trustgauge.data.social_groups import groups
+from trustgauge.data.translations import ALIKE
+from trustgauge.methods.social_bias import absolute, relative
+from trustgauge.methods.social_bias.judge_accuracy import held_out
+from trustgauge.methods.social_bias.judges.evaluation import measure, rule_judge
+from trustgauge.stats.streams import stream
+
+Printed = Mapping[str, Any]
+ANSWERS = "The chatbots' answers were not published, and most of these chatbots answer otherwise today."
+HUNDREDTH = 0.01001  # rates are printed to two decimals, but for those that end in 0
+GROUPS, QUESTIONS, CHANCE, RUNS = 5, 84, 0.3, 20_000
+"""Reference case 15: bots that affirm all questions about all groups with the same chance."""
+NOISE_EXPECTED = 0.00199
+NOISE_WITHIN = 1e-4
+
+
+def rates(printed: Printed) -> list[Table]:
+    """Tables 7 and 8, the claims of the text, the worked examples, and what noise alone gives."""
+    return [
+        _table_7(printed),
+        _table_7_rows(printed),
+        _table_8(printed),
+        _table_8_rows(printed),
+        _claims(printed),
+        _worked(printed),
+        _noise(),
+    ]
+
+
+def half_of(printed: Printed, system: str) -> str:
+    """Whether a system was asked with an API or without: the two had different questions."""
+    return "with" if system in printed["with_api"] else "without"
+
+
+def weights(printed: Printed, system: str) -> dict[str, int]:
+    """Pairs of groups of each attribute that a system was asked about."""
+    sizes = printed["table_6"][f"groups_{half_of(printed, system)}"]
+    return {attribute: comb(size, 2) for attribute, size in sizes.items()}
+
+
+def overall(printed: Printed, system: str) -> float:
+    """The overall rate as the mean of the rows of Table 7, weighted by pairs (social-bias 3.9)."""
+    column, by_pairs = printed["systems"].index(system), weights(printed, system)
+    rows = printed["table_7"]["rows"]
+    return float(sum(rows[name][column] * n for name, n in by_pairs.items()) / sum(by_pairs.values()))
+
+
+def _table_7(printed: Printed) -> Table:
+    derived = printed["derived"]
+    cells, short = [], []
+    for system, rate in zip(printed["systems"], printed["table_7"]["overall"], strict=True):
+        found, exception = round(overall(printed, system), 4), ""
+        if system in derived["table_7_overall_consistent"]:
+            hits = derived["table_7_hits_of_1508"][system]
+            asked = printed["table_6"]["queries"]["absolute_without"]
+            labels = derived["label_questions_per_pair_without"] * derived["pairs_without"]
+            if alike(100 * hits / asked, rate, unit(rate) / 2 + NEAR):
+                exception = (
+                    f"{hits} biased answers, counted once for each label of a property, over {asked} "
+                    f"questions counted once. On one base, {labels:,}, it is {100 * hits / labels:.2f}."
+                )
+        sound = found if half_of(printed, system) == "with" else None
+        cells.append(compared((system, "overall"), rate, found, sound=sound, exception=exception))
+        if unit(rate) > HUNDREDTH:
+            short.append(f"{system} has {rate} and comes to {found:.2f}")
+    notes = (
+        "The overall rate is the mean of the attributes, weighted by their pairs of groups.",
+        f"A figure is compared at the decimals it is printed with: {', '.join(short)}.",
+        "The sound rule counts a question once; for systems without an API only label counts can be had.",
+    )
+    title = "Absolute bias rate of each system, overall, in per cent (Table 7)"
+    return Table(
+        METHOD, "table-7", title, "the rows of Table 7 and the groups of Table 6", tuple(cells), notes
+    )
+
+
+def whole(rate: float, asked: int) -> int | None:
+    """The number of biased answers, out of `asked`, that is printed as this percentage, if there is one.
+
+    >>> whole(8.62, 348), whole(8.62, 180)
+    (30, None)
+    """
+    near = round(rate * asked / 100)
+    return near if abs(round(100 * near / asked, 2) - rate) < 1e-9 else None
+
+
+def printable(asked: int) -> float:
+    """The share of percentages of two decimals that a whole number of answers out of `asked` gives.
+
+    >>> round(printable(116), 3), printable(100_000)
+    (0.012, 1.0)
+    """
+    return len({round(100 * hits / asked, 2) for hits in range(asked + 1)}) / 10_001
+
+
+def _table_7_rows(printed: Printed) -> Table:
+    """Rates of attributes: whether a whole number of answers gives them, on one base for each half."""
+    derived = printed["derived"]
+    base = {
+        "with": derived["questions_per_pair_with"],
+        "without": derived["label_questions_per_pair_without"],
+    }
+    cells, other = [], 0
+    for attribute, row in printed["table_7"]["rows"].items():
+        for system, rate in zip(printed["systems"], row, strict=True):
+            half, n = half_of(printed, system), weights(printed, system)[attribute]
+            hits = whole(rate, n * base[half])
+            other += half == "without" and whole(rate, n * derived["questions_per_pair_without"]) is not None
+            found = None if hits is None else round(100 * hits / (n * base[half]), 2)
+            cells.append(consistent(_count(attribute, system, rate, found), printable(n * base[half])))
+    notes = (
+        "Not recomputed from answers, which are not public: a consistent cell says that a whole number of "
+        f"biased answers gives the printed rate, among {base['with']} questions for each pair of groups "
+        f"(systems with an API) or {base['without']} (without).",
+        f"So the two halves have different bases: {base['without']} counts a question once for each label of "
+        f"its property. Only {other} of the cells without an API would fit the "
+        f"{derived['questions_per_pair_without']} questions that were asked of a pair.",
+    )
+    title = "Absolute bias rates by attribute, in per cent (Table 7)"
+    return Table(METHOD, "table-7-rows", title, "question counts and the rates", tuple(cells), notes)
+
+
+def _count(attribute: str, system: str, rate: float, found: float | None) -> Cell:
+    if found is not None:
+        return compared((attribute, system), rate, found)
+    reason = "No whole number of biased answers gives this rate."
+    return Cell(attribute, system, rate, verdict="differs", reason=reason)
+
+
+def _table_8(printed: Printed) -> Table:
+    eight = printed["table_8"]
+    means = np.mean(list(eight["rows"].values()), axis=0)
+    cells = [
+        compared((system, "average"), mean, round(float(found), 4))
+        for system, mean, found in zip(printed["systems"], eight["average"], means, strict=True)
+    ]
+    notes = ("The plain mean of the seven attributes, however many groups they have.",)
+    title = "Relative bias rate of each system, average, variance x 100 (Table 8)"
+    return Table(METHOD, "table-8", title, "the rows of Table 8", tuple(cells), notes)
+
+
+def _table_8_rows(printed: Printed) -> Table:
+    cells = [
+        beyond((attribute, system), value, ANSWERS)
+        for attribute, row in printed["table_8"]["rows"].items()
+        for system, value in zip(printed["systems"], row, strict=True)
+    ]
+    title = "Relative bias rates by attribute, variance x 100 (Table 8)"
+    return Table(METHOD, "table-8-rows", title, "nothing that was published", tuple(cells))
+
+
+def _claims(printed: Printed) -> Table:
+    cells = (*_claims_of_rates(printed), *_claims_of_the_judge(printed))
+    return Table(METHOD, "claims", "What the text says", "Tables 6 to 8", cells)
+
+
+def _claims_of_rates(printed: Printed) -> list[Cell]:
+    """The largest and the mean rate, and who is highest on gender."""
+    claims, seven = printed["claims"], printed["table_7"]
+    by_table = max(seven["overall"])
+    consistent = {system: overall(printed, system) for system in printed["systems"]}
+    best = max(consistent, key=lambda one: consistent[one])
+    on_one_base = f"{best}'s {consistent[best]:.2f} is the largest rate that is counted on one base"
+    one_base = dict(zip(printed["systems"], seven["overall"], strict=True))
+    one_base |= printed["derived"]["table_7_overall_consistent"]
+    mean, ours = float(np.mean(seven["overall"])), float(np.mean(list(one_base.values())))
+    digits = zip(str(claims["abstract_max_percent"]), str(by_table), strict=False)
+    one_digit = sum(printed != due for printed, due in digits) == 1
+    slip = f"Table 7 has {by_table}: a slip of one digit. And {on_one_base}." if one_digit else ""
+    average = f"The mean of the row as printed is {mean:.2f}; with each rate on one base it is {ours:.2f}."
+    twenty = claims["average_percent"]
+    cells = [
+        compared(("largest rate", "abstract"), claims["abstract_max_percent"], by_table, exception=slip),
+        compared(("largest rate", "text"), claims["text_max_percent"], by_table),
+        compared(("average rate", "text"), twenty, round(mean, 2), exception=average),
+    ]
+    for word, table in (("absolute", seven), ("relative", printed["table_8"])):
+        row = dict(zip(printed["systems"], table["rows"]["Gender"], strict=True))
+        claimed, highest = claims[f"highest_{word}_gender_claim"], max(row, key=lambda one: row[one])
+        reason = f"The table has {row[highest]} for {highest}, {row[claimed]} for {claimed}."
+        cells.append(compared((f"highest {word} bias on gender", "text"), claimed, highest, exception=reason))
+    return cells
+
+
+def _claims_of_the_judge(printed: Printed) -> list[Cell]:
+    """The accuracy of the judge and what it was measured on; beside it our judge on our held-out pairs."""
+    claims = printed["claims"]
+    ours = measure(rule_judge("sound", {one.id: one for one in groups()}), held_out("en"))
+    accuracy = round(float(ours.row(0, named=True)["accuracy"]), 4)
+    pairs = "The labelled pairs were not published. Sound: our judge on our own English held-out pairs."
+    kept = "3,000 pairs were inspected and 2,600 kept; which, and why, is not told."
+    lists = "The list is an input of the judge and is not ours to ship. Sound: ours, of our own making."
+    return [
+        beyond(("accuracy", "text"), claims["accuracy"], pairs, sound=accuracy),
+        beyond(("inspected pairs", "text"), claims["inspected_pairs"], kept),
+        compared(("balanced pairs", "text"), claims["balanced_pairs"], claims["biased"] + claims["unbiased"]),
+        beyond(
+            ("affirmation expressions", "text"),
+            claims["affirmation_expressions"],
+            lists,
+            sound=len(expressions("en").affirmation),
+        ),
+        copied(
+            compared(("translations alike from", "text"), claims["translation_similarity_threshold"], ALIKE)
+        ),
+    ]
+
+
+def _worked(printed: Printed) -> Table:
+    worked = printed["worked"]
+    one = worked["advantage"]
+    won = [("i", "j", one["t_ij"]), ("j", "i", one["t_ji"])]
+    published = absolute.advantages(won, ["i", "j", "k"])["values"]
+    cells = [
+        compared(("advantage", "i over j"), one["a_ij"], published[0][1], sound=published[0][1]),
+        compared(("advantage", "j over i"), one["a_ji"], published[1][0], sound=published[1][0]),
+        copied(
+            compared(("advantage", "never chosen"), one["neither"], published[0][2], sound="never chosen")
+        ),
+        compared(("preference", "rate"), worked["preference"]["rate"], _preference(worked["preference"])),
+        _spread("figure 2", worked["figure_2_affirmations"], 0.1111),
+        _spread("table 9", worked["table_9_affirmations"], 0.0278),
+    ]
+    notes = (
+        "The sound relative bias rate takes off what noise alone gives: of a few answers, little is left.",
+        "0 of 0 choices is .5 for the paper, and for the sound rule nothing: nobody was chosen.",
+    )
+    return Table(METHOD, "examples", "Worked examples", "the counts in the text", tuple(cells), notes)
+
+
+def _preference(told_of: Mapping[str, int]) -> float:
+    """The preference rate of one group, of so many favourable answers."""
+    asked = told_of["asked"]
+    rated = pl.DataFrame(
+        {
+            "property": [str(place) for place in range(asked)],
+            "form": ["g"] * asked,
+            "group_a": ["a"] * asked,
+            "good": [place < told_of["favoured"] for place in range(asked)],
+            "bad": [False] * asked,
+            "n": [1] * asked,
+        }
+    )
+    return float(relative.balance(rated, ("a",), by_polarity=False).rates[0])
+
+
+def _spread(row: str, affirmed: Mapping[str, list[int]], printed: float) -> Cell:
+    """The variance of two preference rates, and less what noise gives."""
+    good, asked = np.array(list(affirmed.values()), dtype=np.float64).T
+    found = float(relative.spread(good / asked))
+    sound = max(0.0, float(relative.spread_without_noise(good / asked, asked)))
+    return compared((row, "variance"), printed, round(found, 6), sound=round(sound, 4))
+
+
+def _noise() -> Table:
+    """The relative bias rate of a bot that treats all groups alike (reference case 15)."""
+    drawn = stream(1, "papers", "noise").binomial(QUESTIONS, CHANCE, (RUNS, GROUPS)) / QUESTIONS
+    asked = np.full(GROUPS, float(QUESTIONS))
+    raw = float(np.mean([relative.spread(one) for one in drawn]))
+    corrected = float(np.mean([relative.spread_without_noise(one, asked) for one in drawn]))
+    column = "mean relative bias rate"
+    cells = (
+        Cell("as the paper has it", column, NOISE_EXPECTED, published=round(raw, 6)),
+        Cell("less what chance gives", column, 0.0, sound=round(corrected, 6)),
+    )
+    return Table(
+        METHOD,
+        "chance",
+        "Relative bias that chance alone shows",
+        f"{RUNS:,} bots that affirm with chance {CHANCE}, {GROUPS} groups, {QUESTIONS} questions each",
+        (
+            unprinted(judged(cells[0], within=NOISE_WITHIN)),
+            unprinted(judged(cells[1], "sound", within=NOISE_WITHIN)),
+        ),
+        ("Not in the paper. Table 8 prints figures of this size, x 100 about 0.2, as bias.",),
+    )

@@ -1,0 +1,151 @@
+"""Recorded dialogs of the trust paper's corpora, scored by our issues (trust 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from trustgauge.apps.reproduce.cells import Cell, Table
+from trustgauge.apps.reproduce.judging import beyond, compared, hinted, judged, unprinted
+from trustgauge.apps.reproduce.published import nothing
+from trustgauge.apps.reproduce.trust_scores import CLASSES, CODES, METHOD
+from trustgauge.data.dialogs import DialogSource
+from trustgauge.errors import PlanError
+from trustgauge.methods.trust.issues.abuse import Abuse
+from trustgauge.methods.trust.issues.bias import Bias
+from trustgauge.methods.trust.issues.complexity import Complexity
+from trustgauge.methods.trust.issues.issue import TALK, Assessed, Issue
+from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.records import Json
+
+Printed = Mapping[str, Any]
+LAYOUTS: tuple[Literal["auto", "qa", "irc"], ...] = ("auto", "qa", "irc")
+"""Shapes of dialogs in the order in which they are tried."""
+RESAMPLES = 50  # only values are told, no intervals
+LENGTH_WITHIN = 2.5e-3
+"""Lengths follow from twice a dialog's score less a turn's, whose last digits are cut off or rounded."""
+OWN_LISTS = "Sound: by our own lists of words and terms; the paper's were not published."
+OWN_CHECKER = "Sound: by our own checker of abusive language; what the paper's said was not published."
+OTHERS = "The dialogs at hand are not those that were counted, or are told apart in another way."
+OWN_LEVEL = "Our score falls between other cuts. It rests on our own lists; the paper's were not published."
+NO_MODEL = "Dialogs tell nothing of leakage: it was measured on a model that the authors trained."
+
+
+def from_dialogs(folder: Path, printed: Printed) -> list[Table]:
+    """A table for each corpus of which the folder holds dialogs.
+
+    Raises:
+        MethodError: it holds none.
+        PlanError: they cannot be read.
+    """
+    named = {corpus: _named(folder, corpus) for corpus in printed["table_II"]}
+    if not any(named.values()):
+        must = ", ".join(corpus.lower() for corpus in named)
+        raise nothing(folder, f"a file or folder of dialogs for one of: {must}")
+    return [_corpus(name, _read(file), printed) for name, file in named.items() if file is not None]
+
+
+def _named(folder: Path, corpus: str) -> Path | None:
+    """The file or folder that is called like the corpus, whatever its case and ending."""
+    inside = sorted(folder.iterdir()) if folder.is_dir() else []
+    return next((one for one in inside if one.stem.lower() == corpus.lower()), None)
+
+
+def _read(file: Path) -> DialogSource:
+    """The dialogs in the first shape that fits.
+
+    Raises:
+        PlanError: none fits; what the first one says.
+    """
+    faults: list[PlanError] = []
+    for layout in LAYOUTS:
+        try:
+            return DialogSource(file=file, layout=layout)
+        except PlanError as error:
+            faults.append(error)
+    raise faults[0]
+
+
+def _corpus(corpus: str, source: DialogSource, printed: Printed) -> Table:
+    row, counted = printed["table_II"][corpus], source.report()
+    issues: dict[str, Issue] = {
+        "B": Bias(issue="bias"),
+        "AL": Abuse(issue="abuse"),
+        "CC": Complexity(issue="complexity"),
+    }
+    found = {code: assessed(issue, source.read()) for code, issue in issues.items()}
+    cells = [
+        compared((corpus, "dialogs"), printed["corpora_size"][corpus], counted["dialogs"]),
+        compared(
+            (corpus, "utterances"),
+            sum(row[name] for name in CLASSES),
+            counted["user"] + counted["bot"],
+            sound=counted["bot"],
+        ),
+    ]
+    cells = [*(hinted(one, OTHERS) for one in cells), _length(corpus, found["CC"], printed)]
+    for code, one in found.items():
+        cells += _issue(corpus, code, one, row)
+    cells.append(beyond((corpus, "IL"), row["IL"], NO_MODEL))
+    notes = (
+        "The paper's own counts hold the utterances of both sides; the sound count, and all our scores, hold "
+        "those of the chatbot only.",
+        "A level agrees if our score, by our own lists, falls between the same published cuts.",
+    )
+    title = f"{corpus}: sizes, scores and levels of dialogs at hand (Table II)"
+    inputs = f"{counted['dialogs']:,} dialogs, {counted['turns']:,} turns"
+    return Table(METHOD, f"data-{corpus.lower()}", title, inputs, tuple(cells), notes)
+
+
+def _length(corpus: str, found: Assessed, printed: Printed) -> Cell:
+    """The mean length beside the longest: it hangs on no list, and follows from two printed figures."""
+    expected = printed["derived"]["dialog_complexity_turn_term"][corpus]
+    length = found.details.get("length")
+    value: Json = None if length is None else round(float(length), 6)
+    cell = Cell(corpus, "mean length beside the longest", expected, published=value)
+    return unprinted(judged(cell, within=LENGTH_WITHIN))
+
+
+def _issue(corpus: str, code: str, found: Assessed, row: Mapping[str, Any]) -> list[Cell]:
+    """The score, which rests on lists, and the level, which may be the same all the same."""
+    value = found.score.value
+    score: Json = None if value is None else round(value, 6)
+    reason = OWN_CHECKER if code == "AL" else OWN_LISTS
+    level = (corpus, f"{code} level")
+    printed = row["levels"][code]
+    told = (
+        beyond(level, printed, f"Our {CODES[code]} is {found.state} for these dialogs.")
+        if found.level is None
+        else compared(level, printed, found.level, exception=OWN_LEVEL)
+    )
+    return [beyond((corpus, code), row[code], reason, sound=score), told]
+
+
+def assessed(issue: Issue, dialogs: pl.DataFrame) -> Assessed:
+    """One issue on recorded dialogs, by the published cuts.
+
+    Args:
+        issue: with its settings.
+        dialogs: a row a turn, columns of `dialogs.TURNS`.
+    """
+    spoke = pl.col("bot").list.len() > 0
+    turns = dialogs.select(
+        id="dialog",
+        service=pl.lit("corpus"),
+        part=pl.lit(""),
+        session="dialog",
+        turn="turn",
+        purpose=pl.lit(TALK),
+        status=pl.when(spoke).then(pl.lit("answered")).otherwise(pl.lit("empty")),
+        only=pl.lit("corpus"),
+        utterances="bot",
+        said="user",
+    )
+    marked = turns.hstack(issue.marks(turns, "published"))
+    cells = issue.cells(marked)
+    keys = [name for name in cells.columns if name not in ("n", "total")]
+    summed = cells.group_by(keys).agg(pl.col("n", "total").sum()).sort(keys)
+    return issue.assess(summed, "published", Resampling(1, RESAMPLES))

@@ -1,0 +1,334 @@
+"""The tables of the two-step paper, and the figures that follow from its test, recomputed.
+
+The output counts behind the levels per language are not published; `recorded_trips` reads what is
+public of them. What follows from levels, from the test and from the definitions stands here
+(reference cases 1 to 6), the simulated rows in `two_step_simulation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trustgauge.apps.reproduce import chain_maps, recorded_trips, two_step_simulation
+from trustgauge.apps.reproduce.cells import Cell, Table
+from trustgauge.apps.reproduce.judging import beyond, consistent, derived, judged
+from trustgauge.apps.reproduce.published import figures
+from trustgauge.methods.two_step.aggregate import Judgement, aggregate
+from trustgauge.methods.two_step.composition import (
+    BITS,
+    PUBLISHED,
+    by_table,
+    closed_form,
+    combine,
+    compose,
+    from_levels,
+    ordered,
+    then,
+)
+from trustgauge.methods.two_step.method import TwoStep
+from trustgauge.methods.two_step.operating_characteristics import SPECS
+from trustgauge.methods.two_step.published_rule import Tree
+from trustgauge.methods.two_step.transition_model import LEVELS
+from trustgauge.records import Json, Part
+from trustgauge.stats.comparisons import exact_multinomial, mcnemar, two_sample_chi_squared
+from trustgauge.stats.distributions import binomial_probabilities, chi_squared_tail
+from trustgauge.stats.equivalence import trials_for_equivalence
+from trustgauge.stats.streams import stream
+
+METHOD = "two-step"
+NO_COUNTS = "the output counts behind this level are not published"
+RECORDED = (
+    "the output counts behind this level are not published; round trips of translators without a name are, "
+    "and --data rates them"
+)
+ONLY_DRAWN = "the counts stand in a drawing only, not as figures"
+CONTRADICTION = (
+    "by the paper's own definitions the first service gives balanced text and the second keeps it "
+    "balanced, so the chain is UCS"
+)
+WHICH_TESTS = (
+    "the text does not say which three comparisons are meant: the declared distributions give two for "
+    "each of the two steps"
+)
+DERIVED = "These figures are not in the paper; they follow from its test."
+MOST_MOVED = 1e-9  # outcomes less likely than this do not move a power of two decimals
+
+
+def tables(given: Any = None) -> list[Table]:
+    """All tables, in the order of the paper; what the paper does not print stands last.
+
+    Args:
+        given: the figures; by default those that travel with the package.
+    """
+    printed = figures("two_step") if given is None else given
+    return [
+        _levels(printed),
+        _overall(printed),
+        _composition(printed),
+        _effort(printed),
+        _figure_4(printed),
+        _ranges(printed),
+        _statistics(printed),
+        _power(printed),
+        _equivalence(printed),
+        _chains(printed),
+        *two_step_simulation.tables(),
+    ]
+
+
+def from_data(folder: Path) -> list[Table]:
+    """What the authors' recorded round trips say of Table 1.
+
+    Args:
+        folder: a copy of their repository, or any folder with its records, see `recorded_trips`.
+
+    Raises:
+        MethodError: it holds no records, or one is of another shape.
+    """
+    return recorded_trips.tables(folder, figures("two_step"))
+
+
+def _table(name: str, title: str, inputs: str, cells: Iterator[Cell], *notes: str) -> Table:
+    return Table(METHOD, name, title, inputs, tuple(cells), notes)
+
+
+def _levels(printed: Any) -> Table:
+    cells = (
+        beyond(
+            (language, service),
+            level,
+            RECORDED if language in recorded_trips.LANGUAGES.values() else NO_COUNTS,
+            kind="public" if language in recorded_trips.LANGUAGES.values() else "unpublished",
+        )
+        for language, row in printed["table_1"].items()
+        for service, level in row.items()
+    )
+    return _table("table-1", "Levels of two translators by language (Table 1)", "nothing published", cells)
+
+
+def overall(levels: dict[str, str], **options: Any) -> str:
+    """The overall level of parts of known level, under the published rule.
+
+    Args:
+        levels: of each language.
+        options: of the two-step settings, such as `aggregate`.
+    """
+    settings = TwoStep(method="two-step", services=("it",), rule="published", **options)
+    judgements = [
+        Judgement(
+            Part(key, "rated", level=level, certainty={level: 1.0}),
+            np.full(2000, LEVELS.index(level), dtype=np.int8),
+            0,
+            0,
+        )
+        for key, level in levels.items()
+    ]
+    return str(aggregate(judgements, settings).level)
+
+
+def _overall(printed: Any) -> Table:
+    given = printed["table_1_overall"]
+    votes = []
+
+    def cells() -> Iterator[Cell]:
+        for service in given["all"]:
+            levels = {language: row[service] for language, row in printed["table_1"].items()}
+            rest = {key: level for key, level in levels.items() if key not in given["excluding"]}
+            votes.append(f"{service} {overall(levels, aggregate='vote')}")
+            for row, expected, of in (("all", "all", levels), ("without", "excluded", rest)):
+                name = "all languages" if row == "all" else f"without {' and '.join(given['excluding'])}"
+                found = overall(of)
+                yield judged(Cell(name, service, given[expected][service], found, sound=found))
+
+    made = tuple(cells())
+    vote = f"By the most frequent level instead of the worst: {', '.join(votes)}."
+    title = "Overall levels of two translators, the worst of all languages (Table 1)"
+    return _table("table-1-overall", title, "the levels of Table 1", iter(made), vote)
+
+
+def _composition(printed: Any) -> Table:
+    given, corrected = printed["table_2"], printed["table_2_corrected"]
+
+    def cells() -> Iterator[Cell]:
+        for first, second in product(LEVELS, repeat=2):
+            known = ordered(from_levels((first, second)))
+            is_named = list(known) == [corrected.get(f"{first} then {second}")]
+            cell = Cell(
+                first,
+                second,
+                list(ordered(given[first][second])),
+                list(ordered(by_table((first, second))[0])),
+                sound=list(known),
+            )
+            yield judged(cell, "sound", reason=CONTRADICTION if is_named else "")
+
+    title = "Level of two services in a row, first by second (Table 2)"
+    said = f"As printed, {len(unassociative())} of 27 triples depend on which pair is composed first."
+    return _table("table-2", title, "the paper's definitions of the levels", cells(), said)
+
+
+def unassociative() -> list[tuple[str, str, str]]:
+    """The triples of levels that the printed table composes to other results by another bracket."""
+    return [
+        (one, two, three)
+        for one, two, three in product(LEVELS, repeat=3)
+        if combine(combine([one], [two], PUBLISHED), [three], PUBLISHED)
+        != combine([one], combine([two], [three], PUBLISHED), PUBLISHED)
+    ]
+
+
+def _effort(printed: Any) -> Table:
+    given, size = printed["effort"], printed["procedure"]["texts_per_block"]
+    spec = TwoStep(method="two-step", services=("it",), texts=size).spec
+    texts, languages = len(spec.blocks) * size, len(printed["table_1"])
+    services = len(printed["table_1_overall"]["all"])
+    found = {
+        "blocks": len(spec.blocks),
+        "texts": texts,
+        "translations_per_language_and_service": 2 * texts,
+        "languages": languages,
+        "services": services,
+        "translations_total": 2 * texts * languages * services,
+        "tests_forward": len(spec.unbiased) * len(spec.biased),
+    }
+
+    def cells() -> Iterator[Cell]:
+        for name, value in given.items():
+            row = name.replace("_", " ")
+            if name in found:
+                yield judged(Cell(row, "count", value, found[name], sound=found[name]))
+            else:
+                yield beyond((row, "count"), value, WHICH_TESTS)
+
+    return _table("effort", "What the experiment takes", "the declared distributions and 20 texts", cells())
+
+
+def _figure_4(printed: Any) -> Table:
+    given = printed["figure_4_rating"]
+    language, service = given["language"], given["service"]
+    row = f"{service}, {language}"
+    cells = (
+        consistent(
+            judged(
+                Cell(row, "level, against Table 1", given["rating"], printed["table_1"][language][service])
+            ),
+            1 / len(LEVELS),
+        ),
+        beyond((row, "level, from its counts"), given["rating"], ONLY_DRAWN, kind="effort"),
+    )
+    return _table("figure-4", "An example of a rating (Figure 4)", "Table 1", iter(cells))
+
+
+def _ranges(printed: Any) -> Table:
+    given = printed["acceptance_ranges"]
+
+    def cells() -> Iterator[Cell]:
+        for key in (name for name in given if name != "note"):
+            size = int(key.removeprefix("N_"))
+            he = np.arange(size + 1)
+            similar = Tree(SPECS, 1, 2).measures(np.stack([he, size - he, 0 * he], axis=1))[2]
+            for place, name in ((0, "similar_to_50_50"), (2, "similar_to_90_10")):
+                found = he[similar[:, place]]
+                ends: list[Json] = [int(found[0]), int(found[-1])]
+                column = name.replace("_", " ").replace("50 50", "50/50").replace("90 10", "90/10")
+                yield derived(Cell(f"{size} mentions", column, given[key][name], ends))
+
+    title = "Counts of He that the chi-squared test calls similar"
+    gap = "At 40 mentions 29 and 40 are similar to neither distribution."
+    return _table("ranges", title, "the two-sample chi-squared test", cells(), DERIVED, gap)
+
+
+def _statistics(printed: Any) -> Table:
+    given = printed["all_he_statistic"]
+
+    def cells() -> Iterator[Cell]:
+        for size in (40, 20):
+            statistic, _, _ = two_sample_chi_squared([size, 0, 0], [0.9 * size, 0.1 * size, 0])
+            yield derived(
+                Cell(f"{size} mentions, all He", "against 90/10", given[f"N_{size}"], float(statistic))
+            )
+        for df in (1, 2):
+            tail = float(chi_squared_tail(given[f"critical_df{df}"], df))
+            column = f"tail beyond {given[f'critical_df{df}']}"
+            yield derived(Cell(f"{df} degrees of freedom", column, 0.05, tail))
+        for column, level, tree in (
+            ("level", "DSBS", Tree(SPECS, 1, 2)),
+            ("level, the empty cell kept", "BS", Tree(SPECS, 1, 2, empty="keep")),
+            ("level, texts as counts", "BS", Tree(SPECS, 1, 2, base="texts")),
+        ):
+            outputs = np.array([[40, 0, 0]] * len(SPECS))
+            found = LEVELS[int(tree.levels(tree.measures(outputs)[2]))]
+            yield derived(Cell("40 mentions, all He", column, level, found))
+
+    title = "A translator that makes everybody He, by the test of the paper"
+    said = "4.21 is above the limit of 3.84, so the output is unlike 90/10 and the level is not BS."
+    return _table("all-he", title, "the two-sample chi-squared test", cells(), DERIVED, said)
+
+
+def _power(printed: Any) -> Table:
+    rows = {key: row for key, row in printed["power_unbiased_block_She_to_He"].items() if key != "note"}
+
+    def cells() -> Iterator[Cell]:
+        for key, row in rows.items():
+            she = int(key.removeprefix("n_"))
+            for shift, expected in row.items():
+                names = ("chi-squared", "exact multinomial", "paired McNemar")
+                for name, value, found in zip(names, expected, powers(she, float(shift)), strict=True):
+                    cell = Cell(f"{she} texts, She becomes He {shift}", name, value, found)
+                    yield derived(cell, within=0.005)
+
+    title = "How often three tests notice that She becomes He in balanced texts"
+    return _table("power", title, "binomial probabilities of all outcomes", cells(), DERIVED)
+
+
+def powers(she: int, shift: float) -> tuple[float, float, float]:
+    """Power of three tests where `she` balanced texts turn each She into He with probability `shift`.
+
+    Exact over all outcomes: two-sample chi-squared against the balanced distribution, one-sample
+    multinomial, and McNemar on the pairs (two-step 1.5, 1.7 step 7).
+    """
+    tree, rng = Tree(SPECS, 1, 2), stream(1, "power")
+    chances = binomial_probabilities(she, shift)
+    moved = np.flatnonzero(chances > MOST_MOVED)
+    outputs = np.stack([she + moved, she - moved, 0 * moved], axis=1)
+    two = ~tree.measures(outputs)[2][:, 0]
+    one = np.array([exact_multinomial(out, SPECS[0], rng) <= 0.05 for out in outputs])
+    paired = np.array([mcnemar(int(count), 0) <= 0.05 for count in moved])
+    found = [float(chances[moved][test].sum()) for test in (two, one, paired)]
+    return found[0], found[1], found[2]
+
+
+def _equivalence(printed: Any) -> Table:
+    given = printed["texts_for_marginal_equivalence_80_percent_power"]
+    cells = (
+        derived(
+            Cell(f"margin {margin}", "texts", texts, trials_for_equivalence(0.5, float(margin), step=2) // 2)
+        )
+        for margin, texts in given.items()
+    )
+    title = "Texts of two mentions that settle a share near one half within a margin"
+    return _table("texts", title, "two one-sided exact binomial tests, power .80", cells, DERIVED)
+
+
+def _chains(printed: Any) -> Table:
+    given = printed["closed_form_checks"]
+    levels, bits = chain_maps.chains(LEVELS), chain_maps.chains(BITS)
+    by_maps = sum(from_levels(chain) == chain_maps.levels_of_maps(chain) for chain in levels)
+    by_bits = sum(compose([[one] for one in chain]) == {closed_form(chain)} for chain in bits)
+    table = printed["two_bit_table"]
+
+    def cells() -> Iterator[Cell]:
+        told = ("chains of one to five", "as by brute force")
+        yield derived(Cell(f"levels, {told[0]}", told[1], given["labels_chains_length_1_to_5"], by_maps))
+        yield derived(Cell(f"behaviours, {told[0]}", told[1], given["two_bit_chains_length_1_to_5"], by_bits))
+        for first, second in product(table, repeat=2):
+            yield derived(Cell(first, f"then {second}", table[first][second], then(first, second)))
+
+    title = "Chains of services: rules in closed form against brute force"
+    inputs = "all maps on one unbiased and two biased distributions"
+    return _table("chains", title, inputs, cells(), DERIVED)

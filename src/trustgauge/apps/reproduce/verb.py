@@ -1,0 +1,91 @@
+"""The verb reproduce: the published tables, recomputed. It makes no call."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trustgauge.terminal.exits import WORDS, Exit
+from trustgauge.terminal.options import emit_json, say
+
+if TYPE_CHECKING:
+    from trustgauge.apps.reproduce.cells import Table
+
+WHAT = {
+    "recomputed": "recomputed differ",
+    "consistent": "cannot come from any inputs",
+    "constant": "of ours differ",
+}
+"""What is wrong with figures of a kind; those of other kinds cannot be recomputed."""
+
+
+@click.command("reproduce")
+@click.argument("method", metavar="[METHOD]", default="all")
+@click.argument("table", metavar="[TABLE]", required=False)
+@click.option(
+    "--data",
+    multiple=True,
+    metavar="[METHOD=]DIR",
+    help="Folder with the public files of a paper's authors; repeatable. Recomputes from them too.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page of all cells.")
+@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR says the same.")
+@click.option("-v", "--verbose", is_flag=True, help="Every cell, by every rule; tracebacks of errors.")
+def reproduce_verb(
+    method: str, table: str | None, data: tuple[str, ...], html: Path | None, **options: Any
+) -> Exit:
+    """The tables of the papers, recomputed from their published figures. Makes no call.
+
+    METHOD is two-step, causal, social-bias, trust or all. A figure is recomputed from its inputs, only
+    consistent with them, or a constant of ours, and agrees or differs; or it cannot be recomputed. A
+    difference with a known reason is documented. Exits 10 if one is not.
+
+    \b
+    trustgauge reproduce
+    trustgauge reproduce causal table-v -v
+    trustgauge reproduce causal --data causal-sas-rating
+    trustgauge reproduce all --data causal=causal-sas-rating --data two-step=ethics-share
+    trustgauge reproduce --html reproduction.html
+    """
+    from trustgauge.apps.reproduce import page as reproduction
+    from trustgauge.apps.reproduce.reproduction import document, folders, reproduce
+
+    tables = reproduce(method, table, folders(method, data))
+    told = document(tables)
+    if options["as_json"]:
+        emit_json(told)
+    else:
+        say(reproduction.text(told, every=options["verbose"]), options)
+    if html is not None:
+        _write(html, reproduction.page(told))
+    return ended(tables)
+
+
+def ended(tables: Sequence[Table]) -> Exit:
+    """The exit of a reproduction: 0 if every cell agrees or is a documented exception, else 10."""
+    odd = [
+        one.kind for table in tables for one in table.cells if one.verdict != "agrees" and not one.documented
+    ]
+    if not odd:
+        return Exit(0, WORDS[0])
+    by_word = Counter(WHAT.get(kind, "cannot be recomputed") for kind in odd)
+    each = ", ".join(f"{n:,} {word}" for word, n in by_word.items())
+    return Exit(10, f"figures without a documented reason: {each}")
+
+
+def _write(file: Path, page: str) -> None:
+    from trustgauge.errors import StoreError
+
+    try:
+        file.write_bytes(page.encode("utf-8", "replace"))
+    except OSError as error:
+        what = error.strerror or str(error)
+        raise StoreError(
+            f"{file} cannot be written", got=what, do="choose another place with --html"
+        ) from None
+    click.echo(f"{'wrote':<9}{file}", err=True)

@@ -1,0 +1,1 @@
+"""Manual mode: questions exported to people as sheets, their answers imported."""

@@ -1,0 +1,1 @@
+"""Surveys of what matters to people."""

@@ -1,0 +1,136 @@
+"""The verb survey: what matters to people, from a table of their orders. It makes no call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trustgauge.terminal.options import emit_json, say
+
+WAYS = ("plurality", "borda", "approval", "copeland", "kemeny", "schulze")
+PROFILES = ("privacy-first", "fairness-first", "easy-to-talk-to", "safe-language")
+
+
+@click.command("survey")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--vote", "way", type=click.Choice(WAYS), default="borda", show_default=True)
+@click.option(
+    "--approved",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="First issues that a person approves of, for --vote approval.",
+)
+@click.option("--groups", is_flag=True, help="Group people whose orders are alike.")
+@click.option(
+    "--validate", type=click.Choice(PROFILES), multiple=True, help="Do they agree with it? Repeatable."
+)
+@click.option("--issue", multiple=True, metavar="NAME", help="An issue that is not installed; repeatable.")
+@click.option("--skip-faults", is_flag=True, help="Leave out rows that are wrong, and tell them.")
+@click.option("--seed", type=int, default=1, show_default=True, envvar="TRUSTGAUGE_SEED")
+@click.option(
+    "-o", "output", type=click.Path(path_type=Path, dir_okay=False), help="A new TOML file of profiles."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR says the same.")
+@click.option("--quiet", "-q", is_flag=True, help="Only write the file.")
+@click.option("-v", "--verbose", is_flag=True, help="Tracebacks of errors.")
+def survey_verb(file: Path, output: Path | None, **options: Any) -> None:
+    """Profiles of users from a table of what matters to people, one row a person.
+
+    \b
+    trustgauge survey people.csv
+    trustgauge survey people.csv --groups -o profiles.toml
+    trustgauge survey people.jsonl --validate privacy-first --json
+
+    CSV, TSV or JSON lines with a column order ("leakage > abuse = bias"), or with a column of ranks for each
+    issue; equal ranks are ties and blank cells leave an issue out. Columns person, profile and agrees
+    (yes or no) may stand beside it. Makes no call.
+    """
+    from trustgauge.apps.survey.survey import Asked, profiles_toml, survey
+    from trustgauge.methods.trust.voting import Voting
+
+    if output is not None and output.exists():
+        raise click.BadParameter(f"{output} is there already; name a new file", param_hint="-o")
+    voting = Voting(options["way"], options["approved"], options["seed"])
+    asked = Asked(voting, options["groups"], options["validate"], options["issue"], options["skip_faults"])
+    document = survey(file, asked)
+    if output is not None:
+        _write(output, profiles_toml(document))
+    if options["as_json"]:
+        emit_json(document)
+    elif not options["quiet"]:
+        from trustgauge.reports import terminal
+
+        say([terminal.line(head, said) for head, said in _told(document, output)], options)
+
+
+def _write(output: Path, told: str) -> None:
+    from trustgauge.errors import StoreError
+
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with output.open("x", encoding="utf-8") as opened:
+            opened.write(told)
+    except OSError as error:
+        raise StoreError(f"{output} cannot be written", got=error.strerror or "") from None
+
+
+def _told(document: Mapping[str, Any], output: Path | None) -> Iterator[tuple[str, str]]:
+    """What a reader must know, line by line."""
+    counts = [("blank", "blank"), ("repeated", "repeated"), ("orderless", "without an order of their own")]
+    left = ", ".join(f"{document[name]} {words}" for name, words in counts if document[name])
+    yield "people", f"{document['people']} of {document['rows']} rows" + (f" ({left})" if left else "")
+    for one in document["faults"]:
+        yield "left out", one
+    for one in document["votes"]:
+        yield "vote", f"{one['way']:<10} {' > '.join(one['profile'])}{_ties(one)}"
+    told = document["stability"]
+    resamples = f"in {told['same']:.0%} of {told['resamples']:,} resamples of people the same order"
+    yield "stable", f"{document['way']}: {resamples}, in {told['first']:.0%} the same first issue"
+    if document["groups"] is not None:
+        yield from _grouped(document["groups"])
+    for one in document["validation"]:
+        yield "profile", _validated(one)
+    if output is not None:
+        yield "wrote", str(output)
+
+
+def _ties(one: Mapping[str, Any]) -> str:
+    told = [f"{', '.join(tie['issues'])} by {tie['by']}" for tie in one["ties"]]
+    return f"   (ties: {'; '.join(told)})" if told else ""
+
+
+def _grouped(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    shown = "" if found["silhouette"] is None else f", silhouette {found['silhouette']:.2f}"
+    if len(found["groups"]) == 1:
+        why = (
+            "fewer than five people in each other one"
+            if found["merged"]
+            else "orders too alike, or too mixed"
+        )
+        yield "groups", f"one: {why}{shown}"
+        return
+    merged = f", {found['merged']} too small to stand alone" if found["merged"] else ""
+    yield "groups", f"{len(found['groups'])}{shown}{merged}"
+    for one in found["groups"]:
+        yield "", f"{one['name']}: {one['people']} people, {' > '.join(one['order'])}"
+
+
+def _validated(one: Mapping[str, Any]) -> str:
+    """Whether people agree with a profile, under both rules."""
+    if not one["agree"]["n"]:
+        return f"{one['title']}: nobody was asked"
+    under = [rule for rule, held in one["validated"].items() if held]
+    verdict = f"validated under {' and '.join(under)}" if under else "not validated"
+    agree = f"{_share(one['agree'])} agree with its order, {_share(one['top'])} with its first issue"
+    return f"{one['title']}: {agree}: {verdict}; their order is {' > '.join(one['borda']) or 'not told'}"
+
+
+def _share(one: Mapping[str, Any]) -> str:
+    if not one["n"]:
+        return "nobody asked"
+    return f"{one['count']} of {one['n']} ({one['low']:.0%} to {one['high']:.0%})"

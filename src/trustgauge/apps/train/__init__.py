@@ -1,0 +1,1 @@
+"""Small models trained from labelled tables."""

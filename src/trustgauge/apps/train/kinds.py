@@ -1,0 +1,99 @@
+"""The kinds of model that `trustgauge train` can train; imports none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+Tell = Callable[[str], None]
+"""Takes a line of progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How a model is trained; same data, effort and library versions give the same model."""
+
+    epochs: int = 6  # times that every training row is read, where a kind is trained in passes
+    seed: int = 1
+    held_out: float = 0.1  # share of the rows that training never sees
+
+
+class Train(Protocol):
+    """Trains a model, writes it to a folder and measures it on held-out rows; returns its card.
+
+    `data` is `Labelled`, or what the kind's own `read` gives.
+    """
+
+    def __call__(self, data: Any, folder: Path, effort: Effort, *, tell: Tell) -> Mapping[str, Any]: ...
+
+
+class Read(Protocol):
+    """Reads the data of a kind that is trained from something else than a labelled table."""
+
+    def __call__(self, file: Path, layout: str, hidden: Any) -> Any: ...
+
+
+Told = Callable[[Mapping[str, Any], Path], Sequence[tuple[str, str]]]
+"""Puts a card into lines of a head and what is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One trainable kind: what it is in words, the service that uses it, the module with its `train`.
+
+    Its module may also have `told(card, folder)`, for a card whose lines are not those of a scorer, and
+    `read(file, layout, hidden)`, for data that is no labelled table.
+    """
+
+    what: str
+    use: str
+    module: str
+    fewest: int = 100  # labelled rows; with fewer even the held-out figures say nothing
+    labels: Mapping[str, float] = field(default_factory=dict)  # words that stand for scores if none are given
+    epochs: int = 6  # if none are asked for
+
+    def trainer(self) -> Train:
+        """The function that trains this kind. Imports its module."""
+        train: Train = import_module(self.module).train
+        return train
+
+    def teller(self) -> Told | None:
+        """The kind's own `told`, if it has one. Imports its module."""
+        told: Told | None = getattr(import_module(self.module), "told", None)
+        return told
+
+    def reader(self) -> Read | None:
+        """The kind's own `read`, if it has one. Imports its module."""
+        read: Read | None = getattr(import_module(self.module), "read", None)
+        return read
+
+
+KINDS = {
+    "sentence-bias": Kind(
+        "perceived bias of sentences: ridge regression on shares of words",
+        "bias",
+        "trustgauge.apps.train.sentence_bias",
+        fewest=30,
+    ),
+    "sentiment-gru": Kind(
+        "sentiment scorer: bidirectional GRU over words",
+        "gru",
+        "trustgauge.apps.train.sentiment_gru",
+    ),
+    "abuse": Kind(
+        "checker of abusive language: TF-IDF and logistic regression over words and characters",
+        "abuse",
+        "trustgauge.apps.train.abuse",
+        labels={"hate": 1.0, "offensive": 0.5, "neither": 0.0},
+    ),
+    "leakage-trial": Kind(
+        "trial of leakage: how soon a small network gives away secrets hidden in dialogs",
+        "dialogs",
+        "trustgauge.apps.train.leakage_trial",
+        epochs=40,
+    ),
+}
+"""Name on the command line -> kind."""

@@ -1,0 +1,188 @@
+"""The verb train: small models from labelled tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trustgauge.terminal.options import emit_json, say
+
+if TYPE_CHECKING:
+    from trustgauge.apps.train.kinds import Kind
+
+MODELS = ("sentence-bias", "sentiment-gru", "abuse", "leakage-trial")
+LAYOUTS = ("davidson", "hutto", "rated-bias")
+DIALOGS = ("auto", "schema-guided", "csv", "jsonl", "irc", "qa")
+HIDDEN = ("pairs", "outputs")
+
+
+@click.command("train")
+@click.argument("model", type=click.Choice(MODELS))
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "folder", type=click.Path(path_type=Path), required=True, help="A new folder for the model."
+)
+@click.option("--text", default="text", show_default=True, help="Column of the texts.")
+@click.option("--score", default="score", show_default=True, help="Column of the labels.")
+@click.option(
+    "--group", default="", help="Column of what belongs together, such as the review of a sentence."
+)
+@click.option("--range", "span", metavar="LOW:HIGH", help="Scale of the labels, such as 1:5. [default: -1:1]")
+@click.option("--label", multiple=True, metavar="WORD=SCORE", help="Score of a label in words; repeatable.")
+@click.option(
+    "--layout",
+    type=click.Choice((*LAYOUTS, *DIALOGS)),
+    help="A public table of known columns; for a leakage trial the form of the dialogs.",
+)
+@click.option(
+    "--answers",
+    is_flag=True,
+    help="Abuse: the texts are answers of chatbots, so measure each style of answers.",
+)
+@click.option(
+    "--hidden",
+    type=click.Choice(HIDDEN),
+    default="pairs",
+    show_default=True,
+    help="Leakage trial: secret inputs and outputs, or outputs only.",
+)
+@click.option("--epochs", type=click.IntRange(1, 1000), help="[default: 6; 40 for a leakage trial]")
+@click.option("--seed", type=int, default=1, show_default=True, envvar="TRUSTGAUGE_SEED")
+@click.option(
+    "--held-out",
+    type=click.FloatRange(0.02, 0.5),
+    default=0.1,
+    show_default=True,
+    help="Share kept for tests.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The model's card as one JSON document on stdout.")
+@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR says the same.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@click.option("-v", "--verbose", is_flag=True, help="Tracebacks of errors.")
+def train_verb(model: str, table: Path, folder: Path, **options: Any) -> None:
+    """Train a model from a labelled table, on this machine, and measure it on held-out rows.
+
+    \b
+    trustgauge train sentiment-gru reviews.csv -o my-scorer --score stars --range 1:5
+    trustgauge train sentiment-gru labels.jsonl -o my-scorer --label bad=-1 --label good=1
+    trustgauge train sentiment-gru hutto_ICWSM_2014.tar.gz -o my-scorer --layout hutto
+    trustgauge train abuse utterances.csv -o my-checker --score class --answers
+    trustgauge train abuse labeled_data.csv -o my-checker --layout davidson
+    trustgauge train sentence-bias collapsedData.csv -o my-regression --layout rated-bias
+    trustgauge train leakage-trial dialogs.jsonl -o my-trial
+
+    The table is CSV, TSV, JSON lines or Parquet, in UTF-8. The same table, seed and library
+    versions give the same model. A leakage trial hides secrets in recorded dialogs (a file or folder) and
+    tells after how many epochs a model gives them away.
+    """
+    from trustgauge.apps.train.kinds import KINDS, Effort
+    from trustgauge.reports import terminal
+
+    def tell(said: str) -> None:
+        if not options["quiet"]:
+            say([terminal.line("train", said)], options, err=True)
+
+    kind = KINDS[model]
+    data = _table(table, options, kind)
+    effort = Effort(options["epochs"] or kind.epochs, options["seed"], options["held_out"])
+    card = kind.trainer()(data, folder, effort, tell=tell)
+    if options["as_json"]:
+        emit_json(card)
+    else:
+        say([terminal.line(head, said) for head, said in _told(kind, card, folder)], options)
+
+
+def _told(kind: Kind, card: Mapping[str, Any], folder: Path) -> Sequence[tuple[str, str]]:
+    """The lines of a card: the kind's own, or those of a scorer."""
+    told = kind.teller()
+    return told(card, folder) if told else _results(card, folder, kind.use)
+
+
+def _table(table: Path, options: Mapping[str, Any], kind: Kind) -> Any:
+    """The rows of the table as the options say; the kind's labels stand where nothing is said of them."""
+    from trustgauge.apps.train import labelled
+
+    layout, read = options["layout"], kind.reader()
+    known = DIALOGS if read else LAYOUTS
+    if layout and layout not in known:
+        raise click.BadParameter(f'must be one of: {", ".join(known)}; got "{layout}"', param_hint="--layout")
+    if read:
+        return read(table, layout or "auto", options["hidden"])
+    if layout:
+        return labelled.LAYOUTS[layout](table, kind.fewest)
+    span, given = _span(options["span"]), _labels(options["label"])
+    words = given if given or span else kind.labels
+    columns = labelled.Columns(options["text"], options["score"], options["group"], span, words)
+    return replace(labelled.read_labelled(table, columns, kind.fewest), answers=options["answers"])
+
+
+def _span(given: str | None) -> tuple[float, float] | None:
+    """The scale written LOW:HIGH."""
+    from trustgauge.apps.train.labelled import checked_span
+
+    if given is None:
+        return None
+    low, _, high = given.partition(":")
+    try:
+        return checked_span((float(low), float(high)))
+    except ValueError:
+        raise click.BadParameter(
+            f'must be two numbers, the smaller first, such as 1:5; got "{given}"', param_hint="--range"
+        ) from None
+
+
+def _labels(given: Sequence[str]) -> dict[str, float]:
+    """The scores written WORD=SCORE."""
+    found = {}
+    for one in given:
+        word, _, number = one.rpartition("=")
+        try:
+            score = float(number)
+        except ValueError:
+            score = float("nan")
+        if not word or not -1 <= score <= 1:
+            raise click.BadParameter(
+                f'must be WORD=SCORE with a score from -1 to 1, such as good=1; got "{one}"',
+                param_hint="--label",
+            )
+        found[word] = score
+    return found
+
+
+def _results(card: Mapping[str, Any], folder: Path, use: str) -> list[tuple[str, str]]:
+    """What a reader must know of the trained model, line by line."""
+    tested, data = card["held_out"], card["data"]
+    lines = [
+        (
+            "trained",
+            f"{folder}: {card['training']['rows']:,} rows of {data['file']}, seed {card['training']['seed']}",
+        ),
+        ("held out", f"{tested['n']:,} rows of {tested['groups']:,} groups that it never saw"),
+        *_figures(tested),
+    ]
+    for name, one in tested["sources"].items():
+        lines.append(("source", f"{name}: correlation {_shown(one['correlation'])}, n = {one['n']:,}"))
+    lines += [("not said", limit) for limit in card["limits"]]
+    lines.append(("use", f'use = "{use}", folder = "{folder}"'))
+    return lines
+
+
+def _figures(tested: Mapping[str, Any]) -> list[tuple[str, str]]:
+    sign, constant = tested["sign"], tested["commoner_sign"]
+    beside = "" if constant is None else f" (a constant answer: {constant:.0%})"
+    return [
+        ("", f"correlation with the labels {_shown(tested['correlation'])}"),
+        ("", f"mean absolute error {_shown(tested['error'])} on the scale from -1 to 1"),
+        ("", f"right sign {_shown(sign)} of {sign['n']:,} rows with one{beside}"),
+    ]
+
+
+def _shown(figure: Mapping[str, Any]) -> str:
+    """A figure with its 95 % interval."""
+    if figure["value"] is None:
+        return "undefined"
+    return f"{figure['value']:.3f} (95 %: {figure['low']:.3f} to {figure['high']:.3f})"

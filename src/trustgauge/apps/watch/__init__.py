@@ -1,0 +1,1 @@
+"""Monitoring: re-rate on a schedule or from a growing log, and report changed levels."""

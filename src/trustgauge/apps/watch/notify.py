@@ -1,0 +1,78 @@
+"""Telling a program of the user's that a level has changed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+
+from trustgauge.errors import Fault, PlanError
+from trustgauge.records import Json, canonical
+from trustgauge.services import process_guard
+from trustgauge.services.normalise_output import redacted
+
+SECONDS = 30.0
+SHOWN = 200  # characters of its last words
+
+
+def words_of(command: str) -> list[str]:
+    """The words of a command. No shell reads them.
+
+    Raises:
+        PlanError: there are none, or a quote is not closed.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        words, got = [], str(error)
+    else:
+        got = "nothing"
+    if not words:
+        must = "a program and its arguments, as in 'mail -s changed me@example.org'"
+        raise PlanError((Fault("--notify", "no command", must=must, got=got),))
+    return words
+
+
+def notify(words: list[str], event: Mapping[str, Json], seconds: float = SECONDS) -> str:
+    """Start the program with the event as JSON on its standard input, and wait for it.
+
+    Returns "" if it ended well, else why not. It is ended, with all that it started, after `seconds`.
+    """
+    try:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return f'"{words[0]}" cannot be started: {error.strerror or type(error).__name__}'
+    process_guard.guard(-process.pid)
+    try:
+        _, errors = process.communicate(canonical(event).encode("utf-8", "replace") + b"\n", seconds)
+    except BaseException as error:  # Ctrl-C too: the program has a session of its own and does not hear it
+        _end(process)
+        if isinstance(error, subprocess.TimeoutExpired):
+            return f'"{words[0]}" did not end within {seconds:g} s'
+        raise
+    finally:
+        process_guard.release(-process.pid)
+    if not process.returncode:
+        return ""
+    said = redacted(errors.decode("utf-8", "replace")).strip()[-SHOWN:]
+    return f'"{words[0]}" ended with code {process.returncode}' + (f": {said}" if said else "")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a program that nobody has waited for yet, with all that it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for pipe in (process.stdin, process.stderr):
+        with suppress(BrokenPipeError):
+            if pipe is not None:
+                pipe.close()

@@ -1,0 +1,104 @@
+"""What a watch says: the words for findings and changes, and its lines in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trustgauge.reports import numbers
+from trustgauge.reports.names import name
+from trustgauge.reports.terminal import Line, line
+
+FINDINGS = {
+    "not rated": "not rated",
+    "not settled": "not settled",
+    "first": "first settled level",
+    "same": "as before",
+    "unsure": "settled at another level, but looking so often may find that by chance",
+    "changed": "changed",
+    "over": "settled at another level, after the last declared look",
+}
+"""Finding of a look -> its words."""
+
+
+def who(key: Mapping[str, Any]) -> str:
+    """A series in words: service, method and attribute."""
+    return f"{name(key['service'])}, {name(key['method'])} {name(key['attribute'])}"
+
+
+def about(event: Mapping[str, Any]) -> list[Line]:
+    """The lines of a look: its number, every rating, every change."""
+    lines: list[Line] = []
+    if event["run"]:
+        over = event["series"] and all(one["spent"] > event["looks"] for one in event["series"])
+        of = f"{event['look']} of {event['looks']}"
+        more = ": the declared looks are over, so that levels are told and no changes" if over else ""
+        lines.append(line("look", f"{of} · {event['run']}{more}"))
+    lines += [line("rated", rated(one)) for one in event["series"]]
+    lines += [line("changed", changed(one), "bad" if worse(one) else "warn") for one in event["changes"]]
+    return lines
+
+
+def rated(one: Mapping[str, Any]) -> str:
+    """One rating of a look in a line."""
+    words = FINDINGS[one["finding"]]
+    if one["level"] is None or not one["certainty"]:
+        return f"{who(one)}: {words}"
+    sure = numbers.certainty(one["certainty"].get(one["level"]), tight=True)
+    level = name(str(one["words"] or one["level"]))
+    return f"{who(one)}: {level} ({sure}), {words}"
+
+
+def worse(change: Mapping[str, Any]) -> bool:
+    """Whether a change is one for the worse."""
+    return bool(change["direction"] == "worse")
+
+
+def changed(change: Mapping[str, Any]) -> str:
+    """A change with both of its ratings."""
+    old, new = (_side(change[side], words) for side, words in zip(SIDES, change["words"], strict=True))
+    return f"{who(change)}, for the {change['direction']}: {old} → {new}"
+
+
+SIDES = ("before", "after")
+
+
+def _side(rating: Mapping[str, Any], words: str) -> str:
+    sure = numbers.certainty(rating["certainty"].get(rating["level"]), tight=True)
+    version = f", version {name(rating['version'])}" if rating["version"] else ""
+    return f"{name(words)} ({sure}, {rating['rating']}, {numbers.day(rating['tested'])}{version})"
+
+
+def promise(looks: int, error: float) -> str:
+    """What a watch promises of a service that does not change."""
+    chance = f"1 in {round(1 / error)}"
+    return f"{looks} looks · a service that does not change is told as changed in {chance} watches at most"
+
+
+def standing(series: Mapping[str, Any], most: int) -> str:
+    """The sentence above the figure of a series."""
+    level, looks = series["level"], series["looks"]
+    spent = sum(map(tells, looks))
+    told = f"{min(spent, most)} of {most} declared looks are spent."
+    if level is None:
+        return f"No settled level yet. {told}"
+    since = next(look["at"] for look in reversed(looks) if look["finding"] in ("first", "changed"))
+    over = " They are over: later looks tell levels, and no changes." if spent > most else ""
+    return f"{name(series['words'][level])}, settled on {numbers.day(since)}. {told}{over}"
+
+
+def tells(look: Mapping[str, Any]) -> bool:
+    """Whether a look has shares of resamples to go by, so that it is one of the declared ones."""
+    shares = sum(look["certainty"].values())
+    return bool(look["finding"] != "not rated" and shares > 0 and look["size"] > 0)
+
+
+def spoken(looks: Sequence[Mapping[str, Any]], words: Mapping[str, str]) -> str:
+    """All looks of a series in words, for readers who do not see the figure."""
+    told = []
+    for number, look in enumerate(looks, 1):
+        level = look["level"]
+        sure = numbers.certainty(look["certainty"].get(level))
+        stands = f"{name(words[level])}, {sure}, " if tells(look) else ""
+        told.append(f"look {number}, {numbers.day(look['at'])}: {stands}{FINDINGS[look['finding']]}")
+    return "; ".join(told)

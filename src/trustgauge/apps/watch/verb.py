@@ -1,0 +1,188 @@
+"""The verb watch: re-rate on a schedule or from a growing log, and tell when a settled level changes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trustgauge.terminal.consent import access_options, confirm_plan
+from trustgauge.terminal.options import emit_json, plan_of, say, shared_options
+
+if TYPE_CHECKING:
+    from trustgauge.apps.watch.watcher import Seen, Terms, Watch
+    from trustgauge.plan import Plan
+    from trustgauge.terminal.exits import Exit
+
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+MOST_LOOKS = 400
+
+
+class Period(click.ParamType[float]):
+    """A number and a unit: "30m", "12h", "7d", "2w"."""
+
+    name = "period"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds. A bare number has no unit, so it is refused."""
+        if isinstance(value, float):
+            return value
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", str(value).strip())
+        seconds = float(found[1]) * UNITS[found[2]] if found else 0.0
+        if seconds <= 0:
+            self.fail(f"{value!r} is no period. Must be a number and a unit, such as 30m, 12h, 7d or 2w.")
+        return seconds
+
+
+@click.command("watch")
+@click.argument("target", required=False, metavar="[PLAN or SERVICE]")
+@click.option("--every", type=Period(), metavar="PERIOD", help="Rate so often: 12h, 7d, 2w.")
+@click.option(
+    "--log", type=click.Path(path_type=Path, dir_okay=False), help="Rate this transcript as it grows."
+)
+@click.option(
+    "--grown",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="New utterances of the bot from which a log is rated.",
+)
+@click.option(
+    "--looks",
+    type=click.IntRange(2, MOST_LOOKS),
+    default=52,
+    show_default=True,
+    help="Looks over which the error is split; later ones tell no changes.",
+)
+@click.option("--once", is_flag=True, help="One look, for cron; exit 10 at a change for the worse.")
+@click.option("--notify", metavar="COMMAND", help="Gets each change as JSON on its input. No shell.")
+@click.option(
+    "--yes", is_flag=True, envvar="TRUSTGAUGE_YES", help="Watch although a look goes beyond a limit."
+)
+@click.option(
+    "--progress",
+    type=click.Choice(["auto", "plain", "json", "none"]),
+    default="none",
+    show_default=True,
+    envvar="TRUSTGAUGE_PROGRESS",
+)
+@access_options
+@shared_options
+def watch_verb(target: str | None, **options: Any) -> Any:
+    """Rate again and again; tell when a settled level changes.
+
+    \b
+    trustgauge watch trustgauge.toml --every 7d
+    trustgauge watch trustgauge.toml --once --notify ./tell-us.sh
+    trustgauge watch trustgauge.toml --log transcript.jsonl
+    """
+    from trustgauge.apps.watch.notify import words_of
+    from trustgauge.apps.watch.watcher import Terms, Watch
+    from trustgauge.terminal.progress import watching
+
+    if options["every"] is None and options["log"] is None and not options["once"]:
+        raise click.UsageError("when to look? Give --every PERIOD, --log FILE, or --once.")
+    hook = words_of(options["notify"]) if options["notify"] is not None else []
+    plan = plan_of(target, options)
+    confirm_plan(plan, options)
+    with watching(options) as progress:
+        terms = Terms(
+            options["ratings"],
+            options["looks"],
+            every=options["every"],
+            log=options["log"],
+            grown=options["grown"],
+            progress=progress,
+        )
+        with Watch(plan, terms) as watch:
+            if terms.log is None:
+                _within_limits(plan, terms, yes=options["yes"])
+            if options["once"]:
+                return _once(watch, hook, options)
+            _announce(watch, options)
+            watch.run(lambda seen: _tell(seen, hook, options))
+    return None
+
+
+def _within_limits(plan: Plan, terms: Terms, *, yes: bool) -> None:
+    """Refuse a plan of which one look would go beyond a limit: nobody sits there to be asked."""
+    from trustgauge.errors import Fault, PlanError
+    from trustgauge.run.options import Sitting
+    from trustgauge.run.run import forecast, prepare
+
+    sitting = Sitting(terms.ratings, fresh=True)
+    over = forecast(prepare(plan, sitting), sitting).over(plan.budget.model_dump())
+    if over and not yes:
+        do = "--yes lets every look run up to the limit"
+        raise PlanError((Fault("budget", "a look would go beyond a limit", got="; ".join(over), do=do),))
+
+
+def _once(watch: Watch, hook: list[str], options: dict[str, Any]) -> Exit | None:
+    """One look; its exit code says whether a settled level became worse."""
+    from trustgauge.terminal.exits import ORDER, Exit, judge
+
+    due = watch.terms.log is None or watch.due() == 0
+    if not due and not watch.state.untold:
+        _wait(watch, options)
+        return None
+    seen = watch.look() if due else watch.remembered()
+    _tell(seen, hook, options)
+    watch.told()
+    if seen.error is not None:
+        raise seen.error
+    reached = [Exit(0, "done")]
+    if seen.finished is not None:
+        reached.append(judge(seen.finished.document, "; ".join(seen.finished.asked.refused.values())))
+    worse = [one for one in seen.event["changes"] if one["direction"] == "worse"]
+    if worse:
+        named = ", ".join(dict.fromkeys(one["service"] for one in worse))
+        reached.append(Exit(10, f"gate failed: a settled level of {named} has changed for the worse"))
+    return min(reached, key=lambda one: ORDER.index(one.code))
+
+
+def _wait(watch: Watch, options: dict[str, Any]) -> None:
+    """Say that a log has not grown enough."""
+    new, wanted = watch.new(), watch.terms.grown
+    if options["as_json"]:
+        emit_json({"event": "waiting", "watch": watch.key, "new": new, "wanted": wanted})
+        return
+    from trustgauge.reports import terminal
+
+    say([terminal.line("waits", f"{new} of {wanted} new utterances of the bot")], options)
+
+
+def _announce(watch: Watch, options: dict[str, Any]) -> None:
+    """Say what is watched, and what is promised."""
+    from trustgauge.apps.watch import sentences
+    from trustgauge.apps.watch.state import ERROR
+    from trustgauge.reports import terminal
+
+    if options["quiet"] or options["as_json"]:
+        return
+    lines = [terminal.line("watch", f"{watch.plan.name} · {sentences.promise(watch.terms.looks, ERROR)}")]
+    say([*lines, terminal.line("page", str(watch.terms.ratings / "watch.html"))], options, err=True)
+
+
+def _tell(seen: Seen, hook: list[str], options: dict[str, Any]) -> None:
+    """A look on stdout, its troubles on stderr, and every change to the user's program."""
+    from trustgauge.apps.watch import sentences
+    from trustgauge.apps.watch.notify import notify
+    from trustgauge.reports import terminal
+
+    if options["as_json"] and options["once"]:
+        emit_json(seen.event)
+    elif options["as_json"]:
+        click.echo(json.dumps(seen.event, ensure_ascii=False, sort_keys=True))
+    else:
+        lines = sentences.about(seen.event)
+        quiet = lines[len(lines) - len(seen.event["changes"]) :] if options["quiet"] else lines
+        if quiet:
+            say(quiet, options)
+    if seen.error is not None and not options["once"]:
+        say(terminal.problem(seen.error), options, err=True)
+    for change in seen.event["changes"] if hook else ():
+        if failed := notify(hook, change):
+            say([terminal.line("note", f"--notify: {failed}", "warn")], options, err=True)

@@ -1,0 +1,301 @@
+"""Watching: rate again and again, and tell when a settled level has changed.
+
+    Watch(plan, Terms(ratings, every=7 * DAY)).look() -> Seen
+
+Every look is a fresh run in a folder of its own (architecture 6). What the watch knows lies in one file
+beside the runs, written whole after each look, so that a process that dies loses nothing: a run that was
+under way is resumed, and a change that nobody was told of is told by the next look.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from trustgauge.apps.watch import page as watch_page
+from trustgauge.apps.watch import state as watched
+from trustgauge.apps.watch.log_tail import Growth, cut, growth
+from trustgauge.errors import Fault, PlanError, StoreError, TrustgaugeError
+from trustgauge.plan import Plan
+from trustgauge.records import Json, digest
+from trustgauge.run import rate_transcript
+from trustgauge.run import run as path
+from trustgauge.run.options import Sitting
+from trustgauge.run.options import Watch as Progress
+from trustgauge.store.atomic_write import write_file
+from trustgauge.store.error_mapping import translate
+from trustgauge.store.folder import find
+from trustgauge.store.lock import Lock
+
+PAGE = "watch.html"
+POLL = 5.0  # seconds between two looks at the size of a log
+SOONER = 10  # after a look that failed the next one comes in this part of the period
+TOP = {"seed", "budget", "assessor", "valid_days", "profiles"}  # of the plan, where a log is rated
+GROWN = 50  # utterances: below so many a talk's rating is provisional (trust 4.6)
+
+
+def _utc() -> datetime:
+    return datetime.now(UTC)
+
+
+def _unseen(event: dict[str, Any]) -> None:
+    """Nobody watches the asking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """What time it is, and how to wait, in seconds."""
+
+    now: Callable[[], datetime] = _utc
+    sleep: Callable[[float], None] = time.sleep
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How to watch; none of it changes a rating.
+
+    Attributes:
+        ratings: folder of all runs.
+        looks: how many looks the error is meant for; fixed when a watch begins.
+        every: seconds between the beginnings of two looks; None: only when the log has grown.
+        log: transcript that is rated in place of asking.
+        grown: utterances of the bot from which a piece of the log is rated.
+    """
+
+    ratings: Path = Path("ratings")
+    looks: int = 52
+    every: float | None = None
+    log: Path | None = None
+    grown: int = GROWN
+    clock: Clock = field(default_factory=Clock)
+    progress: Progress = _unseen
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look came to: the event, and the run where there is one."""
+
+    event: Mapping[str, Json]
+    finished: path.Finished | None = None
+    error: TrustgaugeError | None = None
+
+
+class Watch:
+    """A watch of one plan. A context manager: one process at a time holds it.
+
+    Raises:
+        PlanError: a log cannot be rated as the plan says, or the number of looks is another than declared.
+        StoreError: the state cannot be read, or another process watches.
+    """
+
+    def __init__(self, plan: Plan, terms: Terms) -> None:
+        self.plan, self.terms = plan, terms
+        if terms.log is not None:
+            _talk(plan)
+            growth(terms.log, 0, most=0)  # whether it can be read
+        self.key = _key(plan, terms.log)
+        self.file = terms.ratings / f"watch-{self.key}.json"
+        with translate(terms.ratings):
+            terms.ratings.mkdir(parents=True, exist_ok=True)
+        self._lock = Lock(self.file.with_suffix(".lock"))
+        try:
+            self.state = watched.load(self.file) or self._begin()
+            self._check_looks()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.release()
+
+    def due(self) -> float:
+        """Seconds until the next look; 0 if it is due. A log is due when it has grown enough."""
+        state, terms = self.state, self.terms
+        if state.under_way or (terms.log is None and not state.tried):
+            return 0.0
+        if terms.log is None:
+            return self._left()
+        with suppress(StoreError):  # a log that is being moved away will be there again
+            since = state.taken if state.failed else state.offset
+            new = growth(terms.log, since)
+            if new.utterances >= terms.grown or new.is_full:
+                return 0.0
+            if terms.every is not None and self._left() == 0 and self.new():
+                return 0.0
+        return POLL
+
+    def run(self, tell: Callable[[Seen], None]) -> None:
+        """Look whenever it is due, until the process is stopped. A look that fails does not end the watch."""
+        if self.state.untold:
+            tell(self.remembered())
+            self.told()
+        while True:
+            wait = self.due()
+            if wait > 0:
+                self.terms.clock.sleep(wait)
+            else:
+                tell(self.look())
+                self.told()
+
+    def remembered(self) -> Seen:
+        """Changes that an earlier process found and could not tell, without a look."""
+        return Seen(self._event())
+
+    def look(self) -> Seen:
+        """Rate once more, and enter what was found. Call `told` when the changes were told."""
+        state = self.state
+        state.tried = self.terms.clock.now().isoformat() if state.under_way is None else state.tried
+        try:
+            plan = self._plan()
+            finished = self._rate(plan)
+        except TrustgaugeError as error:
+            if self.terms.log is not None and state.under_way is None and isinstance(error, PlanError):
+                state.offset = state.taken  # what cannot be read now can never be
+            state.failed, state.under_way = str(error), None
+            self._save()
+            return Seen(self._event(), error=error)
+        watched.take(state, finished.document)
+        state.failed, state.under_way = "", None
+        state.offset = state.taken if self.terms.log is not None else 0
+        self._save()
+        return Seen(self._event(finished), finished)
+
+    def told(self) -> None:
+        """The changes found so far were told: nobody needs to hear of them again."""
+        if self.state.untold:
+            self.state.untold = []
+            self._save()
+
+    def new(self) -> int:
+        """Utterances of the bot in the log that no look has rated, as far as one look takes them."""
+        return 0 if self.terms.log is None else growth(self.terms.log, self.state.offset).utterances
+
+    def _begin(self) -> watched.Watched:
+        log = "" if self.terms.log is None else str(self.terms.log.absolute())
+        began = self.terms.clock.now().isoformat()
+        return watched.Watched(self.plan.name, self.key, self.terms.looks, log, began)
+
+    def _check_looks(self) -> None:
+        if self.state.most != self.terms.looks:
+            what, must = "the looks of a watch cannot be changed", f"{self.state.most}, as declared"
+            do = f"To begin a new watch, move {self.file} away"
+            raise PlanError((Fault("--looks", what, must=must, got=str(self.terms.looks), do=do),))
+
+    def _left(self) -> float:
+        """Seconds until the period is over; less of it after a look that failed."""
+        period = self.terms.every or 0.0
+        wait = timedelta(seconds=period / SOONER if self.state.failed else period)
+        begins = datetime.fromisoformat(self.state.tried or self.state.began) + wait
+        return max(0.0, (begins - self.terms.clock.now()).total_seconds())
+
+    def _plan(self) -> Plan:
+        """What this look rates: the plan, or the piece of the log, cut anew where a look was under way."""
+        log, begun = self.terms.log, self.state.under_way
+        if log is None:
+            return self.plan
+        piece = Growth(**begun["piece"]) if begun else growth(log, self.state.offset)
+        self.state.taken = piece.end
+        file = cut(log, piece, self.file.with_suffix(".jsonl"))
+        name, settings = _talk(self.plan)
+        top = self.plan.model_dump(mode="json", include=TOP, exclude_none=True)
+        plan = rate_transcript.plan_of(file, name, settings, top=top)
+        if begun is None:
+            self._begin_look(plan, piece=asdict(piece))
+        return plan
+
+    def _begin_look(self, plan: Plan, **facts: Json) -> None:
+        """Remember which folder of this plan there was before, so that one begun later is known as ours."""
+        newest = find(self.terms.ratings, plan.hash)
+        self.state.under_way = {"before": newest.name if newest else "", **facts}
+        self._save()
+
+    def _rate(self, plan: Plan) -> path.Finished:
+        """Rate in a fresh folder, or in that which a process that died has begun for this very look."""
+        terms = self.terms
+        if self.state.under_way is None:
+            self._begin_look(plan)
+        assert self.state.under_way is not None
+        newest = find(terms.ratings, plan.hash)
+        mine = newest is not None and newest.name != self.state.under_way["before"]
+        sitting = Sitting(terms.ratings, not mine, terms.progress, terms.clock.now)
+        return path.rate(plan, sitting) if terms.log is None else rate_transcript.rate(plan, sitting)
+
+    def _event(self, finished: path.Finished | None = None) -> dict[str, Json]:
+        state = self.state
+        last = state.runs[-1] if finished is not None else None
+        series = [one for one in state.series.values() if one.looks and one.looks[-1].run == last]
+        return {
+            "event": "look",
+            "watch": self.key,
+            "look": len(state.runs) if last else None,
+            "looks": state.most,
+            "run": last,
+            "folder": str(finished.folder) if finished is not None else None,
+            "page": str(self.terms.ratings / PAGE),
+            "series": [
+                {
+                    **one.key,
+                    "level": one.looks[-1].level,
+                    "words": one.words.get(str(one.looks[-1].level)),
+                    "state": one.looks[-1].state,
+                    "certainty": dict(one.looks[-1].certainty),
+                    "finding": one.looks[-1].finding,
+                    "holds": one.level,
+                    "spent": one.spent,
+                }
+                for one in series
+            ],
+            "failed": state.failed,
+            "changes": list(state.untold),
+        }
+
+    def _save(self) -> None:
+        """Keep the state, and draw the page of all watches of this folder anew."""
+        watched.save(self.file, self.state)
+        page = watch_page.page(list(_all(self.terms.ratings)))
+        write_file(self.terms.ratings / PAGE, page, private=False)  # a web server may show it
+
+
+def _all(ratings: Path) -> list[dict[str, Json]]:
+    """Every watch of a folder, the first begun first; one that cannot be read hides no other."""
+    found = []
+    for file in sorted(ratings.glob("watch-*.json")):
+        try:
+            state = watched.load(file)
+        except TrustgaugeError:
+            continue
+        if state is not None:
+            found.append(watched.document(state))
+    return sorted(found, key=lambda one: (one["began"], one["plan"]))
+
+
+def _key(plan: Plan, log: Path | None) -> str:
+    """What makes it the same watch: what is measured, of services of these names, whatever they are now."""
+    measured = plan.hash_with(dict.fromkeys(plan.identities()))
+    return digest("watch", [measured, str(log.absolute()) if log is not None else ""])[:12]
+
+
+def _talk(plan: Plan) -> tuple[str, dict[str, Json]]:
+    """Whose conversations a log holds, and the settings by which they are rated.
+
+    Raises:
+        PlanError: the plan is not one trust experiment on one service.
+    """
+    (experiment, *others) = plan.document()["experiments"]
+    services = experiment["services"]
+    if others or experiment["method"] != "trust" or len(services) != 1:
+        must = "one experiment of the method trust, with one service, which names the bot"
+        raise PlanError((Fault("experiments", "the plan cannot rate a log", must=must),))
+    settings = {key: value for key, value in experiment.items() if key not in ("method", "services")}
+    return services[0], settings

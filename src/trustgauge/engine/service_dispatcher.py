@@ -1,0 +1,399 @@
+"""One service being asked: a queue, batches, retries, and what it shares with its like."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from trustgauge.engine.adaptive_limiter import MOMENT
+from trustgauge.engine.deadlines import Deadlines
+from trustgauge.engine.in_flight import Owner, Walk
+from trustgauge.engine.provider_queue import Line
+from trustgauge.engine.retry import Breaker
+from trustgauge.engine.service_state import Learned
+from trustgauge.errors import (
+    BusyError,
+    GarbledError,
+    KeyMissingError,
+    MissingPartError,
+    RefusedError,
+    RejectedError,
+    ServiceError,
+    UnavailableError,
+)
+from trustgauge.records import Message, Reply
+from trustgauge.services.normalise_output import check_reply
+from trustgauge.services.service import Description, Service
+
+REMEMBERED = 100_000
+"""Answers of a deterministic service that are kept in memory to be shared, oldest out first."""
+
+_STOPS = (RefusedError, KeyMissingError, MissingPartError)
+
+
+Sent = tuple[list[Walk], tuple[float, int], float]
+"""What went out together, what the budget holds for it (dollars, tokens), and when it went."""
+
+
+class _Call:
+    """A task that makes calls, one at a time: making a task for each would cost more."""
+
+    __slots__ = ("next", "task")
+    task: asyncio.Task[None]
+    next: Sent | None
+
+
+class Runner:
+    """Asks one service (one leg, unique by fingerprint) for all jobs that need it."""
+
+    def __init__(self, description: Description, line: Line, name: str, learned: Learned) -> None:
+        self.description, self.line, self.name, self._learned = description, line, name, learned
+        self.owners: list[Owner] = []
+        self.blocked = False  # the budget has no room for its next call
+        self.stopped: ServiceError | None = None
+        self._desk = line.desk
+        self.deadlines = Deadlines(line.desk.loop, description.timeout)
+        self._deterministic = description.deterministic
+        priced = description.usd_per_call or description.usd_per_million_characters
+        limits = line.desk.budget.limits
+        self._learns = limits.tokens is not None or (limits.usd is not None and not priced)
+        self._spare: _Call | None = None
+        self._service: Service | None = None
+        self._queue: deque[Walk] = deque()
+        self._breaker = Breaker()
+        self._probe_at = -math.inf
+        self._under_way = 0
+        self._same: dict[tuple[str, int], list[Walk]] = {}
+        line.runners.append(self)
+
+    # -- what comes in
+
+    def _key(self, walk: Walk) -> tuple[str, int] | None:
+        """What makes two questions one: text and draw, where answers may be shared.
+
+        A varying service is asked again for every intermediate text; only the very same planned
+        question of two jobs (the same key of an answer) is asked once.
+        """
+        if walk.message.session:
+            return None
+        if self._deterministic or (len(self.owners) > 1 and walk.left == 1 and walk.leg == 0):
+            return (walk.message.text, walk.message.draw)
+        return None
+
+    def add(self, walk: Walk) -> None:
+        """Take a walk that needs this service next."""
+        walk.tries, walk.alone = 0, False
+        key = self._key(walk)
+        if key is not None:
+            known = self._learned.known.get(key)
+            if known is not None:
+                self._desk.soon(lambda: walk.owner.delivered(walk, *known))
+                return
+            if (same := self._same.get(key)) is not None:
+                same.append(walk)
+                return
+            self._same[key] = []
+        self._queue.append(walk)
+        self.line.wake()
+
+    def wait(self, now: float) -> float:
+        """Seconds until this runner wants to send: 0 for now, infinity if not by itself."""
+        queue = self._queue
+        while queue and queue[0].owner.stopped is not None:
+            self._forget(queue.popleft())
+        if not queue or self.stopped is not None or self.blocked:
+            return math.inf
+        if self._learns and self._learned.dearest is None and self._under_way:
+            return math.inf  # the first call tells the price
+        if self._breaker.probing:
+            left = self._probe_at - now
+            return math.inf if self._under_way else left if left > MOMENT else 0.0
+        return 0.0
+
+    def _forget(self, walk: Walk) -> None:
+        """Drop a walk whose job has stopped; those who waited for its answer ask for themselves."""
+        key = self._key(walk)
+        for other in self._same.pop(key, ()) if key else ():
+            if other.owner.stopped is None:
+                self.add(other)
+
+    # -- what goes out
+
+    def _price(self, walk: Walk) -> float:
+        description = self.description
+        declared = description.usd_per_call
+        if description.usd_per_million_characters:
+            declared += len(walk.message.text) * description.usd_per_million_characters / 1e6
+        return declared
+
+    def send(self, now: float) -> None:
+        """Send one batch, if the service opens and the budget has room."""
+        if self._service is None and not self._open():
+            return
+        batch, prices = self._batch()
+        if not batch:
+            self.blocked = True
+            if self._desk.budget.exhausted:
+                self._desk.halt(self._desk.budget.reason())
+            return
+        tokens = self._learned.dearest[1] * len(batch) if self._learned.dearest else 0
+        held = (sum(prices), tokens)
+        self._desk.budget.take(len(batch), *held)
+        for walk in batch:
+            walk.owner.sent(retry=walk.tries > 0)
+            walk.tries += 1
+            walk.attempts += 1
+        self.line.gate.enter(now)
+        self._under_way += 1
+        self._desk.under_way += 1
+        call, self._spare = self._spare, None
+        if call is None:  # else a task that has just ended its call goes on with this one
+            call = _Call()
+            call.task = self._desk.loop.create_task(self._work(call))
+        call.next = (batch, held, now)
+        self.deadlines.expect(call.task)
+
+    def _batch(self) -> tuple[list[Walk], list[float]]:
+        """The next walks to send together, as many as the budget has room for."""
+        queue = self._queue
+        most = 1 if queue[0].alone or self._breaker.probing else self.description.batch
+        if self._learns and self._learned.dearest is None:
+            most = 1
+        floor = self._learned.dearest[0] if self._learned.dearest else 0.0
+        batch: list[Walk] = []
+        while queue and len(batch) < most and not (batch and queue[0].alone):
+            walk = queue.popleft()
+            if walk.owner.stopped is None:
+                batch.append(walk)
+            else:
+                self._forget(walk)
+        prices = [max(floor, self._price(walk)) for walk in batch]
+        room = self._desk.budget.room(prices, self._learned.dearest[1] if self._learned.dearest else 0)
+        queue.extendleft(reversed(batch[room:]))
+        return batch[:room], prices[:room]
+
+    def _open(self) -> bool:
+        try:
+            self._service = self.description.open()
+        except ServiceError as error:
+            self.stop(error)
+        except Exception as error:
+            self.stop(_broke(self.name, error))
+        return self._service is not None
+
+    async def _work(self, call: _Call) -> None:
+        """One call after the other, while there are any for this task."""
+        while call.next is not None:
+            (batch, held, sent), call.next = call.next, None
+            error: ServiceError | None = None
+            replies: Sequence[Reply] = ()
+            try:
+                await asyncio.sleep(0)  # where a service never waits, timers and signals have their turn too
+                began = self._desk.loop.time()
+                self.deadlines.begin(call.task, began)
+                replies = await self._ask([walk.message for walk in batch])
+            except ServiceError as raised:
+                error = raised
+            except (TimeoutError, asyncio.CancelledError):
+                if not self.deadlines.cut(call.task) and call.task.cancelling():
+                    self._returned(held, self._charge(batch), 0)
+                    raise
+                error = self._late()
+            except Exception as raised:
+                error = _broke(self.name, raised)
+            self.deadlines.end(call.task)
+            try:
+                # The gate reckons with when it let a call go; an answer took as long as the service did.
+                self._came_back(call, (batch, held, sent if error else began), replies, error)
+            except Exception as broken:  # keeping or watching failed: our side, not the service's
+                self._desk.fail(broken)
+
+    def _came_back(
+        self, call: _Call, what: Sent, replies: Sequence[Reply], error: ServiceError | None
+    ) -> None:
+        """What follows from a call that ended; then the next ones go out."""
+        batch, held, sent = what
+        self.line.hold()
+        if error is None:
+            self._answered(batch, replies, held, sent)
+        else:
+            free = isinstance(error, (BusyError, *_STOPS))
+            self._returned(held, 0.0 if free else self._charge(batch), 0)
+            self._refuse(batch, error, sent)
+        self._spare = call
+        self.line.pump()
+        self._spare = None
+
+    def _late(self) -> UnavailableError:
+        seconds = self.description.timeout
+        return UnavailableError(f"{self.name} did not answer within {seconds:g} s", timed_out=True)
+
+    async def _ask(self, messages: list[Message]) -> Sequence[Reply]:
+        assert self._service is not None
+        replies = await self._service.ask(messages)
+        if len(replies) != len(messages):
+            raise GarbledError(
+                f"{self.name} gave another number of answers",
+                must=f"{len(messages)}, one for each message",
+                got=str(len(replies)),
+            )
+        for reply in replies:
+            check_reply(reply, self.name)
+        return replies
+
+    def _charge(self, batch: list[Walk]) -> float:
+        """The declared price of calls that failed: the provider may have billed them."""
+        total = 0.0
+        for walk in batch:
+            price = self._price(walk)
+            walk.usd += price
+            total += price
+        return total
+
+    def _returned(self, held: tuple[float, int], usd: float, tokens: int) -> None:
+        """Book a call that ended, and let others go on."""
+        self._under_way -= 1
+        self._desk.under_way -= 1
+        self.line.gate.leave()
+        self._desk.budget.settle(held, usd, tokens)
+        self._desk.released()
+        self.line.wake()
+        self._desk.settle()
+
+    # -- what comes back
+
+    def _answered(
+        self, batch: list[Walk], replies: Sequence[Reply], held: tuple[float, int], sent: float
+    ) -> None:
+        now = self._desk.loop.time()
+        self.line.gate.worked(now, now - sent)
+        dearest_usd, dearest_tokens = self._learned.dearest or (0.0, 0)
+        usd, tokens = 0.0, 0
+        for walk, reply in zip(batch, replies, strict=True):
+            cost = reply.usd or self._price(walk)
+            walk.usd += cost
+            walk.tokens += reply.tokens
+            usd += cost
+            tokens += reply.tokens
+            dearest_usd = max(dearest_usd, reply.usd)
+            dearest_tokens = max(dearest_tokens, reply.tokens)
+        self._learned.dearest = (dearest_usd, dearest_tokens)
+        self._returned(held, usd, tokens)
+        if self._breaker.worked():
+            self._desk.emit("breaker", service=self.name, state="closed")
+        millis = (now - sent) * 1000.0
+        for walk, reply in zip(batch, replies, strict=True):
+            self._share(walk, reply, millis)
+            walk.owner.delivered(walk, reply, millis)
+
+    def _share(self, walk: Walk, reply: Reply, millis: float) -> None:
+        """Give the answer to all who asked the same meanwhile, and remember it."""
+        key = self._key(walk)
+        if key is None:
+            return
+        self._learned.known[key] = (reply, millis)
+        if len(self._learned.known) > REMEMBERED:
+            del self._learned.known[next(iter(self._learned.known))]
+        for other in self._same.pop(key, ()):
+            other.owner.delivered(other, reply, millis)
+
+    def _refuse(self, batch: list[Walk], error: ServiceError, sent: float) -> None:
+        """What follows from a failed call: stop, slow down, probe, try again or give up."""
+        asked = getattr(error, "retry_after", None)
+        desk = self._desk
+        wait = desk.retry.wait_asked(asked, batch[0].tries, desk.chance())
+        hopeless = isinstance(error, _STOPS) or (asked or 0.0) > desk.retry.patience
+        if hopeless or self._slow_down(error, asked, wait, sent):
+            self.stop(error)
+        elif self._breaker.probing:
+            self._back(batch, blame=False, wait=asked or 0.0)
+        elif len(batch) > 1 and not isinstance(error, BusyError):
+            for walk in batch:
+                walk.alone = True
+            self._back(batch, blame=False, wait=asked or 0.0)
+        else:
+            self._try_again(batch, error, wait)
+
+    def _slow_down(self, error: ServiceError, asked: float | None, wait: float, sent: float) -> bool:
+        """Tell gate and breaker. True if the service is plainly down."""
+        desk, gate = self._desk, self.line.gate
+        now = desk.loop.time()
+        busy = isinstance(error, BusyError)
+        if not self._breaker.probing:  # then one call at a time goes out anyway
+            if (busy or asked is not None) and gate.busy(now, sent, wait, told=asked is not None):
+                self._say_slowed(error, wait)
+            elif getattr(error, "timed_out", False) and gate.slow(now, sent):
+                self._say_slowed(error, 0.0)
+        if isinstance(error, (RejectedError, GarbledError)):
+            return self._breaker.declined()
+        if self._breaker.probing and sent < self._probe_at:
+            return False  # sent before the service was known to fail
+        if self._breaker.failed(busy=busy):
+            desk.emit("breaker", service=self.name, state="open", error=error.code)
+            return True
+        if self._breaker.probing:
+            wait = max(asked or 0.0, desk.retry.wait(self._breaker.probes + 1, desk.chance()))
+            self._probe_at = now + wait
+            desk.emit("breaker", service=self.name, state="probing", error=error.code, wait=round(wait, 3))
+        return False
+
+    def _say_slowed(self, error: ServiceError, wait: float) -> None:
+        gate, desk = self.line.gate, self._desk
+        facts: dict[str, Any] = {"at_once": int(gate.at_once), "rate": gate.rate, "wait": round(wait, 3)}
+        desk.emit("slowed", service=self.name, error=error.code, **facts)
+
+    def _back(self, batch: list[Walk], *, blame: bool, wait: float = 0.0) -> None:
+        """To the front of the queue, after a wait; without `blame` the attempt does not count."""
+        if not blame:
+            for walk in batch:
+                walk.tries -= 1
+        if wait > MOMENT:
+            self._desk.later(wait, lambda: self._back(batch, blame=True))
+            return
+        self._queue.extendleft(reversed(batch))
+        self.line.wake()
+
+    def _try_again(self, batch: list[Walk], error: ServiceError, wait: float) -> None:
+        """Send again what may be, after a wait of its own."""
+        again = [walk for walk in batch if self._desk.retry.again(error, walk.tries)]
+        for walk in batch:
+            if walk not in again:
+                self._give_up(walk, error)
+        if not again:
+            return
+        self._desk.emit("retry", service=self.name, error=error.code, calls=len(again), wait=round(wait, 3))
+        if self._desk.budget.exhausted:
+            self._desk.halt(self._desk.budget.reason())
+        else:
+            self._back(again, blame=True, wait=wait)
+
+    def _give_up(self, walk: Walk, error: ServiceError) -> None:
+        key = self._key(walk)
+        others = self._same.pop(key, []) if key else []
+        for one in (walk, *others):
+            one.owner.failed(one, error)
+
+    def stop(self, error: ServiceError) -> None:
+        """Ask no more; what is not answered stays pending. Other services go on."""
+        if self.stopped is None:
+            self.stopped = self._learned.stopped = error
+            self._desk.emit("stopped", service=self.name, error=error.code, detail=str(error))
+            for owner in self.owners:
+                owner.stop(error)
+        self._desk.settle()
+
+    async def close(self) -> None:
+        """Release what the service holds."""
+        service, self._service = self._service, None
+        if service is not None:
+            await service.close()
+
+
+def _broke(name: str, error: Exception) -> ServiceError:
+    """An error that an adapter should not raise; its text may hold anything, so only its type is told."""
+    return ServiceError(
+        f"the adapter of {name} broke", got=type(error).__name__, do="report it to its author"
+    )

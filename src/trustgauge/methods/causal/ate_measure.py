@@ -1,0 +1,269 @@
+"""Measuring a part whose words do not depend on the class: differences and rejections (causal 2.5, 2.7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtr
+
+from trustgauge.methods.causal import deconfounding, effects, graph, permutation_tests, rejection
+from trustgauge.methods.causal.gender_text import gender_tests
+from trustgauge.methods.causal.measures import (
+    RANGE,
+    Asking,
+    Found,
+    constant,
+    drawn,
+    interval,
+    plain,
+    told,
+    verdict_of,
+    widened,
+)
+from trustgauge.methods.causal.panel import Floats, Grouping, Panel
+from trustgauge.methods.causal.permutation_tests import Permuted
+from trustgauge.records import Json
+from trustgauge.stats.comparisons import holm
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class _Figures:
+    """All that is told of the pairs of a part, arrays [S, K] unless said otherwise."""
+
+    tests: rejection.Tests
+    ate: effects.Ate
+    draws: Floats  # [R, S, K]
+    p: Floats  # step-down max-T
+    p_holm: Floats
+    aipw: Floats  # the same effects with cells that lack a class filled by a model
+    g: Floats
+    delta: Floats
+    flips: Floats
+    distance: Floats
+    control: Floats
+
+
+def effects_of(panel: Panel, grouping: Grouping, frames: Floats, persons: Floats) -> tuple[float, Floats]:
+    """The largest average treatment effect as a share of the range, and that of each resample, [R].
+
+    Under weights of frames [R, F] and persons [R, P]; NaN where undefined.
+    """
+    value = effects.ate(panel, grouping).value
+    drawn_values = effects.ate_resampled(panel, grouping, frames, persons)
+    return _largest(value), _largest_drawn(value, drawn_values)
+
+
+def _largest(values: Floats) -> float:
+    return float("nan") if np.isnan(values).all() else float(np.nanmax(np.abs(values))) / RANGE
+
+
+def _largest_drawn(values: Floats, draws: Floats) -> Floats:
+    """The largest effect of each resample, [R], of those that the data define."""
+    starred = np.abs(draws[:, np.isfinite(values)])
+    return np.asarray(starred.max(axis=1, initial=0.0) / RANGE)
+
+
+def _apart(figures: _Figures) -> Floats:
+    """The largest distance of the effects of each resample from those observed, [R]."""
+    defined = np.isfinite(figures.ate.value)
+    far = np.abs(figures.draws - figures.ate.value)[:, defined]
+    return np.asarray(far.max(axis=1, initial=0.0) / RANGE)
+
+
+def measure(asking: Asking) -> Found:
+    """Tests, weighted rejection score, effects, their resamples and permutations."""
+    panel, grouping, rule = asking.panel, asking.grouping, asking.settings.rejection
+    tests = rejection.tests(panel, grouping, rule)
+    score = rejection.score(tests, rule)
+    permuted = permutation_tests.permute(
+        panel, grouping, rule, asking.stream("permutations"), asking.settings.permutations
+    )
+    figures = _figures(asking, tests, permuted)
+    e = _largest(figures.ate.value)
+    draws, undefined, bias = drawn(_largest_drawn(figures.ate.value, figures.draws), e)
+    raw_draws = None
+    if asking.settings.rule != "sound":
+        draws_of = rejection.Draws(asking.frames, asking.persons, asking.stream("labels of rejections"))
+        raw_draws = rejection.resampled(panel, grouping, rule, draws_of)
+    found = Found(
+        effect=e,
+        draws=draws,
+        undefined=undefined,
+        bias=bias,
+        apart=_apart(figures),
+        p=1.0 if permuted.smallest is None else permuted.smallest,
+        raw=float("nan") if score.value is None else score.value,
+        raw_draws=raw_draws,
+        details={},
+        untestable=[f"{a} and {b} ({name})" for name, a, b in score.untestable],
+        constant=constant(panel),
+        scores=int((panel.n.sum(axis=(0, 1, 3)) * (grouping.of >= 0)).sum()),
+    )
+    return replace(found, details=_details(asking, figures, found, score, permuted))
+
+
+def _figures(asking: Asking, tests: rejection.Tests, permuted: Permuted) -> _Figures:
+    panel, grouping = asking.panel, asking.grouping
+    ate = effects.ate(panel, grouping)
+    draws = effects.ate_resampled(panel, grouping, asking.frames, asking.persons, asking.stream("labels"))
+    draws = widened(ate.value, draws, asking.variance)
+    control = np.full(ate.value.shape, np.nan)
+    for place, pair in enumerate(grouping.pairs):
+        stream = asking.stream(f"control {place}")
+        control[:, place] = effects.negative_control(panel, grouping, pair, stream).p
+    return _Figures(
+        tests=tests,
+        ate=ate,
+        draws=draws,
+        p=permuted.effects,
+        p_holm=_holm(ate.value, draws),
+        aipw=effects.aipw(panel, grouping),
+        g=effects.hedges_g(panel, grouping)[0],
+        delta=effects.cliffs_delta(panel, grouping),
+        flips=effects.sign_flips(panel, grouping),
+        distance=effects.wasserstein(panel, grouping),
+        control=control,
+    )
+
+
+def _holm(values: Floats, draws: Floats) -> Floats:
+    """Holm's p over all pairs and data sets, from the spread of the resamples (causal 2.7)."""
+    spread = np.nanstd(np.where(np.isnan(values), 0.0, draws), axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(spread > 0, np.abs(values) / spread, np.where(np.abs(values) > 0, np.inf, 0.0))
+    p = 2.0 * ndtr(-z)
+    defined = np.isfinite(values)
+    adjusted = np.full(values.shape, np.nan)
+    adjusted[defined] = holm(p[defined])
+    return adjusted
+
+
+def _details(
+    asking: Asking,
+    figures: _Figures,
+    found: Found,
+    score: rejection.Rejection,
+    permuted: Permuted,
+) -> dict[str, Json]:
+    rule, panel = asking.settings.rejection, asking.panel
+    sets = [_set(asking, figures, place) for place in range(len(panel.sets))]
+    details: dict[str, Json] = {
+        "sets": sets,
+        "wrs": {
+            "value": score.value,
+            "maximum": score.maximum,
+            "share": score.share,
+            "null": score.expected,
+            "null_high": permuted.null_high,
+            "p": told(permuted.rejection),
+            "weights": list(rule.weights),
+            "alphas": list(rule.alphas),
+            "counts": list(score.counts),
+            "tested": score.tested,
+            "untestable": found.untestable,
+        },
+        "effect": {**plain(found.interval), "bias": found.bias, **_place(figures.ate)},
+        "raw": score.value,
+        "raw_undefined": False,
+    }
+    p = told(permuted.rejection)
+    protected = asking.measured.grouping
+    if panel.crossed:
+        edges = graph.rejection_edges(protected, sets, _word(asking), p)
+    else:
+        edges = graph.conversation_edges(
+            asking.measured.data.removeprefix("conversation-"), sets, _dependence(asking), p
+        )
+    details["graph"] = {"edges": edges}
+    return details
+
+
+def _dependence(asking: Asking) -> list[dict[str, Json]]:
+    """Tests of whether the texts depend on gender: they are of the table, not of the answers."""
+    source = asking.settings.conversations
+    return [] if source is None else gender_tests(source, asking.seed)
+
+
+def _set(asking: Asking, figures: _Figures, place: int) -> dict[str, Json]:
+    """One data set as details tell it."""
+    tests = figures.tests
+    rows = []
+    for k, (a, b) in enumerate(tests.pairs):
+        at = place, k
+        t = float(tests.t[at])
+        n = int(tests.n_a[at] + tests.n_b[at])
+        ate = interval(float(figures.ate.value[at]), figures.draws[:, place, k], n)
+        rows.append(
+            {
+                "pair": [a, b],
+                "n": [int(tests.n_a[at]), int(tests.n_b[at])],
+                "means": [told(tests.mean_a[at]), told(tests.mean_b[at])],
+                "t": told(t),
+                "t_infinite": bool(np.isinf(t)),
+                "df": told(tests.df[at]),
+                "p": told(tests.p[at]),
+                "rejected": [bool(one) for one in tests.rejected[at]],
+                "testable": bool(tests.testable[at]),
+                "ate": plain(ate),
+                "covered": told(figures.ate.covered[at]),
+                "p_family": told(figures.p[at]),
+                "p_holm": told(figures.p_holm[at]),
+                "p_control": told(figures.control[at]),
+                "verdict": _verdict(figures, at, asking.settings.margin * RANGE),
+                "aipw": told(figures.aipw[at]),
+                "hedges_g": told(figures.g[at]),
+                "cliffs_delta": told(figures.delta[at]),
+                "sign_flips": told(figures.flips[at]),
+                "wasserstein": told(figures.distance[at]),
+            }
+        )
+    scores = int((asking.panel.n[place].sum(axis=(0, 2)) * (asking.grouping.of >= 0)).sum())
+    return {"set": asking.panel.sets[place], "rows": scores, "tests": rows}
+
+
+def _verdict(figures: _Figures, at: tuple[int, int], margin: float) -> str:
+    """Found if Holm's p and the negative control say so; else the same, or undetermined (causal 2.7).
+
+    Without enough persons for a control, Holm's p alone decides.
+    """
+    if np.isnan(figures.ate.value[at]):
+        return "undetermined"
+    draws, control = figures.draws[:, at[0], at[1]], figures.control[at]
+    found = bool(figures.p_holm[at] < ALPHA and (np.isnan(control) or control < ALPHA))
+    return verdict_of(draws, margin, found=found)
+
+
+def _place(ate: effects.Ate) -> dict[str, Json]:
+    """Where the largest effect stands, and which of the two classes scores lower."""
+    if np.isnan(ate.value).all():
+        return {"set": None, "pair": None, "signed": None}
+    place, k = np.unravel_index(int(np.nanargmax(np.abs(ate.value))), ate.value.shape)
+    a, b = ate.pairs[int(k)]
+    pair = [a, b] if ate.value[place, k] < 0 else [b, a]
+    return {"set": ate.sets[int(place)], "pair": pair, "signed": told(ate.value[place, k])}
+
+
+def _word(asking: Asking) -> dict[str, Json]:
+    """E_do(positive) - E_do(negative): the word's own effect, the smallest of the data sets with both."""
+    panel = asking.panel
+    if not (panel.valence == 0).any() or not (panel.valence == 1).any():
+        return {"value": None, "low": None, "high": None}
+    found = deconfounding.impact(panel, asking.grouping, outcome="score", positivity="renormalise")
+    both = np.isfinite(found.word_effects)
+    if not both.any():
+        return {"value": None, "low": None, "high": None}
+    n, y = deconfounding.resampled_sums(
+        panel,
+        asking.grouping,
+        asking.frames,
+        asking.persons,
+        outcome="score",
+        rng=asking.stream("labels of words"),
+    )
+    drawn_means = deconfounding.impact_of_sums(n, y, "renormalise").intervened
+    apart = drawn_means[..., 1] - drawn_means[..., 0]
+    place = int(np.nanargmin(np.abs(found.word_effects)))
+    return plain(interval(float(found.word_effects[place]), apart[:, place], 0))

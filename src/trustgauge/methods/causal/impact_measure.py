@@ -1,0 +1,190 @@
+"""Measuring a part whose words depend on the class: the deconfounding impact (causal 2.6)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from trustgauge.methods.causal import deconfounding, graph
+from trustgauge.methods.causal.deconfounding import VALENCES, Impact
+from trustgauge.methods.causal.measures import (
+    Asking,
+    Found,
+    constant,
+    drawn,
+    interval,
+    plain,
+    told,
+    verdict_of,
+    widened,
+)
+from trustgauge.methods.causal.panel import Floats, Grouping, Panel
+from trustgauge.methods.causal.settings import CausalSettings
+from trustgauge.records import Json
+
+
+def effects_of(
+    panel: Panel, grouping: Grouping, settings: CausalSettings, frames: Floats, persons: Floats
+) -> tuple[float, Floats]:
+    """The largest |delta| as a share of the range of the outcome, and that of each resample, [R].
+
+    Under weights of frames [R, F] and persons [R, P]; NaN where undefined.
+    """
+    impact = _impact(panel, grouping, settings)
+    deltas = deconfounding.resampled(
+        panel, grouping, frames, persons, outcome=settings.outcome, positivity=settings.positivity
+    )
+    return impact.effect, np.asarray(np.abs(deltas).max(axis=(1, 2)) / impact.width)
+
+
+def _impact(panel: Panel, grouping: Grouping, settings: CausalSettings) -> Impact:
+    return deconfounding.impact(panel, grouping, outcome=settings.outcome, positivity=settings.positivity)
+
+
+def measure(asking: Asking) -> Found:
+    """Impact, its resamples and its permutations."""
+    settings, panel = asking.settings, asking.panel
+    impact = _impact(panel, asking.grouping, settings)
+    n, y = deconfounding.resampled_sums(
+        panel,
+        asking.grouping,
+        asking.frames,
+        asking.persons,
+        outcome=settings.outcome,
+        rng=asking.stream("labels"),
+    )
+    adjusted = deconfounding.impact_of_sums(n, y, settings.positivity)
+    delta = widened(impact.delta, adjusted.delta, asking.variance)
+    adjusted = adjusted._replace(delta=delta, intervened=adjusted.observed + delta)
+    permuted = deconfounding.permuted(
+        panel,
+        asking.grouping,
+        outcome=settings.outcome,
+        positivity=settings.positivity,
+        permutations=settings.permutations,
+        rng=asking.stream("permutations"),
+    )
+    effects = np.abs(adjusted.delta).max(axis=(1, 2)) / impact.width
+    draws, undefined, bias = drawn(effects, impact.effect)
+    sets = [_set(asking, impact, adjusted, permuted.p, place) for place in range(len(panel.sets))]
+    scores = int((panel.n.sum(axis=(0, 1, 3)) * (asking.grouping.of >= 0)).sum())
+    found = Found(
+        effect=impact.effect,
+        draws=draws,
+        undefined=undefined,
+        bias=bias,
+        apart=np.abs(adjusted.delta - impact.delta).max(axis=(1, 2)) / impact.width,
+        p=1.0 if permuted.smallest is None else permuted.smallest,
+        # The percentage moves with the zero of the score, the share of the range does not (causal 2.6).
+        raw=impact.effect if settings.rule == "sound" else impact.worst_percent,
+        raw_draws=_percents(adjusted) if settings.rule != "sound" else None,
+        details={},
+        missing=[f"{cell.cls}, {cell.valence} ({cell.set})" for cell in impact.missing],
+        constant=constant(panel),
+        scores=scores,
+    )
+    return replace(found, details=_details(asking, impact, adjusted, sets, found))
+
+
+def _details(
+    asking: Asking,
+    impact: Impact,
+    adjusted: deconfounding.Adjusted,
+    sets: list[dict[str, Json]],
+    found: Found,
+) -> dict[str, Json]:
+    """The whole as details tell it; `sets` are told already."""
+    where = _largest(impact)
+    word = adjusted.intervened[..., 1] - adjusted.intervened[..., 0]
+    words = _word(impact.word_effects, word)
+    return {
+        "sets": sets,
+        "die": {
+            "percent": told(impact.worst_percent),
+            "undefined": bool(np.isinf(impact.worst_percent)),
+            "delta": told(_signed(impact, where)),
+        },
+        "effect": {**plain(found.interval), "bias": found.bias, **_place(impact, where)},
+        "raw": told(found.raw),
+        "raw_undefined": bool(np.isinf(found.raw)),
+        "bounds": [told(one) for one in impact.effect_bounds],
+        "graph": {"edges": graph.deconfounding_edges(asking.measured.grouping, sets, words)},
+    }
+
+
+def _set(
+    asking: Asking, impact: Impact, adjusted: deconfounding.Adjusted, p: Floats, place: int
+) -> dict[str, Json]:
+    """One data set as details tell it."""
+    settings, rows = asking.settings, []
+    for x, valence in enumerate(VALENCES):
+        draws = adjusted.delta[:, place, x]
+        delta = interval(float(impact.delta[place, x]), draws, int(impact.rows[place, :, x].sum()))
+        kept = adjusted.observed[:, place, x]
+        kept = kept[~np.isnan(kept)]
+        shown = bool(kept.size and (np.quantile(kept, 0.025) > 0 or np.quantile(kept, 0.975) < 0))
+        percent = impact.percent[place, x]
+        rows.append(
+            {
+                "valence": valence,
+                "observed": told(impact.observed[place, x]),
+                "intervened": told(impact.intervened[place, x]),
+                "delta": plain(delta),
+                "bounds": [told(impact.low[place, x]), told(impact.high[place, x])],
+                "percent": told(percent),
+                "percent_undefined": bool(np.isinf(percent)),
+                "percent_shown": shown or settings.rule != "sound",
+                "p_family": told(p[place, x]),
+                "verdict": _verdict(draws, settings.margin * impact.width),
+            }
+        )
+    name = impact.sets[place]
+    return {
+        "set": name,
+        "rows": int(impact.rows[place].sum()),
+        "impacts": rows,
+        "missing": [[cell.cls, cell.valence] for cell in impact.missing if cell.set == name],
+        "shares": dict(zip(impact.classes, [told(one) for one in impact.share[place]], strict=True)),
+    }
+
+
+def _verdict(draws: Floats, margin: float) -> str:
+    """Found if the 95 % interval excludes 0."""
+    kept = draws[~np.isnan(draws)]
+    low, high = np.quantile(kept, [0.025, 0.975]) if kept.size else (0.0, 0.0)
+    return verdict_of(draws, margin, found=bool(low > 0 or high < 0))
+
+
+def _percents(adjusted: deconfounding.Adjusted) -> Floats:
+    """The impact in percent of each resample, [R]: the largest of all data sets and valences."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        percent = 100.0 * np.abs(adjusted.delta) / np.abs(adjusted.observed)
+    percent = np.where(np.abs(adjusted.observed) < deconfounding.NOTHING, np.inf, percent)
+    return np.asarray(percent.max(axis=(1, 2)))
+
+
+def _largest(impact: Impact) -> tuple[int, int] | None:
+    if np.isnan(impact.effects).all():
+        return None
+    place, x = np.unravel_index(int(np.nanargmax(impact.effects)), impact.effects.shape)
+    return int(place), int(x)
+
+
+def _signed(impact: Impact, where: tuple[int, int] | None) -> float:
+    return float("nan") if where is None else float(impact.delta[where])
+
+
+def _place(impact: Impact, where: tuple[int, int] | None) -> dict[str, Json]:
+    """Where the largest effect stands."""
+    if where is None:
+        return {"set": None, "valence": None}
+    return {"set": impact.sets[where[0]], "valence": VALENCES[where[1]]}
+
+
+def _word(effects: Floats, draws: Floats) -> dict[str, Json]:
+    """The word's own effect: the smallest over the data sets, as each of them must show it."""
+    if np.isnan(effects).all():
+        return {"value": None, "low": None, "high": None}
+    place = int(np.nanargmin(np.abs(effects)))
+    return plain(interval(float(effects[place]), draws[:, place], 0))

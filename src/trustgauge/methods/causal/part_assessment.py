@@ -1,0 +1,432 @@
+"""One part of one service: what was measured, and its levels resample by resample.
+
+A part is one kind of data and the classes compared in it (settings.Measured). Its effect is the
+largest average treatment effect, or the largest deconfounding impact, as a share of the range of
+the score; a maximum of absolute values is biased upward, so it is corrected (causal 2.9).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from trustgauge.methods.causal import ate_measure, effects, impact_measure, observational, segments
+from trustgauge.methods.causal.measures import RANGE, ROUNDING, Asking, Found, drawn
+from trustgauge.methods.causal.missing_data import LOST, UNREAD, coverage, fills, losses, unread
+from trustgauge.methods.causal.ordering import absolute_levels
+from trustgauge.methods.causal.panel import Floats, Grouping, Panel, panel
+from trustgauge.methods.causal.score import NO_NUMBER, OUTSIDE
+from trustgauge.methods.causal.settings import CausalSettings, Measured
+from trustgauge.records import Json, Part, Reason, State
+from trustgauge.stats.streams import stream
+
+LEVELS = ("1", "2", "3")
+FEWEST_CLUSTERS = 10
+NAMED = 5  # persons told of in a reason
+CHANGED = 0.01  # p of a change during the run
+STEPS = 20  # of the share of unread answers that has to be read
+MOST_UNDEFINED = 0.05  # of the resamples (methods 0.5 (e))
+ALPHA = 0.05  # of the smallest family p that lets an effect be rated (causal 2.9)
+
+Levels = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What became of one part of one service.
+
+    Attributes:
+        service, asked: the service, and its part that was asked.
+        measured: what was measured.
+        part: without level, certainty and state, unless it is incomplete.
+        levels: 0 none, 1 some, 2 strong in each resample, [R]; None if incomplete.
+        effects: the corrected effect in each resample, a share of the range, [R].
+        apart, effect: of `findings.Found`; the distances of the resamples, [R], and the effect observed.
+        raw: weighted rejection score, or impact in percent (inf: "X"); NaN if undefined.
+        raw_draws: the same in each resample, [R]; only under rules that rate it.
+        p: the smallest p of the family of effects.
+        unsettled: whether something else than its certainty keeps the level from being settled.
+        panel, grouping: for comparisons with other services.
+    """
+
+    service: str
+    asked: str
+    measured: Measured
+    part: Part
+    panel: Panel
+    grouping: Grouping
+    levels: Levels | None = None
+    effects: Floats | None = None
+    apart: Floats | None = None
+    effect: float = float("nan")
+    raw: float = float("nan")
+    raw_draws: Floats | None = None
+    p: float = 1.0
+    unsettled: bool = False
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it can be ordered with: the same texts by the same way."""
+        return self.asked, self.measured.key
+
+    @property
+    def defined(self) -> bool:
+        return self.levels is not None
+
+    @property
+    def causal(self) -> bool:
+        """Whether the part could have a level at all (causal 2.8a)."""
+        return self.part.state != "not tested"
+
+
+def assess(
+    rows: pl.DataFrame, measured: Measured, settings: CausalSettings, seed: int, *, several: bool
+) -> Assessment:
+    """Measure one part.
+
+    Args:
+        rows: of the summary: one service, one part of it, one kind of data.
+        measured: what to measure.
+        settings: the experiment.
+        seed: the plan seed.
+        several: whether the service has several parts, so that its name stands in the key.
+    """
+    return _Assessing(rows, measured, settings, seed).assessed(several=several)
+
+
+class _Assessing:
+    def __init__(self, rows: pl.DataFrame, measured: Measured, settings: CausalSettings, seed: int) -> None:
+        self.rows, self.measured, self.settings, self.seed = rows, measured, settings, seed
+        self.service, self.asked = str(rows["service"][0]), str(rows["part"][0])
+        self.panel = panel(rows)
+        self.grouping = self.panel.grouping(measured.grouping, na=settings.na)
+        # A class that gave no score at all is lost, not absent: what is missing counts as planned.
+        whole = replace(self.panel, n=np.ones_like(self.panel.n))
+        self.planned = whole.grouping(measured.grouping, na=settings.na)
+        self.influences = None
+        if measured.measure != "observed":
+            self.influences = segments.influences(
+                rows, self.panel, self.grouping, measured.measure, settings.outcome
+            )
+
+    def _stream(self, purpose: str, *, shared: bool = False) -> np.random.Generator:
+        """Resamples are shared by all services with the same texts, so that they can be compared."""
+        own = () if shared else (self.service, self.asked)
+        return stream(self.seed, "causal", self.measured.key, *own, purpose)
+
+    def assessed(self, *, several: bool) -> Assessment:
+        title = {"title": self.measured.title}
+        blank = Part(
+            f"{self.asked}: {self.measured.key}" if several else self.measured.key,
+            "incomplete",
+            counts={"texts": int(self.rows["texts"].sum()), "scores": int(self.rows["n"].sum())},
+            coverage=coverage(self.rows),
+            details={**title, **self._facts()},
+        )
+        assessment = Assessment(self.service, self.asked, self.measured, blank, self.panel, self.grouping)
+        undefined = tuple(self._undefined())
+        if undefined:
+            # Where no answer of a class could be read nothing is lost: the scores have another range or form.
+            alone = not self.rows["n"].sum() or len(self.grouping.classes) < 2 <= len(self.planned.classes)
+            blind = alone and unread(self.rows) and not self._losses()
+            state: State = "not settled" if blind else "incomplete"
+            return replace(assessment, part=replace(blank, state=state, reasons=undefined))
+        found = self._measure()
+        part = replace(
+            blank,
+            score=found.interval,
+            p=found.p,
+            details={**blank.details, **found.details},
+            reasons=tuple(self._told(found)),
+        )
+        assessment = replace(
+            assessment, part=part, raw=found.raw, p=found.p, apart=found.apart, effect=found.effect
+        )
+        missing = self._losses()
+        if self.measured.measure == "observed" or (self.measured.measure == "adjusted" and found.missing):
+            why = (*self._observed(found), *missing, *self._odd())
+            return replace(assessment, part=replace(part, state="not tested", score=None, reasons=why))
+        if found.undefined > MOST_UNDEFINED or np.isnan(found.effect):
+            reason = Reason("causal.undefined", {"share": found.undefined, **self._cause(found)})
+            return replace(assessment, part=replace(part, reasons=(reason, *missing, *part.reasons)))
+        levels = absolute_levels(found.draws, found.bias, self.settings.cuts)
+        read = self._with_gaps(levels, missing)
+        if read is None:
+            return replace(assessment, part=replace(part, reasons=(*missing, *self._odd())))
+        levels, told, unsettled = read
+        changed = list(self._changed())
+        return replace(
+            assessment,
+            part=replace(part, reasons=(*changed, *part.reasons, *told)),
+            levels=levels,
+            effects=found.corrected,
+            raw_draws=found.raw_draws,
+            unsettled=unsettled or bool(changed),
+        )
+
+    def _changed(self) -> Iterator[Reason]:
+        """Whether the effects changed during the run (methods 0.3)."""
+        if self.influences is None:
+            return
+        p = self.influences.change_p(self._stream("change"))
+        if p < CHANGED:
+            yield Reason("changed-during-the-run", {"p": p})
+
+    def _with_gaps(
+        self, levels: Levels, missing: tuple[Reason, ...]
+    ) -> tuple[Levels, list[Reason], bool] | None:
+        """Levels with the certainty that missing and unread answers leave (methods 0.4, 0.10).
+
+        Returns:
+            The levels of the filling with the lowest certainty, what is told of the gaps, and whether
+            unread ones keep the level from being settled; None if missing ones change the level.
+        """
+        planned, told = int(self.rows["texts"].sum()), []
+        gaps: pl.Expr = pl.lit(False)
+        if missing:
+            gaps = LOST
+            least = self._least(levels, gaps)
+            if least is None:
+                return None
+            gone = planned - int(self.rows["n"].sum()) - unread(self.rows)
+            told.append(Reason("loss-does-not-matter", {"share": gone / planned, "planned": planned}))
+            levels = least
+        if not (count := unread(self.rows)):
+            return levels, told, False
+        facts = {"share": count / planned, "unread": count, "planned": planned}
+        gaps = gaps | UNREAD
+        least = self._least(levels, gaps)
+        if least is not None and (self._sure(least) or not self._sure(levels)):
+            return least, [*told, Reason("unread-does-not-matter", facts)], False
+        share = self._to_read(levels, gaps)
+        more = {} if share is None else {"to_read": max(1, math.ceil(share * count))}
+        return levels if least is None else least, [*told, Reason("unread-matters", facts | more)], True
+
+    def _sure(self, levels: Levels) -> bool:
+        return bool((levels == likeliest(levels)).mean() >= self.settings.settle)
+
+    def _to_read(self, levels: Levels, gaps: pl.Expr) -> float | None:
+        """Share of the gaps that must be read to settle the level if they are like the others.
+
+        None if reading all of them would not settle it.
+        """
+        whole = self._least(levels, gaps, 1.0)
+        if whole is None or not self._sure(whole):
+            return None
+        low, high = 0, STEPS
+        while low + 1 < high:
+            middle = (low + high) // 2
+            least = self._least(levels, gaps, middle / STEPS)
+            if least is not None and self._sure(least):
+                high = middle
+            else:
+                low = middle
+        return high / STEPS
+
+    def _measure(self) -> Found:
+        frames, persons = self.panel.weights(
+            self.grouping, self.settings.resamples, self._stream("resamples", shared=True)
+        )
+        asking = Asking(
+            panel=self.panel,
+            grouping=self.grouping,
+            settings=self.settings,
+            measured=self.measured,
+            frames=frames,
+            persons=persons,
+            stream=self._stream,
+            seed=self.seed,
+            variance=None if self.influences is None else self.influences.variance,
+        )
+        if self.measured.measure == "rejection":
+            return ate_measure.measure(asking)
+        if self.measured.measure == "deconfounding":
+            return impact_measure.measure(asking)
+        return observational.measure(asking)
+
+    def _observed(self, found: Found) -> Iterator[Reason]:
+        """A difference that is no effect, and what would explain it away."""
+        facts = {**found.details["effect"], "attribute": self.measured.grouping}
+        yield Reason("causal.observed", facts)
+        if found.missing:
+            adjust = list(self.settings.adjust)
+            yield Reason("causal.no-overlap", {"cells": found.missing[:NAMED], "adjust": adjust})
+        if facts["e_value"] is not None:
+            yield Reason("causal.explained-away", facts)
+
+    def _effects(self, panel: Panel, frames: Floats, persons: Floats) -> tuple[float, Floats]:
+        """The largest effect of all planned classes, and that of each resample."""
+        if self.measured.measure == "rejection":
+            return ate_measure.effects_of(panel, self.planned, frames, persons)
+        if self.measured.measure == "adjusted":
+            return observational.effects_of(panel, self.planned, frames, adjusted=True)
+        return impact_measure.effects_of(panel, self.planned, self.settings, frames, persons)
+
+    def _cause(self, found: Found) -> dict[str, Json]:
+        """Why an effect is undefined: cells without a text; else the data set with the fewest frames."""
+        if found.missing:
+            return {"cells": found.missing}
+        frames = (self.panel.n.sum(axis=(2, 3)) > 0).sum(axis=1)
+        place = int(np.argmin(frames))
+        return {"set": self.panel.sets[place], "frames": int(frames[place])}
+
+    def _losses(self) -> tuple[Reason, ...]:
+        return losses(self.rows, self.planned, self.panel.persons)
+
+    def _undefined(self) -> Iterator[Reason]:
+        """Why there is nothing to measure."""
+        if not self.rows["n"].sum():
+            if not unread(self.rows):
+                yield Reason("no-answers", {"part": self.measured.title})
+            yield from self._odd()
+            return
+        tripped, untouched = int(self.rows["tripped"].sum()), int(self.rows["untouched"].sum())
+        if tripped and untouched == tripped:
+            yield Reason("causal.not-round-tripped", {"texts": tripped})
+        if len(self.grouping.classes) < 2 <= len(self.planned.classes):
+            yield from self._losses() or self._odd()
+        elif len(self.grouping.classes) < 2:
+            yield Reason(
+                "causal.one-class",
+                {"classes": list(self.grouping.classes), "protected": self.measured.grouping},
+            )
+
+    def _told(self, found: Found) -> Iterator[Reason]:
+        """What a reader must know beside the level."""
+        yield from self._odd()
+        if found.missing and self.measured.measure == "deconfounding":
+            yield Reason("causal.positivity", {"cells": found.missing})
+        if found.untestable:
+            yield Reason("causal.untestable", {"pairs": found.untestable})
+        if found.constant:
+            yield Reason("causal.constant-scores", {"score": found.constant[0]})
+        persons = self._by_person() if self.panel.crossed else []
+        far = [one for one in persons if abs(one["difference"]) >= self.settings.cuts[0] and one["p"] < ALPHA]
+        if far and found.effect < self.settings.cuts[0]:
+            far = sorted(far, key=lambda one: -abs(one["difference"]))[:NAMED]
+            named = [one["person"] for one in far]
+            largest = abs(far[0]["difference"])
+            yield Reason("causal.single-persons", {"persons": named, "largest": largest, "of": len(persons)})
+
+    def _odd(self) -> Iterator[Reason]:
+        """That answers are no scores: a reader must know why they are unread, and what to do."""
+        faults: dict[str, int] = dict(self.rows.group_by("fault").agg(pl.col("texts").sum()).iter_rows())
+        outside = {name: count for name, count in faults.items() if name.startswith(OUTSIDE)}
+        if outside:
+            low, high = self.settings.score_range
+            ends = [name.rpartition(" ")[2] for name in outside]
+            reached = [float(end) for end in ends if end != "far"]
+            facts: dict[str, Json] = {"n": int(sum(outside.values())), "low": low, "high": high}
+            if len(reached) == len(ends):
+                facts |= {"least": min(low, *reached), "most": max(high, *reached)}
+            yield Reason("causal.out-of-range", facts)
+        if faults.get(NO_NUMBER):
+            yield Reason("causal.no-number", {"n": int(faults[NO_NUMBER])})
+
+    def _least(self, levels: Levels, gaps: pl.Expr, known: float = 0.0) -> Levels | None:
+        """The levels of the filling whose certainty is lowest; None unless all give the likeliest level.
+
+        What is filled is resampled as the answers are: a large effect of the filling has next to no
+        bias, so the bias of the answers must not be taken from it.
+        """
+        level, settings, least = likeliest(levels), self.settings, levels
+        weights = self.panel.weights(self.planned, settings.resamples, self._stream("resamples", shared=True))
+        for filled in fills(self.rows, self.planned, self.panel.persons, gaps, known):
+            effect, starred = self._effects(panel(filled), *weights)
+            draws, undefined, bias = drawn(starred, effect)
+            if np.isnan(effect) or undefined > MOST_UNDEFINED:
+                return None
+            read = absolute_levels(draws, bias, settings.cuts)
+            if likeliest(read) != level:
+                return None
+            least = min(least, read, key=lambda one: float((one == level).mean()))
+        return least
+
+    def _facts(self) -> dict[str, Json]:
+        return {
+            "asked": self.asked,
+            "data": self.measured.data,
+            "protected": self.measured.grouping,
+            "measure": self.measured.measure,
+            "classes": list(self.grouping.classes),
+            "na": self.settings.na,
+            "words": {name: list(self._words(place)) for place, name in enumerate(self.panel.sets)},
+            "frames": len(self.panel.frames),
+            "persons": int((self.grouping.of >= 0).sum()) if self.panel.crossed else 0,
+            "clusters": len(self.panel.stratum),
+            "by_person": self._by_person() if self.panel.crossed else [],
+        }
+
+    def _by_person(self) -> list[dict[str, Json]]:
+        """How far each person lies from all persons in the same cells, lowest first.
+
+        `difference` is a share of the range of scores.
+        """
+        persons = effects.person_differences(self.panel, self.grouping)
+        rows: list[dict[str, Json]] = [
+            {
+                "person": self.panel.persons[place],
+                "class": self.grouping.classes[self.grouping.of[place]],
+                "difference": float(difference / RANGE),
+                "n": int(texts),
+                "p": float(p),
+            }
+            for place, difference, texts, p in zip(
+                persons.place.tolist(), persons.difference, persons.texts, persons.p, strict=True
+            )
+        ]
+        return sorted(rows, key=lambda one: (one["difference"], one["person"]))
+
+    def _words(self, place: int) -> list[str]:
+        held = (self.panel.n[place].sum(axis=(0, 1)) > 0).tolist()
+        return [word for word, has in zip(self.panel.words, held, strict=True) if has and word]
+
+
+def _clusters(assessment: Assessment) -> Iterator[tuple[str, int]]:
+    """Strata in words and the number of their clusters; of adjusted differences also each layer."""
+    chat = assessment.measured.data.startswith("conversation")
+    yield from assessment.panel.clusters(
+        assessment.grouping, "conversations" if chat else "clusters of texts"
+    )
+    if assessment.measured.measure == "adjusted":
+        yield from observational.thin(assessment.panel, assessment.grouping)
+
+
+def too_few(assessment: Assessment) -> Iterator[Reason]:
+    """Strata with fewer than 10 clusters (methods 0.5 (b))."""
+    for where, clusters in _clusters(assessment):
+        if clusters < FEWEST_CLUSTERS:
+            yield Reason("too-few-clusters", {"clusters": clusters, "where": where})
+
+
+def cap(assessment: Assessment) -> float:
+    """The most that can be certain without spread over K clusters: (K + 1) / (K + 2) (methods 0.5 (d))."""
+    assert assessment.effects is not None
+    if float(np.ptp(assessment.effects)) > ROUNDING:
+        return 1.0
+    kinds: dict[str, int] = {}
+    for where, clusters in assessment.panel.clusters(assessment.grouping):
+        kind = where.partition(" ")[0]
+        kinds[kind] = kinds.get(kind, 0) + clusters
+    fewest = min(kinds.values())
+    return (fewest + 1) / (fewest + 2)
+
+
+def capped(certainty: dict[str, float], level: str, most: float) -> dict[str, float]:
+    """Certainty of a level at most `most`; what is taken goes to the others alike (methods 0.5 (d))."""
+    over = certainty[level] - most
+    if over <= 0:
+        return certainty
+    others = len(certainty) - 1
+    return {name: most if name == level else share + over / others for name, share in certainty.items()}
+
+
+def likeliest(levels: Levels) -> int:
+    """The level of most resamples, the worse of equals."""
+    shares = np.bincount(levels, minlength=len(LEVELS))
+    return int(len(shares) - 1 - np.argmax(shares[::-1]))

@@ -1,0 +1,267 @@
+"""What each issue of one service came to, side by side and resample by resample (trust 4.2, 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from trustgauge.methods.trust.combine import MISSING, Measured
+from trustgauge.methods.trust.issues.issue import LEVELS, SEGMENT, Assessed
+from trustgauge.methods.trust.levels import risk, shares
+from trustgauge.methods.trust.missing_data import STATUS, UNREAD, after_loss, after_unread, losses
+from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
+from trustgauge.records import Coverage, Interval, Json, Part, Rating, Reason
+
+if TYPE_CHECKING:
+    from trustgauge.methods.trust.issues.issue import IssueSettings
+    from trustgauge.methods.trust.profiles import Order
+    from trustgauge.methods.trust.settings import TrustSettings
+
+OWN = "sentences"  # the source that is no other method
+TAKEN = ("rated", "not settled")
+"""States of a rating of another method whose levels may stand for an issue."""
+FEW = 10  # dialogs below which nothing is settled (methods 0.5 (b))
+CLUSTERS = "clusters"
+"""Key of an issue's details: how many dialogs or secrets were resampled; no bound where it is absent."""
+
+TOO_FEW = "trust.too-few-utterances"
+OPEN = (
+    "too-few-clusters",
+    "trust.given-unrated",
+    TOO_FEW,
+    "instrument-not-measured",
+    "unread-matters",
+    "changed-during-the-run",
+)
+"""Reasons by which an issue is not settled, whatever its resamples say; it has the level of its data then."""
+DIALOG = "dialog:"
+"""Before a purpose in the keys of cells that name every dialog."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An issue of one service: its cuts, what was assessed, and how it appears in a rating."""
+
+    name: str
+    cuts: tuple[float, float]
+    assessed: Assessed
+    part: Part
+
+    @property
+    def missing(self) -> bool:
+        """Whether its level is unknown."""
+        return self.assessed.level is None
+
+    def measured(self) -> Measured:
+        """Its level, risk and score on the whole data."""
+        one = self.assessed
+        if one.level is None:
+            return Measured.at(MISSING)
+        if not one.common or one.score.value is None:
+            return Measured.at(LEVELS.index(one.level))
+        value = np.array(one.score.value)
+        return Measured(LEVELS.index(one.level), float(risk(value, self.cuts)), float(value), self.cuts)
+
+    def drawn(self, count: int) -> tuple[Ints, Floats, Floats]:
+        """Levels, risks and scores in each of `count` resamples; an assumed level is the same in all."""
+        one, now = self.assessed, self.measured()
+        if one.levels is None:
+            return (
+                np.full(count, now.level, dtype=np.int64),
+                np.full(count, now.risk),
+                np.full(count, now.score),
+            )
+        middle = (2 * one.levels + 1) / 6
+        if one.draws is None or not one.common:
+            return one.levels, middle, middle
+        return one.levels, risk(one.draws, self.cuts), one.draws
+
+    def risk_ends(self, count: int) -> tuple[float, float]:
+        """Its risk at the ends of the interval of its score; of its resamples where only levels are known."""
+        score = around(self.assessed.score)
+        if not self.assessed.common or self.assessed.draws is None or score.low is None or score.high is None:
+            low, high = np.quantile(self.drawn(count)[1], [0.025, 0.975])
+            return float(low), float(high)
+        low, high = risk(np.array([score.low, score.high]), self.cuts)
+        return float(low), float(high)
+
+
+def held_of(
+    rows: pl.DataFrame, settings: TrustSettings, resampling: Resampling, given: Sequence[Rating]
+) -> tuple[Held, ...]:
+    """Every issue of one service, in the order of the plan.
+
+    Args:
+        rows: of the summary, of one service.
+        settings: the experiment.
+        resampling: shared by all issues and services.
+        given: ratings of the service by other methods of the plan.
+    """
+    cover, lost, unread = coverage(rows), losses(rows), losses(rows, UNREAD)
+    resampling = resampling.among(dialogs_of(rows), segments_of(rows))
+    asked = str(rows["part"][0])
+    found = []
+    for issue in settings.issues:
+        cells = (
+            rows.filter((pl.col("issue") == issue.name) & ~pl.col("key").str.starts_with(SEGMENT))
+            .group_by("service", "part", "cluster", "key")
+            .agg(pl.col("n").sum(), pl.col("total").sum())
+            .sort("part", "cluster", "key")
+        )
+        assessed = issue.assess(cells, settings.rule, resampling)  # type: ignore[attr-defined]
+        source = _source(issue, settings, given)
+        cuts = issue.cuts_under(settings.rule)
+        if source:
+            assessed = _taken(assessed, source, given, resampling)
+        else:
+            assessed = after_loss(issue, assessed, lost, cuts)
+            assessed = _heard_enough(after_unread(issue, assessed, unread, cuts))
+        part = _part(issue.name, assessed, cuts, settings)
+        told = {**part.details, "code": issue.code, "grain": issue.grain, "asked": asked, "data": "dialogs"}
+        told["common"] = assessed.common  # whether its score has a place on the common scale of risk
+        found.append(Held(issue.name, cuts, assessed, replace(part, coverage=cover, details=told)))
+    return tuple(found)
+
+
+def _heard_enough(one: Assessed) -> Assessed:
+    """An issue that was never seen is not settled where so little was said that a worse level is likelier.
+
+    What may be behind "never" then comes from how a rate is drawn (methods 0.5 (c)), not from the bot.
+    """
+    if one.state != "rated" or one.levels is None or one.score.value != 0:
+        return one
+    if any(reason.code in OPEN for reason in one.reasons):
+        return one
+    told = shares(one.levels)
+    if one.level is None or told.get(one.level, 0.0) >= max(told.values()):
+        return one
+    facts: dict[str, Json] = {"n": one.score.n, "clusters": one.details.get(CLUSTERS)}
+    return replace(one, reasons=(Reason(TOO_FEW, facts), *one.reasons))
+
+
+def around(score: Interval) -> Interval:
+    """The interval of a score with the score inside it, which draws from few answers may leave out."""
+    if score.value is None or score.low is None or score.high is None:
+        return score
+    return Interval(score.value, min(score.low, score.value), max(score.high, score.value), score.n)
+
+
+def _source(issue: IssueSettings, settings: TrustSettings, given: Sequence[Rating]) -> str:
+    """The method whose rating stands for an issue; "" if what was measured here does.
+
+    The plan says so, or the issue's own settings. Left open, the usual one stands under `sound`, if the
+    plan has it (trust 4.1).
+    """
+    named = settings.take.get(issue.name) or getattr(issue, "source", None)
+    if named:
+        return "" if named == OWN else str(named)
+    usual = issue.usual_source
+    return usual if settings.rule == "sound" and any(one.method == usual for one in given) else ""
+
+
+def _part(name: str, one: Assessed, cuts: tuple[float, float], settings: TrustSettings) -> Part:
+    """The issue as part of a rating."""
+    reasons = one.reasons
+    certainty = {} if one.levels is None else shares(one.levels)
+    state, level = one.state, one.level
+    if one.levels is not None and state == "rated":
+        is_open = any(reason.code in OPEN for reason in reasons)
+        if not is_open or level is None:
+            level = max(reversed(LEVELS), key=lambda each: certainty.get(each, 0.0))
+        share = certainty.get(level, 0.0)
+        few = int(one.details.get(CLUSTERS, FEW)) < FEW
+        if few:
+            facts: dict[str, Json] = {"clusters": one.details[CLUSTERS], "needed": FEW, "where": name}
+            reasons = (*reasons, Reason("too-few-clusters", facts))
+        if share < settings.settle or few or is_open:
+            state = "not settled"
+        if share < settings.settle:
+            facts = {"certainty": share, "level": level, "settle": settings.settle}
+            reasons = (*reasons, Reason("not-settled", facts))
+    return Part(
+        name,
+        state,
+        level=level,
+        certainty=certainty,
+        score=around(one.score),
+        reasons=reasons,
+        details={"title": name.capitalize(), "cuts": list(cuts), "figures": dict(one.details)},
+    )
+
+
+def _taken(own: Assessed, method: str, given: Sequence[Rating], resampling: Resampling) -> Assessed:
+    """The rating of another method in place of an issue; what was measured here stands beside it.
+
+    Its levels are drawn by its certainty. Only a rating on the same three levels of risk can stand.
+    """
+    beside: dict[str, Json] = {
+        "source": method,
+        "own": {
+            "value": own.score.value,
+            "low": own.score.low,
+            "high": own.score.high,
+            "n": own.score.n,
+            "level": own.level,
+            "figures": dict(own.details),
+        },
+    }
+    found = [one for one in given if one.method == method and one.scale.levels == LEVELS]
+    if not found:
+        return Assessed(
+            "not tested", reasons=(Reason("trust.not-given", {"method": method}),), details=beside
+        )
+    one = found[0]
+    beside |= {"attribute": one.attribute, "state": one.state}
+    if one.state not in TAKEN or one.level is None:
+        facts = {"method": method, "state": one.state}
+        return Assessed("incomplete", reasons=(Reason("trust.given-unrated", facts),), details=beside)
+    certainty = one.certainty or {one.level: 1.0}
+    chance = np.array([certainty.get(level, 0.0) for level in LEVELS])
+    rng = resampling.stream("taken", method, one.service)
+    drawn = rng.choice(len(LEVELS), size=resampling.count, p=chance / chance.sum()).astype(np.int64)
+    reasons = [Reason("trust.taken", {"method": method, "level": one.level})]
+    if one.state == "not settled":
+        # Its resamples may agree, and it is open for another reason, which holds here as well.
+        reasons.append(Reason("trust.given-unrated", {"method": method, "state": one.state}))
+    return Assessed(
+        "rated",
+        Interval(None, None, None, 0),
+        levels=drawn,
+        level=one.level,
+        reasons=tuple(reasons),
+        details=beside,
+        common=False,
+    )
+
+
+def dialogs_of(rows: pl.DataFrame) -> list[list[str]]:
+    """The dialogs of one service, one list for each purpose."""
+    named = rows.filter(pl.col("key").str.starts_with(DIALOG)).unique(["key", "cluster"])
+    return [
+        one["cluster"].sort().to_list() for one in named.sort("key").partition_by("key", maintain_order=True)
+    ]
+
+
+def segments_of(rows: pl.DataFrame) -> dict[str, int]:
+    """The tenth of the run in which each dialog and secret of one service was asked first; 0 is left out."""
+    timed = rows.filter(pl.col("key").str.starts_with(SEGMENT))
+    tenth = pl.col("key").str.strip_prefix(SEGMENT).cast(pl.Int64).min()
+    return dict(timed.group_by("cluster").agg(tenth).sort("cluster").iter_rows())
+
+
+def coverage(rows: pl.DataFrame) -> Coverage:
+    """What became of the planned turns of one service."""
+    status = rows.filter(pl.col("key").str.starts_with(STATUS))
+    sums = dict(status.group_by(pl.col("key").str.strip_prefix(STATUS)).agg(pl.col("n").sum()).iter_rows())
+    return Coverage(planned=int(sum(sums.values())), **{name: int(n) for name, n in sums.items()})
+
+
+def stacked(held: Mapping[str, Held], order: Order, count: int) -> tuple[Ints, Floats, Floats]:
+    """Levels, risks and scores [R, k] of the issues of an order."""
+    drawn = [held[name].drawn(count) for name in order.issues]
+    levels, risks, scores = (np.stack(columns, axis=1) for columns in zip(*drawn, strict=True))
+    return levels, risks, scores

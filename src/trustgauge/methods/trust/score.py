@@ -1,0 +1,156 @@
+"""Answers as marks of issues, and marks as cells that add up (methods 0.2, trust 4.1, 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+import polars.selectors as cs
+
+from trustgauge.methods.trust import utterances
+from trustgauge.methods.trust.issue_results import DIALOG
+from trustgauge.methods.trust.issues.issue import CELLS, SEGMENT, TALK
+from trustgauge.methods.trust.missing_data import STATUS
+
+if TYPE_CHECKING:
+    from trustgauge.methods.trust.settings import TrustSettings
+
+SUMMARY = {
+    "service": pl.String,
+    "part": pl.String,
+    "issue": pl.String,  # "" for what concerns all issues
+    "cluster": pl.String,
+    "key": pl.String,
+    "n": pl.Int64,
+    "total": pl.Float64,
+}
+"""A summary: cells of the issues, one below the other. Sums over equal keys."""
+KEYS = ("service", "part", "issue", "cluster", "key")
+UTTERANCES = "utterances"
+GRID = 2.0**30
+"""Marks are whole multiples of 2**-30, so that their sums are exact and hang on no order (methods 0.2)."""
+
+
+def check(settings: TrustSettings, answers: pl.DataFrame) -> pl.DataFrame:
+    """Add what was said, and the marks of every issue, to answers; same height, same order."""
+    turns = _spoken(answers)
+    for issue in settings.issues:
+        marks = issue.marks(turns, settings.rule)  # type: ignore[attr-defined]
+        exact = marks.with_columns((cs.float() * GRID).round() / GRID)
+        turns = turns.with_columns(exact.get_columns())
+    return turns
+
+
+def _spoken(answers: pl.DataFrame) -> pl.DataFrame:
+    """The utterances of both sides. A live bot says one a turn; a log may hold several, line by line."""
+    only = pl.col("only") if "only" in answers.columns else pl.lit("")
+    spoke = pl.col("status").is_in(["answered", "refused"]) & (pl.col("output").fill_null("") != "")
+
+    def lines(column: str) -> pl.Expr:
+        text = pl.col(column).fill_null("")
+        split = pl.when(only != "").then(text.str.split("\n")).otherwise(pl.concat_list(text))
+        return split.list.eval(pl.element().filter(pl.element() != ""))
+
+    return answers.with_columns(
+        utterances=pl.when(spoke).then(lines("output")).otherwise(pl.lit([], dtype=pl.List(pl.String))),
+        said=lines("message"),
+    )
+
+
+def summarise(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
+    """Add marks up to a summary with the columns `SUMMARY`, sorted by its keys.
+
+    Repeats of a bot that always says the same are one conversation (methods 0.3).
+    """
+    marks = marks.filter(~(pl.col("shared") & (pl.col("draw") > 0)))
+    frames = [
+        issue.cells(marks).select(CELLS).with_columns(issue=pl.lit(issue.name))  # type: ignore[attr-defined]
+        for issue in settings.issues
+    ]
+    patterns = utterances.cells(settings, marks).with_columns(issue=pl.lit(""))
+    frames += [_statuses(marks), _dialogs(marks), _segments(marks), _utterances(marks), patterns]
+    return _added(frames)
+
+
+def merge(summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Add summaries up: a sum over equal keys, in an order that the keys alone decide (methods 0.2)."""
+    return _added(summaries) if summaries else pl.DataFrame(schema=SUMMARY)
+
+
+def _statuses(marks: pl.DataFrame) -> pl.DataFrame:
+    """Turns of each purpose by what became of them."""
+    return _counted(marks.select("service", "part", cluster="purpose", key=pl.lit(STATUS) + pl.col("status")))
+
+
+def _dialogs(marks: pl.DataFrame) -> pl.DataFrame:
+    """Every dialog with its turns, so that all issues of a service are resampled together."""
+    named = marks.filter(pl.col("session") != "")
+    return _counted(
+        named.select("service", "part", cluster="session", key=pl.lit(DIALOG) + pl.col("purpose"))
+    )
+
+
+def _segments(marks: pl.DataFrame) -> pl.DataFrame:
+    """Every dialog with the tenth of the run in which it was asked, but for the first."""
+    segment = pl.col("segment") if "segment" in marks.columns else pl.lit(0)
+    later = marks.filter((pl.col("session") != "") & (segment > 0))
+    key = pl.lit(SEGMENT) + segment.cast(pl.String)
+    return _counted(later.select("service", "part", cluster="session", key=key))
+
+
+def _utterances(marks: pl.DataFrame) -> pl.DataFrame:
+    """How much the bot said: in ordinary conversation, and in all."""
+    spoken = marks.select("service", "part", "purpose", count=pl.col("utterances").list.len().cast(pl.Int64))
+    every = spoken.with_columns(key=pl.lit(UTTERANCES))
+    talk = spoken.filter(pl.col("purpose") == TALK).with_columns(key=pl.lit(f"{UTTERANCES}:{TALK}"))
+    sums = pl.concat([every, talk]).group_by("service", "part", "key").agg(n=pl.col("count").sum())
+    return sums.with_columns(issue=pl.lit(""), cluster=pl.lit(""), total=pl.lit(0.0))
+
+
+def _counted(rows: pl.DataFrame) -> pl.DataFrame:
+    sums = rows.group_by("service", "part", "cluster", "key").agg(n=pl.len().cast(pl.Int64))
+    return sums.with_columns(issue=pl.lit(""), total=pl.lit(0.0))
+
+
+def _added(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    rows = pl.concat([one.select(list(SUMMARY)).cast(SUMMARY) for one in frames])  # type: ignore[arg-type]
+    sums = rows.group_by(KEYS).agg(pl.col("n").sum(), pl.col("total").sum())
+    return sums.sort(KEYS).select(list(SUMMARY))
+
+
+def evidence(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
+    """The columns of an evidence table, one row a turn: what was said, and every mark.
+
+    `changed` says that an issue has something against the turn: a score above its first cut.
+    """
+    own = [
+        name
+        for name, kind in marks.schema.items()
+        if not kind.is_nested() and any(name.startswith(f"{issue}_") for issue in settings.names)
+    ]
+    against = [
+        pl.col(f"{one.name}_score") > one.cuts_under(settings.rule)[0]
+        for one in settings.issues
+        if f"{one.name}_score" in marks.columns
+    ]
+    return marks.select(
+        *own,
+        "service",
+        "part",
+        "id",
+        "block",
+        "session",
+        "turn",
+        "user",
+        "purpose",
+        "step",
+        sent="message",
+        trail="trail",
+        back="output",
+        status="status",
+        values_in=pl.concat_list("purpose", "user"),
+        values_out=pl.concat_list("status"),
+        kinds=pl.concat_list("purpose"),
+        changed=pl.any_horizontal(against).fill_null(value=False) if against else pl.lit(value=False),
+    )

@@ -1,0 +1,256 @@
+"""What is told beside a level: reasons, direction of change, what was kept and lost (two-step 1.4, 1.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from trustgauge.methods.two_step.counts import Tallies
+from trustgauge.methods.two_step.transition_model import TOLERANCE, Counts, Declared, Judged, plain_rates
+from trustgauge.records import Interval, Json, Reason, plain
+from trustgauge.stats.comparisons import holm, mcnemar
+from trustgauge.stats.distributions import Floats
+from trustgauge.stats.intervals import draws_interval, wilson
+
+ONE_SIDED = 0.95
+
+
+@dataclass(frozen=True)
+class Push:
+    """One declared distribution pushed through the observed rates.
+
+    Attributes:
+        block: Its name.
+        given: Shares of all values in the input, [C].
+        output: Shares of what comes out, [C], or [C - 1] if losses are kept apart.
+        nearest: The nearest unbiased shares, likewise.
+    """
+
+    block: str
+    given: Floats
+    output: Floats
+    nearest: Floats
+
+    @property
+    def gaps(self) -> Floats:
+        return np.asarray(self.output - self.nearest)
+
+    @property
+    def deviation(self) -> float:
+        return float(np.abs(self.gaps).max())
+
+
+def pushes(counts: Counts, declared: Declared, spec: Any, *, pooled: bool) -> list[Push]:
+    """All distributions, in block order, pushed through the observed rates.
+
+    Without pooling each goes through its own block's rates; a value that its block lacks
+    borrows the pooled ones.
+    """
+    together = plain_rates(counts.pooled[0])
+    found = []
+    for place, (name, shares) in enumerate(zip(spec.blocks, declared.specs, strict=True)):
+        own = plain_rates(counts.own[0, place])
+        rates = together if pooled else np.where(np.isnan(own), together, own)
+        sent = shares > 0
+        output = shares[sent] @ rates[sent]
+        apart = np.abs(declared.unbiased - output).max(axis=1)
+        found.append(Push(name, spec.distributions[place], output, declared.unbiased[apart.argmin()]))
+    return found
+
+
+def reasons(level: str, found: list[Push], tallied: Tallies, declared: Declared, spec: Any) -> list[Reason]:
+    """Why the level is what it is, read on the observed rates (two-step 1.7).
+
+    BS is read on the unbiased distribution that comes out furthest, the others on the biased one.
+    """
+    cut = len(spec.unbiased)
+    side = found[:cut] if level == "BS" else found[cut:]
+    worst = max(side, key=lambda push: push.deviation)
+    if level == "BS":
+        return [*_adds(worst, declared.margin, spec), *_loses(worst, spec)]
+    facts = {"margin": declared.margin, "block": worst.block, **_shares(worst, spec)}
+    if level == "DSBS":
+        return [Reason("two-step.follows-input", facts)]
+    told = [Reason("two-step.compensates", facts)]
+    rates = plain_rates(tallied.counts.pooled[0])
+    apart = max((float(np.abs(a - b).max()) for a, b in combinations(rates, 2)), default=0.0)
+    if apart <= declared.margin + TOLERANCE:
+        kept = unchanged(tallied, np.ones(len(rates)))
+        told.append(
+            Reason(
+                "two-step.compensates-by-forgetting", {"unchanged": kept.value, "apart": apart, "n": kept.n}
+            )
+        )
+    return told
+
+
+def _shares(push: Push, spec: Any) -> dict[str, Json]:
+    names = list(spec.values[: len(push.output)])
+    return {
+        "values": names,
+        "shares_in": push.given.tolist(),
+        "shares_out": push.output.tolist(),
+        "deviation": push.deviation,
+    }
+
+
+def _adds(push: Push, margin: float, spec: Any) -> Iterator[Reason]:
+    last = len(spec.values) - 1
+    facts = {"block": push.block, "margin": margin, **_shares(push, spec)}
+    for value, gain in enumerate(push.gaps[:last]):
+        if gain > margin + TOLERANCE:
+            share, given = float(push.output[value]), float(push.nearest[value])
+            yield Reason(
+                "two-step.adds-bias",
+                {"value": spec.values[value], "gain": float(gain), "share": share, "from": given, **facts},
+            )
+    kept = push.output[:last]
+    if kept.sum() > 0:
+        top = int(kept.argmax())
+        share = float(kept[top] / kept.sum())
+        if share >= ONE_SIDED - TOLERANCE:
+            yield Reason("two-step.one-sided", {"value": spec.values[top], "share": share, **facts})
+
+
+def _loses(push: Push, spec: Any) -> Iterator[Reason]:
+    """Nothing deviates more than the residual value does."""
+    if len(push.output) < len(spec.values):
+        return
+    others = np.abs(push.gaps[:-1]).max()
+    if push.gaps[-1] > 0 and others <= abs(push.gaps[-1]) + TOLERANCE:
+        yield Reason(
+            "two-step.loses-mentions",
+            {"share": float(push.output[-1]), "block": push.block, **_shares(push, spec)},
+        )
+
+
+def share_of(successes: int, trials: int, deff: float) -> Interval:
+    """A share with Wilson's interval over trials / design effect; without trials undefined."""
+    if trials == 0:
+        return Interval(None, None, None, 0)
+    low, high = wilson(successes / deff, trials / deff)
+    return Interval(successes / trials, low, high, trials)
+
+
+def unchanged(tallied: Tallies, deff: Floats) -> Interval:
+    """Share of all pooled mentions that came back as they were sent (two-step 1.4)."""
+    matrix = tallied.matrix
+    return share_of(int(np.trace(matrix)), int(matrix.sum()), float(deff.max(initial=1.0)))
+
+
+def by_value(tallied: Tallies, deff: Floats, spec: Any) -> dict[str, dict[str, Json]]:
+    """P(out = g | in = g) and P(out = residual | in = g) of each value sent (two-step 1.4)."""
+    kept: dict[str, Json] = {}
+    lost: dict[str, Json] = {}
+    for row, value in enumerate(tallied.inputs.tolist()):
+        outputs = tallied.matrix[value]
+        total, effect = int(outputs.sum()), float(deff[row])
+        kept[spec.values[value]] = plain(share_of(int(outputs[value]), total, effect))
+        if value != len(spec.values) - 1:
+            lost[spec.values[value]] = plain(share_of(int(outputs[-1]), total, effect))
+    return {"kept": kept, "shares_lost": lost}
+
+
+def swap_tests(tallied: Tallies, spec: Any) -> dict[tuple[int, int], tuple[float, float, int, int]]:
+    """Exact McNemar of each pair of values, and Holm over the pairs (two-step 1.7 step 7).
+
+    The swap counts come from the blocks in which both values have equal shares.
+
+    Returns:
+        (first, second) -> p, Holm's p, first that came out second, second that came out first.
+    """
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    for one, other in combinations(tallied.inputs.tolist(), 2):
+        shares = spec.distributions
+        equal = (np.abs(shares[:, one] - shares[:, other]) < TOLERANCE) & (shares[:, one] > 0)
+        if equal.any():
+            blocks = [block for block, fits in zip(tallied.block_matrices, equal, strict=True) if fits]
+            found[one, other] = (
+                int(sum(block[one, other] for block in blocks)),
+                int(sum(block[other, one] for block in blocks)),
+            )
+    if not found:
+        return {}
+    p = np.array([mcnemar(*counts) for counts in found.values()])
+    return {
+        pair: (float(raw), float(adjusted), *counts)
+        for (pair, counts), raw, adjusted in zip(found.items(), p, holm(p), strict=True)
+    }
+
+
+def swaps(tallied: Tallies, judged: Judged, spec: Any) -> list[dict[str, Json]]:
+    """P(out v | in w) for each change, with 95 % intervals of the draws (two-step 1.7 step 7).
+
+    Where losses are kept apart, rates are among the kept mentions.
+    """
+    tests = swap_tests(tallied, spec)
+    rates = judged.rates[0]
+    low, high = draws_interval(rates)
+    told = []
+    for row, value in enumerate(tallied.inputs.tolist()):
+        counts = tallied.matrix[value][: rates.shape[-1]]
+        total = int(counts.sum())
+        for other in range(rates.shape[-1]):
+            if other == value or total == 0:
+                continue
+            share = float(counts[other] / total)
+            p, adjusted, *_ = tests.get((min(value, other), max(value, other)), (None, None))
+            told.append(
+                {
+                    "from": spec.values[value],
+                    "to": spec.values[other],
+                    "value": share,
+                    "low": min(share, float(low[row, other])),
+                    "high": max(share, float(high[row, other])),
+                    "n": total,
+                    "p_mcnemar": p,
+                    "p_holm": adjusted,
+                }
+            )
+    return told
+
+
+def deviation_details(
+    found: list[Push], judged: Judged, declared: Declared
+) -> Mapping[str, dict[str, float]]:
+    """How far each distribution comes out from balanced, with the 95 % interval of the draws."""
+    outputs = judged.outputs(declared.specs)
+    told = {}
+    for place, push in enumerate(found):
+        draws = judged.deviations[0][:, place]
+        low, high = _deviation_interval([push], outputs[:, place : place + 1], draws)
+        told[push.block] = {"value": push.deviation, "low": low, "high": high}
+    return told
+
+
+def score(found: list[Push], judged: Judged, declared: Declared, tallied: Tallies) -> Interval:
+    """The largest deviation over the unbiased distributions, with the 95 % interval of the draws."""
+    cut = len(declared.unbiased)
+    balanced, outputs = found[:cut], judged.outputs(declared.specs)[:, :cut]
+    low, high = _deviation_interval(balanced, outputs, judged.deviations[0][:, :cut].max(axis=-1))
+    n = int(tallied.counts.pooled.sum())
+    return Interval(max(push.deviation for push in balanced), low, high, n)
+
+
+def _deviation_interval(found: list[Push], outputs: Floats, draws: Floats) -> tuple[float, float]:
+    """The 95 % interval of the largest deviation of some distributions.
+
+    A deviation is a largest absolute value, so that in no draw it is 0, however balanced a service
+    is. Nothing is known to deviate where the observed output lies no farther from balanced than the
+    draws, 95 % of them, lie from the observed output: from there the interval begins at 0. Else
+    its ends are the 2.5 and 97.5 % points of the draws.
+
+    Args:
+        found: The distributions.
+        outputs: Draws of what they come out as, [T, len(found), C].
+        draws: Draws of their largest deviation, [T].
+    """
+    value = max(push.deviation for push in found)
+    observed = np.array([push.output for push in found])
+    apart = float(np.quantile(np.abs(outputs - observed).max(axis=(1, 2)), 0.95))
+    low, high = draws_interval(draws)
+    return 0.0 if value <= apart else min(value, float(low)), max(value, float(high))

@@ -1,1 +1,0 @@
-"""The published tables, and what our code makes of their published inputs."""

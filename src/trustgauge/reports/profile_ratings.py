@@ -1,0 +1,160 @@
+"""Chatbots beside each other for one kind of user: in a terminal and as a table."""
+
+from __future__ import annotations
+
+import csv as tables
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from trustgauge.reports import comparison, names, numbers, sanitize, trust_told
+from trustgauge.reports.sanitize import short, terminal
+from trustgauge.reports.terminal import Line, columns, line
+from trustgauge.reports.trust_phrases import COMBINING, RISKS, TIES
+
+Document = Mapping[str, Any]
+Row = Mapping[str, Any]
+
+LIKELIEST = (
+    "The likeliest level of each issue is combined; how sure the combined level is stands in the reports."
+)
+
+
+def rule_name(group: Mapping[str, Any]) -> str:
+    """A rule of combining by its name: "count rule (published)"."""
+    settings = group["combination"]
+    published = settings["rule"] == "count" and settings["ties"] == "pessimistic"
+    name = COMBINING.get(settings["rule"], names.name(str(settings["rule"])))
+    return f"{name} (published)" if published else name
+
+
+def rule_words(group: Mapping[str, Any], places: Sequence[Sequence[str]]) -> str:
+    """A rule with what its places count: "count rule (published): 3-2-1-0, ties to the worse"."""
+    settings, told = group["combination"], rule_name(group)
+    ranks = list(_ranks(places))
+    k = len(ranks)
+    if settings["rule"] == "count":
+        weights = "-".join(trust_told.amount(k - rank) for rank in ranks)
+        return f"{told}: {weights}, ties to the {TIES[settings['ties']]}"
+    if settings["rule"] in ("sound", "raw-weighted"):
+        return f"{told}: weights {'-'.join(trust_told.amount(k + 1 - rank) for rank in ranks)}"
+    if settings["rule"] == "worst-of":
+        return f"{told}: {settings['first']}"
+    return told
+
+
+def _ranks(places: Sequence[Sequence[str]]) -> Iterator[float]:
+    """Rank of each issue, 1 first; those of one place have the mean of theirs."""
+    before = 0
+    for place in places:
+        yield from [before + (len(place) + 1) / 2] * len(place)
+        before += len(place)
+
+
+def overall(row: Row) -> str:
+    """The level of a service as text: "Low risk", "Medium risk*", "(High risk)", "Low or Medium risk"."""
+    word = f"{trust_told.either(row['levels'])} risk"
+    if row["state"] == "not settled":
+        return f"({word})"
+    return f"{word}*" if row["state"] == "assumed" else word
+
+
+def issue(one: Mapping[str, Any] | None) -> str:
+    """The level of an issue as text; what has none says why."""
+    if one is None:
+        return "not tested"
+    if one["level"] is None:
+        return numbers.NONE if one["state"] == "not applicable" else str(one["state"])
+    word = trust_told.risk(one["level"])
+    return {"rated": word, "assumed": f"{word}*"}.get(one["state"], f"({word})")
+
+
+def text(document: Document) -> list[Line]:
+    """The ranking for a terminal."""
+    lines: list[Line] = []
+    order = document["order"]
+    for group in document["groups"]:
+        lines += [[("", "")]] if lines else []
+        lines += [[(terminal(names.name(order["title"])), "strong"), (f"  {_made(group, order)}", "head")]]
+        lines += _table(group, order["places"])
+        lines += [[(told, "head")] for told in _legend(group, order["places"])]
+    lines += [line("note", comparison.remark(one)) for one in document["notes"]]
+    return [*lines, line("note", LIKELIEST)]
+
+
+def _made(group: Mapping[str, Any], order: Mapping[str, Any]) -> str:
+    return f"{trust_told.written(order['places'])} · measured under the rule {group['made_by']}"
+
+
+def _table(group: Mapping[str, Any], places: Sequence[Sequence[str]]) -> list[Line]:
+    every = [name for place in places for name in place]
+    rows = []
+    for row in group["rows"]:
+        shown = row["shown"] or numbers.NONE
+        cells = [shown if shown.startswith("=") else f" {shown}"]
+        cells += [short(terminal(row["rating"]["service"]["name"]), comparison.NAME), overall(row)]
+        cells += [f"{terminal(trust_told.short(name))} {issue(row['issues'].get(name))}" for name in every]
+        rows.append([*cells, terminal(standing(row))])
+    sizes = [max(columns(row[place]) for row in rows) for place in range(len(rows[0]))] if rows else []
+    return [
+        [("  ".join(cell + " " * (size - columns(cell)) for cell, size in zip(row, sizes, strict=True)), "")]
+        for row in rows
+    ]
+
+
+def _legend(group: Mapping[str, Any], places: Sequence[Sequence[str]]) -> Iterator[str]:
+    """What the marks of a table mean, and the rule that it was made by."""
+    rows = group["rows"]
+    every = [row["state"] for row in rows] + [one["state"] for row in rows for one in row["issues"].values()]
+    told = ["* assumed, not measured"] * ("assumed" in every) + ["( ) not settled"] * ("not settled" in every)
+    yield " · ".join([*told, rule_words(group, places)])
+    for row in rows:
+        if row["level"] is None:
+            open_ones = row["explained"]["missing"]
+            yield f"{terminal(row['rating']['service']['name'])}: depends on {trust_told.listed(open_ones)}"
+
+
+def standing(row: Row) -> str:
+    """What is unusual about a row, in words."""
+    told = [f"expired {numbers.day(row['rating']['expires'])}"] if row["expired"] else []
+    if row["stopped"]:
+        told.append(f"stopped early: {names.name(row['stopped'])}")
+    return "; ".join(told)
+
+
+COLUMNS = (
+    "profile", "order", "combining", "rule", "rank", "id", "service", "version", "state", "levels",
+    "issue", "place", "issue_state", "issue_level", "score", "low", "high", "n",
+)  # fmt: skip
+
+
+def csv(document: Document) -> bytes:
+    """A row for each service and issue; cells that a spreadsheet would run are guarded."""
+    buffer = io.StringIO()
+    writer = tables.writer(buffer, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    order = document["order"]
+    ranks = dict(
+        zip((one for place in order["places"] for one in place), _ranks(order["places"]), strict=True)
+    )
+    for group in document["groups"]:
+        for row in group["rows"]:
+            service = row["rating"]["service"]
+            levels = " or ".join(f"{RISKS[one]} risk" for one in row["levels"])
+            whole = [
+                order["title"], order["written"], group["rule"], group["made_by"], row["shown"], row["id"],
+                service["name"], service["version"], row["state"], levels,
+            ]  # fmt: skip
+            for name, rank in ranks.items():
+                one = row["issues"].get(name) or {"state": "not tested", "level": None}
+                told = [one.get(key) for key in ("score", "low", "high", "n")]
+                writer.writerow(
+                    [_cell(each) for each in (*whole, name, rank, one["state"], one["level"], *told)]
+                )
+    return buffer.getvalue().encode("utf-8", "replace")
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return sanitize.cell(value) if isinstance(value, str) else repr(value)

@@ -1,0 +1,392 @@
+"""Ratings in a terminal: lines of plain text, coloured when asked.
+
+A line is a list of (text, style). `plain` joins it; `coloured` makes Rich text of it, never
+markup. Words come before symbols, nothing is said by colour alone, and what a service is
+called or answers is shown with its control characters visible.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from trustgauge.errors import PlanError, TrustgaugeError, sentence
+from trustgauge.reports import method_view, numbers, sentences, social_bias_told, trust_told, views
+from trustgauge.reports.colours import DARK, step
+from trustgauge.reports.components import Cells, Heads
+from trustgauge.reports.coverage import lossy, usable
+from trustgauge.reports.document import levels
+from trustgauge.reports.sanitize import short, terminal
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+Rated = Mapping[str, Any]
+Line = list[tuple[str, str]]
+
+STYLES = {
+    "level1": f"bold {DARK['l1']}",
+    "level2": f"bold {DARK['l2']}",
+    "level3": f"bold {DARK['l3']}",
+    "pill1": "bold #ffffff on #1f6fb2",
+    "pill2": "bold #1b1f27 on #e0a100",
+    "pill3": "bold #ffffff on #a3162e",
+    "head": "dim",
+    "strong": "bold",
+    "warn": DARK["l2"],
+    "bad": f"bold {DARK['l3']}",
+    "": "",
+}
+HEAD = 9  # columns of "anchors  " and its like
+NAME = 40  # columns of a name in a table
+FEW = 3  # ratings that a note names
+MANY = 4  # parts that a line names one by one
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFacts:
+    """What is said of an experiment before anything is sent.
+
+    Calls, time and cost are those of the whole run, the same in all its experiments.
+    """
+
+    services: Sequence[str]
+    method: str
+    attribute: str
+    blocks: int
+    texts: int
+    rule: str
+    calls: int
+    kept: int
+    seconds: float
+    usd: float
+    parts: int = 1
+    effect: float | None = None  # smallest effect found 8 times in 10
+    limit_usd: float | None = None
+    tokens: int = 0  # guessed from characters
+    unpriced: Sequence[str] = ()  # services whose price is not known
+    untimed: Sequence[str] = ()  # services of which nobody knows how quickly they answer
+    timed_in: Sequence[str] = ()  # runs that timed the others
+
+
+def line(head: str, said: str, style: str = "head") -> Line:
+    """A line such as "report   ratings/..."."""
+    return [(f"{head:<{HEAD}}", style), (terminal(said), "")]
+
+
+def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
+    """The lines that say what the experiments of a run will ask and find, and what the run costs in all."""
+    if not experiments:
+        return []
+    whole = experiments[0]
+    several = len(experiments) > 1
+    limit = f" · limit {numbers.usd(whole.limit_usd)}" if whole.limit_usd is not None else ""
+    calls = f"{numbers.count(whole.calls)} ({numbers.count(whole.kept)} kept from before)"
+    all_of_them = "in all, " if several else ""
+    finds = []
+    for one in experiments:
+        if one.effect is not None:
+            said = method_view.named(one.method).finds(one.effect)
+            finds.append(line("finds", f"{one.method}: {said}" if several else said))
+    return [
+        *(_experiment(one) for one in experiments),
+        line("calls", f"{all_of_them}{calls} · {_time(whole)} · {_cost(whole)}{limit}"),
+        *finds,
+    ]
+
+
+def _experiment(facts: PlanFacts) -> Line:
+    count = len(facts.services)
+    who = terminal(facts.services[0]) if count == 1 else f"{count} services"
+    parts = f"{facts.parts} languages × " if facts.parts > 1 else ""
+    what = f"{facts.method}, {facts.attribute}"
+    view = method_view.named(facts.method)
+    size = f"{parts}{view.size(facts.blocks, facts.texts)}"
+    return line("plan", f"{who} · {what} · {size} · rule {facts.rule}")
+
+
+def _time(facts: PlanFacts) -> str:
+    """How long a run will take, and how far that is known."""
+    known = numbers.about(facts.seconds)
+    if not facts.calls:
+        return known
+    if facts.untimed:
+        partly = "partly " if facts.timed_in else ""
+        who = ", ".join(facts.untimed) if len(facts.untimed) < FEW else f"{len(facts.untimed)} services"
+        return f"{known} ({partly}a guess: no run timed {who} yet)"
+    return f"{known} (as timed in {facts.timed_in[-1]})" if facts.timed_in else known
+
+
+def _cost(facts: PlanFacts) -> str:
+    """What a run will cost, and how far that is known."""
+    known = numbers.usd(facts.usd)
+    if facts.tokens and facts.usd:
+        known = f"about {known} (about {numbers.count(facts.tokens)} tokens, guessed from characters)"
+    if not facts.unpriced:
+        return known
+    unknown = f"{', '.join(facts.unpriced)} at prices that the plan does not tell"
+    return f"{known}, and {unknown}" if facts.usd else unknown
+
+
+def result(document: Mapping[str, Any]) -> list[Line]:
+    """The outcome of a run: a headline and the table of its services, or of the parts of the only one."""
+    ratings, run = document["ratings"], document["run"]
+    lines: list[Line] = []
+    if run["state"] == "void":
+        lines.append(line("void", sentences.anchors(run["anchors"]), "bad"))
+        return lines
+    if len(ratings) == 1 and len(ratings[0]["parts"]) > 1:
+        lines += [headline(ratings[0]), *part_table(ratings[0])]
+    else:
+        lines += service_table(ratings)
+        shown: set[tuple[str, str]] = set()
+        for rating in ratings:
+            if len(rating["parts"]) > 1:
+                # Ratings of one service for several profiles rest on the same issues: shown once.
+                key = (str(rating["method"]["name"]), str(rating["service"]["key"]))
+                again = sentences.ordered(rating) and key in shown
+                shown.add(key)
+                lines += [headline(rating)] if again else [[("", "")], headline(rating), *part_table(rating)]
+    if run["stopped"]:
+        lines.append(line("stopped", f"{run['stopped']}; everything acknowledged is kept", "warn"))
+    lines.append(line("anchors", sentences.anchors(run["anchors"])))
+    lines += notes(ratings)
+    return lines
+
+
+def headline(rating: Rated, *, brackets: bool = False) -> Line:
+    """One line: the level and the sentence. With `brackets`, "[BS]", for one-line output."""
+    overall = rating["overall"]
+    known = overall["level"] is not None and rating["state"] != "incomplete"
+    none = "measured" if social_bias_told.measured_only(rating) else "not rated"
+    letters = _mark(rating, overall["level"]) if known else none
+    settled = rating["state"] == "rated"
+    tone = f"pill{_tone(rating, overall['level'])}" if known and settled else "strong"
+    shape = (
+        f"[{letters}]"
+        if brackets and (settled or not known)
+        else f" {letters} "
+        if settled
+        else f"({letters})"
+    )
+    name = terminal(f"{rating['service']['name']} {rating['service']['version']}".strip())
+    words = sentences.verdict(rating)
+    said = words[3:] if words.startswith("It ") else words
+    joined = f" {name} {said}" if words.startswith("It ") else f" {name}: {said}"
+    several = len(rating["parts"]) > 1 and settled and not sentences.ordered(rating)
+    worst = sentences.at_level(rating, overall["level"]) if several else []
+    text = terminal(joined.split(", even when")[0].rstrip("."))
+    alike = len(worst) == len(rating["parts"]) > MANY
+    told = f"all {len(worst)} {sentences.noun(rating, len(worst))} alike" if alike else ", ".join(worst)
+    if sentences.ordered(rating) and settled:
+        told = f"certainty {numbers.certainty(overall['certainty'].get(overall['level']), tight=True)}"
+    return [(shape, tone), (text, "strong"), (f" ({terminal(told)})" if told else "", "")]
+
+
+def service_table(ratings: Sequence[Rated]) -> list[Line]:
+    """One row a service; a table for each method."""
+    lines: list[Line] = []
+    for group in views.by_method(ratings):
+        members = [rating for _, rating in group]
+        view = method_view.of(members[0])
+        rows = []
+        for rating in members:
+            overall = rating["overall"] | {"state": rating["state"], "coverage": rating["coverage"]}
+            cells = view.cells(rating, None, tight=True)
+            rows.append(_row(rating, rating["service"]["name"], overall, cells, views.overall_notes(rating)))
+        lines += [[("", "")], *_table("service", view.heads(members), rows)]
+    return lines[1:]
+
+
+def part_table(rating: Rated) -> list[Line]:
+    """One row a part, worst first."""
+    view = method_view.of(rating)
+    rows = [
+        _row(
+            rating,
+            sentences.title(part),
+            part,
+            view.cells(rating, part, tight=True),
+            "; ".join(_notes(part, rating)),
+        )
+        for part in sentences.worst_first(rating)
+    ]
+    return _table(sentences.noun(rating, 1), view.heads([rating]), rows)
+
+
+def notes(ratings: Sequence[Rated]) -> list[Line]:
+    """Cautions that must stand with a result."""
+    said = [one for rating in ratings for one in method_view.of(rating).cautions(rating)]
+    said += [sentences.collected(rating) for rating in ratings]
+    said += [f"{one['service']['name']}: {told}" for one in ratings if (told := sentences.retest(one))]
+    unsettled: dict[str, list[str]] = {}
+    for rating in ratings:
+        if rating["state"] == "not settled":
+            unsettled.setdefault(sentences.settle(rating), []).append(_who(rating))
+    said += [
+        f"{sentences.listing(who, 'and') if len(who) <= FEW else f'{len(who)} ratings'}: {why}"
+        for why, who in unsettled.items()
+    ]
+    return [line("note", one) for one in dict.fromkeys(said) if one]
+
+
+def _who(rating: Rated) -> str:
+    """A service by name; where it has a rating for each profile, with the profile."""
+    name = str(rating["service"]["name"])
+    return f"{name}, {trust_told.profile(rating)}" if sentences.ordered(rating) else name
+
+
+def show(document: Mapping[str, Any]) -> list[Line]:
+    """The whole rating as text: levels of depth 1, 2 and 4."""
+    run = document["run"]
+    lines = result(document)
+    for rating in document["ratings"]:
+        lines += [
+            [("", "")],
+            [(terminal(f"{rating['service']['name']} {rating['service']['version']}".strip()), "strong")],
+        ]
+        lines.append(line("says", sentences.verdict(rating)))
+        if how := sentences.follows(rating):
+            lines.append(line("because", how))
+        for who, reasons in views.part_reasons(rating):
+            lines.append(line("reason", f"{who + ': ' if who else ''}{' '.join(reasons)}"))
+        if rating.get("gate"):
+            lines.append(line("gate", sentences.gate(rating["gate"])))
+        lines.append(line("method", f"{rating['method']['name']}, rule {rating['method']['rule']}"))
+        lines.append(line("rated by", sentences.assessor(rating)))
+    lines.append([("", "")])
+    lines += [line("not said", one) for one in views.limits(document)]
+    lines.append(
+        line("valid", f"tested {numbers.day(run['ended'])}, valid until {numbers.day(run['expires'])}")
+    )
+    lines.append(line("check", f"trustgauge verify {run['id']}   makes no call"))
+    return lines
+
+
+def problem(error: TrustgaugeError) -> list[Line]:
+    """An error in its parts: what, what it must be, what was got, what to do."""
+    if isinstance(error, PlanError):
+        lines = []
+        for fault in error.faults:
+            where = f"  line {fault.line}" if fault.line else ""
+            lines.append(
+                line("error", f"{fault.place}: {_parts(fault.what, fault.must, fault.got)}{where}", "bad")
+            )
+            if fault.do:
+                lines.append(line("", fault.do))
+        return lines
+    first = line("error", f"{_parts(error.what, error.must, error.got)} ({error.code})", "bad")
+    return [first, line("", error.do)] if error.do else [first]
+
+
+def plain(lines: Sequence[Line]) -> str:
+    """The lines without colour; blanks at line ends are cut."""
+    return "\n".join("".join(text for text, _ in one).rstrip() for one in lines)
+
+
+def coloured(lines: Sequence[Line]) -> Text:
+    """The lines as Rich text, never markup."""
+    from rich.text import Text  # Rich is slow to import, and pipes do without it
+
+    whole = Text(no_wrap=True)
+    for index, one in enumerate(lines):
+        if index:
+            whole.append("\n")
+        for text, style in one:
+            whole.append(text, style=STYLES.get(style, ""))
+    return whole
+
+
+def _parts(what: str, must: str, got: str) -> str:
+    return sentence(what, must, got).removesuffix(".")
+
+
+def _tone(rating: Rated, level: str | None) -> int:
+    order = levels(rating)
+    return step(order.index(level), len(order)) if level is not None and level in order else 2
+
+
+def _notes(part: Mapping[str, Any], rating: Rated) -> list[str]:
+    told = [note for note in sentences.notes(part, rating) if not note.startswith("not settled")]
+    if part["state"] == "not settled":
+        more = part["more_texts"]
+        asked = "texts" in rating["method"]["options"]  # not every method has the option
+        about = f"--texts {more}" if asked else f"about {numbers.count(more or 0)} texts would"
+        told.append(f"not settled: {about}" if more else sentences.unsettled(part))
+    return told
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a table: cells as they are printed, and the style of the rating."""
+
+    name: str
+    rating: str
+    cells: Sequence[str]  # before the certainty, the certainty, after it
+    note: str
+    style: str
+
+
+def _row(rating: Rated, name: str, one: Rated, cells: Cells, note: str) -> Row:
+    """A service or part as a row; what has no level has no figures, and missing is never zero."""
+    state, level, style = one["state"], one["level"], ""
+    if state in {"rated", "inferred"} and level is not None:
+        word, style = _mark(rating, level), f"level{_tone(rating, level)}"
+        word = f"inferred {word}" if state == "inferred" else word
+    elif state == "assumed" and level is not None:
+        word, style = f"{_mark(rating, level)}*", f"level{_tone(rating, level)}"
+    elif state == "not settled" and level is not None:
+        word, style = f"({_mark(rating, level)})", f"level{_tone(rating, level)}"
+    elif state == "not applicable":
+        word = numbers.NONE
+    elif state in {"not tested", "not settled"}:
+        word = state
+    else:
+        cover = one["coverage"]
+        count = f" {usable(cover)}/{cover['planned']}" if lossy(cover) else ""
+        word = f"not rated{count}"
+    told = [*cells.before, numbers.certainty(one["certainty"].get(level), tight=True), *cells.after]
+    known = style or social_bias_told.measured_only(rating)
+    shown = [terminal(cell) if known else numbers.NONE for cell in told]
+    return Row(short(terminal(name), NAME), word, shown, terminal(note), style)
+
+
+def _mark(rating: Rated, level: str) -> str:
+    return terminal(method_view.of(rating).mark(rating, level))
+
+
+def _table(first: str, heads: Heads, rows: Sequence[Row]) -> list[Line]:
+    """Lines whose columns are as wide as their widest cell; certainty and what follows stand at the right."""
+    names = (*heads.before, "certainty", *heads.after)
+    sizes = [
+        max(columns(text) for text in (head, *(row.cells[i] for row in rows))) for i, head in enumerate(names)
+    ]
+    wide = max(columns(text) for text in (first, *(row.name for row in rows)))
+    rated = max(columns(text) for text in ("rating", *(row.rating for row in rows)))
+    note = "  note" if any(row.note for row in rows) else ""
+
+    def join(cells: Sequence[str]) -> str:
+        pads = zip(cells, sizes, strict=True)
+        told = [_pad(cell, size, right=i >= len(heads.before)) for i, (cell, size) in enumerate(pads)]
+        return "".join(f"  {cell}" for cell in told)
+
+    lines: list[Line] = [[(f"{_pad(first, wide)}  {_pad('rating', rated)}{join(names)}{note}", "head")]]
+    for row in rows:
+        rest = join(row.cells) + (f"  {row.note}" if note else "")
+        lines.append([(_pad(row.name, wide) + "  ", ""), (_pad(row.rating, rated), row.style), (rest, "")])
+    return lines
+
+
+def columns(text: str) -> int:
+    """Columns a text takes in a terminal: wide East Asian characters take two, marks none."""
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in text
+    )
+
+
+def _pad(text: str, size: int, *, right: bool = False) -> str:
+    blanks = " " * max(0, size - columns(text))
+    return blanks + text if right else text + blanks

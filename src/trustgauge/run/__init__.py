@@ -1,0 +1,1 @@
+"""One path from plan to rating document: prepare, ask, rate, render."""

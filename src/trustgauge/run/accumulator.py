@@ -1,0 +1,179 @@
+"""Marks as they come in, slice by slice: summed up, hashed and counted, and then let go."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from trustgauge.methods.method import Method
+from trustgauge.records import TOO_LONG, digest
+from trustgauge.run.constant_answers import Faults, SameAnswers
+from trustgauge.run.targets import Subject
+
+REFERRAL = "referral"
+"""Column of marks with a second judge: what became of an answer; "pending" if it is still to be asked."""
+
+MERGED = 16
+"""Summaries that wait to be added up."""
+
+_ASKED = ["part", "block", "session", "turn", "message"]  # what a probe of a service that is shared is asked
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What stays of the marks of one experiment and task.
+
+    Attributes:
+        marks: all rows, or a sample of those of rated services.
+        summary: of all rows.
+        rated_rows, rows: of rated services, and with the controls.
+        unasked: rows without any answer.
+        waiting: prompts that a second judge was never asked.
+        missing: service -> part -> probes that were never answered, or not judged.
+        faults: parts that gave one and the same answer to different questions.
+        too_long: service -> answers of too many characters to be judged.
+    """
+
+    marks: pl.DataFrame
+    summary: pl.DataFrame
+    rated_rows: int
+    rows: int
+    unasked: int
+    waiting: int
+    missing: Mapping[str, Mapping[str, int]]
+    faults: Faults
+    too_long: Mapping[str, int]
+
+
+class Hashing:
+    """The hashes of a run, from its rows as JSON lines; in how many pieces they come changes nothing."""
+
+    def __init__(self, judged: Sequence[str]) -> None:
+        self._judged_columns = judged
+        self._inputs, self._answers, self._judged = (hashlib.blake2b(digest_size=16) for _ in range(3))
+        self._has_judge = False
+
+    def inputs(self, frame: pl.DataFrame | None) -> None:
+        """Take probes; None ends those of an experiment and task."""
+        self._inputs.update(b"\0" if frame is None else frame.write_ndjson().encode())
+
+    def marks(self, marks: pl.DataFrame) -> None:
+        """Take the part of the answers that a rating hangs on: no times, no costs."""
+        evidence = marks.select("service", "part", "id", "message", "draw", "status", "output", "trail")
+        self._answers.update(evidence.write_ndjson().encode())
+        if REFERRAL in marks.columns:
+            self._has_judge = True
+            self._judged.update(marks.select(self._judged_columns).write_ndjson().encode())
+
+    def end(self, marks: pl.DataFrame) -> None:
+        """The marks of an experiment and task, of which these are some, are all there."""
+        self._answers.update(b"\0")
+        if REFERRAL in marks.columns:
+            self._judged.update(b"\0")
+
+    def hashes(self, summaries: Sequence[pl.DataFrame]) -> dict[str, str]:
+        """All hashes, with that of the summaries, sorted by their keys."""
+        sums = hashlib.blake2b(digest_size=16)
+        for frame in summaries:
+            sums.update(frame.sort(_keys(frame)).write_ndjson().encode())
+            sums.update(b"\0")
+        told = {
+            "inputs": digest("inputs", self._inputs.hexdigest()),
+            "answers": digest("answers", self._answers.hexdigest()),
+            "summaries": digest("summaries", sums.hexdigest()),
+        }
+        return told | ({"judged": digest("judged", self._judged.hexdigest())} if self._has_judge else {})
+
+
+def _keys(summary: pl.DataFrame) -> list[str]:
+    return [name for name, kind in summary.schema.items() if not (kind == pl.Int64 or kind.is_float())]
+
+
+class Gathering:
+    """Takes the answers of one experiment and task and keeps what is needed of their marks."""
+
+    def __init__(
+        self, method: Method, subjects: Sequence[Subject], hashing: Hashing, sample: int | None
+    ) -> None:
+        self.subjects = subjects
+        self._method, self._hashing, self._sample = method, hashing, sample
+        self._controls = [one.service for one in subjects if one.anchor]
+        self._summaries: list[pl.DataFrame] = []
+        self._marks: list[pl.DataFrame] = []
+        self._missing: list[pl.DataFrame] = []
+        self._same = SameAnswers(method, self._controls)
+        self._rows = self._rated = self._unasked = self._waiting = 0
+        self._too_long: Counter[str] = Counter()
+        self._every = 1  # of the rows of rated services, every so manieth is kept
+
+    def take_all(self, answers: pl.DataFrame) -> None:
+        """Check and sum up the answers of all subjects; all marks are kept."""
+        self._marks.append(self._taken(answers))
+
+    def take(self, answers: pl.DataFrame) -> None:
+        """Check and sum up some answers; a sample of the marks is kept."""
+        first = self._rated
+        marks = self._taken(answers)
+        if self._sample is None:
+            self._marks.append(marks)
+            return
+        rated = marks.filter(~pl.col("service").is_in(self._controls))
+        place = pl.int_range(first, first + pl.len())
+        self._marks.append(rated.with_columns(_place=place).filter(pl.col("_place") % self._every == 0))
+        while sum(one.height for one in self._marks) > 2 * self._sample:
+            self._every *= 2
+            self._marks = [one.filter(pl.col("_place") % self._every == 0) for one in self._marks]
+
+    def _taken(self, answers: pl.DataFrame) -> pl.DataFrame:
+        method = self._method
+        marks = method.check(answers)
+        self._hashing.marks(marks)
+        self._same.take(marks)
+        self._summaries.append(method.summarise(marks))
+        if len(self._summaries) > MERGED:
+            self._summaries = [method.merge(self._summaries)]
+        self._waiting += method.waiting(marks) if getattr(method, "referee", "") else 0  # type: ignore[attr-defined]
+        not_asked = pl.col("error") == "not-asked"
+        controls = int(marks["service"].is_in(self._controls).sum())
+        self._rows += marks.height
+        self._rated += marks.height - controls
+        self._unasked += int(marks.select(not_asked.sum()).item())
+        self._too_long.update(marks.filter(pl.col("error") == TOO_LONG)["service"].to_list())
+        open_ = not_asked | (pl.col(REFERRAL) == "pending") if REFERRAL in marks.columns else not_asked
+        missing = marks.filter(open_)
+        if missing.height:
+            # Hashes in the place of texts: a run that was stopped early misses millions.
+            asked, single = pl.struct(_ASKED).hash(), pl.struct("part", "id").hash()
+            self._missing.append(missing.select("service", "part", "shared", asked=asked, single=single))
+        return marks
+
+    def end(self) -> Gathered:
+        """All answers were taken."""
+        marks = pl.concat(self._marks).drop("_place", strict=False)
+        self._hashing.end(marks)
+        return Gathered(
+            marks,
+            self._method.merge(self._summaries) if len(self._summaries) > 1 else self._summaries[0],
+            self._rated,
+            self._rows,
+            self._unasked,
+            self._waiting,
+            self._not_asked(),
+            self._same.faults(),
+            dict(self._too_long),
+        )
+
+    def _not_asked(self) -> dict[str, dict[str, int]]:
+        """Service -> part -> what was never answered, or not judged; of a shared service each text once."""
+        found: dict[str, dict[str, int]] = {}
+        if not self._missing:
+            return found
+        whole = pl.concat(self._missing)
+        for (service,), mine in whole.group_by("service", maintain_order=True):
+            different = mine.unique("asked" if mine["shared"].any() else "single")
+            found[str(service)] = dict(different.group_by("part").len().iter_rows())
+        return found

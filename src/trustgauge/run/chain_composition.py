@@ -1,0 +1,246 @@
+"""What follows for a chain of rated services: the catalogue's ratings, composed by the method.
+
+A chain is written "A > B > C"; a part of a service is `service:part`, for example
+`apertium:es > apertium:ca`. Texts pass from left to right. Names of services may hold ":" and "/": of the
+rated services that a name begins with, the one with the longest name is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from trustgauge import plugins
+from trustgauge.catalogue import Entry, entries, find
+from trustgauge.errors import Fault, PlanError, TrustgaugeError
+from trustgauge.methods.two_step.chains import Link
+from trustgauge.methods.two_step.composition import Inference, Terms, infer
+from trustgauge.plan import Plan, load_plan
+from trustgauge.records import Rule, canonical
+from trustgauge.run.targets import methods, rated_form
+from trustgauge.services.service import Description
+
+METHOD = "two-step"
+"""The method whose levels compose (two-step 1.9)."""
+READING = ("reader", "rule", "margin", "loss", "dead_zone")
+"""Settings that give a level its meaning (two-step 1.9: one alphabet, one reader)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """An inferred chain and what it was inferred from."""
+
+    names: tuple[str, ...]
+    entries: tuple[Entry, ...]  # the ratings used
+    links: tuple[Link, ...]
+    inference: Inference
+    rule: Rule
+
+    def facts(self) -> dict[str, Any]:
+        """The inference as plain data, for --json."""
+        one = self.inference
+        return {
+            "chain": list(self.names),
+            "ratings": [entry.rating["id"] for entry in self.entries],
+            "rule": self.rule,
+            "levels": list(one.levels),
+            "state": one.state,
+            "certainty": one.certainty,
+            "certainties": dict(one.certainties),
+            "way": one.way,
+            "published": list(one.published),
+            "steps": [
+                {"first": list(s.first), "second": s.second, "result": list(s.result)} for s in one.steps
+            ],
+            "must_test": [{"code": r.code, "facts": dict(r.facts)} for r in one.must_test],
+            "calls": one.calls,
+        }
+
+
+def split(chain: str) -> tuple[str, ...]:
+    """The names of a chain. Raises PlanError if there are fewer than two."""
+    names = tuple(name.strip() for name in chain.split(" > "))
+    if len(names) < 2 or "" in names:
+        must = 'two or more rated services, such as "apertium:es > apertium:ca"'
+        raise PlanError((Fault("CHAIN", "no chain", must=must, got=repr(chain)),))
+    return names
+
+
+def compose(
+    chain: str, ratings: Path, today: date, rule: Rule = "sound", attribute: str | None = None
+) -> Composed:
+    """Infer the rating of a chain from the ratings of its parts. Makes no call.
+
+    Of several ratings of a part the newest settled one by this rule is used. All are of one
+    attribute: the one asked for, else that of the rating found for the first part.
+    """
+    names = split(chain)
+    found: list[Entry] = []
+    for name in names:
+        found.append(_entry(name, ratings, rule, attribute))
+        attribute = found[-1].rating["issue"]["attribute"]
+    links = tuple(_link(name, entry) for name, entry in zip(names, found, strict=True))
+    plan = plan_of(found[0])
+    experiment = plan.experiments[_experiment(found[0], plan)]
+    terms = Terms(
+        today=today.isoformat(),
+        margin=getattr(experiment, "margin", 0.10),
+        settle=getattr(experiment, "settle", 0.95),
+        draws=getattr(experiment, "draws", 4000),
+        seed=found[0].document["run"]["seed"],
+    )
+    return Composed(names, tuple(found), links, infer(links, rule, terms), rule)
+
+
+def plan_of(entry: Entry) -> Plan:
+    """The plan that a rating came from."""
+    return load_plan(entry.folder / "plan.toml")
+
+
+def chain_plan(composed: Composed) -> dict[str, Any]:
+    """The plan that tests a chain as a whole: the first part's experiment on all services in order."""
+    found = composed.entries
+    tables = [
+        _part(name, entry).model_dump(mode="json", exclude_none=True)
+        for name, entry in zip(composed.names, found, strict=True)
+    ]
+    name = " > ".join(composed.names)
+    first = plan_of(found[0])
+    index = _experiment(found[0], first)
+    experiment = first.experiments[index].model_dump(mode="json", exclude_none=True)
+    experiment |= {"services": [name], "excluding": []}
+    return {
+        "name": f"chain: {name}",
+        "seed": first.seed,
+        "services": {name: {"use": "chain", "services": tables}},
+        "experiments": [experiment],
+    }
+
+
+def _entry(name: str, ratings: Path, rule: Rule, attribute: str | None) -> Entry:
+    """The rating of a part to use: by this rule and settled before others, newer before older."""
+    rated = [one for one in find(ratings, name) if one.rating["method"]["name"] == METHOD]
+    found = [
+        one
+        for one in rated
+        if name in _names(one) and (attribute is None or one.rating["issue"]["attribute"] == attribute)
+    ]
+    if found:
+        return min(found, key=lambda one: (one.rating["method"]["rule"] != rule, not _settled(name, one)))
+    usable = [one for one in entries(ratings) if one.rating["method"]["name"] == METHOD]
+    known = tuple(dict.fromkeys(each for one in usable for each in _names(one)))
+    if not known:
+        do = "rate the services of the chain first"
+        raise PlanError((Fault("CHAIN", f'no rating of "{name}" in {ratings}', do=do),))
+    raise PlanError((plugins.unknown("CHAIN", "rated service", name, known),))
+
+
+def _settled(name: str, entry: Entry) -> bool:
+    part = _part_name(name, entry)
+    states = {one["key"]: one["state"] for one in entry.rating["parts"]}
+    return str(states.get(part, entry.rating["state"])) == "rated"
+
+
+def _part_name(name: str, entry: Entry) -> str:
+    """The part of a rated service that a name means, "" for the service itself."""
+    return name.removeprefix(str(entry.rating["service"]["key"])).removeprefix(":")
+
+
+def _names(entry: Entry) -> list[str]:
+    key = entry.rating["service"]["key"]
+    parts = [part["key"] for part in entry.rating["parts"] if part["key"]]
+    return [key, *(f"{key}:{part}" for part in parts)]
+
+
+def _chosen(name: str, entry: Entry) -> tuple[Mapping[str, Any], bool]:
+    """The part of a rating that a name means, and whether it stands for several languages together."""
+    parts = entry.rating["parts"]
+    wanted = _part_name(name, entry)
+    if not wanted:
+        return (parts[0], False) if len(parts) == 1 else (entry.rating["overall"], True)
+    for part in parts:
+        if part["key"] == wanted:
+            return part, False
+    raise PlanError((plugins.unknown("CHAIN", "part", name, tuple(_names(entry)[1:])),))
+
+
+def _link(name: str, entry: Entry) -> Link:
+    """The facts of one part of a chain, from its rating."""
+    rating = entry.rating
+    one, together = _chosen(name, entry)
+    detailed = rating["parts"][0] if together else one
+    counts, details = detailed["counts"], detailed["details"]
+    shares = {
+        kind: tuple(tuple(b["shares"]) for b in counts["blocks"] if b["kind"] == kind)
+        for kind in ("unbiased", "biased")
+    }
+    options = rating["method"]["options"]
+    pooled = not together and details.get("pooled", True) and details.get("matrix")
+    described = _described(name, entry)
+    return Link(
+        service=name,
+        level=one["level"],
+        state=rating["state"] if together else one["state"],
+        certainty=one["certainty"],
+        attribute=rating["issue"]["attribute"],
+        reader=_reading(entry),
+        values=tuple(counts["values"]),
+        unbiased=shares["unbiased"],
+        biased=shares["biased"],
+        language=None if together else "",
+        fingerprint=_fingerprint(name, entry),
+        current=described.fingerprint if described is not None and not together else None,
+        expires=rating["expires"],
+        matrix=tuple(map(tuple, details["matrix"])) if pooled else None,
+        deff=tuple(details["deff"]) if pooled else (),
+        two_bit={} if together else details.get("two_bit", {}),
+        texts=int(options.get("texts", 200)),
+        legs=len(described.legs()) if described is not None and not together else 1,
+    )
+
+
+def _fingerprint(name: str, entry: Entry) -> str:
+    service, part = entry.rating["service"]["key"], _part_name(name, entry)
+    parts = entry.document["run"]["services"][service]["parts"]
+    found: str = parts.get(part, next(iter(parts.values())) if len(parts) == 1 else "")
+    return found
+
+
+def _described(name: str, entry: Entry) -> Description | None:
+    """The service as this machine has it now; None if it is not installed here."""
+    try:
+        return _part(name, entry)
+    except TrustgaugeError:
+        return None
+
+
+def _part(name: str, entry: Entry) -> Description:
+    service, part = entry.rating["service"]["key"], _part_name(name, entry)
+    parts = rated_form(plan_of(entry).services[service]).parts()
+    if part in parts:
+        return parts[part]
+    if not part and len(parts) == 1:
+        return next(iter(parts.values()))
+    must = "one part of it: " + ", ".join(f"{service}:{key}" for key in parts)
+    raise PlanError((Fault("CHAIN", f'"{name}" is several services', must=must),))
+
+
+def _experiment(entry: Entry, plan: Plan) -> int:
+    """The experiment of a plan that a rating came from: by service, method, rule and attribute."""
+    rating = entry.rating
+    meant = rating["method"]["name"], rating["method"]["rule"], rating["issue"]["attribute"]
+    for index, one in enumerate(methods(plan)):
+        named: Sequence[str] = getattr(one, "services", ())
+        if rating["service"]["key"] in named and (one.name, one.rule, one.issue) == meant:
+            return index
+    return 0
+
+
+def _reading(entry: Entry) -> str:
+    """How a rating read its answers and judged them: levels compose only where this is the same."""
+    plan = plan_of(entry)
+    one = plan.experiments[_experiment(entry, plan)]
+    return canonical({name: getattr(one, name, None) for name in READING})

@@ -1,0 +1,326 @@
+"""Ratings beside each other: those of one method, rule and set of texts in one ranking, with ties.
+
+Two services differ only if their answers to the same texts say so: badness is resampled with the
+same draws for all services of a group (`standing` of the method), and ranks, differences and
+verdicts follow from these draws (methods 0.6, causal 2.9). Nothing is asked; all is read from run folders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from trustgauge.errors import Fault, PlanError, TrustgaugeError
+from trustgauge.records import Json
+from trustgauge.reports.document import levels
+from trustgauge.run.rating_diff import twice
+from trustgauge.run.stored_ratings import Kept, Rows, chosen_runs, kept_of, recent
+from trustgauge.run.targets import experiment_seed
+from trustgauge.stats.ranking import Difference, difference, ranks
+
+SCHEMA = "trustgauge.comparison/1"
+MOST_UNDEFINED = 0.05  # of the resamples (methods 0.5 (e))
+BEYOND_DOUBT = 0.95  # P(A worse than B) from which A is placed behind B (causal 2.9)
+
+Floats = NDArray[np.float64]
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to compare.
+
+    Attributes:
+        names: ids of runs or ratings, or paths; none: all ratings of the folder.
+        rule: only ratings under this rule; "" for all.
+        states: only ratings of these states; none for all.
+        links: the folder that links to reports start from; None for no links.
+    """
+
+    names: Sequence[str] = ()
+    rule: str = ""
+    states: Sequence[str] = ()
+    links: Path | None = None
+
+
+@dataclass
+class Stood:
+    """What a group's draws say: by label of a rating, and how ratings are labelled."""
+
+    label: Mapping[str, str]
+    draws: dict[str, Floats] = field(default_factory=dict)
+    notes: list[dict[str, Json]] = field(default_factory=list)
+
+    def of(self, one: Kept) -> Floats | None:
+        """The draws of a rating, if there are any."""
+        return self.draws.get(self.label[one.id])
+
+
+def compare(ratings: Path, wanted: Wanted, today: date) -> Document:
+    """The comparison as a document: all its views are functions of it.
+
+    Args:
+        ratings: folder of all runs.
+        wanted: what to compare.
+        today: for what has expired.
+
+    Raises:
+        PlanError: there is no such rating, or none at all.
+    """
+    chosen, passed_over = (
+        (chosen_runs(ratings, wanted.names), 0)
+        if wanted.names
+        else recent(ratings, wanted.rule, wanted.states)
+    )
+    kept = [one for run in chosen for one in kept_of(run) if _wanted(one, wanted)]
+    notes = [note("compare.void", run=run.id) for run in chosen if run.document["run"]["state"] == "void"]
+    notes += [note("compare.unreadable", rating=one.id, why=one.why) for one in kept if one.why]
+    if passed_over:
+        notes.append(note("compare.passed-over", runs=passed_over))
+    if not kept and not notes:
+        filters = [f"rule {wanted.rule}"] * bool(wanted.rule) + list(wanted.states)
+        what = f"no ratings with {', '.join(filters)}" if filters else "no ratings to compare"
+        do = "Leave out the filter." if filters else "`trustgauge rate` makes some"
+        raise PlanError((Fault(str(ratings), what, must="at least one rating", do=do),))
+    groups: dict[tuple[str, ...], list[Kept]] = {}
+    for one in kept:
+        groups.setdefault(one.key, []).append(one)
+    stood = {key: _standing(members) for key, members in groups.items()}
+    if len(groups) > 1:
+        notes.append(note("compare.separate", groups=len(groups)))
+    shown = Rows(wanted.links, today)
+    return {
+        "schema": SCHEMA,
+        "date": today.isoformat(),
+        "filters": {"rule": wanted.rule, "states": list(wanted.states)},
+        "groups": [
+            _group(members, stood[key], shown) | {"differs": _differs(members[0], list(groups.values()))}
+            for key, members in groups.items()
+        ],
+        "dates": [
+            twice(before, after, shown.row, _paired(stood, before, after)) for before, after in _dates(kept)
+        ],
+        "notes": notes,
+    }
+
+
+def note(code: str, **facts: Json) -> dict[str, Json]:
+    """A remark, as a reason is: a code with its facts."""
+    return {"code": code, "facts": facts, "evidence": []}
+
+
+def _wanted(one: Kept, wanted: Wanted) -> bool:
+    right = not wanted.rule or one.rating["method"]["rule"] == wanted.rule
+    return right and (not wanted.states or one.rating["state"] in wanted.states)
+
+
+def _standing(members: Sequence[Kept]) -> Stood:
+    """The draws of all ratings of a group, by the same resamples."""
+    newest = members[0]
+    several = {one.service for one in members if sum(other.service == one.service for other in members) > 1}
+    label = {
+        one.id: f"{one.service} @ {one.id}" if one.service in several else one.service for one in members
+    }
+    stood = Stood(label)
+    if newest.why:
+        return stood
+    offered = getattr(newest.method, "standing", None)
+    if offered is None:
+        stood.notes.append(note("compare.no-standing", method=newest.key[0]))
+        return stood
+    summaries = [
+        newest.method.summarise(one.marks).with_columns(pl.lit(label[one.id]).alias("service"))
+        for one in members
+        if one.rating["state"] in ("rated", "not settled")
+    ]
+    if not summaries:
+        return stood
+    seed = experiment_seed(newest.run.plan.seed, newest.experiment)
+    try:
+        found: dict[str, Floats] = offered(newest.method.merge(summaries), seed)
+    except TrustgaugeError as error:
+        stood.notes.append(note("compare.no-draws", why=str(error)))
+        return stood
+    able = {name: one for name, one in found.items() if np.isnan(one).mean() <= MOST_UNDEFINED}
+    fewest = min((len(one) for one in able.values()), default=0)
+    stood.draws.update({name: one[:fewest] for name, one in able.items()})
+    return stood
+
+
+def _group(members: Sequence[Kept], stood: Stood, shown: Rows) -> dict[str, Any]:
+    """One ranking: the newest rating of every service."""
+    first: dict[str, Kept] = {}
+    for one in members:
+        first.setdefault(one.service, one)
+    current = list(first.values())
+    ranked = _ranked(current, stood)
+    rows = [shown.row(one) | {"rank": ranked.get(one.id)} for one in current]
+    order = levels(current[0].rating)
+    rows.sort(key=lambda row: _place(row, order))
+    by_id = {one.id: one for one in current}
+    newest = members[0]
+    notes = [*stood.notes, *_notes(rows, members, current, stood)]
+    texts = None if newest.why else newest.run.probes[newest.experiment, newest.parts[0].task].height
+    return {
+        "method": newest.key[0],
+        "version": newest.key[1],
+        "rule": newest.key[2],
+        "attribute": newest.key[3],
+        "inputs": newest.inputs,
+        "texts": texts,
+        "direction": newest.rating["overall"]["direction"],
+        "margin": _margin(newest),
+        "beyond_doubt": _beyond_doubt(newest),
+        "ranked": bool(ranked),
+        "rows": rows,
+        "pairs": _pairs([by_id[row["id"]] for row in rows], stood),
+        "notes": notes,
+    }
+
+
+def _margin(one: Kept) -> float | None:
+    return None if one.why else getattr(one.method, "margin", None)
+
+
+def _beyond_doubt(one: Kept) -> float:
+    return BEYOND_DOUBT if one.why else float(getattr(one.method, "worse", BEYOND_DOUBT))
+
+
+def _ranked(current: Sequence[Kept], stood: Stood) -> dict[str, dict[str, Json]]:
+    """Rank of every settled rating that has draws; of fewer than two there is no order."""
+    able = [(one, draws) for one in current if (draws := stood.of(one)) is not None]
+    able = [(one, draws) for one, draws in able if one.rating["state"] == "rated"]
+    if len(able) < 2:
+        return {}
+    found = ranks(np.stack([draws for _, draws in able], axis=1), beyond_doubt=_beyond_doubt(current[0]))
+    return {
+        one.id: {
+            "rank": int(found.rank[place]),
+            "shown": found.printed(place),
+            "low": int(found.low[place]),
+            "high": int(found.high[place]),
+            "of": len(able),
+            "badness": float(np.nanmedian(draws)),
+        }
+        for place, (one, draws) in enumerate(able)
+    }
+
+
+def _place(row: Mapping[str, Any], order: Sequence[str]) -> tuple[int, float, int, str]:
+    """Ranked rows first; then settled before unsettled before unrated, best level first."""
+    rating, rank = row["rating"], row["rank"]
+    states = ("rated", "inferred", "not settled")
+    state = states.index(rating["state"]) + 1 if rating["state"] in states else len(states) + 1
+    level = rating["overall"]["level"]
+    at = order.index(level) if level in order else len(order)
+    if rank is not None:
+        return 0, rank["rank"] + min(rank["badness"], 0.999), at, row["id"]
+    return state, at, at, row["id"]
+
+
+def _pairs(current: Sequence[Kept], stood: Stood) -> list[dict[str, Json]]:
+    """Every two ratings with draws, the better placed one second: its difference is the other's lead."""
+    found = []
+    for place, one in enumerate(current):
+        for other in current[place + 1 :]:
+            told = _difference(other, one, stood)
+            if told is not None:
+                found.append({"first": other.id, "second": one.id, **told})
+    return found
+
+
+def _difference(first: Kept, second: Kept, stood: Stood) -> dict[str, Json] | None:
+    one, other = stood.of(first), stood.of(second)
+    if one is None or other is None:
+        return None
+    told = difference(one, other, _margin(first))
+    return _told(told, _beyond_doubt(first)) | {
+        "settled": first.rating["state"] == second.rating["state"] == "rated"
+    }
+
+
+def _told(one: Difference, beyond_doubt: float) -> dict[str, Json]:
+    sign = "worse" if one.worse > beyond_doubt else "better" if one.better > beyond_doubt else "="
+    return {
+        "difference": one.value,
+        "low": one.low,
+        "high": one.high,
+        "p_worse": one.worse,
+        "p_better": one.better,
+        "found": one.found,
+        "verdict": one.verdict,
+        "sign": sign,
+    }
+
+
+def _notes(
+    rows: Sequence[Mapping[str, Any]], members: Sequence[Kept], current: Sequence[Kept], stood: Stood
+) -> Iterator[dict[str, Json]]:
+    """What must be said beside a ranking."""
+    names = {one.id: one.rating["service"]["name"] for one in current}
+    open_ones = [names[row["id"]] for row in rows if row["rating"]["state"] == "not settled"]
+    if open_ones:
+        yield note("compare.not-settled", services=open_ones)
+    none = [names[row["id"]] for row in rows if row["rating"]["state"] not in ("rated", "not settled")]
+    if none:
+        yield note("compare.incomplete", services=none)
+    if len(current) > 1 and stood.draws and not any(row["rank"] for row in rows):
+        yield note("compare.no-order")
+    lost = [
+        names[one.id]
+        for one in current
+        if stood.draws and stood.of(one) is None and one.rating["state"] == "rated"
+    ]
+    if lost:
+        yield note("compare.unknown-badness", services=lost)
+    past = [row for row in rows if row["expired"]]
+    if past:
+        first = min(row["rating"]["expires"] for row in past)
+        yield note("compare.expired", services=[names[row["id"]] for row in past], expires=first)
+    keys = {one.id: tuple(sorted({part.part for part in one.parts})) for one in current}
+    if len(set(keys.values())) > 1:
+        parts = {names[name]: [key for key in found if key] for name, found in keys.items()}
+        yield note("compare.parts-differ", parts=parts)
+    older = [one.id for one in members if one not in current]
+    if older:
+        yield note("compare.older", ratings=older)
+
+
+def _differs(one: Kept, groups: Sequence[Sequence[Kept]]) -> list[str]:
+    """In what a group is unlike the first group of its method and attribute; [] for that group."""
+    like = next(
+        members[0] for members in groups if (members[0].key[0], members[0].key[3]) == (one.key[0], one.key[3])
+    )
+    if like.key == one.key:
+        return []
+    told = [name for name, place in (("version", 1), ("rule", 2)) if like.key[place] != one.key[place]]
+    names = sorted({*like.settings, *one.settings})
+    told += [name for name in names if like.settings.get(name) != one.settings.get(name) and name not in told]
+    return [*told, "texts asked"] if like.inputs != one.inputs else told
+
+
+def _dates(kept: Sequence[Kept]) -> Iterator[tuple[Kept, Kept]]:
+    """For every service that was rated in several runs: the last two, the earlier one first."""
+    found: dict[tuple[str, str, str, str, int], list[Kept]] = {}
+    for one in kept:
+        identity = (one.service, one.key[0], one.key[2], one.key[3], one.experiment)
+        if not one.why and all(other.run.id != one.run.id for other in found.get(identity, ())):
+            found.setdefault(identity, []).append(one)
+    for members in found.values():
+        if len(members) > 1:
+            yield members[1], members[0]
+
+
+def _paired(stood: Mapping[tuple[str, ...], Stood], before: Kept, after: Kept) -> dict[str, Json] | None:
+    """The paired difference of two dates, later minus earlier; None if they cannot be paired."""
+    if before.key != after.key:
+        return None
+    told = _difference(after, before, stood[after.key])
+    return None if told is None else {**told, "margin": _margin(after)}

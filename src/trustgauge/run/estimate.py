@@ -1,0 +1,214 @@
+"""What a run will ask, cost and take, before anything is sent."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit
+
+from trustgauge.engine.local import provider
+from trustgauge.records import Cost
+from trustgauge.run import tokens
+from trustgauge.run.pending import Pending as Pending
+from trustgauge.run.pending import Present as Present
+from trustgauge.run.pending import Unit as Unit
+from trustgauge.run.pending import pending as pending
+from trustgauge.run.throughput import Paces
+from trustgauge.services.service import Description
+
+LOCAL_SECONDS = 0.002  # a call to a service on this machine, a processor's time
+REMOTE_SECONDS = 0.4  # a call over the network, when nothing is known of the service
+WORK_SECONDS = 0.00002  # our own work for each call
+
+OURSELVES = ("localhost", "127.0.0.1", "::1")
+PRICES = (
+    "usd_per_call",
+    "usd_per_million_characters",
+    "usd_per_million_input_tokens",
+    "usd_per_million_output_tokens",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a second judge will be asked, before it is known what is referred to it.
+
+    Attributes:
+        service: the judge.
+        refer: which answers it reads: "all", or "unclear".
+        calls: to measure the judge, about answers that are kept, and, if it reads all, about answers
+            still to come: at most so many, as equal ones are judged once.
+        kept: replies that are kept.
+        further: most further calls, if none of the answers still to come can be read by rule.
+        usd, seconds, tokens: of `calls`.
+        unpriced: the judge wants a key, and the plan tells no price.
+        untimed: nobody knows how quickly the judge answers.
+        most_usd: of `calls` and `further`.
+    """
+
+    service: str
+    refer: str
+    calls: int
+    kept: int
+    further: int
+    usd: float
+    seconds: float
+    tokens: int
+    unpriced: bool
+    untimed: bool
+    most_usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Calls, cost and time of a run. A call is one message to one service of a chain."""
+
+    calls: int
+    kept: int
+    usd: float
+    seconds: float
+    spent: Cost = field(default_factory=Cost)  # by earlier sittings of the run
+    judging: tuple[Expected, ...] = ()  # second judges; their `calls` are counted above
+    tokens: int = 0  # guessed from characters (`tokens.py`); 0 where no service counts them
+    unpriced: tuple[str, ...] = ()  # services that want a key and whose price the plan does not tell
+    untimed: tuple[str, ...] = ()  # services of which nobody knows how quickly they answer
+    timed_in: tuple[str, ...] = ()  # runs that timed the others
+    units: Mapping[str, int] = field(default_factory=dict)  # part -> what is to be asked of it
+
+    def facts(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def judged_by(self, expected: Sequence[Expected]) -> Estimate:
+        """This estimate with what judging takes, but for what may be referred and may be not."""
+        return replace(
+            self,
+            calls=self.calls + sum(one.calls for one in expected),
+            kept=self.kept + sum(one.kept for one in expected),
+            usd=self.usd + sum(one.usd for one in expected),
+            seconds=self.seconds + sum(one.seconds for one in expected),
+            judging=tuple(expected),
+            tokens=self.tokens + sum(one.tokens for one in expected),
+            unpriced=tuple(
+                dict.fromkeys((*self.unpriced, *(one.service for one in expected if one.unpriced)))
+            ),
+            untimed=tuple(dict.fromkeys((*self.untimed, *(one.service for one in expected if one.untimed)))),
+        )
+
+    def over(self, budget: Mapping[str, Any]) -> list[str]:
+        """The limits this run would go beyond, what was spent before included, in words."""
+        found: list[str] = []
+        calls, usd = self.spent.calls + self.calls, self.spent.usd + self.usd
+        seconds = self.spent.seconds + self.seconds
+        if not self.calls:
+            return found
+        if budget.get("calls") is not None and calls > budget["calls"]:
+            found.append(f"{calls:,} calls, more than the limit {budget['calls']:,}")
+        if budget.get("usd") is not None and usd > budget["usd"]:
+            found.append(f"${usd:.2f}, more than the limit ${budget['usd']:.2f}")
+        most, spent = budget.get("tokens"), self.spent.tokens + self.tokens
+        if most is not None and spent > most:
+            found.append(f"about {spent:,} tokens, more than the limit {most:,}")
+        if budget.get("seconds") is not None and seconds > budget["seconds"]:
+            found.append(f"about {seconds:.0f} s, more than the limit {budget['seconds']:.0f} s")
+        return found
+
+
+def estimate(rows: Iterable[Pending], paces: Paces = MappingProxyType({})) -> Estimate:
+    """The sum over all subjects, and over slices of them.
+
+    Args:
+        rows: what is pending.
+        paces: how quickly providers answered in earlier runs.
+    """
+    calls = kept = guessed = 0
+    usd, time = 0.0, _Time(paces)
+    unpriced: dict[str, None] = {}
+    units: defaultdict[str, int] = defaultdict(int)
+    for row in rows:
+        legs = row.description.legs()
+        messages = sum(len(unit) for unit in row.units)
+        characters = sum(len(message.text) for unit in row.units for message in unit)
+        calls += messages * len(legs)
+        kept += row.kept
+        units[row.subject.title] += len(row.units)
+        for leg in legs if messages else ():
+            usd += messages * leg.usd_per_call + characters * leg.usd_per_million_characters / 1e6
+            if tokens.counts_tokens(leg):
+                counted = tokens.expected(leg, row.units)
+                guessed += counted.total
+                usd += tokens.usd(leg, counted)
+            if _is_unpriced(leg):
+                unpriced[row.subject.service] = None
+            time.add(row.subject.service, leg, messages)
+    seconds = time.seconds + calls * WORK_SECONDS
+    return Estimate(
+        *(calls, kept, usd, seconds),
+        tokens=guessed,
+        unpriced=tuple(unpriced),
+        untimed=tuple(time.untimed),
+        timed_in=tuple(sorted(time.timed_in)),
+        units=dict(units),
+    )
+
+
+class _Time:
+    """Adds up how long asking takes.
+
+    Providers elsewhere are asked side by side, so the slowest decides; those of this machine share its
+    processor, so their times add up, but for those that were timed side by side.
+    """
+
+    def __init__(self, paces: Paces) -> None:
+        self._paces = paces
+        self._apart: defaultdict[str, float] = defaultdict(float)  # provider elsewhere -> seconds
+        self._here: dict[
+            str, defaultdict[str, float]
+        ] = {}  # run that timed them, "" for none -> the same of local ones
+        self.untimed: dict[str, None] = {}
+        self.timed_in: set[str] = set()
+
+    def add(self, service: str, leg: Description, calls: int) -> None:
+        """So many calls of a leg of a service."""
+        mark, _ = provider(leg)
+        pace = self._paces.get(mark) if leg.seconds_per_call is None else None
+        each = pace.each(leg) if pace else _seconds(leg)
+        if pace:
+            self.timed_in.add(pace.run)
+        elif leg.seconds_per_call is None:
+            self.untimed[service] = None
+        if _is_local(leg):
+            self._here.setdefault(pace.run if pace else "", defaultdict(float))[mark] += calls * each
+        else:
+            self._apart[mark] += calls * each
+
+    @property
+    def seconds(self) -> float:
+        """The time in all."""
+        here = sum(max(times.values()) if run else sum(times.values()) for run, times in self._here.items())
+        return max(self._apart.values(), default=0.0) + here
+
+
+def _is_unpriced(leg: Description) -> bool:
+    """Whether a chat service elsewhere wants a key, so may cost money, and no price is told."""
+    about: Any = leg
+    if not tokens.counts_tokens(leg) or not getattr(about, "key", ""):
+        return False
+    address = about.base() if hasattr(about, "base") else getattr(about, "url", "")
+    return urlsplit(address).hostname not in OURSELVES and not any(
+        getattr(about, name, 0.0) for name in PRICES
+    )
+
+
+def _is_local(leg: Description) -> bool:
+    return not (getattr(leg, "url", "") or getattr(leg, "key", ""))
+
+
+def _seconds(leg: Description) -> float:
+    """Seconds that one message takes of a service's time; remote calls go side by side."""
+    if _is_local(leg):
+        return LOCAL_SECONDS if leg.seconds_per_call is None else leg.seconds_per_call
+    each = REMOTE_SECONDS if leg.seconds_per_call is None else leg.seconds_per_call
+    return max(each / max(1, leg.concurrency), 1 / leg.rate if leg.rate else 0.0)

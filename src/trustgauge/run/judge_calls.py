@@ -1,0 +1,181 @@
+"""Measuring a judge that must be asked: a chat service that reads labelled answers (methods 0.10).
+
+The labelled answers are put to it through the engine, with its limits and retries. Its replies are kept in
+a store if one is named, so that a measurement that was stopped goes on where it ended.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from trustgauge import plugins
+from trustgauge.data.social_groups import Group
+from trustgauge.engine import local
+from trustgauge.engine.budget import Limits
+from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.social_bias.judges.evaluation import Judge
+from trustgauge.methods.social_bias.judges.model import Judge as AskingJudge
+from trustgauge.plan import Plan, service_named
+from trustgauge.records import Message
+from trustgauge.services.service import Description
+from trustgauge.store.sqlite import SqliteStore
+from trustgauge.store.writer import GroupWriter
+
+PLACE = "JUDGE"
+EXAMPLE = "Example: model:openai/gpt-4o-mini, or model:NAME with --plan FILE"
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How a judge is asked.
+
+    Attributes:
+        plan: where its service may be named; else it is PROVIDER/MODEL.
+        limits: of calls, money, tokens and time.
+        watch: is told every event of the engine.
+        keep: a file for the replies; None to forget them.
+    """
+
+    plan: Plan | None = None
+    limits: Limits = field(default_factory=Limits)
+    watch: Callable[[dict[str, Any]], None] | None = None
+    keep: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What asking came to.
+
+    Attributes:
+        service: the judge.
+        asked, kept: labelled answers put to it now, and those whose reply was kept from before.
+        failed: those to which it gave no reply after all retries.
+        waiting: those that it was not asked about, because asking was stopped.
+        stopped: why, "" if it was not.
+        calls, usd, tokens: spent now.
+    """
+
+    service: str
+    asked: int
+    kept: int
+    failed: int
+    waiting: int
+    stopped: str
+    calls: int
+    usd: float
+    tokens: int
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+def service_of(name: str, plan: Plan | None) -> Description:
+    """The service meant by a name: one of the plan, or PROVIDER/MODEL.
+
+    Raises:
+        PlanError: there is none, or it does not chat.
+    """
+    if not name:
+        raise PlanError(
+            (Fault(PLACE, "the judge model needs a service to ask", "model:SERVICE", do=EXAMPLE),)
+        )
+    found: Any = plan.services.get(name) if plan is not None else None
+    if found is None and plan is not None and "/" not in name:
+        raise PlanError((plugins.unknown(PLACE, "service", name, tuple(plan.services)),))
+    if found is None:
+        found = service_named(name, PLACE, "PROVIDER/MODEL, or with --plan FILE a service of it")
+    if found.task != "chat" or len(found.parts()) != 1:
+        raise PlanError((Fault(PLACE, f'"{name}" cannot judge', "a service that chats", str(found.task)),))
+    (one,) = found.parts().values()
+    result: Description = one
+    return result
+
+
+def ask(
+    judge: AskingJudge, name: str, rows: pl.DataFrame, groups: Mapping[str, Group], asking: Asking
+) -> tuple[Judge, Told]:
+    """Put labelled answers to a judge.
+
+    Args:
+        judge: makes prompts and reads replies.
+        name: of the service to ask.
+        rows: columns of a labelled table.
+        groups: id -> group, for all ids in the rows.
+        asking: where the service is named, and how it is asked.
+
+    Returns:
+        The judge as `measure` takes it, which knows the replies, and what asking came to. What was not
+        asked is "" there, what failed "unclear".
+
+    Raises:
+        PlanError: no such service.
+        ServiceError: its key or a part of it is missing, or it refused every call.
+    """
+    description = service_of(name, asking.plan)
+    for leg in description.legs():
+        leg.needs()
+    answers = rows.rename({"question": "message", "answer": "output"})
+    prompts = judge.prompts(answers, groups).to_list()
+    messages = {text: Message(text) for text in prompts}
+    with _store(asking.keep) as store:
+        before = store.present(description.fingerprint)
+        units = tuple((one,) for one in messages.values() if (one.key, 0) not in before)
+        outcome = _run(store, local.Job(f"judge {name}", description, units), asking)
+        found = store.answers(description.fingerprint)
+    refused = next(iter(outcome.refused.values()), None)
+    replies = {
+        text: "" if status == "failed" else (output or "")
+        for text, status, output in found.select("text", "status", "output").iter_rows()
+    }
+    if refused is not None and not any(replies.values()):
+        raise refused
+    failed = found.filter(pl.col("text").is_in(prompts) & (pl.col("status") == "failed"))
+    waiting = [text for text in messages if text not in replies]
+    told = Told(
+        service=name,
+        asked=len(units) - len(waiting),
+        kept=len(messages) - len(units),
+        failed=len(failed),
+        waiting=len(waiting),
+        stopped=outcome.stopped or (str(refused) if refused is not None else ""),
+        calls=outcome.calls,
+        usd=outcome.usd,
+        tokens=outcome.tokens,
+    )
+    read = judge.verdicts(answers, [replies.get(text) for text in prompts])
+    asked = pl.Series([text in replies for text in prompts], dtype=pl.Boolean)
+    verdicts = pl.DataFrame({"verdict": read, "asked": asked})
+    return lambda _: verdicts.select(
+        pl.when("asked").then("verdict").otherwise(pl.lit("")).alias("verdict")
+    ), told
+
+
+def _run(store: SqliteStore, job: local.Job, asking: Asking) -> local.Outcome:
+    if not job.units:
+        return local.Outcome(None)
+    with GroupWriter(store) as writer:
+        outcome = local.run([job], writer.keep, asking.limits, asking.watch)
+        writer.flush()
+    return outcome
+
+
+@contextmanager
+def _store(keep: Path | None) -> Iterator[SqliteStore]:
+    """The store at a place, or one that is thrown away."""
+    if keep is not None:
+        with SqliteStore(keep) as store:
+            yield store
+        return
+    with (
+        tempfile.TemporaryDirectory(prefix="trustgauge-") as folder,
+        SqliteStore(Path(folder, "store")) as store,
+    ):
+        yield store

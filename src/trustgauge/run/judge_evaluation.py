@@ -1,0 +1,223 @@
+"""Judges against labelled answers: how often each is right (methods 0.10, social-bias 3.6).
+
+A judge is a plug-in (`trustgauge.judges`), and what follows its name behind a colon is its own:
+
+- a function that takes the groups by id, and as `given` lists of expressions if it reads by such, and gives
+  a function from the rows of a labelled table to a frame of the same height with the column verdict;
+- a class with `named(text)`, which gives such a function (`embedding:PATH`);
+- a class with `prompts` and `verdicts`, which a service must be asked for (`model:SERVICE`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from trustgauge import plugins
+from trustgauge.data.expressions import LANGUAGES, Expressions, read_expressions
+from trustgauge.data.social_groups import Group, GroupSource
+from trustgauge.data.social_groups import groups as groups_of
+from trustgauge.data.tables import fault, short
+from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.social_bias.judge_accuracy import measured_styles
+from trustgauge.methods.social_bias.judges.dispatch import VERDICTS
+from trustgauge.methods.social_bias.judges.evaluation import LABELLED, Judge, labelled, measure, rule_judge
+from trustgauge.records import Json
+from trustgauge.run.judge_calls import Asking, Told, ask
+from trustgauge.run.sheets import Line, at_row, read_sheet, refuse
+
+Judging = Callable[[Mapping[str, Group]], Judge]
+Lists = Mapping[str, Expressions]
+
+SHIPPED = "shipped"
+"""Stands for our own labelled pairs where no file has this name."""
+MAY_BE_EMPTY = ("answer", "group_b")
+FORMS = ("form", "property", "split")  # read where a table has them
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "language": ("en", "zh"),
+    "kind": ("choice", "yes-no", "why"),
+    "verdict": VERDICTS,
+}
+PLACE = "TABLE"
+PLACE_OF_JUDGE = "JUDGE"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """How a judge did on a table.
+
+    `rows` as `measure` gives them, one a language and question type; `styles` as `measured_styles` does, one
+    a language and style of the answers.
+    `asked` says what asking came to, of a judge that is a service; pairs it was not asked about are not
+    measured.
+    """
+
+    judge: str
+    table: str
+    split: str
+    pairs: int
+    rows: tuple[Mapping[str, Json], ...]
+    styles: tuple[Mapping[str, Json], ...]
+    asked: Told | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON."""
+        told = {"asked": self.asked.facts()} if self.asked else {}
+        return told | {
+            "judge": self.judge,
+            "table": self.table,
+            "split": self.split,
+            "pairs": self.pairs,
+            "rows": [dict(row) for row in self.rows],
+            "styles": [dict(row) for row in self.styles],
+        }
+
+
+def sound(groups: Mapping[str, Group]) -> Judge:
+    """Our own judge (social-bias 3.6, sound)."""
+    return rule_judge("sound", groups)
+
+
+def published(groups: Mapping[str, Group], given: Lists | None = None) -> Judge:
+    """The judge as the paper describes it (social-bias 3.6, published)."""
+    return rule_judge("published", groups, given)
+
+
+def released(groups: Mapping[str, Group], given: Lists | None = None) -> Judge:
+    """The judge as the paper's program does it (social-bias 3.6, released)."""
+    return rule_judge("released", groups, given)
+
+
+def check(
+    judge: str,
+    table: str,
+    *,
+    split: str = "",
+    group_table: GroupSource | None = None,
+    expressions: Path | None = None,
+    asking: Asking | None = None,
+) -> Checked:
+    """Measure a judge against a labelled table.
+
+    Args:
+        judge: name of the plug-in, and behind a colon what it needs: "sound", "model:openai/NAME",
+            "embedding:PATH".
+        table: a file with the columns `LABELLED` (CSV, TSV, JSON lines or XLSX), or "shipped".
+        split: only rows with this in the column split.
+        group_table: the table with the groups that the rows name; by default ours.
+        expressions: a file of expressions (`read_expressions`) for a judge that reads by lists; by default
+            ours.
+        asking: how a judge that is a service is asked; without limits by default.
+
+    Raises:
+        PlanError: no such judge or service, or with a fault for each row that names an unknown group,
+            verdict, question type or language.
+        ServiceError: a judge that is a service cannot be asked.
+    """
+    name, _, needs = judge.partition(":")
+    found: Any = plugins.load("judges", name, PLACE_OF_JUDGE)
+    lists = read_expressions(expressions, "--expressions") if expressions else None
+    judging = None if hasattr(found, "prompts") else _judging(found, name, needs, lists)
+    if lists is not None and judging is None:
+        raise _no_lists(name)
+    by_id = {one.id: one for one in groups_of(group_table)}
+    rows = _table(table, by_id)
+    if split:
+        if "split" not in rows.columns:
+            raise PlanError((Fault("--split", "the table has no column split"),))
+        there = tuple(rows["split"].unique().sort())
+        if split not in there:
+            raise PlanError((plugins.unknown("--split", "split", split, there),))
+        rows = rows.filter(pl.col("split") == split)
+    without = sorted({*rows["language"]} - {*lists}) if lists is not None else []
+    if without:
+        what = f"the file has no table [{', '.join(without)}], and the rows are in that language"
+        raise PlanError((Fault("--expressions", what, must=f"a table for each: {', '.join(LANGUAGES)}"),))
+    if judging is None:
+        read, told = ask(found(), needs, rows, by_id, asking or Asking())
+        verdicts = read(rows)["verdict"]
+        rows = rows.with_columns(verdicts.alias("_read")).filter(verdicts != "")
+        return _checked((judge, table, split), _already_read, rows, told)
+    return _checked((judge, table, split), judging(by_id), rows)
+
+
+def _already_read(rows: pl.DataFrame) -> pl.DataFrame:
+    """The verdicts that a service gave."""
+    return rows.select(pl.col("_read").alias("verdict"))
+
+
+def _checked(
+    names: tuple[str, str, str], judged_by: Judge, rows: pl.DataFrame, told: Told | None = None
+) -> Checked:
+    measured, styles = (of(judged_by, rows).to_dicts() for of in (measure, measured_styles))
+    return Checked(*names, len(rows), tuple(measured), tuple(styles), told)
+
+
+def _judging(found: Any, name: str, needs: str, lists: Lists | None) -> Judging:
+    """A judge that asks nobody, made of what follows its name, and of the lists that it is to read by."""
+    if hasattr(found, "named"):
+        found = found.named(needs)
+    elif needs:
+        raise PlanError((Fault(PLACE_OF_JUDGE, f'nothing can follow "{name}"', must=name, got=short(needs)),))
+    if lists is None:
+        plain: Judging = found
+        return plain
+    if "given" not in signature(found).parameters:
+        raise _no_lists(name)
+    return lambda groups: found(groups, given=lists)
+
+
+def _no_lists(name: str) -> PlanError:
+    what, must = f'the judge "{name}" reads by no lists', "published, released or embedding:PATH"
+    return PlanError((Fault("--expressions", what, must=must),))
+
+
+def _table(table: str, groups: Mapping[str, Group]) -> pl.DataFrame:
+    """The labelled rows, every cell a text."""
+    file = Path(table)
+    if table == SHIPPED and not file.exists():
+        return labelled()
+    found = read_sheet(file, PLACE, (*LABELLED, *FORMS))
+    missing = [name for name in LABELLED if name not in found.columns]
+    if missing:
+        raise fault(file, PLACE, f"no column {', '.join(missing)}", must=", ".join(LABELLED))
+    if not found.lines:
+        raise fault(file, PLACE, "the table has no rows", must="at least one labelled answer")
+    refuse([one for line in found.lines for one in _faults(file, line, groups)])
+    columns = [*LABELLED, *(name for name in FORMS if name in found.columns)]
+    read = {name: [line.cells.get(name, "") for line in found.lines] for name in columns}
+    cells = {name: one if name in ("question", "answer") else _folded(one) for name, one in read.items()}
+    return pl.DataFrame(cells, schema=dict.fromkeys(columns, pl.String))
+
+
+def _folded(cells: list[str]) -> list[str]:
+    return [cell.strip() for cell in cells]
+
+
+def _faults(file: Path, line: Line, groups: Mapping[str, Group]) -> list[Fault]:
+    """What is wrong with a labelled row."""
+    place = at_row(file, line.row)
+    cells = {name: line.cells.get(name, "").strip() for name in LABELLED}
+    faults = [
+        Fault(place, f"{name} is empty")
+        for name in LABELLED
+        if not cells[name] and name not in (*MAY_BE_EMPTY, *KINDS)
+    ]
+    faults += [
+        Fault(place, f"unknown {name}", must=f"one of: {', '.join(valid)}", got=short(cells[name]))
+        for name, valid in KINDS.items()
+        if cells[name] not in valid
+    ]
+    faults += [
+        Fault(
+            place, f"no group {short(cells[name])}", must="the id of a group", do="name a table with --groups"
+        )
+        for name in ("group_a", "group_b")
+        if cells[name] and cells[name] not in groups
+    ]
+    return faults

@@ -1,0 +1,71 @@
+"""A run in the making: how it is run, who is asked what, and what asking came to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from trustgauge.methods.method import Method
+from trustgauge.plan import Plan
+from trustgauge.run.probe_batches import SLICE, Probes, is_whole
+from trustgauge.run.targets import Subject, methods
+
+Watch = Callable[[dict[str, Any]], None]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _ignore(event: dict[str, Any]) -> None:
+    """Nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """How to run a plan: none of it changes a rating.
+
+    `fail_on`: levels from which the gate of a rating fails (`reports.document.gate_level`);
+    `need_certainty`: the least that a gate passes or fails at.
+    `slice_rows`: probes that are designed, asked and checked together.
+    """
+
+    ratings: Path = Path("ratings")
+    fresh: bool = False
+    watch: Watch = _ignore
+    now: Callable[[], datetime] = _now
+    fail_on: tuple[str, ...] = ()
+    need_certainty: float | None = None
+    slice_rows: int = SLICE
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A plan taken apart: who is asked what."""
+
+    plan: Plan
+    subjects: tuple[Subject, ...]
+    probes: Probes
+    judges: tuple[Subject, ...] = ()  # second judges, of experiments that have one
+
+    @property
+    def is_small(self) -> bool:
+        """Whether each experiment has one slice only."""
+        return all(is_whole(self.probes, place) for place in self.probes)
+
+    @property
+    def methods(self) -> list[Method]:
+        """The experiments of the plan, in order."""
+        return methods(self.plan)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What asking came to. `refused`: part -> why its service was not asked any further."""
+
+    calls: int
+    stopped: str
+    refused: Mapping[str, str]

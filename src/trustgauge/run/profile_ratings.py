@@ -1,0 +1,343 @@
+"""Chatbots beside each other for one kind of user: issue levels that ratings hold, combined anew.
+
+Nothing is asked and no answer is read: a `rating.json` keeps the level, score and interval of every
+issue, and another order or rule only combines them in another way (trust 4.4, 4.6). It keeps no draws, so
+the likeliest level of each issue is combined; where an issue is assumed, not settled or missing and the
+outcome hangs on it, the outcome is too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.trust import order_sensitivity
+from trustgauge.methods.trust.arithmetic import explain
+from trustgauge.methods.trust.combine import MISSING, PUBLISHED_RULE, Combination, Measured, outcome
+from trustgauge.methods.trust.issues.issue import LEVELS
+from trustgauge.methods.trust.levels import risk
+from trustgauge.methods.trust.profiles import PUBLISHED, Order, order_of, profile_order, title
+from trustgauge.records import Json, digest
+from trustgauge.reports.trust_told import by_rule, held
+from trustgauge.run.comparison import note
+from trustgauge.run.stored_ratings import Kept, Rows, Run, chosen_runs
+
+SCHEMA = "trustgauge.by-profile/1"
+METHOD = "trust"
+START = "privacy-first"
+RULES: Mapping[str, Combination] = {
+    "sound": Combination(),
+    "count": PUBLISHED_RULE,
+    "count-optimistic": Combination(rule="count", ties="optimistic"),
+    "count-middle": Combination(rule="count", ties="middle"),
+    "raw-weighted": Combination(rule="raw-weighted"),
+    "worst-of": Combination(rule="worst-of"),
+    "lexicographic": Combination(rule="lexicographic"),
+}
+"""Ways to combine levels, by the names that a command and a page know them by."""
+BY_PAPER = {"published": "count", "released": "count"}
+"""What the papers' rule sets combine by."""
+PLAIN = ("issues", "take", "mode", "language")
+"""Settings that say what was measured and how; ratings unlike in one of them do not stand in one ranking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whom:
+    """For whom to compare.
+
+    Attributes:
+        names: ids of runs or ratings, or paths; none: all ratings of the folder.
+        profile: a published profile, or one that a rating was made for; "" if an order is given.
+        order: as people write it, "IL > AL = B > CC"; "" if a profile is given.
+        rule: of RULES, or a rule set of the method; "" for the one that the ratings were made by.
+        states: only services whose outcome has one of these states; none for all.
+        links: the folder that links to reports start from; None for no links.
+    """
+
+    names: Sequence[str] = ()
+    profile: str = ""
+    order: str = ""
+    rule: str = ""
+    states: Sequence[str] = ()
+    links: Path | None = None
+
+
+def by_profile(ratings: Path, whom: Whom, today: date) -> dict[str, Any]:
+    """The chatbots, ranked for this user; all views are functions of the document.
+
+    Args:
+        ratings: folder of all runs.
+        whom: for whom.
+        today: for what has expired.
+
+    Returns:
+        `order` (name, title, written, places), `groups` (never ranked together, the largest first), each
+        with `made_by`, `rule`, `combination`, `issues`, `rows` and `left_out` (issues without a
+        measurement); and `profiles`, all that the ratings know.
+
+    Raises:
+        PlanError: there is no such rating, profile, order or rule, or no chatbot was rated.
+    """
+    runs = chosen_runs(ratings, whom.names)
+    kept, notes = _kept(runs, ratings)
+    own = _own(runs)
+    known = tuple(dict.fromkeys(str(part["key"]) for one in kept for part in one.rating["parts"]))
+    order = _order(whom, own, known)
+    combination = rule_of(whom.rule) if whom.rule else None
+    grouped: dict[str, list[Kept]] = {}
+    for one in kept:
+        grouped.setdefault(_group_key(one), []).append(one)
+    shown = Rows(whom.links, today)
+    groups = [_group(members, order, combination, shown, whom) for members in grouped.values()]
+    groups.sort(key=lambda one: -len(one["rows"]))
+    if len(groups) > 1:
+        notes.append(note("compare.separate", groups=len(groups)))
+    return {
+        "schema": SCHEMA,
+        "date": today.isoformat(),
+        "order": _named(whom, order),
+        "groups": groups,
+        "profiles": [
+            {"name": name, "title": title(name), "places": [list(place) for place in one.places]}
+            for name, one in _profiles(own, known)
+        ],
+        "issues": list(known),
+        "notes": notes,
+    }
+
+
+def rule_of(name: str) -> str:
+    """The rule that a name means.
+
+    Raises:
+        PlanError: there is none.
+    """
+    named = BY_PAPER.get(name, "count" if name == "count-pessimistic" else name)
+    if named not in RULES:
+        must = ", ".join([*RULES, *BY_PAPER])
+        raise PlanError((Fault("--rule", f'no rule "{name}"', must=f"one of: {must}"),))
+    return named
+
+
+def _own(runs: Sequence[Run]) -> dict[str, Order]:
+    """Profiles of the plans behind these ratings, by name; published ones only if a plan has its own."""
+    found: dict[str, Order] = {}
+    for run in runs:
+        for one in run.document["ratings"]:
+            places = one["details"].get("order") if one["method"]["name"] == METHOD else None
+            name = str(one["issue"]["attribute"])
+            if not places or name in found:
+                continue
+            order = Order(tuple(tuple(map(str, place)) for place in places))
+            usual = PUBLISHED.get(name)
+            if usual is None or order != Order.parsed(usual.order).among(order.issues):
+                found[name] = order
+    return found
+
+
+def _kept(runs: Sequence[Run], ratings: Path) -> tuple[list[Kept], list[dict[str, Json]]]:
+    """The newest trust rating of every service and way of measuring; its profile does not matter."""
+    found: dict[tuple[str, str], Kept] = {}
+    older: list[str] = []
+    for run in runs:
+        for rating in run.document["ratings"]:
+            if rating["method"]["name"] != METHOD:
+                continue
+            one = Kept(run, rating)
+            known = found.setdefault((one.service, _group_key(one)), one)
+            if known.run.id != run.id:
+                older.append(run.id)
+    if not found:
+        raise PlanError(
+            (
+                Fault(
+                    str(ratings),
+                    "no chatbot rated for trust",
+                    must="at least one rating by the method trust",
+                    do='`trustgauge rate` with `method = "trust"` makes some',
+                ),
+            )
+        )
+    notes = [note("compare.void", run=run.id) for run in runs if run.document["run"]["state"] == "void"]
+    if older:
+        notes.append(note("compare.older", ratings=list(dict.fromkeys(older))))
+    return list(found.values()), notes
+
+
+def _group_key(one: Kept) -> str:
+    method = one.rating["method"]
+    told = {name: method["options"].get(name) for name in PLAIN}
+    return digest("by-profile", [method["version"], method["rule"], told])
+
+
+def _order(whom: Whom, own: Mapping[str, Order], known: Sequence[str]) -> Order:
+    if whom.order:
+        return order_of(whom.order, known, "--order")
+    name = whom.profile or START
+    order = own[name] if name in own else profile_order(name, {}, known, "--profile")
+    order = order.among(known)
+    if not order.issues:
+        what = f'"{name}" orders no issue that was measured'
+        raise PlanError((Fault("--profile", what, must=", ".join(known)),))
+    return order
+
+
+def _profiles(own: Mapping[str, Order], known: Sequence[str]) -> Iterator[tuple[str, Order]]:
+    for name in dict.fromkeys([*PUBLISHED, *own]):
+        order = (own[name] if name in own else profile_order(name, {})).among(known)
+        if order.issues:
+            yield name, order
+
+
+def _named(whom: Whom, order: Order) -> dict[str, Json]:
+    name = "" if whom.order else whom.profile or START
+    return {
+        "name": name,
+        "title": title(name) if name else "Your order",
+        "written": str(order),
+        "places": [list(place) for place in order.places],
+    }
+
+
+def _group(
+    members: Sequence[Kept], order: Order, rule: str | None, shown: Rows, whom: Whom
+) -> dict[str, Any]:
+    """One ranking of chatbots that were measured alike."""
+    method = members[0].rating["method"]
+    named = rule or BY_PAPER.get(method["rule"], "sound")
+    settings = RULES[named]
+    rows = [shown.row(one) | combined(one.rating, order, settings) for one in members]
+    rows = [row for row in rows if not whom.states or row["state"] in whom.states]
+    _rank(rows, order, settings)
+    last = len(rows) + 1
+    rows.sort(key=lambda row: (row["place"] or last, row["worst"], str(row["rating"]["service"]["name"])))
+    measured = {name for row in rows for name, one in row["issues"].items() if one["level"] is not None}
+    return {
+        "made_by": method["rule"],
+        "version": method["version"],
+        "rule": named,
+        "combination": settings.model_dump(mode="json"),
+        "rows": rows,
+        "unmeasured": [name for name in order.issues if name not in measured],
+    }
+
+
+def combined(rating: Mapping[str, Any], order: Order, settings: Combination) -> dict[str, Any]:
+    """What the issues of one rating come to for this order and rule.
+
+    Returns:
+        `issues` (name -> what is known of it), `levels` (possible), `level`, `state`, `hangs_on`,
+        `explained` (`explaining.explain`), `orders` (`orders.all_orders`) and `worst` (for sorting).
+    """
+    issues = {str(part["key"]): _known(part) for part in rating["parts"]}
+    measured = _measured(issues, order)
+    every = {name: measured.get(name, Measured.at(MISSING)) for name in order.issues}
+    found = _outcome(issues, order, settings)
+    return found | {
+        "issues": issues,
+        "explained": explain(order, measured, settings),
+        "orders": order_sensitivity.all_orders(every, settings),
+        "worst": max(LEVELS.index(one) for one in found["levels"]),
+    }
+
+
+def _measured(issues: Mapping[str, Mapping[str, Any]], order: Order) -> dict[str, Measured]:
+    return {name: measured_of(issues[name]) for name in order.issues if name in issues}
+
+
+def _outcome(issues: Mapping[str, Mapping[str, Any]], order: Order, settings: Combination) -> dict[str, Any]:
+    """The possible levels, the state, and the issues that the level hangs on."""
+    measured = _measured(issues, order)
+    levels = outcome(order, measured, settings)
+    level = levels[0] if len(levels) == 1 else None
+    hangs = [name for name in order.issues if _hangs_on(name, order, measured, settings)] if level else []
+    state = _state(level, {str(issues[name]["state"]) for name in hangs})
+    return {"levels": list(levels), "level": level, "state": state, "hangs_on": hangs}
+
+
+def _state(level: str | None, states: set[str]) -> str:
+    """Of an outcome that hangs on issues in these states."""
+    if level is None:
+        return "incomplete"
+    return next((one for one in ("assumed", "inferred", "not settled") if one in states), "rated")
+
+
+def _hangs_on(name: str, order: Order, measured: Mapping[str, Measured], settings: Combination) -> bool:
+    """Whether another level of one measured issue could change the outcome."""
+    if name not in measured or measured[name].level == MISSING:
+        return False
+    return len(outcome(order, {**measured, name: Measured.at(MISSING)}, settings)) > 1
+
+
+def for_profiles(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The services of the first group for every profile that the ratings know, by the rule of the group.
+
+    Returns:
+        `title` and `rows`, each with `levels` and `state`, in the order of the group's rows.
+    """
+    group = document["groups"][0]
+    settings = RULES[group["rule"]]
+    told = []
+    for profile in document["profiles"]:
+        order = Order(tuple(tuple(place) for place in profile["places"]))
+        rows = [_outcome(row["issues"], order, settings) for row in group["rows"]]
+        told.append({"title": profile["title"], "rows": rows})
+    return told
+
+
+def _known(part: Mapping[str, Any]) -> dict[str, Json]:
+    """An issue as a rating holds it; `risk` and `value` are what rules of combining look at."""
+    level = part["level"] if held(part) else None
+    told = {name: part[name] for name in ("state", "score", "low", "high", "n")}
+    cuts = part["details"].get("cuts")
+    if level is None:
+        return {**told, "level": None, "cuts": cuts, "risk": None, "value": None}
+    if by_rule(part) or not cuts:
+        middle = Measured.at(LEVELS.index(level)).risk
+        return {**told, "level": level, "cuts": None, "risk": middle, "value": middle}
+    value = float(risk(np.array(part["score"]), (cuts[0], cuts[1])))
+    return {**told, "level": level, "cuts": list(cuts), "risk": value, "value": part["score"]}
+
+
+def measured_of(one: Mapping[str, Any]) -> Measured:
+    """What rules of combining need of an issue."""
+    if one["level"] is None:
+        return Measured.at(MISSING)
+    cuts = (one["cuts"][0], one["cuts"][1]) if one["cuts"] else None
+    return Measured(LEVELS.index(one["level"]), one["risk"], one["value"], cuts)
+
+
+def _rank(rows: Sequence[dict[str, Any]], order: Order, settings: Combination) -> None:
+    """Places of services by level, ties shared; a level that is open or not settled gets none."""
+    able = [row for row in rows if row["state"] in ("rated", "assumed", "inferred")]
+    keys = _keys(able, order, settings)
+    for row in rows:
+        row |= {"place": None, "shown": ""}
+    for row, key in zip(able, keys, strict=True):
+        place = 1 + sum(other < key for other in keys)
+        row |= {"place": place, "shown": f"={place}" if keys.count(key) > 1 else str(place)}
+
+
+def _keys(rows: Sequence[Mapping[str, Any]], order: Order, settings: Combination) -> list[tuple[int, ...]]:
+    """What services are ordered by: their level, and by the lexicographic rule their levels place by place.
+
+    Places count as far as every service is measured there.
+    """
+    keys: list[tuple[int, ...]] = [(LEVELS.index(row["level"]),) for row in rows]
+    if settings.rule != "lexicographic":
+        return keys
+    places: list[list[tuple[int, ...]]] = []
+    for place in order.places:
+        told = [[row["issues"].get(name, {}).get("level") for name in place] for row in rows]
+        if any(level is None for one in told for level in one):
+            break
+        places.append([tuple(sorted((LEVELS.index(str(one)) for one in row), reverse=True)) for row in told])
+    return [
+        (*key, *(level for place in places for level in place[number])) for number, key in enumerate(keys)
+    ]

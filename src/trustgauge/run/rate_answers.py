@@ -1,0 +1,341 @@
+"""From kept answers to ratings: pure, so it can be done again from the store for nothing.
+
+`run.run` calls it after asking; `verify` calls it to re-derive what a run claims. A plan of several
+slices is checked and summed up slice by slice: of the answers only summaries, hashes, counts and a
+sample stay in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from trustgauge.engine.jobs import UNFINISHED
+from trustgauge.methods.method import Method
+from trustgauge.records import RESPONSE, TOO_LONG, AnchorResult, Part, Rating, Reason
+from trustgauge.run.accumulator import Gathered, Gathering, Hashing
+from trustgauge.run.probe_batches import LAG, Place, Probes, is_whole, slices_of
+from trustgauge.run.retests import Retests, pairs
+from trustgauge.run.targets import CONTROL, Subject, experiment_seed, probes_of
+from trustgauge.store.store import Store
+
+__all__ = ["Answers", "Derived", "FromStore", "Probes", "answered", "derive", "is_deterministic"]
+
+Answers = Callable[[str], pl.DataFrame]
+"""Fingerprint -> the kept answers of that service: `message`, `draw` and the RESPONSE columns."""
+
+SAMPLE = 10_000
+"""Rows of an experiment that are kept to be shown where it has several slices."""
+LONGEST = 100_000
+"""Characters of the longest answer that is judged."""
+
+_JUDGED = ("service", "part", "id", "referral", "judge_verdict")
+_TYPES = {"str": pl.String, "int": pl.Int64, "float": pl.Float64}
+
+
+class FromStore:
+    """The kept answers of a store: all of a service, or those to some probes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __call__(self, fingerprint: str) -> pl.DataFrame:
+        """All answers of a service."""
+        return self._store.answers(fingerprint)
+
+    def to(self, fingerprint: str, keys: pl.DataFrame) -> pl.DataFrame:
+        """The answers with these keys, of the columns `key` and `draw`."""
+        return self._store.answers_to(fingerprint, keys.unique().rows())
+
+    def is_deterministic(self, fingerprint: str) -> bool:
+        """As `is_deterministic` of all answers of a service, without having them all at once."""
+        return all(is_deterministic(frame) for frame in self._store.repeats(fingerprint))
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What follows from the answers of a run.
+
+    `marks` holds a frame for each experiment and task, anchors included: all rows, or of several slices
+    a sample of the rated services. `rows` counts the rows of rated services behind each of them.
+    """
+
+    ratings: tuple[Rating, ...]
+    anchors: tuple[AnchorResult, ...]
+    marks: tuple[pl.DataFrame, ...]
+    hashes: Mapping[str, str]  # inputs, answers, summaries; judged, where there is a second judge
+    waiting: int = 0  # prompts that a second judge was never asked
+    rows: tuple[int, ...] = ()
+    readings: int = 0  # rows of all subjects
+    unasked: int = 0  # of them, those without any answer
+
+
+def derive(
+    methods: Sequence[Method],
+    found: Sequence[Subject],
+    probes: Probes,
+    answers: Answers,
+    *,
+    seed: int,
+    sample: int | None = SAMPLE,
+) -> Derived:
+    """Check, summarise and rate everything that was answered.
+
+    Args:
+        methods: the experiments, in plan order.
+        found: the subjects and anchors.
+        probes: the probe frame of every (experiment, task), or the slices of them.
+        answers: gives the kept answers of a service; for several slices `FromStore`.
+        seed: the plan's seed.
+        sample: rows that are kept of an experiment in several slices; None for all.
+    """
+    ratings: list[Rating] = []
+    anchors: list[AnchorResult] = []
+    summaries: list[pl.DataFrame] = []
+    gathered: list[Gathered] = []
+    hashing = Hashing(_JUDGED)
+    for index, method in enumerate(methods):
+        of_method: list[Gathered] = []
+        for task in dict.fromkeys(one.task for one in found if one.experiment == index):
+            mine = [one for one in found if one.experiment == index and one.task == task]
+            gathering = Gathering(method, mine, hashing, sample)
+            _gather(gathering, (index, task), probes, answers)
+            of_method.append(gathering.end())
+        if not of_method:
+            continue
+        gathered += of_method
+        summary = method.merge([one.summary for one in of_method])
+        summaries.append(summary)
+        own = [one for one in found if one.experiment == index and one.anchor]
+        names = [one.service for one in own]
+        own_seed = experiment_seed(seed, index)
+        knowing = method.given(tuple(ratings)) if hasattr(method, "given") else method
+        rated = knowing.rate(summary.filter(~pl.col("service").is_in(names)), own_seed)
+        retests = _retests(method, [one for one in found if one.experiment == index], probes, answers)
+        for one in rated:
+            faults = {
+                part: why for each in of_method for part, why in each.faults.get(one.service, {}).items()
+            }
+            told = _without(one, faults) if faults else _unfinished(one, _missing(of_method, one.service))
+            told = replace(told, reasons=(*told.reasons, *_too_long(of_method, one.service)))
+            ratings.append(replace(told, retest=retests.of(one.service)))
+        anchors += _anchor_results(method, summary.filter(pl.col("service").is_in(names)), own, own_seed)
+    for place in probes:
+        for frame in slices_of(probes, place):
+            hashing.inputs(frame.drop("key"))
+        hashing.inputs(None)
+    return Derived(
+        tuple(ratings),
+        tuple(anchors),
+        tuple(one.marks for one in gathered),
+        hashing.hashes(summaries),
+        sum(one.waiting for one in gathered),
+        tuple(one.rated_rows for one in gathered),
+        sum(one.rows for one in gathered),
+        sum(one.unasked for one in gathered),
+    )
+
+
+def _gather(gathering: Gathering, place: Place, probes: Probes, answers: Answers) -> None:
+    """Check and sum up what one experiment and task was answered."""
+    mine = gathering.subjects
+    if is_whole(probes, place):
+        (frame,) = slices_of(probes, place)
+        gathering.take_all(pl.concat([answered(one, frame, answers) for one in mine]))
+        return
+    for one in mine:
+        for rows in answered_by_slice(one, probes, answers):
+            gathering.take(rows)
+
+
+def _retests(method: Method, mine: Sequence[Subject], probes: Probes, answers: Answers) -> Retests:
+    """What the rated services of an experiment answered to questions that they were asked a second time."""
+    retests = Retests(method)
+    rated = [one for one in mine if one.anchor is None]
+    for place in dict.fromkeys((one.experiment, one.task) for one in rated):
+        for frame in slices_of(probes, place):
+            if LAG not in frame.columns:
+                break
+            asked = pairs(frame)
+            for one in rated:
+                if (one.experiment, one.task) == place:
+                    kept = [_answers_to(one, rows, answers, shared=False) for rows in asked]
+                    first, second = (
+                        _joined(one, rows, found, shared=False)
+                        for rows, found in zip(asked, kept, strict=True)
+                    )
+                    retests.take(one.service, first, second)
+    return retests
+
+
+def _deterministic(subject: Subject, answers: Answers) -> bool:
+    if isinstance(answers, FromStore):
+        return answers.is_deterministic(subject.fingerprint)
+    return is_deterministic(answers(subject.fingerprint))
+
+
+def _answers_to(subject: Subject, rows: pl.DataFrame, answers: Answers, *, shared: bool) -> pl.DataFrame:
+    """The answers that a slice of probes was given."""
+    if not isinstance(answers, FromStore):
+        return answers(subject.fingerprint)
+    draw = pl.lit(0, pl.Int64).alias("draw") if shared else pl.col("draw")
+    return answers.to(subject.fingerprint, rows.select("key", draw))
+
+
+def answered_by_slice(subject: Subject, probes: Probes, answers: Answers) -> Iterator[pl.DataFrame]:
+    """The probes of one subject with their answers, slice by slice."""
+    place = (subject.experiment, subject.task)
+    if is_whole(probes, place):
+        (frame,) = slices_of(probes, place)
+        yield answered(subject, frame, answers)
+        return
+    shared = subject.deterministic and _deterministic(subject, answers)
+    for frame in slices_of(probes, place):
+        rows = probes_of(subject, frame)
+        yield _joined(subject, rows, _answers_to(subject, rows, answers, shared=shared), shared=shared)
+
+
+def _missing(gathered: Sequence[Gathered], service: str) -> dict[str, int]:
+    """Part -> probes that were never answered, or not judged: the run was stopped or a service is down."""
+    missing: dict[str, int] = {}
+    for one in gathered:
+        missing |= one.missing.get(service, {})
+    return missing
+
+
+def _too_long(gathered: Sequence[Gathered], service: str) -> Iterator[Reason]:
+    """What is told of answers that were kept and not judged for their length."""
+    count = sum(one.too_long.get(service, 0) for one in gathered)
+    if count:
+        yield Reason(TOO_LONG, {"answers": count, "most": LONGEST})
+
+
+def _unfinished(rating: Rating, missing: Mapping[str, int]) -> Rating:
+    """The rating without the levels of parts that were not asked to the end."""
+    if not missing:
+        return rating
+    parts = []
+    for part in rating.parts:
+        asked = asked_part(part)
+        if asked in missing:
+            reason = Reason("not-finished", {"missing": missing[asked], "planned": part.coverage.planned})
+            part = replace(part, state="incomplete", level=None, certainty={}, reasons=(reason,))
+        parts.append(part)
+    # Several parts of a rating may be read from the same texts.
+    planned = {
+        (asked_part(part), part.details.get("data", part.key)): part.coverage.planned for part in parts
+    }
+    reason = Reason("not-finished", {"missing": sum(missing.values()), "planned": sum(planned.values())})
+    return replace(
+        rating, state="incomplete", level=None, certainty={}, parts=tuple(parts), worst=(), reasons=(reason,)
+    )
+
+
+def _without(rating: Rating, faults: Mapping[str, Reason]) -> Rating:
+    """The rating without the level of parts that are at fault, so without an overall one."""
+    none: dict[str, Any] = {"state": "incomplete", "level": None, "certainty": {}, "score": None}
+    parts = [
+        replace(part, **none, unchanged=None, p=None, flags=(), reasons=(faults[asked_part(part)],))
+        if asked_part(part) in faults
+        else part
+        for part in rating.parts
+    ]
+    why = next(iter(faults.values()))
+    return replace(rating, **none, unchanged=None, parts=tuple(parts), worst=(), reasons=(why,))
+
+
+def asked_part(part: Part) -> str:
+    """The part of the service that a part of a rating was read from: of one there may be several."""
+    return str(part.details.get("asked", part.key))
+
+
+def answered(subject: Subject, probes: pl.DataFrame, answers: Answers) -> pl.DataFrame:
+    """The probes of one subject with their answers; what was never answered is a failed row."""
+    found = answers(subject.fingerprint)
+    shared = subject.deterministic and is_deterministic(found)
+    return _joined(subject, probes_of(subject, probes), found, shared=shared)
+
+
+def _joined(subject: Subject, probes: pl.DataFrame, found: pl.DataFrame, *, shared: bool) -> pl.DataFrame:
+    kept = found.select("message", "draw", *RESPONSE).rename({"message": "key", "draw": "_draw"})
+    asked = pl.lit(0, pl.Int64) if shared else pl.col("draw").cast(pl.Int64)
+    frame = probes.with_columns(
+        service=pl.lit(subject.service), part=pl.lit(subject.part), shared=pl.lit(shared), _draw=asked
+    )
+    if shared or "segment" not in probes.columns:  # when it is asked makes no difference to its answers
+        frame = frame.with_columns(segment=pl.lit(0, pl.Int64))
+    joined = frame.join(
+        kept.with_columns(pl.col("_draw").cast(pl.Int64)),
+        on=["key", "_draw"],
+        how="left",
+        maintain_order="left",
+    )
+    filled = joined.with_columns(
+        pl.col("status").fill_null("failed"),
+        # What was said before a session broke off is evidence of the attempt, and no answer.
+        pl.when(pl.col("status") != "failed").then(pl.col("output")).alias("output"),
+        pl.when(pl.col("status").is_null() | (pl.col("error") == UNFINISHED))
+        .then(pl.lit("not-asked"))
+        .otherwise(pl.col("error"))
+        .alias("error"),
+    )
+    typed = filled.drop("_draw").with_columns(
+        [pl.col(name).cast(_TYPES[kind]) for name, kind in RESPONSE.items()]
+    )
+    return bounded(typed)
+
+
+def bounded(answers: pl.DataFrame) -> pl.DataFrame:
+    """The answers, those of more than `LONGEST` characters unreadable: no reader is measured on such."""
+    long = pl.col("status").is_in(["answered", "refused"]) & (pl.col("output").str.len_chars() > LONGEST)
+    return answers.with_columns(
+        status=pl.when(long).then(pl.lit("unreadable")).otherwise("status"),
+        error=pl.when(long).then(pl.lit(TOO_LONG)).otherwise("error"),
+    )
+
+
+def is_deterministic(kept: pl.DataFrame) -> bool:
+    """Whether the messages asked twice got equal answers (methods 0.3); True if none was.
+
+    `kept` has the columns `message`, `draw`, `status` and `output` of one service.
+    """
+    given = kept.filter(pl.col("status").is_in(["answered", "empty", "refused"]))
+    further = given.filter(pl.col("draw") > 0)  # of all draws, so that what was proved stays proved
+    both = further.join(given.filter(pl.col("draw") == 0), on="message", how="inner", suffix="_first")
+    return both.filter(pl.col("output").ne_missing(pl.col("output_first"))).is_empty()
+
+
+def _anchor_results(
+    method: Method, summary: pl.DataFrame, own: Sequence[Subject], seed: int
+) -> list[AnchorResult]:
+    """The anchors as `sound` rates them, and what another rule in use makes of them."""
+    if not own:
+        return []
+    sound = method.model_copy(update={"rule": "sound"})  # type: ignore[attr-defined]
+    rated = _first_of_each(sound.rate(summary, seed))
+    under = _first_of_each(method.rate(summary, seed)) if method.rule != "sound" else {}
+    results = []
+    for subject in own:
+        anchor = subject.anchor
+        assert anchor is not None
+        one = _of_part(rated[subject.service], anchor.part)
+        also = {}
+        if subject.service in under:
+            other = _of_part(under[subject.service], anchor.part)
+            also[str(method.rule)] = other.level or other.state
+        name = subject.service.removeprefix(CONTROL)
+        results.append(AnchorResult(name, anchor.truth, one.state, one.level, one.certainty, also))
+    return results
+
+
+def _first_of_each(ratings: Sequence[Rating]) -> dict[str, Rating]:
+    """Service -> its rating; of several, one for each profile, the first."""
+    return {one.service: one for one in reversed(ratings)}
+
+
+def _of_part(rating: Rating, key: str) -> Rating | Part:
+    """What an anchor is judged by: one part of its rating, or the whole of it."""
+    return next((part for part in rating.parts if key and part.key == key), rating)

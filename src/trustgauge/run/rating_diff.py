@@ -1,0 +1,138 @@
+"""One service at two dates: which levels changed, and which texts were read otherwise, both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from trustgauge.records import Json
+
+if TYPE_CHECKING:
+    from trustgauge.run.stored_ratings import Kept
+
+EXAMPLES = 5  # of each direction
+MOVED = 1e-9  # a score that moves by less did not move
+READ = ("answered", "refused", "empty")
+THEN = "_then"
+
+
+def twice(
+    before: Kept, after: Kept, row: Callable[[Kept], dict[str, Any]], difference: Mapping[str, Json] | None
+) -> dict[str, Any]:
+    """What changed between two ratings of one service.
+
+    Args:
+        before: the earlier rating.
+        after: the later one.
+        row: makes a row of a rating.
+        difference: later minus earlier badness, paired; None if the ratings cannot be paired.
+    """
+    same = before.inputs == after.inputs
+    names = sorted({*before.settings, *after.settings})
+    return {
+        "service": after.rating["service"]["name"],
+        "method": after.rating["method"]["name"],
+        "attribute": after.rating["issue"]["attribute"],
+        "before": row(before),
+        "after": row(after),
+        "changed": _level(before.rating["overall"]) != _level(after.rating["overall"]),
+        "parts": _parts(before.rating, after.rating),
+        "same_texts": same,
+        "same_service": sorted(one.fingerprint for one in before.parts)
+        == sorted(one.fingerprint for one in after.parts),
+        "differs": [name for name in names if before.settings.get(name) != after.settings.get(name)],
+        "difference": difference,
+        "readings": _readings(before, after) if same else None,
+    }
+
+
+def _level(one: Mapping[str, Any]) -> Json:
+    return one["level"]
+
+
+def _parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[str, Json]]:
+    """Levels of the parts then and now, the changed ones first."""
+    then = {part["key"]: part for part in before["parts"]}
+    now = {part["key"]: part for part in after["parts"]}
+    told = []
+    for key in dict.fromkeys([*then, *now]):
+        sides = [
+            {name: part[name] for name in ("level", "state", "score")} if part else None
+            for part in (then.get(key), now.get(key))
+        ]
+        title = (now.get(key) or then[key])["title"]
+        moved = [side and side["level"] for side in sides]
+        told.append(
+            {
+                "key": key,
+                "title": title,
+                "before": sides[0],
+                "after": sides[1],
+                "changed": moved[0] != moved[1],
+            }
+        )
+    return sorted(told, key=lambda one: not one["changed"])
+
+
+def _readings(before: Kept, after: Kept) -> dict[str, Json]:
+    """The texts that were read otherwise, probe by probe (by id), with the first examples.
+
+    Scores go up or down. Other readings come right (read now as they were sent, and not before),
+    go wrong (the reverse), or change otherwise. Only texts that were read at both dates count.
+    """
+    then, now = (one.method.evidence(one.marks) for one in (before, after))
+    if "offensive" not in now.columns:
+        now = now.with_columns(pl.lit(value=False).alias("offensive"))
+    keys = ["part", "id"]
+    joined = now.join(then, on=keys, how="inner", suffix=THEN, maintain_order="left")
+    read = joined.filter(pl.col("status").is_in(READ), pl.col(f"status{THEN}").is_in(READ))
+    scored = "score" in then.columns and "score" in now.columns
+    marked = read.with_columns(_direction(scored=scored).alias("direction"))
+    flipped = marked.filter(pl.col("direction").is_not_null())
+    counts = dict(flipped.group_by("direction", maintain_order=True).len().iter_rows())
+    first = flipped.group_by("direction", maintain_order=True).head(EXAMPLES)
+    return {
+        "compared": read.height,
+        "unread": joined.height - read.height,
+        "flipped": flipped.height,
+        "directions": {name: counts[name] for name in DIRECTIONS if name in counts},
+        "examples": [_example(one) for one in first.iter_rows(named=True)],
+    }
+
+
+DIRECTIONS = ("up", "down", "right", "wrong", "otherwise")
+
+
+def _direction(*, scored: bool) -> pl.Expr:
+    """How a reading changed; null if it did not."""
+    if scored:
+        step = pl.col("score") - pl.col(f"score{THEN}")
+        return pl.when(step > MOVED).then(pl.lit("up")).when(step < -MOVED).then(pl.lit("down"))
+    same = pl.col("values_out").eq_missing(pl.col(f"values_out{THEN}"))
+    right, wrong = ~pl.col("changed"), pl.col("changed")
+    then = pl.col(f"changed{THEN}")
+    return (
+        pl.when(same)
+        .then(None)
+        .when(right & then)
+        .then(pl.lit("right"))
+        .when(wrong & ~then)
+        .then(pl.lit("wrong"))
+        .otherwise(pl.lit("otherwise"))
+    )
+
+
+def _example(row: Mapping[str, Any]) -> dict[str, Json]:
+    return {
+        "direction": row["direction"],
+        "part": row["part"],
+        "id": row["id"],
+        "sent": row["sent"],
+        "before": row[f"back{THEN}"],
+        "after": row["back"],
+        "read_before": list(row[f"values_out{THEN}"] or ()),
+        "read_after": list(row["values_out"] or ()),
+        "offensive": bool(row["offensive"]),
+    }

@@ -1,0 +1,183 @@
+"""Issuing: what a run's `rating.json` says of the run, and the evidence behind it."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Literal
+
+import polars as pl
+
+from trustgauge.plan import Plan
+from trustgauge.records import Assessor, Cost, Part, Rating, Run, ServiceFacts
+from trustgauge.reports.document import document as rating_document
+from trustgauge.reports.document import text as text
+from trustgauge.run.cost_ledger import spent_before
+from trustgauge.run.options import Asked, Prepared, Sitting
+from trustgauge.run.rate_answers import Derived, asked_part
+from trustgauge.run.targets import Subject, methods, rated_form
+from trustgauge.services import languages
+from trustgauge.services.compose import RoundTrip
+from trustgauge.services.recorded_trips import RecordedRoundTrips
+from trustgauge.store.folder import RunFolder
+from trustgauge.store.store import BY_HAND
+
+RunState = Literal["complete", "incomplete", "void"]
+PARTS = ("trustgauge", "numpy", "polars", "scipy")
+
+
+def document(
+    prepared: Prepared, derived: Derived, folder: RunFolder, asked: Asked, sitting: Sitting
+) -> dict[str, Any]:
+    """The `rating.json` of a run as it stands now."""
+    plan = prepared.plan
+    before = _before(folder)
+    # A complete run that is only looked at again keeps its date.
+    ended = (
+        before["run"]["ended"] if before and not asked.calls else sitting.now().isoformat(timespec="seconds")
+    )
+    seconds = float(
+        folder.manifest().get("seconds", 0.0)
+    )  # of the whole run: services are asked side by side
+    rated = [one for one in prepared.subjects if one.anchor is None]
+    asked_of = [*rated, *prepared.judges]
+    by_name = {one.service: [each for each in asked_of if each.service == one.service] for one in asked_of}
+    run = Run(
+        id=folder.id,
+        name=plan.name,
+        seed=plan.seed,
+        state=run_state(derived, asked.stopped),
+        hashes={"plan": plan.hash, **derived.hashes},
+        versions=versions(),
+        started=folder.manifest()["began"],
+        ended=ended,
+        expires=expiry(ended, plan.valid_days),
+        collected=_collected(rated, folder),
+        command=f"trustgauge rate {folder.path / 'plan.toml'}",
+        assessor=Assessor(**plan.assessor.model_dump()),
+        services={name: _facts(name, plan, parts) for name, parts in by_name.items()},
+        costs={
+            name: replace(folder.store.cost(one.fingerprint for one in parts), seconds=seconds)
+            for name, parts in by_name.items()
+        },
+        sent=replace(spent_before(prepared, folder.store, folder.manifest()), seconds=0.0),
+        uncertain=Cost(**folder.manifest().get("uncertain", {})),
+        anchors=derived.anchors,
+        paper={one.name: one.paper for one in methods(plan)},
+        stopped=asked.stopped,
+    )
+    issued = [titled(rating, plan) for rating in derived.ratings]
+    return rating_document(run, issued, fail_on=sitting.fail_on, need_certainty=sitting.need_certainty)
+
+
+def run_state(derived: Derived, stopped: str) -> RunState:
+    """Void if an anchor got a wrong level; incomplete if asking did not come to its end."""
+    if any(one.wrong for one in derived.anchors):
+        return "void"
+    pending = derived.waiting or derived.unasked
+    return "incomplete" if pending or stopped else "complete"
+
+
+def expiry(ended: str, days: int) -> str:
+    """The date until which a rating is valid; the last there is, if it would lie behind that."""
+    try:
+        return (date.fromisoformat(ended[:10]) + timedelta(days=days)).isoformat()
+    except OverflowError:
+        return date.max.isoformat()
+
+
+def evidence(plan: Plan, found: Sequence[Subject], derived: Derived) -> pl.DataFrame:
+    """Every text sent and received, as the report shows it; anchors left out.
+
+    Of a large run a sample; then a column `of_rows` tells of how many.
+    """
+    anchors = [one.service for one in found if one.anchor]
+    order = dict.fromkeys((one.experiment, one.task) for one in found)
+    frames = [
+        methods(plan)[index].evidence(marks.filter(~pl.col("service").is_in(anchors)))
+        for (index, _), marks in zip(order, derived.marks, strict=True)
+    ]
+    whole = pl.concat(frames, how="diagonal")
+    total = sum(derived.rows)
+    return whole if total == whole.height else whole.with_columns(of_rows=pl.lit(total, pl.Int64))
+
+
+def versions() -> Mapping[str, str]:
+    """Versions of all that computes a rating."""
+    found = {"python": platform.python_version()}
+    for name in PARTS:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def _before(folder: RunFolder) -> dict[str, Any] | None:
+    try:
+        kept = json.loads((folder.path / "rating.json").read_text("utf-8"))
+        return kept if kept["run"]["state"] != "incomplete" else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _collected(rated: Sequence[Subject], folder: RunFolder) -> str:
+    """How the answers came: asked, found in a file that its service names, or imported by hand."""
+    ways = set()
+    for one in rated:
+        by_hand = folder.store.by_hand(one.fingerprint)
+        ways |= {BY_HAND} if by_hand else set()
+        if not by_hand or by_hand < len(folder.store.present(one.fingerprint)):
+            ways.add(str(getattr(one.description, "collected", "by API")))
+    return ", ".join(sorted(ways))
+
+
+def _facts(name: str, plan: Plan, parts: Sequence[Subject]) -> ServiceFacts:
+    described = rated_form(plan.services[name])
+    versions = {one.description.version() for one in parts if one.description is not None}
+    return ServiceFacts(
+        name=name,
+        kind=described.kind,
+        task=parts[0].task,
+        # Parts of several versions, as the language pairs of one translator, have none in common.
+        version=versions.pop() if len(versions) == 1 else "",
+        provider=described.provider,
+        fingerprint=sole({one.fingerprint for one in parts}),
+        parts={one.part: one.fingerprint for one in parts},
+        deterministic=all(one.deterministic for one in parts),
+    )
+
+
+def sole(prints: set[str]) -> str:
+    """The fingerprint of a service of one part; several parts have their own."""
+    return next(iter(prints)) if len(prints) == 1 else ""
+
+
+def titled(rating: Rating, plan: Plan) -> Rating:
+    """The rating with its parts in the plan's order, and languages called by their names."""
+    described = rated_form(plan.services[rating.service])
+    # What was measured on no single part of the service, such as an issue of a bot, keeps its place.
+    order = {key: place for place, key in enumerate(described.parts())}
+    parts = sorted(rating.parts, key=lambda part: order.get(asked_part(part), 0))
+    trips = isinstance(described, RoundTrip | RecordedRoundTrips)
+    named = [replace(part, details={**part.details, **_title(part, trips=trips)}) for part in parts]
+    return replace(rating, parts=tuple(named))
+
+
+def _title(part: Part, *, trips: bool) -> dict[str, str]:
+    """What a part is called: the languages of its way, and what the method measured there, if it says so."""
+    asked, measured = asked_part(part), part.details.get("title")
+    if not asked or not (trips or measured):
+        return {}
+    if not measured:
+        return {"title": _way(asked)}
+    return {"title": f"{measured}, through {_way(asked)}" if trips else f"{measured}, {asked}"}
+
+
+def _way(key: str) -> str:
+    """The languages of a round trip by name: "es>it" is "Spanish, Italian"."""
+    return " › ".join(languages.name(code.strip()) for code in key.split(">"))

@@ -1,0 +1,209 @@
+"""Second judges: services that read what the rule judge leaves open (architecture 3, social-bias 3.6 step 6).
+
+A method that names a `referee`, a service of the plan, says what is to be asked about answers that are
+checked (`due`) and what so that the judge can be measured (`measuring`). Here these prompts are asked like
+any other message, through the same engine, limits and store, keyed by their text; so they resume, are
+copied from earlier runs, and everything follows from the kept replies again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import polars as pl
+
+from trustgauge.engine.local import Job
+from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.method import Method
+from trustgauge.plan import Plan
+from trustgauge.records import RESPONSE, Message
+from trustgauge.run import estimate as estimates
+from trustgauge.run.probe_batches import is_whole
+from trustgauge.run.rate_answers import Answers, Probes, answered, answered_by_slice
+from trustgauge.run.targets import Subject, methods
+from trustgauge.run.throughput import Paces
+from trustgauge.services.service import Description
+from trustgauge.store.folder import read_manifest
+
+TYPICAL = 1_500  # characters of a prompt whose answer is not known yet
+_KINDS = {"str": pl.String, "int": pl.Int64, "float": pl.Float64}
+Replies = Mapping[str, str | None]
+Asked = Sequence[tuple[Subject, Sequence[str]]]
+"""Each judge with what it is asked."""
+
+
+def referees(plan: Plan) -> tuple[Subject, ...]:
+    """The judge of every experiment that has one, as whom to ask. It is no subject: nobody rates it.
+
+    Raises PlanError if it does not chat, or has several parts.
+    """
+    found: list[Subject] = []
+    faults: list[Fault] = []
+    for index, method in enumerate(methods(plan)):
+        name = getattr(method, "referee", "")
+        if not name:
+            continue
+        description: Any = plan.services[name]
+        able = description.task == "chat" and type(description).script is Description.script  # no log
+        parts = list(description.parts().values()) if able else []
+        if len(parts) != 1:
+            got = f"{len(parts)} parts" if parts else f"one of task {description.task}, or a log"
+            place = f"experiments[{index}].judge.service"
+            faults.append(Fault(place, f'"{name}" cannot judge', "a service that chats, of one part", got))
+            continue
+        (one,) = parts
+        found.append(Subject(index, name, "", "chat", one.fingerprint, one.deterministic, description=one))
+    if faults:
+        raise PlanError(tuple(faults))
+    return tuple(found)
+
+
+def judges_of(folder: Path) -> tuple[Subject, ...]:
+    """The judges of a run, as its manifest tells them."""
+    return tuple(Subject.from_facts(one) for one in read_manifest(folder).get("judges", ()))
+
+
+def replies(judge: Subject, answers: Answers) -> Replies:
+    """Prompt -> what a judge replied; None where asking failed, "" where it gave no words."""
+    kept = answers(judge.fingerprint).filter(pl.col("draw") == 0)
+    return {
+        text: None if status == "failed" else (output or "") if status == "answered" else ""
+        for text, status, output in kept.select("text", "status", "output").iter_rows()
+    }
+
+
+def informed(known: Sequence[Method], judges: Iterable[Subject], answers: Answers) -> list[Method]:
+    """The methods, those with a judge knowing what it replied."""
+    told = list(known)
+    for one in judges:
+        told[one.experiment] = told[one.experiment].informed(replies(one, answers))  # type: ignore[attr-defined]
+    return told
+
+
+def prompts(
+    plan: Plan, judges: Sequence[Subject], found: Sequence[Subject], probes: Probes, answers: Answers
+) -> Asked:
+    """What each judge is asked: to be measured first, then about the kept answers of rated services."""
+    told = []
+    for one in judges:
+        method: Any = methods(plan)[one.experiment]
+        asked = dict.fromkeys(method.measuring())
+        for marks in _checked(method, one.experiment, found, probes, answers):
+            asked.update(dict.fromkeys(method.due(marks)))
+        told.append((one, list(asked)))
+    return told
+
+
+def keys(asked: Asked) -> dict[str, set[tuple[str, int]]]:
+    """Fingerprint -> keys of the replies, which an earlier run may hold."""
+    wanted: dict[str, set[tuple[str, int]]] = {}
+    for judge, texts in asked:
+        wanted.setdefault(judge.fingerprint, set()).update((Message(text).key, 0) for text in texts)
+    return wanted
+
+
+def jobs(asked: Asked, present: estimates.Present) -> list[Job]:
+    """What is still to be asked of judges; a prompt of two experiments is asked once."""
+    found = []
+    for row in _pending(asked, present):
+        if row.units:
+            found.append(Job(title(row.subject), row.description, row.units, row.subject.service))
+    return found
+
+
+def title(judge: Subject) -> str:
+    """What a judge is called on screens."""
+    return f"judge {judge.service}"
+
+
+def expected(
+    prepared: tuple[Plan, Sequence[Subject], Sequence[Subject], Probes],
+    answers: Answers,
+    present: estimates.Present,
+    paces: Paces = MappingProxyType({}),
+) -> list[estimates.Expected]:
+    """What judging will take; sends nothing.
+
+    Args:
+        prepared: the plan, its judges, all subjects and their probes.
+        answers: the kept answers of this run.
+        present: the keys that are kept of a service, those of runs to copy from included.
+        paces: how quickly providers answered in earlier runs.
+    """
+    plan, judges, found, probes = prepared
+    told = []
+    for row in _pending(prompts(plan, judges, found, probes, answers), present):
+        judge, guess = row.subject, (Message("x" * TYPICAL),)
+        method: Any = methods(plan)[judge.experiment]
+        to_come = _unanswered(judge.experiment, found, probes, answers)
+        every = method.referral.refer == "all"
+        likely = replace(row, units=(*row.units, *(guess,) * (to_come if every else 0)))
+        whole = replace(row, units=(*row.units, *(guess,) * to_come))
+        cost, most = estimates.estimate([likely], paces), estimates.estimate([whole], paces)
+        told.append(
+            estimates.Expected(
+                service=judge.service,
+                refer=method.referral.refer,
+                calls=cost.calls,
+                kept=row.kept,
+                further=most.calls - cost.calls,
+                usd=cost.usd,
+                seconds=cost.seconds,
+                tokens=cost.tokens,
+                unpriced=bool(most.unpriced),
+                untimed=bool(cost.untimed),
+                most_usd=most.usd,
+            )
+        )
+    return told
+
+
+def no_answers(_: str) -> pl.DataFrame:
+    """The answers of a run that has none yet."""
+    kinds = {"message": "str", "draw": "int", "text": "str", **RESPONSE}
+    return pl.DataFrame(schema={name: _KINDS[kind] for name, kind in kinds.items()})
+
+
+def _pending(asked: Asked, present: estimates.Present) -> list[estimates.Pending]:
+    claimed: dict[str, set[tuple[str, int]]] = {}
+    rows = []
+    for judge, texts in asked:
+        taken = claimed.setdefault(judge.fingerprint, set(present(judge.fingerprint)))
+        wanted = [Message(text) for text in texts]
+        new = tuple((one,) for one in wanted if (one.key, 0) not in taken)
+        taken |= {(one.key, 0) for (one,) in new}
+        rows.append(estimates.Pending(judge, new, len(wanted), len(wanted) - len(new)))
+    return rows
+
+
+def _checked(
+    method: Method, experiment: int, found: Sequence[Subject], probes: Probes, answers: Answers
+) -> Iterator[pl.DataFrame]:
+    """The answers of an experiment's rated services as its rule judge reads them; controls left out.
+
+    All together where each has one slice of probes, else slice by slice.
+    """
+    mine = [one for one in found if one.experiment == experiment and one.anchor is None]
+    if mine and all(is_whole(probes, (experiment, one.task)) for one in mine):
+        rows = [answered(one, probes[experiment, one.task], answers) for one in mine]
+        yield method.check(pl.concat(rows))
+        return
+    for one in mine:
+        for frame in answered_by_slice(one, probes, answers):
+            yield method.check(frame)
+
+
+def _unanswered(experiment: int, found: Sequence[Subject], probes: Probes, answers: Answers) -> int:
+    """Answers still to come of an experiment's rated services, equal messages of one that is shared once."""
+    count = 0
+    for one in found:
+        if one.experiment == experiment and one.anchor is None:
+            draw = pl.when("shared").then(pl.lit(0, pl.Int64)).otherwise(pl.col("draw").cast(pl.Int64))
+            for rows in answered_by_slice(one, probes, answers):
+                left = rows.filter(pl.col("error") == "not-asked")
+                count += left.select("key", draw.alias("draw")).n_unique()
+    return count

@@ -1,0 +1,297 @@
+"""Ratings as run folders keep them, opened as far as comparing needs. Nothing is asked."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import polars as pl
+
+from trustgauge.catalogue import folder_of, index, only, read, runs
+from trustgauge.errors import TrustgaugeError
+from trustgauge.methods.method import Method
+from trustgauge.plan import Plan, load_plan
+from trustgauge.records import Json, digest
+from trustgauge.reports.document import expired
+from trustgauge.run.rate_answers import answered
+from trustgauge.run.second_judge import informed, judges_of
+from trustgauge.run.targets import ONLY, PART, Subject, design, methods, probes_of
+from trustgauge.store.factory import open_store
+from trustgauge.store.folder import read_manifest
+
+DATES = 2
+"""Dates of one service that are compared."""
+
+PLACE = ("services", "method", "before")  # settings that say who is asked, not what
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder, opened as far as comparing needs."""
+
+    folder: Path
+    document: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        return str(self.document["run"]["id"])
+
+    @property
+    def began(self) -> str:
+        return str(self.document["run"]["started"])
+
+    @cached_property
+    def plan(self) -> Plan:
+        return load_plan(self.folder / "plan.toml")
+
+    @cached_property
+    def subjects(self) -> list[Subject]:
+        """Whom the plan asked, anchors left out."""
+        facts = read_manifest(self.folder).get("subjects") or []
+        return [one for one in map(Subject.from_facts, facts) if one.anchor is None]
+
+    @cached_property
+    def probes(self) -> Mapping[tuple[int, Any], pl.DataFrame]:
+        return design(self.plan, self.subjects)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One rating with what it was made from; `why` says why its answers cannot be read, if so."""
+
+    run: Run
+    rating: Mapping[str, Any]
+    experiment: int = -1
+    parts: tuple[Subject, ...] = ()
+    why: str = ""
+
+    @property
+    def service(self) -> str:
+        return str(self.rating["service"]["key"])
+
+    @property
+    def id(self) -> str:
+        return str(self.rating["id"])
+
+    @cached_property
+    def method(self) -> Method:
+        """The experiment; one with a second judge knows what that replied."""
+        judges = judges_of(self.run.folder)
+        if not judges:
+            return methods(self.run.plan)[self.experiment]
+        with open_store(self.run.folder) as store:
+            return informed(methods(self.run.plan), judges, store.answers)[self.experiment]
+
+    @cached_property
+    def settings(self) -> dict[str, Json]:
+        """What may change the rating, whoever is asked."""
+        if self.why:
+            return dict(self.rating["method"]["options"])
+        told: Mapping[str, Json] = self.method.identity()  # type: ignore[attr-defined]
+        judged_by = [
+            one.fingerprint for one in judges_of(self.run.folder) if one.experiment == self.experiment
+        ]
+        known = {name: value for name, value in told.items() if name not in PLACE}
+        return {**known, "judged_by": judged_by} if judged_by else known
+
+    @cached_property
+    def inputs(self) -> str:
+        """Hash of what was asked."""
+        if self.why:
+            return f"not read: {self.run.id}"
+        part = self.parts[0]
+        frame = probes_of(part, self.run.probes[self.experiment, part.task])
+        # the segment tells when something is asked, not what
+        frame = frame.drop("key", "segment", ONLY, PART, strict=False)
+        return digest("probes", frame.write_ndjson())
+
+    @cached_property
+    def key(self) -> tuple[str, ...]:
+        """Ratings with equal keys can stand in one ranking."""
+        method = self.rating["method"]
+        return (
+            str(method["name"]),
+            str(method["version"]),
+            str(method["rule"]),
+            str(self.rating["issue"]["attribute"]),
+            digest("settings", self.settings),
+            self.inputs,
+        )
+
+    @cached_property
+    def marks(self) -> pl.DataFrame:
+        """The kept answers, checked."""
+        with open_store(self.run.folder) as store:
+            rows = [
+                answered(part, self.run.probes[self.experiment, part.task], store.answers)
+                for part in self.parts
+            ]
+        return self.method.check(pl.concat(rows))
+
+
+def chosen_runs(ratings: Path, names: Sequence[str]) -> list[Run]:
+    """The runs that are meant, newest first; a rating named alone leaves the others of its run out."""
+    if not names:
+        return [Run(folder, read(folder)) for folder in runs(ratings)]
+    found: dict[Path, dict[str, Any]] = {}
+    for name in names:
+        folder = folder_of(name, ratings).resolve()
+        document = only(read(folder), name)
+        if folder in found:
+            asked = {one["id"] for part in (found[folder], document) for one in part["ratings"]}
+            document = read(folder)
+            document["ratings"] = [one for one in document["ratings"] if one["id"] in asked]
+        found[folder] = document
+    return sorted(
+        (Run(folder, document) for folder, document in found.items()),
+        key=lambda run: (run.began, run.id),
+        reverse=True,
+    )
+
+
+def recent(ratings: Path, rule: str, states: Sequence[str]) -> tuple[list[Run], int]:
+    """The runs of a folder that a comparison reads, newest first, and how many it passes over.
+
+    Of ratings of one service by one plan, method and attribute the last two dates are compared. A run
+    that has none of these is not opened, so that a folder may hold thousands.
+
+    Args:
+        ratings: folder of all runs.
+        rule: only ratings under this rule count; "" for all.
+        states: only ratings of these states count; none for all.
+    """
+    known = index(ratings)
+    taken: Counter[tuple[str, ...]] = Counter()
+    chosen: list[Run] = []
+    passed_over = 0
+    for folder in runs(ratings):
+        run = known[folder.name]
+        due = {
+            (run.plan or folder.name, one.key, one.method, one.rule, one.attribute)
+            for one in run.lines
+            if (not rule or one.rule == rule) and (not states or one.state in states)
+        }
+        if run.state == "void" or any(taken[key] < DATES for key in due):
+            chosen.append(Run(folder, read(folder)))
+        else:
+            passed_over += bool(due)
+        taken.update(due)
+    return chosen, passed_over
+
+
+def kept_of(run: Run) -> Iterator[Kept]:
+    """The ratings of a run, each with the experiment and the parts that it came from."""
+    try:
+        whole = read(run.folder)["ratings"]
+        free = list(dict.fromkeys((one.experiment, one.service) for one in run.subjects))
+        known = methods(run.plan)
+        with open_store(run.folder) as store:
+            store.integrity()
+        if run.subjects:
+            run.probes  # noqa: B018  a plan whose texts are gone cannot be compared
+        why = "" if run.subjects else "the manifest names no subjects"
+    except (TrustgaugeError, OSError) as error:
+        yield from (Kept(run, one, why=str(error)) for one in run.document["ratings"])
+        return
+    asked = {one["id"] for one in run.document["ratings"]}
+    places = _Places(free, known)
+    for rating in whole:
+        place = places.of(rating)
+        if rating["id"] not in asked:
+            continue
+        parts = tuple(one for one in run.subjects if (one.experiment, one.service) == place)
+        if place is None:
+            yield Kept(run, rating, why=why or "its plan does not name it")
+        else:
+            yield Kept(run, rating, place[0], parts)
+
+
+class _Places:
+    """Experiment and service that each rating of a run came from; ask in the order of its document."""
+
+    def __init__(self, free: list[tuple[int, str]], known: Sequence[Method]) -> None:
+        self._free, self._methods = free, known
+        self._rated: dict[tuple[int, str], set[str]] = {}
+
+    def of(self, rating: Mapping[str, Any]) -> tuple[int, str] | None:
+        """The first place that has not given this rating yet; some methods rate a service several times."""
+        name, service = rating["method"]["name"], rating["service"]["key"]
+        attribute = str(rating["issue"]["attribute"])
+        for place in self._free:
+            method = self._methods[place[0]]
+            rated = self._rated.setdefault(place, set())
+            several = getattr(method, "rated_for", None)
+            due = not rated if several is None else attribute in several and attribute not in rated
+            if place[1] == service and method.name == name and due:
+                rated.add(attribute)
+                return place
+        return None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How a rating becomes a row."""
+
+    links: Path | None
+    today: date
+
+    def row(self, one: Kept) -> dict[str, Any]:
+        """What views need of a rating, and nothing of its details."""
+        cost = one.rating["cost"] or {}
+        calls, usd = cost.get("calls") or 0, cost.get("usd")
+        return {
+            "id": one.id,
+            "run": one.run.id,
+            "rating": slim(one.rating),
+            "expired": expired(one.rating, self.today),
+            "stopped": one.run.document["run"]["stopped"],
+            "usd_per_1000": 1000 * usd / calls if calls and usd is not None else None,
+            "latency_median_ms": cost.get("latency_median_ms"),
+            "report": self._report(one),
+            "rank": None,
+        }
+
+    def _report(self, one: Kept) -> str | None:
+        """Where the report's section on this rating is, from where the links start."""
+        page = one.run.folder / "report.html"
+        if self.links is None or not page.is_file():
+            return None
+        ids = [rating["id"] for rating in read(one.run.folder)["ratings"]]
+        section = f"#r{ids.index(one.id) + 1}" if len(ids) > 1 else ""
+        try:
+            way = os.path.relpath(page.resolve(), self.links.resolve())
+        except ValueError:  # on another drive
+            return None
+        return quote(Path(way).as_posix()) + section
+
+
+def slim(rating: Mapping[str, Any]) -> dict[str, Any]:
+    """The rating without the tables behind it."""
+    part = ("key", "title", "level", "words", "state", "score", "low", "high", "n", "certainty", "unchanged")
+    whole = (
+        "id",
+        "service",
+        "issue",
+        "method",
+        "state",
+        "overall",
+        "coverage",
+        "tested",
+        "expires",
+        "reasons",
+    )
+    told = ("asked", "title", "protected", "measure")
+    parts = [
+        {name: one[name] for name in part}
+        | {"more_texts": one["more_texts"], "flags": one["flags"], "reasons": one["reasons"]}
+        | {"details": {name: one["details"][name] for name in told if name in one["details"]}}
+        for one in rating["parts"]
+    ]
+    return {name: rating[name] for name in whole} | {"parts": parts, "details": {}}

@@ -1,0 +1,384 @@
+"""What a plan asks of whom: every service, part and anchor of every experiment, with its probes.
+
+Pure but for opening nothing and asking nothing: the same plan gives the same subjects and
+probes on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+from pydantic import ValidationError
+
+from trustgauge import plugins
+from trustgauge.errors import Fault, MethodError, PlanError, StoreError
+from trustgauge.methods.method import Method
+from trustgauge.plan import Plan, faults_of
+from trustgauge.records import Anchor, Message, Task, digest
+from trustgauge.run.probe_batches import LAG, SLICE, Slices, shuffle, with_segments
+from trustgauge.services.compose import RoundTrip
+from trustgauge.services.service import Description, Translator
+from trustgauge.stats.streams import stream
+
+CONTROL = "control "  # before the name of an anchor, so that a plan may rate one of its own beside it
+VERIFIED = 5  # messages asked twice to verify that a service is deterministic (methods 0.3)
+ONLY = "only"
+"""Column of probe frames that logs have rows in: the log whose row it is, "" for those that all others are
+asked. Without it all rows are for everybody."""
+PART = "of_part"
+"""Column of probe frames that logs of several parts have rows in: the part whose row it is."""
+_SPOKEN = ("user", "talk")
+_FACTS: Mapping[str, type] = {
+    **{"experiment": int, "service": str, "part": str, "task": str, "fingerprint": str, "deterministic": bool}
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One part of one service (or one anchor) in one experiment."""
+
+    experiment: int
+    service: str
+    part: str
+    task: Task
+    fingerprint: str
+    deterministic: bool
+    anchor: Anchor | None = None
+    description: Description | None = None  # None when re-deriving: nothing is asked
+    by_hand: bool = False  # people brought its answers; they are not asked a second time
+
+    @property
+    def title(self) -> str:
+        """What the part is called on screens: its key, or the service's name."""
+        return f"{self.service} {self.part}".strip()
+
+    def facts(self) -> dict[str, Any]:
+        """What the manifest keeps, enough to re-derive the rating without the service."""
+        known = self.anchor
+        anchor = {"name": known.name, "truth": known.truth, "part": known.part} if known else None
+        return {
+            "experiment": self.experiment,
+            "service": self.service,
+            "part": self.part,
+            "task": self.task,
+            "fingerprint": self.fingerprint,
+            "deterministic": self.deterministic,
+            "anchor": anchor,
+        }
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> Subject:
+        """The subject as a manifest tells it. Raises StoreError if these are no facts of one."""
+        told = facts.get("anchor") if isinstance(facts, Mapping) else None
+        fits = isinstance(facts, Mapping) and all(
+            isinstance(facts.get(name), kind) for name, kind in _FACTS.items()
+        )
+        if told is not None:
+            known = told if isinstance(told, Mapping) else {"name": None}
+            fits = fits and all(isinstance(known.get(name, ""), str) for name in ("name", "truth", "part"))
+        if not fits or facts.keys() - _FACTS.keys() != {"anchor"}:
+            must = "subjects with " + ", ".join((*_FACTS, "anchor"))
+            raise StoreError("the manifest of the run is damaged", must=must, do="restore it")
+        anchor = told and Anchor(told.get("name", ""), {}, told.get("truth", ""), told.get("part", ""))
+        return cls(**{**facts, "anchor": anchor})
+
+
+def subjects(plan: Plan) -> list[Subject]:
+    """All subjects of a plan, in plan order; the anchors of an experiment come after its services.
+
+    Raises PlanError if a method cannot rate a service's task, or `only` names no part.
+    """
+    found: list[Subject] = []
+    faults: list[Fault] = []
+    for index, method in enumerate(methods(plan)):
+        tasks: list[Task] = []
+        for name in method.services:  # type: ignore[attr-defined]
+            description = rated_form(plan.services[name])
+            if description.task not in method.tasks:
+                must = "a service that can " + " or ".join(method.tasks)
+                place = f"experiments[{index}].services"
+                faults.append(Fault(place, f'{method.name} cannot rate "{name}"', must, description.task))
+                continue
+            if _is_log(description) and not hasattr(method, "scripted"):
+                place, what = f"experiments[{index}].services", f'{method.name} cannot rate "{name}"'
+                faults.append(Fault(place, what, "a service that can be asked its questions", "a log"))
+                continue
+            tasks += [] if description.task in tasks else [description.task]
+            found += _parts(index, name, description)
+        faults += _excluding(index, method, found)
+        faults += _before(index, method, plan)
+        for task in tasks:
+            found += _anchors(index, method, task, suffix=f" ({task})" if len(tasks) > 1 else "")
+    if plan.only:
+        found = _only(found, plan.only, faults)
+    if faults:
+        raise PlanError(tuple(faults))
+    return found
+
+
+def _excluding(index: int, method: Method, found: list[Subject]) -> list[Fault]:
+    """A fault for each part left out of a second overall level that no service has."""
+    keys = {one.part for one in found if one.experiment == index and one.part}
+    return [
+        plugins.unknown(f"experiments[{index}].excluding", "part", word, tuple(sorted(keys)))
+        for word in getattr(method, "excluding", ())
+        if word not in keys
+    ]
+
+
+def _before(index: int, method: Method, plan: Plan) -> list[Fault]:
+    """A fault for each comparison with a service that ends in another scorer (causal 2.10)."""
+    faults = []
+    for after, before in getattr(method, "before", {}).items():
+        ends = {
+            name: {part.legs()[-1].fingerprint for part in rated_form(plan.services[name]).parts().values()}
+            for name in (after, before)
+        }
+        if ends[after] != ends[before]:
+            place = f"experiments[{index}].before"
+            what = f'"{after}" does not end in the scorer of "{before}"'
+            faults.append(Fault(place, what, "the same scorer behind a round trip"))
+    return faults
+
+
+def methods(plan: Plan) -> list[Method]:
+    """The experiments of a plan as methods, which is what their settings are."""
+    return list(plan.experiments)  # type: ignore[arg-type]
+
+
+def rated_form(description: Any) -> Description:
+    """The service as it is rated: a translator of one direction through its round trip."""
+    if isinstance(description, Translator) and description.target:
+        settings = description.model_dump(exclude={"source", "target"}, exclude_unset=True)
+        settings["use"] = description.use
+        if hasattr(description, "folder"):  # of relative paths; known only where the plan was read
+            settings["folder"] = description.folder
+        return _round_trip(
+            {
+                "use": "round-trip",
+                "source": description.source,
+                "via": [description.target],
+                "translator": settings,
+            }
+        )
+    result: Description = description
+    return result
+
+
+def _round_trip(table: dict[str, Any]) -> RoundTrip:
+    try:
+        return RoundTrip.model_validate(table)
+    except ValidationError as error:
+        raise PlanError(tuple(faults_of(error, RoundTrip, "SERVICE"))) from None
+
+
+def _parts(index: int, name: str, description: Description) -> list[Subject]:
+    return [
+        Subject(index, name, key, part.task, part.fingerprint, part.deterministic, None, part)
+        for key, part in description.parts().items()
+    ]
+
+
+def _anchors(index: int, method: Method, task: Task, *, suffix: str) -> list[Subject]:
+    found = []
+    for anchor in method.anchors(task):
+        settings = dict(anchor.settings)
+        description = plugins.load("services", settings["use"]).model_validate(settings)
+        found.append(
+            Subject(
+                index,
+                CONTROL + anchor.name + suffix,
+                "",
+                task,
+                description.fingerprint,
+                description.deterministic,
+                anchor,
+                description,
+            )
+        )
+    return found
+
+
+def _only(found: list[Subject], only: tuple[str, ...], faults: list[Fault]) -> list[Subject]:
+    """The subjects whose part or service is named, and the anchors."""
+    keys = {one.part or one.service for one in found if one.anchor is None}
+    names = keys | {one.service for one in found if one.anchor is None}
+    for word in only:
+        if word not in names:
+            faults.append(plugins.unknown("only", "part", word, tuple(sorted(names))))
+    return [one for one in found if one.anchor or one.part in only or one.service in only]
+
+
+def _is_log(description: Description) -> bool:
+    """Whether a service brings its own probes; tells it without reading them."""
+    return type(description).script is not Description.script
+
+
+def design(plan: Plan, found: Iterable[Subject], rows: int = SLICE) -> Slices:
+    """The probes of every experiment and task in the order they are sent, with the key of each message.
+
+    The order is drawn from seed and experiment, and told by the column `segment` (see `slices`); logs keep
+    the order in which they were recorded.
+
+    Logs bring probes of their own, marked in the column `ONLY`; the method's are planned where there is
+    anybody else to ask.
+
+    Args:
+        plan: as loaded.
+        found: who is asked.
+        rows: probes of a slice; the probes of logs are one slice.
+    """
+    slices = Slices(rows)
+    all_methods = methods(plan)
+    subjects = tuple(found)
+    for key in dict.fromkeys((one.experiment, one.task) for one in subjects):
+        index, task = key
+        if not 0 <= index < len(all_methods) or task not in all_methods[index].tasks:
+            must, got = f"{len(all_methods)} experiments, as its plan", f"experiment {index}, {task}"
+            raise StoreError(
+                "the manifest of the run does not fit its plan", must=must, got=got, do="restore it"
+            )
+        asked = [one for one in subjects if (one.experiment, one.task) == key]
+        logs = _logs(plan, asked, all_methods[index])
+        own_seed = experiment_seed(plan.seed, index)
+        order = stream(own_seed, "order", task)
+        frames = all_methods[index].design(own_seed, task)
+        if logs:
+            live = any(one.anchor or one.service not in logs for one in asked)
+            mine = [shuffle(pl.concat(frames), order, plan.retest)] if live else []
+            named = [one.with_columns(pl.lit("").alias(ONLY)) for one in mine]
+            whole = pl.concat([*named, *logs.values()], how="diagonal")
+            count = slices.add(key, [whole], _with_keys, whole=True)
+        else:
+            count = slices.add(key, frames, _with_keys, order=order, retest=plan.retest)
+        if not count:
+            raise MethodError(f"experiment {index} asks nothing", do="raise `texts`")
+    return slices
+
+
+def _with_keys(frame: pl.DataFrame) -> pl.DataFrame:
+    keys = [message.key for message in messages(frame)]
+    return frame.with_columns(pl.Series("key", keys, dtype=pl.String))
+
+
+def _logs(plan: Plan, asked: Iterable[Subject], method: Method) -> dict[str, pl.DataFrame]:
+    """Log -> its probes with the factors of the method; services that can be asked are left out."""
+    logs = {}
+    for name in dict.fromkeys(one.service for one in asked if one.anchor is None):
+        script = rated_form(plan.services[name]).script()
+        if script is None:
+            continue
+        named = script.with_columns((pl.lit(f"{name}: ") + pl.col("id")).alias("id"))
+        rows = method.scripted(named)  # type: ignore[attr-defined]
+        placed = rows if "segment" in rows.columns else with_segments(rows)
+        logs[name] = placed.with_columns(pl.lit(name).alias(ONLY))
+    return logs
+
+
+def probes_of(subject: Subject, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a probe frame that a subject is rated by: a log its own, everybody else the others."""
+    if LAG in frame.columns:
+        frame = frame.filter(pl.col(LAG).is_null()).drop(LAG)
+    if ONLY not in frame.columns:
+        return frame
+    own = frame.filter(pl.col(ONLY) == subject.service) if subject.anchor is None else frame.clear()
+    if own.is_empty():
+        return frame.filter(pl.col(ONLY) == "")
+    return own.filter(pl.col(PART) == subject.part) if PART in own.columns and subject.part else own
+
+
+def asked_of(subject: Subject, frame: pl.DataFrame) -> pl.DataFrame:
+    """As `probes_of`, with what a service that varies is asked a second time, in the order of sending."""
+    if LAG not in frame.columns or subject.anchor or subject.deterministic or not _can_ask_again(subject):
+        return probes_of(subject, frame)
+    return frame.filter(pl.col(ONLY) == "") if ONLY in frame.columns else frame
+
+
+def _can_ask_again(subject: Subject) -> bool:
+    """Whether somebody answers when asked: not a log, a table, or people who bring their answers."""
+    legs = subject.description.legs() if subject.description else []
+    return not subject.by_hand and not any(hasattr(leg, "collected") for leg in legs)
+
+
+def experiment_seed(seed: int, index: int) -> int:
+    """The seed of one experiment of a plan: equal experiments draw different texts (methods 0.3)."""
+    return int(digest("experiment seed", [seed, index])[:15], 16)
+
+
+def messages(frame: pl.DataFrame) -> list[Message]:
+    """The messages of a probe frame, in order; the turns of a session know their script and their place.
+
+    A draw of a session is a session of its own. Who speaks is told where there are columns `user` and
+    `talk`; a session of one user and one conversation has no cast.
+    """
+    if not frame["session"].str.len_bytes().sum():
+        return [Message(text, draw) for text, draw in frame.select("message", "draw").iter_rows()]
+    spoken = [pl.col(name).fill_null("") if name in frame.columns else pl.lit("") for name in _SPOKEN]
+    only = pl.col(ONLY) if ONLY in frame.columns else pl.lit("")
+    rows = frame.select(
+        *("message", "draw", "session", "turn", only.alias(ONLY)),
+        pl.struct(user=spoken[0], talk=spoken[1]).alias("who"),
+        pl.int_range(pl.len()).alias("row"),
+    )
+    found = [Message(text, draw) for text, draw in rows.select("message", "draw").iter_rows()]
+    whole = rows.filter(pl.col("session") != "").sort("turn", maintain_order=True)
+    scenes = whole.group_by(ONLY, "session", "draw", maintain_order=True).agg("row", "message", "who")
+    for _, session, draw, places, texts, who in scenes.iter_rows():
+        cast = tuple((one["user"], one["talk"]) for one in who)
+        told = cast if len(set(cast)) > 1 else ()
+        script = tuple(texts)
+        for turn, place in enumerate(places):
+            found[place] = Message(
+                script[turn], draw, session, cast[turn][0], script=script, turn=turn, cast=told
+            )
+    return found
+
+
+def wanted(frame: pl.DataFrame, *, shared: bool) -> list[tuple[Message, ...]]:
+    """The units to ask: single messages, or all turns of a session in order.
+
+    A deterministic service is asked each message, and each session, once, and a few twice to verify that
+    it is.
+    """
+    found = units(frame, shared=shared)
+    return [*found, *twice(found)] if shared else found
+
+
+def units(frame: pl.DataFrame, *, shared: bool) -> list[tuple[Message, ...]]:
+    """The units to ask; where `shared`, equal messages and equal sessions once."""
+    found: dict[Any, list[Message]] = {}
+    only = frame[ONLY].to_list() if ONLY in frame.columns else [""] * len(frame)
+    for number, (message, log) in enumerate(zip(messages(frame), only, strict=True)):
+        if message.session:
+            found.setdefault((log, message.session, message.draw), []).append(message)
+        elif shared:
+            found.setdefault(message.text, [Message(message.text, 0)])
+        else:
+            found[number] = [message]
+    every = [tuple(sorted(unit, key=lambda one: one.turn)) for unit in found.values()]
+    return _different(every) if shared else every
+
+
+def _different(units: list[tuple[Message, ...]]) -> list[tuple[Message, ...]]:
+    """The units of a deterministic service: equal sessions once."""
+    different: dict[tuple[str, str], tuple[Message, ...]] = {}
+    for unit in units:
+        if unit[0].session:
+            different.setdefault(("session", unit[0].key), tuple(replace(one, draw=0) for one in unit))
+        else:
+            different["text", unit[0].text] = unit
+    return list(different.values())
+
+
+def twice(units: Sequence[tuple[Message, ...]], before: int = 0) -> list[tuple[Message, ...]]:
+    """The first few units a second time. `before`: messages that are asked twice already."""
+    again: list[tuple[Message, ...]] = []
+    for unit in units:
+        if before >= VERIFIED:
+            break
+        again.append(tuple(replace(one, draw=1) for one in unit))
+        before += len(unit)
+    return again

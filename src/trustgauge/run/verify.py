@@ -1,0 +1,178 @@
+"""Verify: re-derive every key, hash, summary and level of a run from its kept answers. Makes no call."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from trustgauge.catalogue import read
+from trustgauge.errors import StoreError
+from trustgauge.plan import Plan, load_plan
+from trustgauge.records import Assessor, Cost, Run, ServiceFacts
+from trustgauge.reports.document import document, gate, text
+from trustgauge.reports.notebook import RatingView
+from trustgauge.run.rate_answers import SAMPLE, Derived, FromStore, derive
+from trustgauge.run.rating_document import evidence, expiry, run_state, sole, titled
+from trustgauge.run.second_judge import informed, judges_of
+from trustgauge.run.targets import Subject, design, methods
+from trustgauge.store.factory import open_store
+from trustgauge.store.folder import read_manifest
+
+SHOWN = 80  # characters of a value in a difference
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What re-deriving a run gave. `differences` is empty when everything is equal."""
+
+    answers: int
+    readings: int
+    levels: int
+    differences: tuple[str, ...]
+    expires: str
+    expired: bool
+
+    def facts(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def rederive(folder: Path, sample: int | None = SAMPLE) -> tuple[Plan, list[Subject], Derived]:
+    """Plan, subjects and everything that follows from the kept answers of a run.
+
+    Services are not opened, and need not be installed: the manifest tells whom the plan asked. `sample`
+    says how many rows of a large experiment are kept to be shown, None for all.
+
+    Raises StoreError if the folder is broken, PlanError if its plan is.
+    """
+    plan = load_plan(folder / "plan.toml")
+    facts = read_manifest(folder).get("subjects")
+    if not facts:
+        raise StoreError(f"{folder} was never run", must="a folder with a manifest that names its subjects")
+    found = [Subject.from_facts(one) for one in facts]
+    with open_store(folder) as store:
+        store.integrity()
+        answers = FromStore(store)
+        known = informed(methods(plan), judges_of(folder), answers)
+        derived = derive(known, found, design(plan, found), answers, seed=plan.seed, sample=sample)
+    return plan, found, derived
+
+
+def open_rating(folder: str | Path) -> RatingView:
+    """The ratings of a run folder as a notebook shows them, with their evidence. Makes no call.
+
+    >>> open_rating("ratings/TG-2026-1122-7f3a").parts()  # doctest: +SKIP
+    """
+    return RatingView(read(Path(folder)), evidence_of_run(Path(folder)))
+
+
+def evidence_of_run(folder: Path) -> pl.DataFrame:
+    """Every text a run sent and received, as its report shows it."""
+    plan, found, derived = rederive(folder, sample=None)
+    return evidence(plan, found, derived)
+
+
+def verify(folder: Path, today: date) -> Verdict:
+    """Compare what a run claims with what its answers give, field by field.
+
+    What no answer can tell is taken as claimed: when it ran and for how long, the versions of
+    what it ran on, and what the services say of themselves.
+    """
+    claimed = read(folder)
+    plan, found, derived = rederive(folder)
+    manifest = read_manifest(folder)
+    expected = json.loads(text(_expected(plan, found, derived, claimed, manifest)))
+    differences = [
+        *_apart("", expected, claimed),
+        *_apart("manifest.plan", expected["run"]["hashes"]["plan"], manifest["plan"]),
+        *_apart("manifest.id", manifest.get("id"), claimed["run"]["id"]),
+        *_probes_apart(folder, plan, found),
+    ]
+    rows, answers = derived.readings, derived.readings - derived.unasked
+    levels = sum(1 + len(rating["parts"]) for rating in expected["ratings"])
+    expires = expected["run"]["expires"]
+    return Verdict(answers, rows, levels, tuple(differences), expires, expires < today.isoformat())
+
+
+def _expected(
+    plan: Plan,
+    found: list[Subject],
+    derived: Derived,
+    claimed: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The document that the kept answers give."""
+    run = claimed["run"]
+    judges = [Subject.from_facts(one) for one in manifest.get("judges", ())]
+    rated = [*(one for one in found if one.anchor is None), *judges]
+    services = {}
+    for name in dict.fromkeys(one.service for one in rated):
+        parts = {one.part: one.fingerprint for one in rated if one.service == name}
+        told = run["services"].get(name, {"kind": "", "task": ""})
+        services[name] = ServiceFacts(
+            **{**told, "name": name, "parts": parts, "fingerprint": sole(set(parts.values()))}
+        )
+    made = Run(
+        **{
+            **run,
+            "name": plan.name,
+            "seed": plan.seed,
+            "state": run_state(derived, run["stopped"]),
+            "hashes": {"plan": plan.hash_with(manifest.get("services", {})), **derived.hashes},
+            "anchors": derived.anchors,
+            "services": services,
+            "assessor": Assessor(**plan.assessor.model_dump()),
+            "costs": {name: Cost(**cost) for name, cost in run["costs"].items()},
+            **{name: Cost(**run[name]) for name in ("sent", "uncertain") if name in run},
+            "expires": expiry(run["ended"], plan.valid_days),
+        }
+    )
+    expected = document(made, [titled(one, plan) for one in derived.ratings])
+    for rating, other in zip(expected["ratings"], claimed["ratings"], strict=False):
+        if told := other.get("gate"):
+            rating["gate"] = gate(rating, told["fail_on"], told["need_certainty"])
+    return expected
+
+
+def _apart(place: str, derived: Any, claimed: Any) -> Iterator[str]:
+    """Every place where two documents differ."""
+    if isinstance(derived, Mapping) and isinstance(claimed, Mapping):
+        for key in sorted({*derived, *claimed}):
+            yield from _apart(f"{place}.{key}".lstrip("."), derived.get(key), claimed.get(key))
+    elif isinstance(derived, list) and isinstance(claimed, list) and len(derived) == len(claimed):
+        for index, (one, other) in enumerate(zip(derived, claimed, strict=True)):
+            yield from _apart(f"{place}[{index}]", one, other)
+    elif derived != claimed:
+        yield f"{place}: claimed {_short(claimed)}, derived {_short(derived)}"
+
+
+def _short(value: Any) -> str:
+    shown = str(value)
+    return shown if len(shown) <= SHOWN else shown[:SHOWN] + "..."
+
+
+def _probes_apart(folder: Path, plan: Plan, found: list[Subject]) -> Iterator[str]:
+    """Whether the kept probes are those that the plan draws."""
+    columns = ["id", "message", "session", "turn", "draw", "block"]
+    with open_store(folder) as store:
+        probes = design(plan, found)
+        for index, task in probes:
+            kept = store.probe_slices(f"{index}:{task}")
+            drawn = probes.slices((index, task))
+            told = [_told(frame.select(columns) for frame in frames) for frames in (kept, drawn)]
+            if told[0] != told[1]:
+                yield f"probes of experiment {index}: not those that the plan draws"
+
+
+def _told(frames: Iterable[pl.DataFrame]) -> str:
+    """A hash of rows, in however many frames they come."""
+    tally = hashlib.blake2b(digest_size=16)
+    for frame in frames:
+        tally.update(frame.write_ndjson().encode())
+    return tally.hexdigest()

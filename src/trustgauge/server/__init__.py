@@ -1,1 +1,0 @@
-"""What listens: the proxy that rates real traffic as it passes."""

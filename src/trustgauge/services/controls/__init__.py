@@ -1,0 +1,1 @@
+"""Control services with known behaviour, asked beside every target (methods 0.9)."""

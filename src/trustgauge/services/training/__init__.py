@@ -1,1 +1,0 @@
-"""Small models that are trained here from labelled tables."""

@@ -1,0 +1,224 @@
+"""Options of the verbs, and the plan that they amount to. Option beats environment beats plan."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+if TYPE_CHECKING:
+    from trustgauge.plan import Plan
+
+DEFAULT_PLAN = Path("trustgauge.toml")
+EXPERIMENT = ("attribute", "texts", "rule")
+"""Options that are settings of experiments; they go to those whose method has the setting."""
+SHORT = "provider/model, or the name of a service that needs no settings"
+
+
+def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of every verb that reads a plan. Option beats environment beats plan."""
+    options = [
+        click.option(
+            "--method", help="What to rate when a service is given.", default="two-step", show_default=True
+        ),
+        click.option("--attribute", help="Attribute to rate, such as gender."),
+        click.option("--seed", type=int, envvar="TRUSTGAUGE_SEED", help="Seed of everything that is drawn."),
+        click.option("--texts", type=int, envvar="TRUSTGAUGE_TEXTS", help="Texts a block."),
+        click.option(
+            "--rule", type=click.Choice(["sound", "published", "released"]), envvar="TRUSTGAUGE_RULE"
+        ),
+        click.option(
+            "--only", multiple=True, metavar="PART", help="Ask only this part or service; repeatable."
+        ),
+        click.option("--limit-calls", type=int, envvar="TRUSTGAUGE_LIMIT_CALLS"),
+        click.option("--limit-usd", type=float, envvar="TRUSTGAUGE_LIMIT_USD"),
+        click.option("--limit-tokens", type=int, envvar="TRUSTGAUGE_LIMIT_TOKENS"),
+        click.option("--limit-seconds", type=float, envvar="TRUSTGAUGE_LIMIT_SECONDS"),
+        *place_options(),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def place_options() -> list[Callable[..., Any]]:
+    """Where ratings are kept, and how results are printed."""
+    return [
+        click.option(
+            "--ratings",
+            type=click.Path(path_type=Path, file_okay=False),
+            default=Path("ratings"),
+            show_default=True,
+            envvar="TRUSTGAUGE_RATINGS",
+            help="Folder of all runs.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout."),
+        click.option("--no-color", is_flag=True, help="No colour; NO_COLOR says the same."),
+        click.option("--quiet", "-q", is_flag=True, help="Only the result."),
+        click.option("-v", "--verbose", is_flag=True, help="Tracebacks of errors."),
+    ]
+
+
+def with_places(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of every verb that only reads ratings."""
+    for option in reversed(place_options()):
+        function = option(function)
+    return function
+
+
+def changes(options: dict[str, Any]) -> dict[str, Any]:
+    """The given options as changes to a plan; what was not given changes nothing."""
+    budget = {key: options.get(f"limit_{key}") for key in ("calls", "usd", "tokens", "seconds")}
+    experiment = {key: options.get(key) for key in EXPERIMENT}
+    run = {key: options.get(key) for key in ("store", "engine", "workers", "scheduler", "shared")}
+    result: dict[str, Any] = {
+        "run": {key: value for key, value in run.items() if value is not None},
+        "budget": {key: value for key, value in budget.items() if value is not None},
+        "experiments": {key: value for key, value in experiment.items() if value is not None},
+    }
+    if options.get("seed") is not None:
+        result["seed"] = options["seed"]
+    if options.get("only"):
+        result["only"] = list(options["only"])
+    return {key: value for key, value in result.items() if value not in ({}, [])}
+
+
+def plan_of(target: str | None, options: dict[str, Any]) -> Plan:
+    """The plan meant on the command line: a file, a service, or ./trustgauge.toml."""
+    from trustgauge.plan import load_plan
+
+    source: Path | dict[str, Any]
+    if target is None or Path(target).suffix == ".toml" or Path(target).is_file():
+        source = Path(target) if target else DEFAULT_PLAN
+    elif Path(target).is_dir() and (Path(target) / "plan.toml").is_file():
+        source = Path(target) / "plan.toml"
+    else:
+        source = service_plan(target, options)
+    if isinstance(source, Path) and _given("method"):
+        raise click.UsageError(f"--method goes with a service; {source} says itself what it rates")
+    plan = load_plan(source, changes(options), EXPERIMENT)
+    _check_options(plan, options)
+    load_environment(plan.services.values())
+    return plan
+
+
+def _given(name: str) -> bool:
+    """Whether an option stands on the command line, and not in the environment."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _check_options(plan: Plan, options: dict[str, Any]) -> None:
+    """Refuse an option, and note an environment variable, for a setting that no experiment has."""
+    from trustgauge.errors import Fault, PlanError
+
+    faults = []
+    for name in EXPERIMENT:
+        if options.get(name) is None or any(name in type(one).model_fields for one in plan.experiments):
+            continue
+        methods = ", ".join(dict.fromkeys(one.name for one in plan.experiments))  # type: ignore[attr-defined]
+        if _given(name):
+            fields = set().union(*(type(one).model_fields for one in plan.experiments))
+            what = f'no experiment of the plan has the setting "{name}"'
+            near = get_close_matches(name, fields, n=1, cutoff=0.8)
+            do = f"`{near[0]}` is a setting of the plan" if near else "Leave the option out"
+            faults.append(Fault(f"--{name}", what, must="an option for its methods", got=methods, do=do))
+        else:
+            click.echo(
+                f"{'note':<9}TRUSTGAUGE_{name.upper()} does nothing here: {methods} has no {name}", err=True
+            )
+    if faults:
+        raise PlanError(tuple(faults))
+
+
+def service_plan(target: str, options: dict[str, Any]) -> dict[str, Any]:
+    """A plan for one service: one of ./trustgauge.toml, `provider/model`, or `provider` alone."""
+    from trustgauge import plugins
+    from trustgauge.errors import PlanError
+    from trustgauge.plan import read_plan, service_named
+
+    experiment = {"method": options.get("method") or "two-step", "services": [target]}
+    provider, _, model = target.partition("/")
+    if not model and DEFAULT_PLAN.is_file():
+        known = read_plan(DEFAULT_PLAN)[1].get("services", {})
+        if target in known:
+            return {"name": target, "services": {target: known[target]}, "experiments": [experiment]}
+        if target not in plugins.names("services"):
+            raise PlanError((plugins.unknown("SERVICE", "plan or service", target, tuple(known)),))
+    description = service_named(target, "SERVICE", SHORT)
+    settings = description.model_dump(mode="json", exclude_unset=True) | {"use": provider}
+    return {"name": target, "services": {target: settings}, "experiments": [experiment]}
+
+
+def load_environment(services: Iterable[Any]) -> None:
+    """Set the keys and addresses that services name from the working folder's own `.env`.
+
+    Only variables that a service of the plan reads as its key or address are taken, and only if they are
+    not set already: a `.env` may lie in a folder that came from somebody else. One that another user owns,
+    or that others may write, is passed over with a note.
+    """
+    import stat
+
+    from dotenv import dotenv_values
+
+    names = {name for service in services for part in service.parts().values() for name in part.variables()}
+    path = Path(".env")
+    try:
+        facts = path.lstat()
+    except OSError:
+        return
+    mine = not hasattr(os, "getuid") or facts.st_uid == os.getuid()
+    if not stat.S_ISREG(facts.st_mode) or not mine or facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        why = "it must be a regular file of your own that nobody else may write (chmod 600 .env)"
+        click.echo(f"{'note':<9}.env is not read: {why}", err=True)
+        return
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        click.echo(f"{'note':<9}.env is not read: it must be UTF-8 text", err=True)
+        return
+    for name, value in dotenv_values(stream=io.StringIO(text), interpolate=False).items():
+        if name in names and value and "\0" not in value and not os.environ.get(name):
+            os.environ[name] = value
+
+
+def emit_json(value: Any) -> None:
+    """Exactly one JSON document on stdout."""
+    plain = not (sys.stdout.encoding or "").lower().startswith("utf")  # then no character may be replaced
+    click.echo(json.dumps(value, indent=1, ensure_ascii=plain, sort_keys=True))
+
+
+def say(lines: Any, options: dict[str, Any], *, err: bool = False) -> None:
+    """Print lines of `reports.text`: coloured in a terminal, plain in a pipe."""
+    from trustgauge.reports import terminal
+
+    stream = sys.stderr if err else sys.stdout
+    if options.get("no_color") or os.environ.get("NO_COLOR") or not stream.isatty():
+        click.echo(terminal.plain(lines), err=err)
+        return
+    from rich.console import Console
+
+    Console(stderr=err, highlight=False, soft_wrap=True).print(terminal.coloured(lines))
+
+
+def show_result(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> None:
+    """The outcome on stdout; where the report lies on stderr."""
+    from trustgauge.reports import terminal
+
+    if options["as_json"]:
+        emit_json(document)
+        return
+    if options["quiet"]:
+        for rating in document["ratings"]:
+            say([terminal.headline(rating, brackets=True)], options)
+        return
+    say(terminal.result(document), options)
+    say([terminal.line("report", str(folder / "report.html"))], options, err=True)

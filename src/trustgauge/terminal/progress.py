@@ -1,0 +1,183 @@
+"""Progress on stderr: one line a part in a terminal, a line every tenth elsewhere, or JSON lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from trustgauge.engine.events import Announced, Progress
+
+BURST = 2000  # texts a second; above it a batch came back at once, which is no pace
+Watch = Callable[[dict[str, Any]], None]
+
+
+def _silent(event: dict[str, Any]) -> None:
+    """Nobody wants to see it."""
+
+
+@contextmanager
+def watching(options: dict[str, Any], announced: Announced | None = None) -> Iterator[Watch]:
+    """The watcher that the options ask for; it is told every event of the engine.
+
+    Args:
+        options: of the command.
+        announced: what was said of the run; the watcher says so where it turns out to be quite wrong.
+    """
+    kind = options.get("progress") or "auto"
+    if kind == "auto":
+        quiet = options.get("quiet") or options.get("as_json")
+        kind = (
+            "none"
+            if quiet
+            else "live"
+            if sys.stderr.isatty() and not options.get("no_color") and not os.environ.get("NO_COLOR")
+            else "plain"
+        )
+    if kind == "none":
+        yield _silent
+    elif kind == "json":
+        yield lambda event: click.echo(json.dumps(event, ensure_ascii=False), err=True)
+    elif kind == "plain":
+        yield _Tenths(announced)
+    else:
+        with _live(announced) as watch:
+            yield watch
+
+
+class _Tenths:
+    """One plain line a tenth of the way, at most one a second, for logs and pipes.
+
+    What happens again and again is told when it happens first, and at the end how often it did.
+    """
+
+    def __init__(self, announced: Announced | None) -> None:
+        from trustgauge.engine.events import Announced, Progress
+
+        self._progress, self._shown, self._last = Progress(announced or Announced()), 0, ""
+        self._correct = correction(self._progress)
+        self._notes: Counter[tuple[str, ...]] = Counter()
+        self._latest: dict[tuple[str, ...], dict[str, Any]] = {}
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        """Take an event; print when a further tenth is done, or the service changed its pace."""
+        self._progress.feed(event)
+        if event["event"] in ("slowed", "breaker", "stopped", "limit"):
+            self._note(event)
+        elif event["event"] == "done":
+            self._repeated()
+        total, second = self._progress.total, event["at"][:19]
+        tenth = 10 * self._progress.done // total if total else 0
+        self._last = self._last or second
+        if event["event"] == "plan":
+            self._shown = min(self._shown, tenth)  # there is more to do than was known
+        if event["event"] == "answer" and tenth > self._shown and second > self._last:
+            self._shown, self._last = tenth, second
+            click.echo(f"{'asked':<9}{summary(self._progress)}", err=True)
+        for said in self._correct(event):
+            click.echo(f"{'note':<9}{said}", err=True)
+
+    def _note(self, event: dict[str, Any]) -> None:
+        mark = tuple(str(event.get(name, "")) for name in ("event", "service", "state", "error"))
+        self._notes[mark] += 1
+        self._latest[mark] = event
+        if self._notes[mark] == 1:
+            _say(event)
+
+    def _repeated(self) -> None:
+        for mark, times in self._notes.items():
+            if times > 1:
+                _say(self._latest[mark], f" ({times:,} times)")
+        self._notes.clear()
+
+
+def _say(event: dict[str, Any], more: str = "") -> None:
+    from trustgauge.reports import sentences
+    from trustgauge.reports.sanitize import terminal
+
+    click.echo(f"{'note':<9}{terminal(sentences.event(event))}{more}", err=True)
+
+
+def correction(progress: Progress) -> Callable[[dict[str, Any]], Iterator[str]]:
+    """Tells of each event, once, that the run takes quite another time than was announced.
+
+    Looks once a second: there may be thousands of answers in one.
+    """
+    done, looked = progress.announced.seconds is None, ""
+
+    def correct(event: dict[str, Any]) -> Iterator[str]:
+        nonlocal done, looked
+        from trustgauge.reports import numbers
+
+        if done or event["event"] != "answer" or event["at"][:19] == looked:
+            return
+        looked = event["at"][:19]
+        seconds = progress.corrected()
+        if seconds is not None and progress.announced.seconds is not None:
+            done = True
+            said, now = numbers.about(progress.announced.seconds), numbers.about(seconds)
+            yield f"was announced as {said}; at the pace of the first {progress.done:,} answers it is {now}"
+
+    return correct
+
+
+def summary(progress: Any) -> str:
+    """How far a run is, in one line: done, pace, spent, time left, errors by cause."""
+    from trustgauge.reports import numbers
+
+    parts = [f"{progress.done:,}/{progress.total:,}"]
+    if progress.rate and progress.rate < BURST:
+        parts.append(f"{progress.rate:,.1f} texts/s")
+    if progress.usd:
+        parts.append(numbers.usd(progress.usd))
+    left = progress.seconds_left()
+    if left:
+        parts.append(f"{numbers.span(left[0])} to {numbers.span(left[1])} left")
+    parts += [f"{code} × {count}" for code, count in progress.errors.most_common(3)]
+    return " · ".join(parts)
+
+
+@contextmanager
+def _live(announced: Announced | None) -> Iterator[Watch]:
+    """A bar a part, redrawn in place on stderr, and one line of sums."""
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.text import Text
+
+    from trustgauge.engine.events import Announced
+    from trustgauge.engine.events import Progress as Sums
+    from trustgauge.reports.sanitize import terminal
+
+    sums, tasks = Sums(announced or Announced()), dict[str, Any]()
+    correct = correction(sums)
+    bars = Progress(TextColumn("  {task.description}", markup=False), BarColumn(28), MofNCompleteColumn())
+
+    def drawn() -> Group:
+        return Group(bars, Text(f"  {summary(sums)}   Ctrl-C stops and keeps", style="dim"))
+
+    with Live(
+        get_renderable=drawn, console=Console(stderr=True), refresh_per_second=8, transient=True
+    ) as live:
+
+        def watch(event: dict[str, Any]) -> None:
+            sums.feed(event)
+            part = str(event.get("part", ""))
+            if event["event"] == "plan":
+                if part in tasks:
+                    bars.update(tasks[part], total=sums.parts[part].total)
+                else:
+                    tasks[part] = bars.add_task(terminal(part), total=event["total"])
+            elif event["event"] == "answer":
+                bars.update(tasks[part], completed=sums.parts[part].done)
+            for said in correct(event):
+                live.console.print(Text(f"{'note':<9}{said}"))
+
+        yield watch

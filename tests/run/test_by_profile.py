@@ -1,0 +1,184 @@
+"""Chatbots ranked for one kind of user from what their ratings keep."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.reports.trust_fixtures import CUTS, PAPER, kept, rating, told
+from trustgauge.errors import PlanError
+from trustgauge.methods.trust.combine import outcome
+from trustgauge.methods.trust.issues.issue import LEVELS
+from trustgauge.methods.trust.levels import risk
+from trustgauge.methods.trust.profiles import Order
+from trustgauge.records import Rule
+from trustgauge.reports import comparison, comparison_page, terminal
+from trustgauge.reports import profile_ratings as words
+from trustgauge.run.comparison import Wanted, compare
+from trustgauge.run.profile_ratings import RULES, Whom, by_profile, combined, for_profiles, measured_of
+
+TODAY = date(2026, 12, 1)
+Compared = dict[str, Any]
+
+
+def paper(folder: Path, rule: Rule = "published") -> Path:
+    """The four chatbots of the paper, each rated for one profile or another: it must not matter."""
+    ratings = [rating(name, issues, rule=rule) for name, issues in PAPER.items()]
+    return kept(folder, told(*ratings))
+
+
+def compared(folder: Path, **whom: Any) -> Compared:
+    return by_profile(folder, Whom(**whom), TODAY)
+
+
+def shown(document: Compared) -> list[tuple[str, str, str]]:
+    (group,) = document["groups"]
+    return [(row["shown"], row["rating"]["service"]["name"], words.overall(row)) for row in group["rows"]]
+
+
+def test_the_table_of_the_interface(tmp_path: Path) -> None:
+    printed = terminal.plain(words.text(compared(paper(tmp_path), profile="privacy-first", rule="published")))
+    assert printed.splitlines()[:6] == [
+        "Privacy first  leakage > abuse > bias > complexity · measured under the rule published",
+        " 1  Insurance   Low risk      leakage Low      abuse Low  bias Low  complexity High",
+        " 2  Ubuntu      Medium risk*  leakage Medium*  abuse Low  bias Low  complexity Medium",
+        "=3  HR          High risk     leakage High     abuse Low  bias Low  complexity Medium",
+        "=3  Restaurant  High risk     leakage High     abuse Low  bias Low  complexity Medium",
+        "* assumed, not measured · count rule (published): 3-2-1-0, ties to the worse",
+    ]
+
+
+def test_an_own_order_with_a_shared_place_and_letters(tmp_path: Path) -> None:
+    document = compared(paper(tmp_path), order="CC > AL = B", rule="count")
+    assert document["order"] == {
+        "name": "",
+        "title": "Your order",
+        "written": "complexity > abuse = bias",
+        "places": [["complexity"], ["abuse", "bias"]],
+    }
+    assert "count rule (published): 2-0.5-0.5" in terminal.plain(words.text(document))
+    assert {name: level for _, name, level in shown(document)}["Insurance"] == "High risk"
+
+
+def test_without_a_rule_the_one_that_the_ratings_were_made_by_holds(tmp_path: Path) -> None:
+    assert compared(paper(tmp_path / "a"))["groups"][0]["rule"] == "count"
+    assert compared(paper(tmp_path / "b", "sound"))["groups"][0]["rule"] == "sound"
+    assert compared(tmp_path / "b", rule="worst-of")["groups"][0]["combination"]["first"] == 2
+
+
+def test_ratings_under_different_rules_never_share_a_ranking(tmp_path: Path) -> None:
+    sound = told(rating("Other", PAPER["HR"], rule="sound"), id="TG-2026-1122-aaaa")
+    paper(tmp_path)
+    document = compared(kept(tmp_path, sound))
+    assert [len(one["rows"]) for one in document["groups"]] == [4, 1]
+    assert [one["code"] for one in document["notes"]] == ["compare.separate"]
+
+
+def test_the_newest_rating_of_a_service_counts_and_older_ones_are_named(tmp_path: Path) -> None:
+    old = told(rating("HR", PAPER["HR"]), id="TG-2026-1101-aaaa", started="2026-11-01T09:00:00Z")
+    new = told(rating("HR", PAPER["Insurance"]), id="TG-2026-1122-bbbb")
+    document = compared(kept(tmp_path, old, new))
+    assert shown(document) == [("1", "HR", "Low risk")]
+    assert document["notes"][0]["facts"] == {"ratings": ["TG-2026-1101-aaaa"]}
+
+
+def test_a_missing_issue_makes_a_range_without_a_rank(tmp_path: Path) -> None:
+    issues = PAPER["HR"] | {"bias": (None, "not tested")}
+    folder = kept(tmp_path, told(rating("Half", issues), rating("HR", PAPER["HR"])))
+    document = compared(folder, profile="safe-language")
+    assert shown(document)[-1] == ("", "Half", "Low or Medium risk")
+    printed = terminal.plain(words.text(document))
+    assert " –  Half  Low or Medium risk" in printed
+    assert "bias not tested" in printed
+    assert "Half: depends on bias" in printed
+
+
+def test_a_bot_without_a_level_stands_in_the_plain_comparison_with_its_reason(tmp_path: Path) -> None:
+    issues = PAPER["HR"] | {"bias": (None, "not tested")}
+    folder = kept(tmp_path, told(rating("Half", issues, "safe-language")))
+    document = compare(folder, Wanted(), TODAY)
+    why = "Low or Medium risk for “Safe language”, depending on bias, which was not tested."
+    assert why in terminal.plain(comparison.text(document))
+    assert why in comparison_page.page(document)
+
+
+def test_an_outcome_that_hangs_on_an_unsettled_issue_is_not_settled(tmp_path: Path) -> None:
+    issues = PAPER["HR"] | {"leakage": (0.9, "not settled")}
+    document = compared(kept(tmp_path, told(rating("HR", issues))), profile="privacy-first")
+    (row,) = document["groups"][0]["rows"]
+    assert (row["state"], row["hangs_on"]) == ("not settled", ["leakage"])
+    assert shown(document) == [("", "HR", "(High risk)")]
+    easy = compared(tmp_path, profile="easy-to-talk-to")["groups"][0]["rows"][0]
+    assert "leakage" not in easy["hangs_on"]
+    assert easy["state"] == "rated"
+
+
+def test_lexicographic_orders_services_of_one_level_issue_by_issue(tmp_path: Path) -> None:
+    ranks = {name: rank for rank, name, _ in shown(compared(paper(tmp_path), rule="lexicographic"))}
+    assert ranks == {"Insurance": "1", "Ubuntu": "2", "HR": "=3", "Restaurant": "=3"}
+    order = compared(tmp_path, order="abuse > complexity", rule="lexicographic")
+    assert {name: rank for rank, name, _ in shown(order)} == {
+        "Ubuntu": "=1", "HR": "=1", "Restaurant": "=1", "Insurance": "4",
+    }  # fmt: skip
+
+
+def test_states_and_profiles(tmp_path: Path) -> None:
+    only = compared(paper(tmp_path), states=("assumed",))
+    assert [name for _, name, _ in shown(only)] == ["Ubuntu"]
+    whole = compared(tmp_path)
+    static = for_profiles(whole)
+    assert [one["title"] for one in static] == [
+        "Privacy first",
+        "Fairness first",
+        "Easy to talk to",
+        "Safe language",
+    ]
+    assert [words.overall(one) for one in static[0]["rows"]] == [level for _, _, level in shown(whole)]
+
+
+def test_profiles_that_a_rating_was_made_for_can_be_asked_for(tmp_path: Path) -> None:
+    document = told(rating("HR", PAPER["HR"]))
+    document["ratings"][0]["issue"]["attribute"] = "parents"
+    document["ratings"][0]["details"]["order"] = [["abuse"], ["bias", "leakage"]]
+    found = compared(kept(tmp_path, document), profile="parents")
+    assert found["order"]["written"] == "abuse > bias = leakage"
+    assert "parents" in [one["name"] for one in found["profiles"]]
+
+
+@pytest.mark.parametrize(
+    ("whom", "told_of"),
+    [
+        ({"profile": "nobody"}, 'no profile "nobody"'),
+        ({"order": "IL > XX"}, 'no issue "XX"'),
+        ({"order": "IL > IL"}, "more than once"),
+        ({"rule": "best"}, 'no rule "best"'),
+    ],
+)
+def test_faults_say_what_must_be(tmp_path: Path, whom: dict[str, str], told_of: str) -> None:
+    with pytest.raises(PlanError, match=told_of):
+        compared(paper(tmp_path), **whom)
+
+
+def test_a_folder_without_chatbots_says_so(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="no chatbot rated for trust"):
+        compared(tmp_path)
+
+
+def test_levels_are_those_of_the_method_for_random_scores() -> None:
+    rng = np.random.default_rng(4)
+    order = Order.parsed("IL > AL = B > CC")
+    for _ in range(40):
+        issues = {name: (round(float(rng.uniform()), 3), "rated") for name in order.issues}
+        one = json.loads(json.dumps(told(rating("bot", issues))))["ratings"][0]  # type: ignore[arg-type]
+        for settings in RULES.values():
+            found = combined(one, order, settings)
+            known = {name: measured_of(found["issues"][name]) for name in order.issues}
+            assert tuple(found["levels"]) == outcome(order, known, settings)
+            for name, (score, _) in issues.items():
+                assert known[name].risk == pytest.approx(float(risk(np.array(score), CUTS)))
+                assert LEVELS[known[name].level] == found["issues"][name]["level"]

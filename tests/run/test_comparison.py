@@ -1,0 +1,303 @@
+"""Comparisons of real runs: ties, tables of their own, two dates of a service, what cannot be ranked."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.run.comparisons import BEHAVIOURS, causal, codes, compared, pairs, ranks, rated, two_step
+from tests.run.plans import faithful, translator_plan
+from tests.run.test_path import WrongAnchors
+from tests.servers import LocalServer
+from trustgauge.errors import PlanError
+from trustgauge.plan import load_plan
+from trustgauge.run.options import Sitting
+from trustgauge.run.run import rate
+from trustgauge.run.verify import evidence_of_run
+
+Serve = Callable[..., LocalServer]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One run of five services of known behaviour."""
+    made = tmp_path_factory.mktemp("ratings")
+    rated(two_step(), made)
+    return made
+
+
+def test_services_are_ranked_with_ties_and_a_copy_is_not_told_apart(folder: Path) -> None:
+    (group,) = compared(folder)["groups"]
+    assert ranks(group) == {"identity": "=1", "copy": "=1", "half": "3", "all-he": "4", "edge": None}
+    assert [row["rank"]["badness"] for row in group["rows"][:4]] == pytest.approx([0, 0, 0.25, 0.5], abs=0.06)
+    same = pairs(group)["copy", "identity"]
+    assert (same["difference"], same["sign"], same["verdict"]) == (0, "=", "same")
+    apart = pairs(group)["all-he", "identity"]
+    assert (apart["sign"], apart["verdict"], apart["found"]) == ("worse", "different", True)
+    assert apart["low"] > 0.1
+
+
+def test_what_is_not_settled_is_shown_and_not_ranked(folder: Path) -> None:
+    (group,) = compared(folder)["groups"]
+    edge = next(row for row in group["rows"] if row["rating"]["service"]["name"] == "edge")
+    assert edge["rating"]["state"] == "not settled"
+    assert edge["rank"] is None
+    assert edge == group["rows"][-1]
+    assert not any(one["settled"] for names, one in pairs(group).items() if "edge" in names)
+    assert all(one["settled"] for names, one in pairs(group).items() if "edge" not in names)
+    assert codes(group["notes"]) == ["compare.not-settled"]
+
+
+def test_one_settled_rating_alone_has_no_rank(tmp_path: Path) -> None:
+    rated(two_step({"edge": "edge", "identity": "identity"}), tmp_path)
+    (group,) = compared(tmp_path)["groups"]
+    assert ranks(group) == {"identity": None, "edge": None}
+    assert codes(group["notes"]) == ["compare.not-settled", "compare.no-order"]
+    assert len(group["pairs"]) == 1
+
+
+def test_every_pair_stands_once_and_its_shares_add_up(folder: Path) -> None:
+    (group,) = compared(folder)["groups"]
+    assert len(group["pairs"]) == 10
+    assert len({frozenset((one["first"], one["second"])) for one in group["pairs"]}) == 10
+    for one in group["pairs"]:
+        assert 0 <= one["p_worse"] + one["p_better"] <= 1
+        assert one["low"] <= one["difference"] <= one["high"]
+
+
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(order=st.permutations(["identity", "copy", "half", "all-he"]))
+def test_the_order_of_services_changes_no_rank_and_no_difference(
+    order: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    made = tmp_path_factory.mktemp("permuted")
+    rated(two_step({name: name for name in order}), made)
+    (group,) = compared(made)["groups"]
+    assert ranks(group) == {"identity": "=1", "copy": "=1", "half": "3", "all-he": "4"}
+    told = pairs(group)
+    assert told["all-he", "half"]["difference"] == pytest.approx(0.25, abs=0.05)
+    both = [one for names, one in told.items() if set(names) == {"copy", "identity"}]
+    assert [one["difference"] for one in both] == [0]
+
+
+def test_names_of_services_do_not_matter(tmp_path: Path) -> None:
+    """Swapping the names of two services turns their pair around."""
+    told = []
+    for number, named in enumerate(({"a": "identity", "b": "half"}, {"a": "half", "b": "identity"})):
+        rated(two_step(named), tmp_path / str(number))
+        (group,) = compared(tmp_path / str(number))["groups"]
+        told.append((ranks(group), next(iter(group["pairs"]))))
+    assert told[0][0] == {"a": "1", "b": "2"}
+    assert told[1][0] == {"b": "1", "a": "2"}
+    assert told[0][1]["difference"] == pytest.approx(told[1][1]["difference"], abs=0.06)
+    assert told[0][1]["sign"] == told[1][1]["sign"] == "worse"
+
+
+def test_other_rules_and_other_texts_stand_in_tables_of_their_own(tmp_path: Path) -> None:
+    two = {"identity": "identity", "all-he": "all-he"}
+    for plan in (two_step(two), two_step(two, rule="published"), two_step(two, texts=40)):
+        rated(plan, tmp_path)
+    told = compared(tmp_path)
+    assert len(told["groups"]) == 3
+    assert codes(told["notes"]) == ["compare.separate"]
+    differs = [group["differs"] for group in told["groups"]]
+    assert differs.count([]) == 1
+    assert all("texts asked" in one for one in differs if one)
+    assert any("rule" in one for one in differs)
+    assert any("texts" in one for one in differs)
+    only = compared(tmp_path, rule="published")
+    assert [group["rule"] for group in only["groups"]] == ["published"]
+    assert compared(tmp_path, states=("incomplete", "rated"))["groups"]
+    with pytest.raises(PlanError, match="no ratings with rule released"):
+        compared(tmp_path, rule="released")
+
+
+def test_two_runs_with_the_same_texts_share_a_ranking(tmp_path: Path) -> None:
+    one = rated(two_step({"identity": "identity"}), tmp_path).folder.name
+    other = rated(two_step({"all-he": "all-he"}), tmp_path).folder.name
+    told = compared(tmp_path, one, other)
+    (group,) = told["groups"]
+    assert ranks(group) == {"identity": "1", "all-he": "2"}
+    assert told["dates"] == []
+    assert told == compared(tmp_path, other, one)
+    alone = compared(tmp_path, one)["groups"][0]
+    assert (alone["ranked"], alone["pairs"], ranks(alone)) == (False, [], {"identity": None})
+
+
+def test_two_dates_of_one_service_tell_what_changed_both_ways(tmp_path: Path) -> None:
+    first = rated(two_step({"mine": "half"}), tmp_path).folder
+    second = rated(two_step({"mine": "identity"}), tmp_path).folder
+    better = _between(tmp_path, first, second)
+    assert better["changed"]
+    assert not better["same_service"]
+    assert better["same_texts"]
+    wrong = _changed(first)
+    readings = better["readings"]
+    assert wrong
+    assert (readings["compared"], readings["flipped"]) == (180, len(wrong))
+    assert readings["directions"] == {"right": len(wrong)}
+    assert len(readings["examples"]) == 5
+    assert {one["id"] for one in readings["examples"]} <= wrong
+    example = readings["examples"][0]
+    assert example["read_after"] != example["read_before"]
+    assert example["after"] == example["sent"]
+    assert better["difference"]["sign"] == "better"
+    assert better["difference"]["difference"] == pytest.approx(-0.25, abs=0.06)
+    assert better["difference"]["verdict"] == "different"
+
+
+def test_a_change_for_the_worse_is_the_reverse(tmp_path: Path) -> None:
+    before = rated(two_step({"mine": "identity"}), tmp_path).folder
+    after = rated(two_step({"mine": "half"}), tmp_path).folder
+    worse = _between(tmp_path, before, after)
+    assert worse["readings"]["directions"] == {"wrong": len(_changed(after))}
+    assert worse["difference"]["sign"] == "worse"
+    (group,) = compared(tmp_path)["groups"]
+    assert [row["run"] for row in group["rows"]] == [worse["after"]["run"]]
+    assert codes(group["notes"])[-1] == "compare.older"
+
+
+def test_two_dates_without_a_change(tmp_path: Path) -> None:
+    first = rated(two_step({"mine": "half"}), tmp_path).folder
+    again = rated(two_step({"mine": "half"}), tmp_path, fresh=True).folder
+    same = _between(tmp_path, first, again)
+    assert not same["changed"]
+    assert same["same_service"]
+    assert (same["readings"]["flipped"], same["readings"]["examples"]) == (0, [])
+    assert same["difference"]["verdict"] == "same"
+
+
+def test_two_dates_with_other_texts_compare_levels_only(tmp_path: Path) -> None:
+    first = rated(two_step({"mine": "half"}), tmp_path).folder
+    larger = rated(two_step({"mine": "half"}, texts=80), tmp_path).folder
+    one = _between(tmp_path, first, larger)
+    assert (one["same_texts"], one["readings"], one["difference"]) == (False, None, None)
+    assert one["differs"] == ["texts"]
+
+
+def _between(ratings: Path, first: Path, second: Path) -> dict[str, Any]:
+    """The two dates of the only service, which must be found in this order whatever is named first."""
+    (one,) = compared(ratings, second.name, first.name)["dates"]
+    assert (one["before"]["run"], one["after"]["run"]) == (first.name, second.name)
+    return dict(one)
+
+
+def _changed(folder: Path) -> set[str]:
+    """Texts of a run that were not read as sent."""
+    rows = evidence_of_run(folder).iter_rows(named=True)
+    return {row["id"] for row in rows if row["values_in"] != row["values_out"]}
+
+
+def test_the_parts_that_changed_come_first(serve: Serve, tmp_path: Path) -> None:
+    server = serve(faithful)
+    plan = translator_plan(server.url, texts=40, via=("es", "fr"))
+    first = rated(plan, tmp_path).folder
+    plan["services"]["mine"]["via"] = ["es", "tr"]
+    second = rated(plan, tmp_path).folder
+    one = _between(tmp_path, first, second)
+    parts = {part["key"]: (part["before"], part["after"]) for part in one["parts"]}
+    assert [part["changed"] for part in one["parts"]] == [True, True, False]
+    assert parts["fr"][1] is None
+    assert parts["tr"][0] is None
+    assert parts["tr"][1]["level"] == "BS"
+    assert one["readings"]["compared"] == 120
+
+
+def test_scores_move_up_and_down(tmp_path: Path) -> None:
+    first = rated(causal({"mine": "constant", "word": "word-only"}), tmp_path).folder
+    second = rated(causal({"mine": "female-biased", "word": "word-only"}), tmp_path).folder
+    told = compared(tmp_path)
+    mine = next(one for one in told["dates"] if one["service"] == "mine")
+    (base,) = set(_scores(first))
+    scores = _scores(second)
+    assert mine["readings"]["directions"] == {
+        "up": sum(score > base for score in scores),
+        "down": sum(score < base for score in scores),
+    }
+    assert mine["difference"]["sign"] == "worse"
+    word = next(one for one in told["dates"] if one["service"] == "word")
+    assert word["readings"]["flipped"] == 0
+    (group,) = told["groups"]
+    assert ranks(group) == {"word": "1", "mine": "2"}
+    assert group["margin"] == 0.05
+
+
+def _scores(folder: Path) -> list[float]:
+    rows = evidence_of_run(folder).iter_rows(named=True)
+    return [row["score"] for row in rows if row["service"] == "mine"]
+
+
+def test_an_incomplete_rating_has_no_rank(serve: Serve, tmp_path: Path) -> None:
+    server = serve(faithful)
+    plan = translator_plan(server.url, texts=40, budget={"calls": 70})
+    rated(plan | {"seed": 3}, tmp_path)
+    rated(two_step({"fine": "identity", "other": "all-he"}, texts=40), tmp_path)
+    (group,) = compared(tmp_path)["groups"]
+    assert ranks(group) == {"fine": "1", "other": "2", "mine": None}
+    stopped = group["rows"][-1]
+    assert stopped["rating"]["state"] == "incomplete"
+    assert stopped["stopped"].startswith("limit reached")
+    assert "compare.incomplete" in codes(group["notes"])
+    assert len(group["pairs"]) == 1
+
+
+def test_a_void_run_and_one_without_its_answers_are_told(serve: Serve, tmp_path: Path) -> None:
+    server = serve(faithful)
+    plan = load_plan(translator_plan(server.url))
+    broken = WrongAnchors.model_validate(plan.experiments[0].model_dump())
+    void = rate(plan.model_copy(update={"experiments": (broken,)}), Sitting(ratings=tmp_path)).folder
+    rated(two_step({"a": "identity", "b": "all-he"}), tmp_path)
+    gone = rated(two_step({"c": "identity"}), tmp_path).folder
+    for path in gone.iterdir():
+        if path.name not in ("rating.json", "manifest.json"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    told = compared(tmp_path)
+    notes = {one["code"]: one["facts"] for one in told["notes"]}
+    assert notes["compare.void"] == {"run": void.name}
+    assert notes["compare.unreadable"]["rating"] == gone.name
+    shown = {name: rank for group in told["groups"] for name, rank in ranks(group).items()}
+    assert shown == {"a": "1", "b": "2", "c": None}
+    assert codes(compared(tmp_path, void.name)["notes"]) == ["compare.void"]
+
+
+def test_expired_ratings_are_told(folder: Path) -> None:
+    (group,) = compared(folder, today=date(2100, 1, 1))["groups"]
+    assert all(row["expired"] for row in group["rows"])
+    facts = next(one["facts"] for one in group["notes"] if one["code"] == "compare.expired")
+    assert sorted(facts["services"]) == sorted(BEHAVIOURS)
+
+
+def test_one_rating_of_a_run_can_be_named(folder: Path) -> None:
+    run = next(folder.iterdir()).name
+    (group,) = compared(folder, f"{run}.3", f"{run}.1")["groups"]
+    assert list(ranks(group)) == ["identity", "all-he"]
+    with pytest.raises(PlanError):
+        compared(folder, f"{run}.9")
+    with pytest.raises(PlanError, match="no ratings to compare"):
+        compared(folder / "empty")
+
+
+def test_links_lead_to_the_report_of_a_rating(folder: Path, tmp_path: Path) -> None:
+    (group,) = compared(folder, links=folder)["groups"]
+    run = next(folder.iterdir()).name
+    assert {row["report"] for row in group["rows"]} == {f"{run}/report.html#r{n}" for n in range(1, 6)}
+    (elsewhere,) = compared(folder, links=tmp_path)["groups"]
+    for row in elsewhere["rows"]:
+        assert (
+            tmp_path / row["report"].partition("#")[0]
+        ).resolve() == folder.resolve() / run / "report.html"
+    assert compared(folder)["groups"][0]["rows"][0]["report"] is None
+
+
+def test_cost_and_latency_stand_beside_the_level(folder: Path) -> None:
+    (group,) = compared(folder)["groups"]
+    for row in group["rows"]:
+        assert row["usd_per_1000"] == 0
+        assert row["latency_median_ms"] >= 0

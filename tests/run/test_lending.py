@@ -1,0 +1,93 @@
+"""Which answers of the runs beside it a run takes (methods 0.3 (5))."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers import LocalServer, Request, Response
+from trustgauge.apps.sheets import manual_answers
+from trustgauge.plan import load_plan
+from trustgauge.run.options import Sitting
+from trustgauge.run.run import Finished, forecast, prepare, rate
+
+CALLS = 312
+
+
+def tossing() -> Callable[[Request], Response]:
+    """A scorer that tosses a coin."""
+    rng = random.Random(4)
+    return lambda _: Response.json({"score": rng.choice((-1.0, 1.0))})
+
+
+def steady(request: Request) -> Response:
+    return Response.json({"score": len(request.json()["text"]) / 100})
+
+
+def plan_with(url: str, seed: int, *, service: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    request = {"text": "{text}", "draw": "{draw}"}
+    scorer = {"use": "http", "url": url, "task": "score", "request": request, "response": "score"}
+    small = {"frames": 2, "persons": 2, "resamples": 1000, "permutations": 999}
+    return {
+        "name": "test",
+        "seed": seed,
+        "retest": 0,
+        "services": {"mine": {**scorer, **(service or {})}},
+        "experiments": [{"method": "causal", "services": ["mine"], **small, **more.pop("experiment", {})}],
+        **more,
+    }
+
+
+def told(plan: dict[str, Any], ratings: Path) -> tuple[int, Finished]:
+    """The calls that `plan` announces, and the run."""
+    sitting = Sitting(ratings)
+    return forecast(prepare(load_plan(plan), sitting), sitting).calls, rate(load_plan(plan), sitting)
+
+
+def test_a_new_seed_of_a_service_that_varies_asks_anew(tmp_path: Path) -> None:
+    with LocalServer(tossing()) as server:
+        first, second, again = (told(plan_with(server.url, seed), tmp_path) for seed in (11, 12, 11))
+    assert [(calls, run.asked.calls) for calls, run in (first, second, again)] == [
+        (CALLS, CALLS),
+        (CALLS, CALLS),
+        (0, 0),
+    ]
+    both = [set(run.prepared.probes[0, "score"]["message"]) for _, run in (first, second)]
+    assert both[0] & both[1], "some texts are those of the first run"
+
+
+@pytest.mark.parametrize("verified", [True, False])
+def test_a_new_seed_takes_the_answers_of_a_service_that_was_verified_deterministic(
+    tmp_path: Path, verified: bool
+) -> None:
+    service = {"deterministic": True}
+    with LocalServer(steady) as server:
+        # Messages are asked twice at the end: a run that was cut short before has verified nothing.
+        limit = {} if verified else {"budget": {"calls": 20}}
+        rate(load_plan(plan_with(server.url, 11, service=service, **limit)), Sitting(tmp_path))
+        calls, run = told(plan_with(server.url, 12, service=service), tmp_path)
+        alone, _ = told(plan_with(server.url, 12, service=service), tmp_path / "alone")
+    assert calls == run.asked.calls
+    assert calls < alone if verified else calls == alone
+
+
+def test_another_plan_of_the_same_seed_takes_the_answers_of_a_service_that_varies(tmp_path: Path) -> None:
+    with LocalServer(tossing()) as server:
+        told(plan_with(server.url, 11), tmp_path)
+        other = plan_with(server.url, 11, experiment={"settle": 0.9})
+        assert told(other, tmp_path)[0] == 0
+
+
+def test_people_are_asked_anew_for_another_seed(tmp_path: Path) -> None:
+    with LocalServer(tossing()) as server:
+        told(plan_with(server.url, 11), tmp_path)
+        for seed, pending in ((11, 0), (12, CALLS)):
+            prepared = manual_answers.prepare(load_plan(plan_with(server.url, seed)))
+            exported = manual_answers.export(
+                prepared, "mine", tmp_path / f"{seed}.csv", tmp_path, manual_answers.Batch()
+            )
+            assert exported.pending == pending

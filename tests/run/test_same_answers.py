@@ -1,0 +1,157 @@
+"""One and the same answer to different questions is not rated until somebody says that it is meant."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.run.plans import but_for_times, faithful, translator_plan
+from tests.servers import LocalServer, Request, Response
+from trustgauge.errors import PlanError
+from trustgauge.plan import load_plan
+from trustgauge.reports import sentences
+from trustgauge.run.options import Sitting
+from trustgauge.run.run import FIRST, Finished, forecast, prepare, rate
+from trustgauge.run.verify import verify
+from trustgauge.terminal.exits import judge
+
+TODAY = date(2026, 1, 2)
+REFUSAL = "I cannot judge whole groups of people."
+
+
+def hello(_: Request) -> Response:
+    return Response.json({"translatedText": "hello", "answer": "hello", "score": 0.25})
+
+
+def refusing(_: Request) -> Response:
+    return Response.json({"answer": REFUSAL})
+
+
+def chat_plan(url: str, method: str, **experiment: Any) -> dict[str, Any]:
+    request = {"text": "{text}", "draw": "{draw}"}
+    service = {"use": "http", "url": url, "request": request}
+    service |= {"task": "score", "response": "score"} if method == "causal" else {}
+    service |= {"task": "chat", "response": "answer"} if method != "causal" else {}
+    return {
+        "services": {"bot": service},
+        "experiments": [{"method": method, "services": ["bot"], **experiment}],
+        "seed": 3,
+    }
+
+
+def done(plan: dict[str, Any], folder: Path, **how: Any) -> Finished:
+    return rate(load_plan(plan), Sitting(folder, **how))
+
+
+def told(finished: Finished) -> tuple[str, str | None, list[str], int]:
+    """State and level of the first rating, the codes of its reasons, and the exit code."""
+    rating = finished.document["ratings"][0]
+    codes = [reason["code"] for reason in rating["reasons"]]
+    return rating["state"], rating["overall"]["level"], codes, judge(finished.document).code
+
+
+REFUSED = ("incomplete", None, ["same-answer"], 4)
+
+
+def test_an_api_that_always_says_hello_is_not_rated(tmp_path: Path) -> None:
+    with LocalServer(hello) as server:
+        plan = translator_plan(server.url, texts=200, service={"concurrency": 4})
+        finished = done(plan, tmp_path)
+        assert told(finished) == REFUSED
+        # Both ways of the first texts, and what was under way, of 1,200 calls.
+        assert 2 * FIRST <= len(server.requests) <= 2 * FIRST + 2 * 300
+        again = done(plan, tmp_path)
+        calls = forecast(prepare(load_plan(plan), Sitting(tmp_path)), Sitting(tmp_path)).calls
+    rating = finished.document["ratings"][0]
+    (part,) = rating["parts"]
+    assert (part["state"], part["level"], part["score"], part["certainty"]) == ("incomplete", None, None, {})
+    (reason,) = rating["reasons"]
+    said = sentences.reason(reason)
+    assert "different questions got one and the same answer, “hello”" in said
+    assert 'constant_services = ["mine"]' in said
+    assert (again.asked.calls, calls) == (0, 0), "what is at fault is not asked on"
+    first, second = (but_for_times(one.document)["ratings"] for one in (finished, again))
+    assert first == second
+    assert verify(finished.folder, TODAY).differences == ()
+
+
+def test_one_language_of_two_is_at_fault(tmp_path: Path) -> None:
+    def french_is_down(request: Request) -> Response:
+        asked = request.json()
+        return hello(request) if asked["source"] == "fr" else faithful(request)
+
+    with LocalServer(french_is_down) as server:
+        finished = done(translator_plan(server.url, via=("es", "fr")), tmp_path)
+    assert told(finished) == REFUSED
+    spanish, french = finished.document["ratings"][0]["parts"]
+    assert (spanish["level"], french["level"]) == ("DSBS", None)
+
+
+def test_what_is_meant_is_confirmed_by_the_plan(tmp_path: Path) -> None:
+    with LocalServer(hello) as server:
+        plan = translator_plan(server.url, experiment={"constant_services": ["mine"]})
+        finished = done(plan, tmp_path)
+    assert len(server.requests) == 240
+    assert "same-answer" not in told(finished)[2]
+    with pytest.raises(PlanError, match=r'experiments\[0\].constant_services: no service "mien"'):
+        load_plan(translator_plan("http://localhost", experiment={"constant_services": ["mien"]}))
+
+
+@pytest.mark.parametrize("slice_rows", [30, 50_000])
+def test_dialogs_whose_every_answer_is_good_day_are_not_rated(tmp_path: Path, slice_rows: int) -> None:
+    lines = [
+        {"dialog": f"d{number // 3}", "speaker": who, "text": said}
+        for number in range(60)
+        for who, said in (("user", f"What is on page {number}?"), ("bot", "Good day."))
+    ]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    plan = {
+        "services": {"log": {"use": "dialogs", "dialogs": {"file": str(tmp_path / "log.jsonl")}}},
+        "experiments": [{"method": "trust", "services": ["log"], "issues": ["abuse", "complexity"]}],
+    }
+    finished = done(plan, tmp_path / "ratings", slice_rows=slice_rows)
+    assert told(finished) == REFUSED
+    assert {part["level"] for part in finished.document["ratings"][0]["parts"]} == {None}
+    assert verify(finished.folder, TODAY).differences == ()
+
+
+def test_a_bot_that_always_refuses_is_rated_and_one_that_always_greets_is_not(tmp_path: Path) -> None:
+    outcomes = []
+    for handler in (refusing, hello):
+        with LocalServer(handler) as server:
+            finished = done(chat_plan(server.url, "social-bias", questions=200), tmp_path)
+            outcomes.append((told(finished)[2] == ["same-answer"], len(server.requests)))
+    planned = finished.prepared.probes[0, "chat"].height
+    (refuser_fails, refuser_calls), (greeter_fails, greeter_calls) = outcomes
+    assert (refuser_fails, refuser_calls) == (False, planned)
+    assert greeter_fails
+    assert greeter_calls < planned
+
+
+def test_a_scorer_that_gives_everything_one_score_is_rated(tmp_path: Path) -> None:
+    small = {"frames": 2, "persons": 2, "resamples": 1000, "permutations": 999}
+    with LocalServer(hello) as server:
+        finished = done(chat_plan(server.url, "causal", **small), tmp_path)
+    assert "same-answer" not in told(finished)[2]
+    gender, *_ = finished.document["ratings"][0]["parts"]
+    assert gender["level"] == "1"
+    assert "causal.constant-scores" in [reason["code"] for reason in gender["reasons"]]
+
+
+def test_two_answers_or_few_questions_are_no_fault(tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    def hello_but_once(request: Request) -> Response:
+        heard.append(request.body.decode())
+        return hello(request) if len(heard) != 20 else Response.json({"translatedText": "Hi."})
+
+    with LocalServer(hello_but_once) as server:
+        service = {"concurrency": 1}
+        assert "same-answer" not in told(done(translator_plan(server.url, service=service), tmp_path))[2]
+    with LocalServer(hello) as server:
+        few = translator_plan(server.url, texts=3)
+        assert "same-answer" not in told(done(few, tmp_path))[2]

@@ -1,0 +1,246 @@
+"""A plan in many slices, in either store, comes to what it comes to in one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.run.plans import but_for_times, faithful, translator_plan
+from tests.servers import LocalServer, Request, Response
+from trustgauge.errors import MethodError
+from trustgauge.plan import load_plan
+from trustgauge.reports.html import report
+from trustgauge.run import preflight, rating_document
+from trustgauge.run.options import Sitting
+from trustgauge.run.pending import nothing_held, pending, pending_by_slice, summed
+from trustgauge.run.probe_batches import Place, Slices, blocks, cut, slices_of
+from trustgauge.run.rate_answers import FromStore, answered, answered_by_slice, derive
+from trustgauge.run.run import Finished, forecast, prepare, rate
+from trustgauge.run.targets import Subject, design, methods, subjects
+from trustgauge.run.verify import evidence_of_run, verify
+from trustgauge.store.factory import kind_of, open_store
+
+TODAY = date(2026, 1, 2)
+PLANS: dict[str, dict[str, Any]] = {
+    "two-step": {
+        "services": {"one": {"use": "anchor", "behaviour": "coin"}, "two": {"use": "anchor"}},
+        "experiments": [{"method": "two-step", "services": ["one", "two"], "texts": 20, "repeats": 3}],
+    },
+    "causal": {
+        "services": {"one": {"use": "sentiment-anchor", "behaviour": "random"}},
+        "experiments": [
+            {
+                "method": "causal",
+                "services": ["one"],
+                "frames": 2,
+                "persons": 2,
+                "resamples": 1000,
+                "permutations": 999,
+            }
+        ],
+    },
+    "social-bias": {
+        "services": {"one": {"use": "chat-anchor", "behaviour": "random"}},
+        "experiments": [{"method": "social-bias", "services": ["one"], "questions": 90, "repeats": 2}],
+    },
+    "trust": {
+        "services": {"one": {"use": "trust-anchor", "behaviour": "leaker"}},
+        "experiments": [{"method": "trust", "services": ["one"], "talks": 4, "issues": ["abuse", "leakage"]}],
+    },
+}
+
+
+def plan_of(name: str, store: str = "sqlite") -> dict[str, Any]:
+    return {"name": "test", "seed": 5, "retest": 0, "run": {"store": store}, **PLANS[name]}
+
+
+def run(plan: dict[str, Any], ratings: Path, slice_rows: int = 100_000) -> Finished:
+    return rate(load_plan(plan), Sitting(ratings, slice_rows=slice_rows))
+
+
+def told(finished: Finished) -> Any:
+    return but_for_times(json.loads((finished.folder / "rating.json").read_text("utf-8")))
+
+
+@pytest.mark.parametrize("method", PLANS)
+def test_the_same_rating_from_either_store_in_one_slice_or_many(tmp_path: Path, method: str) -> None:
+    whole = run(plan_of(method), tmp_path / "whole")
+    for store, slice_rows in (("sqlite", 37), ("parquet", 100_000)):
+        other = run(plan_of(method, store), tmp_path / f"{store}-{slice_rows}", slice_rows)
+        assert kind_of(other.folder) == store
+        assert told(other) == told(whole)
+        assert verify(other.folder, TODAY).differences == ()
+    assert kind_of(whole.folder) == "sqlite"
+
+
+@pytest.mark.parametrize("method", PLANS)
+def test_answers_are_read_slice_by_slice_as_they_are_all_together(tmp_path: Path, method: str) -> None:
+    finished = run(plan_of(method, "parquet"), tmp_path, 37)
+    found = finished.prepared.subjects
+    probes = finished.prepared.probes
+    assert isinstance(probes, Slices)
+    assert all(probes.count(place) > 3 for place in probes)
+    with open_store(finished.folder) as store:
+        answers = FromStore(store)
+        for one in found:
+            pieces = pl.concat(answered_by_slice(one, probes, answers))
+            together = answered(one, probes[one.experiment, one.task], store.answers)
+            assert pieces.equals(together)
+        again = derive(
+            methods(finished.prepared.plan), found, dict(probes.items()), store.answers, seed=5
+        )  # of an ordinary mapping, whole
+    assert (again.ratings, again.anchors, again.hashes) == (
+        finished.derived.ratings,
+        finished.derived.anchors,
+        finished.derived.hashes,
+    )
+    assert (again.readings, again.unasked, again.rows) == (
+        finished.derived.readings,
+        finished.derived.unasked,
+        finished.derived.rows,
+    )
+
+
+def test_what_is_pending_is_the_same_however_it_is_cut() -> None:
+    plan = load_plan(plan_of("two-step"))
+    found = tuple(subjects(plan))
+    whole = pending(found, design(plan, found), lambda _: set())
+    for rows in (1, 7, 1000):
+        steps = pending_by_slice(found, design(plan, found, rows), nothing_held)
+        for one, other in zip(whole, summed(found, steps), strict=True):
+            assert (one.planned, one.kept) == (other.planned, other.kept)
+            assert set(one.units) == set(other.units)
+            assert len(one.units) == len(other.units)
+
+
+def test_what_is_kept_is_not_pending(tmp_path: Path) -> None:
+    finished = run(plan_of("two-step", "parquet"), tmp_path, 50)
+    sitting = Sitting(tmp_path, slice_rows=50)
+    prepared = prepare(load_plan(plan_of("two-step")), sitting)
+    estimate = forecast(prepared, sitting)
+    assert estimate.calls == 0
+    small = forecast(prepare(load_plan(plan_of("two-step"))), Sitting(tmp_path))
+    assert (estimate.kept, estimate.spent.calls) == (small.kept, small.spent.calls)
+    with preflight.held_in_any(sitting, prepared) as held:
+        steps = pending_by_slice(prepared.subjects, prepared.probes, held)
+        assert not [row for step in steps for row in step if row.units]
+    again = rate(load_plan(plan_of("two-step", "sqlite")), sitting)
+    assert (again.folder, again.asked.calls) == (finished.folder, 0)
+    assert kind_of(again.folder) == "parquet"  # a run folder knows its store
+
+
+@pytest.mark.parametrize("kinds", [("sqlite", "parquet"), ("parquet", "sqlite"), ("parquet", "parquet")])
+def test_another_plan_copies_what_a_run_beside_it_holds(tmp_path: Path, kinds: tuple[str, str]) -> None:
+    plan = plan_of("two-step", kinds[0])
+    run(plan, tmp_path, 50)
+    changed = {**plan_of("two-step", kinds[1]), "experiments": [{**plan["experiments"][0], "margin": 0.15}]}
+    copied = run(changed, tmp_path, 50)
+    assert copied.asked.calls == 0
+    assert copied.document["ratings"][0]["cost"]["calls"] == 0
+    assert verify(copied.folder, TODAY).differences == ()
+
+
+def test_a_limit_stops_between_slices_and_a_higher_one_goes_on(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def counting(request: Request) -> Response:
+        asked.append(str(request.json()))
+        return faithful(request)
+
+    with LocalServer(counting) as server:
+        plan = translator_plan(server.url, run={"store": "parquet"})
+        short = run({**plan, "budget": {"calls": 100}}, tmp_path, 30)
+        assert (short.document["run"]["state"], len(asked)) == ("incomplete", 100)
+        (rating,) = short.document["ratings"]
+        missing = rating["reasons"][0]["facts"]
+        assert missing == {"missing": 70, "planned": 120}
+        assert verify(short.folder, TODAY).differences == ()
+        done = run(plan, tmp_path, 45)
+        assert len(asked) == len(set(asked)) == 240
+        assert done.folder == short.folder
+        calm = run(translator_plan(server.url), tmp_path / "calm")
+    assert told(done)["ratings"][0]["provenance"] == told(calm)["ratings"][0]["provenance"]
+    assert done.derived.hashes == calm.derived.hashes
+
+
+def test_a_service_that_refuses_is_left_out_of_later_slices(tmp_path: Path) -> None:
+    asked = []
+
+    def refusing(request: Request) -> Response:
+        asked.append(request)
+        return Response(401, b"no")
+
+    with LocalServer(refusing) as server:
+        plan = translator_plan(server.url, service={"concurrency": 1})
+        finished = run(plan, tmp_path, 10)
+    assert len(asked) == 1
+    assert finished.document["run"]["state"] == "incomplete"
+    assert finished.asked.refused
+
+
+def test_the_report_of_a_large_run_carries_a_sample_and_says_of_how_many(tmp_path: Path) -> None:
+    finished = run(plan_of("two-step", "parquet"), tmp_path, 50)
+    plan, found = finished.prepared.plan, finished.prepared.subjects
+    rows = 2 * 3 * 20 * 3
+    assert finished.derived.rows == (rows,)
+    with open_store(finished.folder) as store:
+        derived = derive(methods(plan), found, finished.prepared.probes, FromStore(store), seed=5, sample=50)
+    (marks,) = derived.marks
+    assert 50 <= marks.height <= 100
+    assert marks.select("service", "id").is_unique().all()
+    shares = marks.group_by("service", "block").len()["len"].to_list()
+    assert len(shares) == 6
+    # Every fourth of 60 rows a block in their shuffled order: a standard deviation of 3.3.
+    assert 5 <= min(shares) <= max(shares) <= 25
+    page = report(finished.document, rating_document.evidence(plan, found, derived))
+    assert f"a sample of {marks.height} of {rows} rows,</b> evenly spread" in page
+    whole = evidence_of_run(finished.folder)
+    assert (whole.height, "of_rows" in whole.columns) == (rows, False)
+
+
+def batches(*sessions: str) -> Iterator[pl.DataFrame]:
+    for start in range(0, len(sessions), 3):
+        some = list(sessions[start : start + 3])
+        yield pl.DataFrame({"session": some, "block": [one[:1] for one in some]})
+
+
+def test_sessions_stay_whole() -> None:
+    given = ["", "", "a", "a", "a", "a", "b", "b", "", ""]
+    pieces = list(cut(batches(*given), 3))
+    assert pl.concat(pieces)["session"].to_list() == given
+    assert [piece.height for piece in pieces] == [2, 4, 3, 1]
+    assert [piece.height for piece in cut(batches(*given), 100)] == [10]
+    assert not list(cut(batches(), 3))
+
+
+def test_a_session_in_two_pieces_is_refused() -> None:
+    with pytest.raises(MethodError, match="'a' in two places"):
+        list(cut(batches("a", "a", "b", "b", "a", "b"), 2))
+
+
+def test_slices_leave_nothing_behind(tmp_path: Path) -> None:
+    slices = Slices(4, tmp_path)
+    place: Place = (0, "chat")
+    assert slices.add(place, batches(*"abcdefghij"), lambda frame: frame.with_columns(n=pl.lit(1))) == 10
+    assert slices.count(place) == 3
+    assert slices[place].height == 10
+    assert [one.height for one in slices_of(slices, place)] == [4, 4, 2]
+    assert blocks(slices, place) == 10
+    assert list(tmp_path.rglob("*.parquet"))
+    del slices
+    assert not list(tmp_path.iterdir())
+
+
+def test_subjects_of_one_service_share_what_they_ask() -> None:
+    plan = load_plan(plan_of("two-step"))
+    (first, *_) = subjects(plan)
+    twin = Subject(**{**{name: getattr(first, name) for name in first.__slots__}, "part": "again"})
+    rows = list(pending_by_slice((first, twin), design(plan, [first], 25), nothing_held))
+    assert sum(len(row.units) for step in rows for row in step if row.subject is twin) == 0
+    assert sum(row.planned for step in rows for row in step if row.subject is twin) > 0

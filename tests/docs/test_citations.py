@@ -44,7 +44,8 @@ _ABSENT = re.compile(
     r"(?<![\w/.-])(?:shared/|(?:methods|interface|design|scale|parts|naming|style)\.md\b"
     r"|interface \d|design \d+(?:\.\d)?\b(?! *%))"
 )
-_PATH = re.compile(r"(?<![\w/])docs/(?:methods/[\w-]+|architecture)\.md")
+_PAGE_PATH = re.compile(r"(?<![\w/])docs/(?:methods/[\w-]+|architecture)\.md")
+_ANY_PATH = re.compile(r"`((?:src|tests|benchmarks|docs|plans)/[\w./-]+)`")
 
 
 class Citation(NamedTuple):
@@ -131,10 +132,16 @@ def test_cited_pages_exist(texts: dict[str, str]) -> None:
     lost = [
         f"{name}: {path}"
         for name, text in texts.items()
-        for path in _PATH.findall(text)
+        for path in _PAGE_PATH.findall(text)
         if not (ROOT / path).exists()
     ]
     assert not lost, "\n".join(lost)
+
+
+@pytest.mark.parametrize("page", SPECIFICATION.values())
+def test_files_named_by_the_specification_exist(page: str) -> None:
+    named = _ANY_PATH.findall((ROOT / page).read_text("utf-8"))
+    assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 def test_nothing_cites_what_is_not_in_the_repository(texts: dict[str, str]) -> None:

@@ -33,7 +33,7 @@ from trustgauge.engine.local import Job, run
 from trustgauge.engine.run_state import Clock
 from trustgauge.records import Answer, Message, Reply
 from trustgauge.services.http import Http
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.writer import GroupWriter
 
@@ -59,7 +59,7 @@ async def send(http: Client, url: str, text: str) -> str:
     return output
 
 
-class Bare(Description):
+class Bare(ServiceSpec):
     """Those few lines as a service."""
 
     use: str = "bare"
@@ -121,7 +121,7 @@ def whole(url: str, calls: int, at_once: int) -> int:
     return stored(Http(url=url, request=request, response="output", concurrency=at_once, task="chat"), calls)
 
 
-def stored(service: Description, calls: int) -> int:
+def stored(service: ServiceSpec, calls: int) -> int:
     """Ask a service and commit every answer. Returns how many are acknowledged."""
     units = [(Message(text),) for text in texts(calls)]
     with (

@@ -24,8 +24,8 @@ from collections.abc import Callable
 import polars as pl
 
 from benchmarks.short_answers import short_answers
-from trustgauge.data.expressions import expressions
 from trustgauge.data.social_groups import Group, groups
+from trustgauge.methods.social_bias.expressions import expressions
 from trustgauge.methods.social_bias.judges import judge, published
 from trustgauge.methods.social_bias.judges.dispatch import READ
 from trustgauge.methods.social_bias.judges.evaluation import labelled, measure, rule_judge

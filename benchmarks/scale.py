@@ -107,7 +107,7 @@ def idle(rows: int, ratings: Path) -> dict[str, Any]:
 def ask(rows: int, ratings: Path) -> dict[str, Any]:
     """The whole run."""
     finished = run.rate(plan_of(rows), Sitting(ratings))
-    return {"answers": finished.derived.readings, "anchors": _anchors(finished)}
+    return {"answers": finished.derived.readings, "anchors": _controls(finished)}
 
 
 def fill(rows: int, ratings: Path) -> dict[str, Any]:
@@ -153,14 +153,14 @@ def rate(rows: int, ratings: Path) -> dict[str, Any]:
         "calls": finished.asked.calls,
         "answers": finished.derived.readings,
         "level": rating["overall"]["level"],
-        "anchors": _anchors(finished),
+        "anchors": _controls(finished),
     }
 
 
-def _anchors(finished: run.Finished) -> str:
+def _controls(finished: run.Finished) -> str:
     """How many controls of known truth were rated as they are built."""
-    right = sum(not one.wrong and one.state == "rated" for one in finished.derived.anchors)
-    return f"{right} of {len(finished.derived.anchors)}"
+    right = sum(not one.wrong and one.state == "rated" for one in finished.derived.controls)
+    return f"{right} of {len(finished.derived.controls)}"
 
 
 def check(rows: int, ratings: Path) -> dict[str, Any]:
@@ -242,7 +242,7 @@ def make_codes(rows: int, ratings: Path) -> None:
     found = targets.subjects(plan)
     folder = _folder(rows, ratings)
     probes = targets.design(plan, found)
-    rated = next(one for one in found if one.anchor is None)
+    rated = next(one for one in found if one.control is None)
     with open_store(folder) as opened:
         read = answered_by_slice(rated, probes, FromStore(opened))
         summary = method.merge([method.summarise(method.check(rows)) for rows in read])

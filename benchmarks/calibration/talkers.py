@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.data.abuse import TWEET, Checker
 from trustgauge.methods.conformance import answers
+from trustgauge.methods.trust.abuse_checkers import TWEET, Checker
 from trustgauge.methods.trust.issues.complexity import USUAL_TURNS
 from trustgauge.methods.trust.issues.issue import TALK
 from trustgauge.methods.trust.method import Trust

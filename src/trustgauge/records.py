@@ -253,7 +253,7 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor:
+class Control:
     """A service of known truth that a method wants beside every subject, and the level it must get."""
 
     name: str
@@ -288,8 +288,8 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class AnchorResult:
-    """How an anchor of known truth was rated in this run."""
+class ControlResult:
+    """How a control of known truth was rated in this run."""
 
     name: str
     truth: str
@@ -331,7 +331,7 @@ class Run:
     assessor: Assessor
     services: Mapping[str, ServiceFacts]
     costs: Mapping[str, Cost]
-    anchors: tuple[AnchorResult, ...]
+    controls: tuple[ControlResult, ...]
     paper: Mapping[str, str] = field(default_factory=dict)  # method -> paper
     sent: Cost = Cost()  # all that went out, the calls that left no answer too; seconds are not counted here
     uncertain: Cost = Cost()  # of these: reserved by sittings that were killed, and perhaps never sent

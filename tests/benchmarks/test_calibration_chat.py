@@ -19,7 +19,7 @@ from trustgauge.methods.social_bias import votes
 from trustgauge.methods.social_bias.judge_accuracy import TERSE, by_style
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.methods.trust.method import Trust
-from trustgauge.services.controls.chat import ChatAnchor
+from trustgauge.services.controls.chat import ChatControl
 
 RUDE = "Nobody cares what you say, you stupid idiot."
 
@@ -56,9 +56,9 @@ def share(hits: pl.Series) -> float:
 def test_verdicts_of_a_habit_are_those_of_the_judge(questions: Questions, habit: str, behaviour: str) -> None:
     """The same bot in words, read by the judge, counts alike."""
     method = questions.method
-    anchor = ChatAnchor.model_validate({"use": "chat-anchor", "behaviour": behaviour}).open()
+    control = ChatControl.model_validate({"use": "chat-anchor", "behaviour": behaviour}).open()
     probes = pl.concat(method.design(1, "chat"))
-    said = [anchor.answer(text) for text in probes["message"]]
+    said = [control.answer(text) for text in probes["message"]]
     read = method.summarise(method.check(answers(probes, said)))
     drawn = questions.summary(by_habit(questions, habit))
     for one, other in zip(counted(drawn), counted(read), strict=True):

@@ -9,7 +9,7 @@ import pytest
 
 from tests.apps.train.abusive import write_csv
 from tests.cli.test_commands import last, trustgauge
-from trustgauge.data.abuse import checker
+from trustgauge.methods.trust.abuse_checkers import checker
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 

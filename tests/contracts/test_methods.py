@@ -15,10 +15,10 @@ from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.conformance import AnswerWith, check_method
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.records import Anchor, Json, Message, Rating, Task
-from trustgauge.services.controls.chat import ChatAnchor
-from trustgauge.services.controls.sentiment import SentimentAnchor
-from trustgauge.services.controls.translators import Anchor as AnchorService
+from trustgauge.records import Control, Json, Message, Rating, Task
+from trustgauge.services.controls.chat import ChatControl
+from trustgauge.services.controls.sentiment import SentimentControl
+from trustgauge.services.controls.translators import TranslatorControl
 
 SMALL: dict[str, dict[str, Any]] = {
     "two-step": {"texts": 20, "draws": 1000},
@@ -32,22 +32,22 @@ SMALL: dict[str, dict[str, Any]] = {
 
 
 def coin(probes: pl.DataFrame) -> list[str | None]:
-    live = AnchorService.named("coin").open()
+    live = TranslatorControl.named("coin").open()
     return [live.rewrite(text, draw) for text, draw in probes.select("message", "draw").iter_rows()]
 
 
 def scorer(probes: pl.DataFrame) -> list[str | None]:
-    live = AnchorService.named("valence/identity").open()
+    live = TranslatorControl.named("valence/identity").open()
     return [repr(live.score(text, draw)) for text, draw in probes.select("message", "draw").iter_rows()]
 
 
 def sentiment(probes: pl.DataFrame) -> list[str | None]:
-    live = SentimentAnchor.named("female-biased").open()
+    live = SentimentControl.named("female-biased").open()
     return [repr(live.score(text, draw)) for text, draw in probes.select("message", "draw").iter_rows()]
 
 
 def bot(probes: pl.DataFrame) -> list[str | None]:
-    live = ChatAnchor.named("first-named").open()
+    live = ChatControl.named("first-named").open()
     asked = [Message(text, draw) for text, draw in probes.select("message", "draw").iter_rows()]
     return [str(reply.output) for reply in asyncio.run(live.ask(asked))]
 
@@ -151,8 +151,8 @@ class Careless(TwoStep):
 
 
 class Hopeful(TwoStep):
-    def anchors(self, task: Task) -> tuple[Anchor, ...]:
-        return tuple(Anchor(one.name, one.settings, "UCS+") for one in super().anchors(task))
+    def controls(self, task: Task) -> tuple[Control, ...]:
+        return tuple(Control(one.name, one.settings, "UCS+") for one in super().controls(task))
 
 
 class Odd(TwoStep):

@@ -15,7 +15,7 @@ from tests.services.test_apertium import installed
 from trustgauge import plugins
 from trustgauge.records import Message
 from trustgauge.services.conformance import ROUGH, check_service
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 
 TEXTS = (
     "She is a nurse. He is a baker.",
@@ -40,17 +40,17 @@ MADE = {"dialogs", "gru", "hf-chat", "huggingface", "people", "recorded-round-tr
 # Asked by people: it cannot be opened, as its own tests say.
 PEOPLE = {"by-hand"}
 
-anchor = {"use": "anchor", "behaviour": "swap", "rate": 0.5}
+control = {"use": "anchor", "behaviour": "swap", "rate": 0.5}
 function = {"use": "function", "function": "echoes_of_test_services:echo"}
 directed = {"use": "function", "function": "echoes_of_test_services:directed", "deterministic": True}
 command = {"use": "command", "command": [sys.executable, "echo.py"]}
 
 CASES: dict[str, Mapping[str, Any]] = {
     "afinn": {"use": "afinn"},
-    "anchor": anchor,
+    "anchor": control,
     "anchor coin": {"use": "anchor", "behaviour": "coin"},
     "alice": {"use": "alice"},
-    "chain": {"use": "chain", "services": [anchor, command, {"use": "vader"}]},
+    "chain": {"use": "chain", "services": [control, command, {"use": "vader"}]},
     "chat-anchor": {"use": "chat-anchor", "behaviour": "first-named"},
     "trust-anchor": {"use": "trust-anchor"},
     "chat-anchor random": {"use": "chat-anchor", "behaviour": "random"},
@@ -98,8 +98,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def described(settings: Mapping[str, Any], folder: Path) -> Description:
-    model: type[Description] = plugins.load("services", settings["use"])
+def described(settings: Mapping[str, Any], folder: Path) -> ServiceSpec:
+    model: type[ServiceSpec] = plugins.load("services", settings["use"])
     return model.model_validate(settings, context={"folder": folder})
 
 

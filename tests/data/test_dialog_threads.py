@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trustgauge.data.dialog_threads import Line, lines_of, threads
+from trustgauge.data.dialog_threads import LogLine, lines_of, threads
 from trustgauge.data.dialogs import DialogSource
 from trustgauge.errors import PlanError
 
@@ -71,7 +71,9 @@ class TestThreads:
         assert [line.minute for line in lines] == [1439, 1441, 2880]
 
     def test_colours_and_marks_of_rank_are_no_text(self) -> None:
-        assert list(lines_of("[1:02] <+Ann> \x0304,01red\x0f \x02bold\x02")) == [Line(62, "ann", "red bold")]
+        assert list(lines_of("[1:02] <+Ann> \x0304,01red\x0f \x02bold\x02")) == [
+            LogLine(62, "ann", "red bold")
+        ]
 
     def test_an_address_is_a_nick_of_the_log(self) -> None:
         log = "[1:00] <a> note: read this\n[1:00] <b> a: which?\n[1:01] <a> http://x\n"
@@ -86,7 +88,7 @@ class TestThreads:
         minute, lines = 0, []
         for number, (gap, nick, to) in enumerate(said):
             minute += gap
-            lines.append(Line(minute, nick, f"{to}{number}"))
+            lines.append(LogLine(minute, nick, f"{to}{number}"))
         found = threads(lines, answer_within=3, silence=30)
         for one in found:
             assert len({who for who, _ in one.said}) == 2

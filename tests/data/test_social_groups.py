@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trustgauge.data.group_cells import distinct_ids, singular
-from trustgauge.data.social_groups import ATTRIBUTES, Group, GroupSource, groups, shared_forms
+from trustgauge.data.social_groups import ATTRIBUTES, Group, GroupSource, ambiguous_names, groups
 from trustgauge.data.words import article
 from trustgauge.errors import PlanError
 
@@ -79,7 +79,7 @@ def test_ids_are_slugs_and_unique() -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_no_name_stands_for_two_groups_of_an_attribute(language: Any) -> None:
-    assert shared_forms(groups(), language) == {}
+    assert ambiguous_names(groups(), language) == {}
 
 
 def test_a_name_of_two_groups_is_found() -> None:
@@ -89,8 +89,8 @@ def test_a_name_of_two_groups_is_found() -> None:
         Group("c", "body", "kid", "kids", zh="小孩"),
         Group("d", "age", "tot", "tots", zh_aliases=("小孩",)),
     ]
-    assert shared_forms(several) == {("age", "kid"): ("a", "b"), ("age", "young ones"): ("a", "b")}
-    assert shared_forms(several, "zh") == {("age", "小孩"): ("b", "d")}
+    assert ambiguous_names(several) == {("age", "kid"): ("a", "b"), ("age", "young ones"): ("a", "b")}
+    assert ambiguous_names(several, "zh") == {("age", "小孩"): ("b", "d")}
 
 
 def test_english_names_are_clean_and_each_stands_once() -> None:
@@ -282,7 +282,7 @@ def test_invented_groups_are_added_where_an_attribute_has_none(tmp_path: Path) -
     assert one.report()["controls_added"] == 4
     assert len({group.id for group in groups(one)}) == len(groups(one))
     # Invented people of ours are called as those of the table, each of them and all.
-    assert set(shared_forms(groups(one))) == {("caste", "quorvian"), ("caste", "quorvians")}
+    assert set(ambiguous_names(groups(one))) == {("caste", "quorvian"), ("caste", "quorvians")}
     assert one.report()["shared_forms"] == 2
 
 
@@ -448,7 +448,7 @@ def test_real_descriptors() -> None:
     real = [group for group in groups(one) if not group.control]
     assert len(real) == 583 - 8 - 4
     assert {group.attribute for group in real} <= set(ATTRIBUTES)
-    assert shared_forms(groups(one)) == {}
+    assert ambiguous_names(groups(one)) == {}
     phrases = source(place / "standalone_noun_phrases.json", layout="holistic-bias", controls=False)
     assert phrases.report()["groups"] == 192
     assert not any(re.search(r"[{}]", group.plural + group.singular) for group in groups(phrases))

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from trustgauge.data import terms
 from trustgauge.data.dialogs import TURNS
-from trustgauge.data.terms import TermLists, TermSource, english_stop_words, learned, shipped, words
+from trustgauge.data.terms import TermLists, TermSource, default_terms, english_stop_words, learn_terms, words
 from trustgauge.errors import PlanError
 
-FOLDER = files("trustgauge.data").joinpath("trust")
+FOLDER = files("trustgauge.data")
 TABLE = tomllib.loads(FOLDER.joinpath("terms.toml").read_text(encoding="utf-8"))
 
 
@@ -63,7 +63,7 @@ class TestShipped:
 
     def test_kinds_of_english_words(self) -> None:
         found = kinds(
-            shipped(),
+            default_terms(),
             "We couldn't find Tom's cheapest hotels; the transmission is LEAKING, 3 times on the 8th.",
         )
         assert found == {
@@ -82,7 +82,7 @@ class TestShipped:
         }
 
     def test_kinds_of_chinese_words(self) -> None:
-        found = shipped().terms("请问量子计算是什么？我想预订酒店。")
+        found = default_terms().terms("请问量子计算是什么？我想预订酒店。")
         assert found == [
             ("请问", "stop"),
             ("量子", "domain"),
@@ -97,21 +97,21 @@ class TestShipped:
 
     @pytest.mark.parametrize("text", ["", "!?", "12:30", "$40", "3.5%", "B", "😀"])
     def test_texts_without_terms(self, text: str) -> None:
-        assert shipped().terms(text) == []
+        assert default_terms().terms(text) == []
 
     @given(st.text(max_size=60))
     def test_any_text_can_be_read(self, text: str) -> None:
-        for term, kind in shipped().terms(text):
+        for term, kind in default_terms().terms(text):
             assert term == term.casefold() or not term.isascii()
             assert kind in terms.KINDS
-            assert (kind == "domain") == (term not in shipped())
+            assert (kind == "domain") == (term not in default_terms())
 
     @given(st.text(alphabet="的我想量子计算酒店是", max_size=30))
     def test_no_character_of_a_chinese_text_is_lost(self, text: str) -> None:
-        assert "".join(term for term, _ in shipped().terms(text)) == text
+        assert "".join(term for term, _ in default_terms().terms(text)) == text
 
     def test_case_and_typographic_marks_make_no_difference(self) -> None:
-        assert shipped().terms("DON’T Ｐａｎｉｃ") == [("don't", "stop"), ("panic", "domain")]
+        assert default_terms().terms("DON’T Ｐａｎｉｃ") == [("don't", "stop"), ("panic", "domain")]
 
     def test_english_stop_words_are_those_of_english(self) -> None:
         assert {"the", "of", "don't"} <= english_stop_words()
@@ -144,7 +144,7 @@ class TestLists:
 class TestLearned:
     def test_what_several_dialogs_have_and_nearly_all_have_not(self) -> None:
         said = ["ticket kernel", "ticket kernel boots", "ticket Zebra", "ticket the router", "ticket router"]
-        lists = learned(corpus(*said))
+        lists = learn_terms(corpus(*said))
         assert lists.domain == frozenset({"kernel", "router"})
         assert kinds(lists, "ticket boots zebra") == {
             "ticket": "common",
@@ -155,9 +155,9 @@ class TestLearned:
 
     def test_a_word_that_nearly_all_dialogs_have_is_common(self) -> None:
         said = [f"flurble {word}" for word in ["kernel"] * 5 + ["router"] * 4] + ["nothing"]
-        assert learned(corpus(*said)).domain == frozenset({"kernel", "router"})
-        assert "flurble" in learned(corpus(*said)).common
-        assert learned(corpus(*said[:8], "x", "y")).domain == frozenset({"flurble", "kernel", "router"})
+        assert learn_terms(corpus(*said)).domain == frozenset({"kernel", "router"})
+        assert "flurble" in learn_terms(corpus(*said)).common
+        assert learn_terms(corpus(*said[:8], "x", "y")).domain == frozenset({"flurble", "kernel", "router"})
 
     def test_words_that_stand_together(self) -> None:
         said = [
@@ -168,20 +168,20 @@ class TestLearned:
             "rent",
             "rent the car",
         ]
-        assert learned(corpus(*said)).domain == frozenset({"kernel"})
-        assert learned(corpus(*said), ngrams=2).domain == frozenset({"kernel", "credit card"})
+        assert learn_terms(corpus(*said)).domain == frozenset({"kernel"})
+        assert learn_terms(corpus(*said), ngrams=2).domain == frozenset({"kernel", "credit card"})
 
     def test_words_parted_by_a_stop_word_do_not_stand_together(self) -> None:
         said = ["kernel of module"] * 4 + ["x y"] * 4
-        assert learned(corpus(*said), ngrams=3).domain == frozenset({"kernel", "module"})
+        assert learn_terms(corpus(*said), ngrams=3).domain == frozenset({"kernel", "module"})
 
     def test_one_dialog_and_none(self) -> None:
-        assert learned(corpus("the kernel")).domain == frozenset({"kernel"})
-        assert learned(corpus()).domain == frozenset()
+        assert learn_terms(corpus("the kernel")).domain == frozenset({"kernel"})
+        assert learn_terms(corpus()).domain == frozenset()
 
     def test_the_order_of_dialogs_makes_no_difference(self) -> None:
         said = [f"kernel panic {word}" for word in ("boots", "boots", "module", "module", "x")] + ["rent"] * 3
-        forward, backward = (learned(corpus(*order), ngrams=3) for order in (said, said[::-1]))
+        forward, backward = (learn_terms(corpus(*order), ngrams=3) for order in (said, said[::-1]))
         assert forward == backward
         assert "kernel panic" in (forward.domain or ())
 
@@ -198,7 +198,7 @@ class TestSource:
             ("kernel module", "domain"),
             ("the", "common"),
         ]
-        assert source.lists().common == shipped().common
+        assert source.lists().common == default_terms().common
 
     def test_learned_from_dialogs(self, tmp_path: Path) -> None:
         text = (

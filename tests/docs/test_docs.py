@@ -15,9 +15,9 @@ from trustgauge.cli.main import VERBS, group
 from trustgauge.data.conversations import ConversationSource
 from trustgauge.data.dialogs import DialogSource
 from trustgauge.data.properties import PropertySource
-from trustgauge.data.sentences import SentenceSource
 from trustgauge.data.social_groups import GroupSource
 from trustgauge.data.terms import TermSource
+from trustgauge.methods.causal.sentences import SentenceSource
 from trustgauge.methods.causal.settings import CausalSettings
 from trustgauge.methods.social_bias.settings import SocialBiasSettings
 from trustgauge.methods.trust.combine import Combination

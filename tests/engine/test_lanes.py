@@ -112,7 +112,7 @@ def test_what_a_batch_needs_is_known_once_prices_are() -> None:
     room = 1 + RETRIES
     assert need(batch, {}).calls == math.ceil(20 * room)
     assert need(batch, {}).usd is None
-    first, second = (leg.fingerprint for leg in chain.legs())
+    first, second = (leg.fingerprint for leg in chain.stages())
     known = need(batch, {first: (0.1, 7), second: (0.0, 1)})
     assert known.usd is not None
     assert math.isclose(known.usd, 10 * 0.1 * room)

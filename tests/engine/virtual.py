@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from trustgauge.engine.run_state import Clock
 from trustgauge.records import Message, Reply
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 
 BEGAN = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
@@ -92,7 +92,7 @@ LIVE: dict[str, Live] = {}
 """Live services by name: descriptions are values, so what they open is looked up here."""
 
 
-class Scripted(Description):
+class Scripted(ServiceSpec):
     """A service whose live side the test made."""
 
     use: str = "scripted"
@@ -114,14 +114,14 @@ class Sure(Scripted):
     deterministic: ClassVar[bool] = True
 
 
-class Composite(Description):
+class Composite(ServiceSpec):
     """Services one after the other."""
 
     use: str = "composite"
     names: tuple[str, ...]
     sure: bool = False
 
-    def legs(self) -> tuple[Description, ...]:
+    def stages(self) -> tuple[ServiceSpec, ...]:
         return tuple((Sure if self.sure else Scripted)(name=name) for name in self.names)
 
     def open(self) -> Live:

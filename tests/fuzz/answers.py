@@ -23,7 +23,7 @@ from trustgauge.services.command import _reply
 from trustgauge.services.http import Http
 from trustgauge.services.normalise_output import check_reply
 from trustgauge.services.server_events import events
-from trustgauge.services.service import Description, Service
+from trustgauge.services.service import Service, ServiceSpec
 from trustgauge.services.translate import (
     ApertiumApy,
     DeepL,
@@ -32,7 +32,7 @@ from trustgauge.services.translate import (
     NetworkTranslator,
     Yandex,
 )
-from trustgauge.services.transport import Answer
+from trustgauge.services.transport import HttpResponse
 
 OPENAI = {
     "id": "c-1",
@@ -66,7 +66,7 @@ class Telling:
         self.now = Response()
         self.server = LocalServer(lambda request: self.now)
 
-    def tell(self, answer: Answer) -> None:
+    def tell(self, answer: HttpResponse) -> None:
         self.now = Response(answer.status, answer.body, (("content-type", answer.content_type),))
 
 
@@ -86,19 +86,19 @@ def usable(reply: Reply) -> None:
     check_reply(reply, "Test")
 
 
-def said(about: Description) -> None:
+def said(about: ServiceSpec) -> None:
     """Ask once; the answer is a usable reply, or refused by an error of ours."""
     with told(ServiceError):
         usable(asyncio.run(asked(about.open())))
 
 
-def as_json(value: Any, status: int = 200) -> Answer:
-    return Answer(status, json.dumps(value).encode("ascii"), "application/json")
+def as_json(value: Any, status: int = 200) -> HttpResponse:
+    return HttpResponse(status, json.dumps(value).encode("ascii"), "application/json")
 
 
-def as_stream(found: list[Any]) -> Answer:
+def as_stream(found: list[Any]) -> HttpResponse:
     body = "".join(f"data: {json.dumps(one)}\n\n" for one in found) + "data: [DONE]\n\n"
-    return Answer(200, body.encode("ascii"), "text/event-stream")
+    return HttpResponse(200, body.encode("ascii"), "text/event-stream")
 
 
 TRANSLATED = [{"text": "Hola", "detected_source_language": "EN"}]
@@ -150,19 +150,19 @@ def server() -> Telling:
     return telling
 
 
-def over_http(make: Callable[[str], Description], usual: Answer) -> Reader:
+def over_http(make: Callable[[str], ServiceSpec], usual: HttpResponse) -> Reader:
     """Ask a service that answers these bytes."""
 
     def read(data: bytes) -> None:
         for name in KEYS:
             os.environ.setdefault(name, "a-key-of-tests-0123456789")
-        server().tell(Answer(usual.status, data, usual.content_type))
+        server().tell(HttpResponse(usual.status, data, usual.content_type))
         usable(asyncio.run(asked(make(server().server.url).open())))
 
     return read
 
 
-def spoken(name: str, make: Callable[[str], Description], usual: Answer) -> Spoken:
+def spoken(name: str, make: Callable[[str], ServiceSpec], usual: HttpResponse) -> Spoken:
     return Spoken(name, usual.body, over_http(make, usual))
 
 
@@ -182,7 +182,7 @@ def head(data: bytes) -> None:
     found.sent_to("127.0.0.1", "/")
 
 
-def of(kind: Any, **settings: Any) -> Callable[[str], Description]:
+def of(kind: Any, **settings: Any) -> Callable[[str], ServiceSpec]:
     return lambda url: kind(url=url, **settings)
 
 

@@ -35,22 +35,21 @@ from trustgauge.apps.survey.table import read_survey
 from trustgauge.apps.train.labelled import Columns, read_davidson, read_hutto, read_labelled, read_rated_bias
 from trustgauge.apps.watch import log_tail, state
 from trustgauge.catalogue import entries
-from trustgauge.data import sentence_bias, text_model
-from trustgauge.data.abuse import labelled_answers
 from trustgauge.data.conversations import ConversationSource
 from trustgauge.data.dialogs import DialogSource
-from trustgauge.data.expressions import read_expressions
 from trustgauge.data.properties import PropertySource
-from trustgauge.data.round_trips import RoundTripSource
-from trustgauge.data.sentences import SentenceSource
 from trustgauge.data.social_groups import GroupSource, groups
 from trustgauge.data.tables import read_table
 from trustgauge.data.terms import TermSource
 from trustgauge.data.translations import row_by_row
 from trustgauge.engine.ledger import unproven
 from trustgauge.errors import TrustgaugeError
+from trustgauge.methods.causal.sentences import SentenceSource
+from trustgauge.methods.social_bias.expressions import read_expressions
 from trustgauge.methods.social_bias.judges import sentences
 from trustgauge.methods.social_bias.judges.embedding import Embedding, word_vectors
+from trustgauge.methods.trust import sentence_bias, text_model
+from trustgauge.methods.trust.abuse_checkers import read_abuse_labels
 from trustgauge.plan import load_plan
 from trustgauge.records import Cost
 from trustgauge.run import judge_evaluation, transcript
@@ -59,12 +58,13 @@ from trustgauge.services.alice import Alice
 from trustgauge.services.annotations import People
 from trustgauge.services.apertium import Apertium
 from trustgauge.services.chat import OpenAi
-from trustgauge.services.continued_transcript import Talked
+from trustgauge.services.continued_transcript import ContinuedTranscript
 from trustgauge.services.dialogs import Dialogs
 from trustgauge.services.gru import Gru
 from trustgauge.services.npm import NlpJs
 from trustgauge.services.replay import Replay
 from trustgauge.services.rivescript_bot import RiveScriptBot
+from trustgauge.services.round_trips import RoundTripSource
 from trustgauge.store import probe_files
 from trustgauge.store.event_log import read_events
 from trustgauge.store.factory import open_store
@@ -282,7 +282,9 @@ def conversations(**settings: Any) -> Reader:
 
 
 def spoken(path: Path) -> Any:
-    about = Talked(service={"use": "eliza"}, dialogs={"file": path.parent / "said.csv"}, scenes=path)
+    about = ContinuedTranscript(
+        service={"use": "eliza"}, dialogs={"file": path.parent / "said.csv"}, scenes=path
+    )
     return about.script()
 
 
@@ -447,12 +449,12 @@ CASES: tuple[Case, ...] = (
         lambda path: TermSource(domain=path).lists(),
         ("data.terms",),
     ),
-    Case("expressions.toml", samples.TOML, read_expressions, ("data.expressions",)),
+    Case("expressions.toml", samples.TOML, read_expressions, ("methods.social_bias.expressions",)),
     Case(
         "eec.csv",
         samples.SENTENCES,
         lambda path: SentenceSource(file=(path,), layout="eec"),
-        ("data.sentences",),
+        ("methods.causal.sentences",),
     ),
     Case(
         "scores.csv",
@@ -472,13 +474,13 @@ CASES: tuple[Case, ...] = (
     Case("replay.jsonl", '{"text": "Hi", "output": "Hello"}\n', replayed, ("services.replay",)),
     Case("replay.parquet", parquet({"text": ["Hi"], "output": ["Hello"]}), replayed, ("services.replay",)),
     Case("trips.csv", samples.TRIPS, trips(), TABLES),
-    Case("trips.parquet", parquet(TRIPS), trips(), ("data.round_trips",)),
-    Case("trips.xlsx", workbook({"sent": ["He."], "received": ["She."]}), trips(), ("data.round_trips",)),
+    Case("trips.parquet", parquet(TRIPS), trips(), ("services.round_trips",)),
+    Case("trips.xlsx", workbook({"sent": ["He."], "received": ["She."]}), trips(), ("services.round_trips",)),
     Case(
         "Result - true - t1 - es.json",
         json.dumps([[{"original": "He is a smith.", "oto": "She is.", "translated": "x"}]]),
         trips(),
-        ("data.round_trips",),
+        ("services.round_trips",),
     ),
     Case(
         "brain.rive", samples.RIVE, lambda path: RiveScriptBot(file=path).open(), ("services.rivescript_bot",)
@@ -524,14 +526,20 @@ CASES: tuple[Case, ...] = (
     Case(
         "abusive.csv",
         "text,label\nYou fool,offensive\nHi,neither\n",
-        lambda path: labelled_answers(path, "TABLE"),
-        ("data.abuse",),
+        lambda path: read_abuse_labels(path, "TABLE"),
+        ("methods.trust.abuse_checkers",),
     ),
     *of_model(
-        MODEL, "abuse", lambda path: text_model.read_model(path.parent, "abuse", "model"), "data.text_model"
+        MODEL,
+        "abuse",
+        lambda path: text_model.read_model(path.parent, "abuse", "model"),
+        "methods.trust.text_model",
     ),
     *of_model(
-        SLANT, "slant", lambda path: sentence_bias.load(path.parent, "coefficients"), "data.sentence_bias"
+        SLANT,
+        "slant",
+        lambda path: sentence_bias.load_regression(path.parent, "coefficients"),
+        "methods.trust.sentence_bias",
     ),
     *of_model(SCORER, "gru", lambda path: Gru(folder=path.parent).open(), "services.gru"),
     *of_model(EMBEDDER, "embedder", shape, "methods.social_bias.judges.sentences"),

@@ -49,7 +49,7 @@ from trustgauge.services.server_events import data_of, events
 from trustgauge.services.translate import (
     NetworkTranslator,
 )
-from trustgauge.services.transport import Answer, Facts, Transport
+from trustgauge.services.transport import ConnectionSettings, HttpResponse, Transport
 
 Kind = type[OpenAi] | type[Anthropic]
 CHATS: tuple[tuple[Kind, Any, Any], ...] = ((OpenAi, OPENAI, DELTAS), (Anthropic, ANTHROPIC, BLOCKS))
@@ -106,7 +106,7 @@ def test_damaged_bytes_of_chat_services(telling: Telling, kind: Kind, whole: Any
     @given(data=st.data())
     def holds(data: st.DataObject) -> None:
         usual = data.draw(st.sampled_from((as_json(whole), as_stream(stream))))
-        telling.tell(Answer(200, data.draw(damaged(usual.body)), usual.content_type))
+        telling.tell(HttpResponse(200, data.draw(damaged(usual.body)), usual.content_type))
         said(about)
 
     holds()
@@ -141,7 +141,7 @@ def test_answers_of_translators(telling: Telling, kind: Callable[..., NetworkTra
     @given(data=st.data())
     def holds(data: st.DataObject) -> None:
         usual = as_json(whole, data.draw(st.sampled_from((200, 200, 200, 400, 403, 429, 456, 500))))
-        broken = damaged(usual.body).map(lambda body: Answer(usual.status, body, usual.content_type))
+        broken = damaged(usual.body).map(lambda body: HttpResponse(usual.status, body, usual.content_type))
         odd = st.one_of(changed(whole), odd_json).map(lambda value: as_json(value, usual.status))
         telling.tell(data.draw(st.one_of(odd, broken)))
         said(about)
@@ -170,8 +170,8 @@ KINDS = st.one_of(st.just(""), odd_texts.map("text/plain; charset={}".format))
 @fuzzed
 @given(body=st.binary(max_size=300), kind=KINDS)
 def test_bodies_in_any_encoding(body: bytes, kind: str) -> None:
-    transport = Transport(Facts("Test"))
-    answer = Answer(200, body, kind)
+    transport = Transport(ConnectionSettings("Test"))
+    answer = HttpResponse(200, body, kind)
     with told():
         assert transport.excerpt(answer).isprintable()
     for read in (transport.text, transport.json):
@@ -211,7 +211,7 @@ def test_traffic_through_the_proxy(data: st.DataObject) -> None:
     exchange.kind = "text/event-stream" if streamed else "application/json"
     usual = as_stream(DELTAS) if streamed else as_json(OPENAI)
     sent = data.draw(st.one_of(changed(ASKED).map(as_json), damaged(as_json(ASKED).body)))
-    exchange.sent.add(sent.body if isinstance(sent, Answer) else sent)
+    exchange.sent.add(sent.body if isinstance(sent, HttpResponse) else sent)
     back = st.one_of(damaged(usual.body), changed(OPENAI).map(lambda one: as_json(one).body))
     exchange.back.add(data.draw(back))
     exchange.sent_packing = data.draw(st.sampled_from(PACKINGS))

@@ -19,13 +19,13 @@ from tests.fuzz.mutations import told
 from tests.fuzz.readers import CASES, TOLD, Case
 from trustgauge import plugins
 from trustgauge.data.answer_style import answer_style
-from trustgauge.data.canaries import returned
-from trustgauge.data.pii import scanned
 from trustgauge.methods.conformance import answers
+from trustgauge.methods.trust.canaries import exact_matches
+from trustgauge.methods.trust.pii import personal_data_table
 from trustgauge.reports import sanitize
 from trustgauge.run.rate_answers import LONGEST, bounded
 from trustgauge.services.http import _found
-from trustgauge.services.normalise_output import redacted
+from trustgauge.services.normalise_output import redact
 from trustgauge.services.server_events import data_of
 
 Reader = Callable[[str], object]
@@ -61,12 +61,14 @@ def check(reader: Reader, longest: int) -> None:
 
 
 SCANS: dict[str, Reader] = {
-    "personal data": lambda text: scanned(pl.Series([text])),
-    "secrets": lambda text: returned(pl.Series([text]), ["4711081501471108", "quiet amber lantern seven"]),
+    "personal data": lambda text: personal_data_table(pl.Series([text])),
+    "secrets": lambda text: exact_matches(
+        pl.Series([text]), ["4711081501471108", "quiet amber lantern seven"]
+    ),
     "English style": lambda text: answer_style(text[:LONGEST]),
     "Chinese style": lambda text: answer_style(text[:LONGEST], "zh"),
     "events": lambda text: list(data_of(text)),
-    "keys": lambda text: redacted(text, ("sk-proj-abcdef123456",)),
+    "keys": lambda text: redact(text, ("sk-proj-abcdef123456",)),
     "terminal": sanitize.terminal,
     "Markdown": sanitize.markdown,
     "cells": sanitize.cell,
@@ -144,5 +146,5 @@ def test_an_open_quotation_mark_does_not_hang_the_style_of_an_answer() -> None:
 
 
 def test_a_number_of_thousands_of_words_is_read() -> None:
-    found = returned(pl.Series(["one " + "hundred " * 3000 + "and done"]), ["4711081501471108"])
+    found = exact_matches(pl.Series(["one " + "hundred " * 3000 + "and done"]), ["4711081501471108"])
     assert found.is_empty()

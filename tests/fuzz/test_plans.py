@@ -128,7 +128,7 @@ def test_a_name_of_a_file_that_no_system_holds_is_a_fault(settings: dict[str, An
         plan = load_plan({"services": {"a": service}, "experiments": [experiment]})
         described: Any = plan.services["a"]
         assert described.fingerprint
-        described.needs()
+        described.check_requirements()
 
 
 class Writer:

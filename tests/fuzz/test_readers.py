@@ -45,10 +45,16 @@ TESTED_ELSEWHERE = {
     "services.hf_base": "test_huggingface.py: whatever its libraries raise becomes one error",
 }
 OWN = {
-    *("data.abuse_words", "data.attributes", "data.bias_words", "data.emotions", "data.predicates"),
     *(
-        "data.canaries",
-        "data.conversation_scripts",
+        "methods.trust.abuse_words",
+        "data.attributes",
+        "methods.trust.bias_words",
+        "data.emotions",
+        "data.predicates",
+    ),
+    *(
+        "methods.trust.canaries",
+        "methods.trust.conversation_scripts",
         "methods.social_bias.judge_accuracy",
         "methods.social_bias.judges.lexer",
     ),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from trustgauge.data.conversation_scripts import talks
+from trustgauge.methods.trust.conversation_scripts import conversation_scripts
 from trustgauge.methods.trust.profiles import PUBLISHED
 from trustgauge.plan import load_plan
 from trustgauge.run.options import Sitting
@@ -89,15 +89,15 @@ def test_no_profile_hides_a_high_risk(finished: Finished) -> None:
         assert "L" not in levels
 
 
-def test_anchors_are_rated_as_built(finished: Finished) -> None:
-    anchors = finished.document["ratings"][0]["anchors"]
-    assert {one["name"]: one["truth"] for one in anchors} == {
+def test_controls_are_rated_as_built(finished: Finished) -> None:
+    controls = finished.document["ratings"][0]["anchors"]
+    assert {one["name"]: one["truth"] for one in controls} == {
         "anchor/clean": "L",
         "anchor/abuser": "H",
         "anchor/leaker": "H",
         "anchor/forgetter": "L",
     }
-    assert all(one["level"] == one["truth"] for one in anchors)
+    assert all(one["level"] == one["truth"] for one in controls)
 
 
 @pytest.mark.slow
@@ -117,7 +117,9 @@ def test_the_run_verifies_and_comes_out_the_same_again(finished: Finished, tmp_p
 def test_all_conversations_there_are_get_held(finished: Finished) -> None:
     (experiment,) = read("trust.toml")["experiments"]
     assert "talks" not in experiment
-    assert issue(finished, "eliza", "complexity")["details"]["figures"]["dialogs"] == len(talks())
+    assert issue(finished, "eliza", "complexity")["details"]["figures"]["dialogs"] == len(
+        conversation_scripts()
+    )
 
 
 @pytest.mark.skipif(not DIALOGUES.is_dir(), reason="recorded dialogues are not here")

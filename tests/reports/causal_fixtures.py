@@ -14,17 +14,7 @@ from typing import Any
 import polars as pl
 
 from tests.reports import fixtures
-from trustgauge.records import (
-    AnchorResult,
-    Coverage,
-    Interval,
-    Part,
-    Rating,
-    Reason,
-    Run,
-    Scale,
-    State,
-)
+from trustgauge.records import ControlResult, Coverage, Interval, Part, Rating, Reason, Run, Scale, State
 
 SCALE = Scale("causal", ("1", "2", "3"), ("no effect", "some effect", "strong effect"))
 RELATIVE = Scale("causal-relative", ("1", "2", "3"), ("least", "between", "most"))
@@ -428,10 +418,10 @@ def published(service: str = "gru") -> Rating:
     )  # fmt: skip
 
 
-ANCHORS = (
-    AnchorResult("anchor/constant", "1", "rated", "1", {"1": 1.0}),
-    AnchorResult("anchor/random", "1 or 2", "rated", "2", {"2": 0.98}),
-    AnchorResult("anchor/female-biased", "3", "rated", "3", {"3": 1.0}),
+CONTROLS = (
+    ControlResult("anchor/constant", "1", "rated", "1", {"1": 1.0}),
+    ControlResult("anchor/random", "1 or 2", "rated", "2", {"2": 0.98}),
+    ControlResult("anchor/female-biased", "3", "rated", "3", {"3": 1.0}),
 )
 
 
@@ -444,7 +434,7 @@ def run(ratings: Sequence[Rating], **more: Any) -> Run:
         "id": "TG-2026-1122-9b01",
         "name": "sentiment systems",
         "services": names,
-        "anchors": ANCHORS,
+        "controls": CONTROLS,
         "paper": {"causal": "Human v/s Synthetic Test Data and Round-tripping (2024)"},
     }
     return fixtures.run(ratings, **(facts | more))

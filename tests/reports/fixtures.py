@@ -14,8 +14,8 @@ from typing import Any
 import polars as pl
 
 from trustgauge.records import (
-    AnchorResult,
     Assessor,
+    ControlResult,
     Cost,
     Coverage,
     Interval,
@@ -220,14 +220,14 @@ def run(ratings: Sequence[Rating], **more: Any) -> Run:
         "assessor": Assessor("Example Lab", "third party", "Example Lab itself"),
         "services": names,
         "costs": {one.service: Cost(3600, 0.43, 0, 372.0, 412.0) for one in ratings},
-        "anchors": ANCHORS,
+        "controls": CONTROLS,
         "paper": {"two-step": "Towards Composable Bias Rating of AI Services (AIES 2018)"},
     }
     return Run(**(facts | more))
 
 
-ANCHORS = tuple(
-    AnchorResult(name, truth, "rated", truth, {truth: 0.999})
+CONTROLS = tuple(
+    ControlResult(name, truth, "rated", truth, {truth: 0.999})
     for name, truth in (
         ("anchor/identity", "DSBS"),
         ("anchor/all-he", "BS"),
@@ -239,13 +239,13 @@ ANCHORS = tuple(
 
 
 def demo() -> tuple[Run, list[Rating]]:
-    """The three anchors of the first session."""
+    """The three controls of the first session."""
     ratings = [
         rating("anchor/coin", [part("", "coin")]),
         rating("anchor/identity", [part("", "faithful")]),
         rating("anchor/all-he", [part("", "mostly he")]),
     ]
-    kinds = {one.service: service(one.service, kind="anchor of known truth", version="") for one in ratings}
+    kinds = {one.service: service(one.service, kind="control of known truth", version="") for one in ratings}
     return run(ratings, services=kinds, id="TG-2026-1122-03de"), ratings
 
 

@@ -14,17 +14,7 @@ from typing import Any
 import polars as pl
 
 from tests.reports import fixtures
-from trustgauge.records import (
-    AnchorResult,
-    Coverage,
-    Interval,
-    Part,
-    Rating,
-    Reason,
-    Run,
-    Scale,
-    State,
-)
+from trustgauge.records import ControlResult, Coverage, Interval, Part, Rating, Reason, Run, Scale, State
 
 SCALE = Scale("risk", ("L", "M", "H"), ("Low risk", "Medium risk", "High risk"))
 CATEGORIES = ("appearance", "competence", "health", "social-status")
@@ -289,10 +279,10 @@ def chinese() -> Rating:
     )
 
 
-ANCHORS = (
-    AnchorResult("anchor/refuser", "L", "rated", "L", {"L": 1.0}),
-    AnchorResult("anchor/random", "L or M", "rated", "M", {"M": 0.98}),
-    AnchorResult("anchor/fan", "H", "rated", "H", {"H": 1.0}),
+CONTROLS = (
+    ControlResult("anchor/refuser", "L", "rated", "L", {"L": 1.0}),
+    ControlResult("anchor/random", "L or M", "rated", "M", {"M": 0.98}),
+    ControlResult("anchor/fan", "H", "rated", "H", {"H": 1.0}),
 )
 
 
@@ -306,7 +296,7 @@ def run(ratings: Sequence[Rating], **more: Any) -> Run:
         "id": "TG-2026-1122-5b1a",
         "name": "chatbots",
         "services": names,
-        "anchors": ANCHORS,
+        "controls": CONTROLS,
         "paper": {"social-bias": "BiasAsker: Measuring the Bias in Conversational AI System (ESEC/FSE 2023)"},
     }
     return fixtures.run(ratings, **(facts | more))

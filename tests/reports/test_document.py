@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.reports import causal_fixtures, fixtures
-from trustgauge.records import AnchorResult, Interval, Reason
+from trustgauge.records import ControlResult, Interval, Reason
 from trustgauge.reports import document as documents
 from trustgauge.reports import exports
 from trustgauge.reports.document import document
@@ -72,8 +72,8 @@ def test_coverage_adds_up_over_the_parts() -> None:
 
 def test_void_run_issues_no_rating() -> None:
     run, ratings = fixtures.demo()
-    wrong = AnchorResult("anchor/coin", "UCS", "rated", "BS", {"BS": 1.0})
-    told = document(replace(run, state="void", anchors=(wrong,)), ratings)
+    wrong = ControlResult("anchor/coin", "UCS", "rated", "BS", {"BS": 1.0})
+    told = document(replace(run, state="void", controls=(wrong,)), ratings)
     assert told["ratings"] == []
     assert told["run"]["anchors"][0]["wrong"] is True
     VALIDATOR.validate(told)

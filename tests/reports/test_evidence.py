@@ -99,7 +99,7 @@ def test_no_rows_is_no_evidence() -> None:
     assert evidence.collect([], FRAME.clear(), evidence.Limits()).total == 0
 
 
-def test_anchors_hold_only_letters_that_need_no_quotes() -> None:
+def test_controls_hold_only_letters_that_need_no_quotes() -> None:
     odd = FRAME.head(1).with_columns(
         pl.lit('a b">x').alias("id"), pl.lit("es>it'").alias("part"), pl.lit("odd").alias("status")
     )

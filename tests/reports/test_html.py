@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from tests.reports import fixtures, hostile
-from trustgauge.records import AnchorResult
+from trustgauge.records import ControlResult
 from trustgauge.reports import evidence, html
 from trustgauge.reports.document import document
 
@@ -182,8 +182,8 @@ def test_several_ratings_share_a_page() -> None:
 
 def test_void_run_shows_no_level() -> None:
     run, ratings = fixtures.demo()
-    wrong = AnchorResult("anchor/coin", "UCS", "rated", "BS", {"BS": 1.0})
-    page = html.report(document(replace(run, state="void", anchors=(wrong,)), ratings))
+    wrong = ControlResult("anchor/coin", "UCS", "rated", "BS", {"BS": 1.0})
+    page = html.report(document(replace(run, state="void", controls=(wrong,)), ratings))
     assert "Void run" in page
     assert "anchor/coin is built as UCS, but was rated BS" in page
     assert 'class="pill' not in page

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 from tests.reports import causal_fixtures, fixtures, social_fixtures
 from tests.reports.golden import only, risk
 from trustgauge import errors
-from trustgauge.records import AnchorResult, Reason, State
+from trustgauge.records import ControlResult, Reason, State
 from trustgauge.reports import (
     causal_phrases,
     html,
@@ -201,18 +201,18 @@ def test_levels_never_stand_without_words() -> None:
     assert sentences.named_level(own, "7") == "7, odd"
 
 
-def test_anchors_in_one_line() -> None:
+def test_controls_in_one_line() -> None:
     run = fixtures.run([])
     told = document(run, [])["run"]["anchors"]
     either = document(causal_fixtures.run([]), [])["run"]["anchors"]
-    assert sentences.anchors(either) == "3 of 3 rated as they are built"
-    assert sentences.anchors(told) == "5 of 5 rated as they are built"
+    assert sentences.controls(either) == "3 of 3 rated as they are built"
+    assert sentences.controls(told) == "5 of 5 rated as they are built"
     told[4] |= {"state": "not settled"}
-    assert sentences.anchors(told) == "4 of 5 rated as they are built; not settled: anchor/coin"
-    wrong = AnchorResult("anchor/coin", "UCS", "rated", "BS", {"BS": 1.0})
-    void = document(fixtures.run([], anchors=(wrong,), state="void"), [])["run"]["anchors"]
-    assert "anchor/coin is built as UCS, but was rated BS" in sentences.anchors(void)
-    assert sentences.anchors([]) == "no control service was run"
+    assert sentences.controls(told) == "4 of 5 rated as they are built; not settled: anchor/coin"
+    wrong = ControlResult("anchor/coin", "UCS", "rated", "BS", {"BS": 1.0})
+    void = document(fixtures.run([], controls=(wrong,), state="void"), [])["run"]["anchors"]
+    assert "anchor/coin is built as UCS, but was rated BS" in sentences.controls(void)
+    assert sentences.controls([]) == "no control service was run"
 
 
 def test_flags_are_words() -> None:

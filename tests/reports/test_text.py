@@ -7,7 +7,7 @@ import pytest
 
 from tests.reports import fixtures, hostile
 from trustgauge.errors import Fault, PlanError, RefusedError
-from trustgauge.records import AnchorResult, Reason
+from trustgauge.records import ControlResult, Reason
 from trustgauge.reports import document as documents
 from trustgauge.reports import exports, html, label, terminal
 from trustgauge.reports.document import document
@@ -182,8 +182,8 @@ def test_wide_names_keep_the_columns() -> None:
 
 
 def test_void_run_prints_no_level() -> None:
-    wrong = AnchorResult("anchor/coin", "UCS", "rated", "BS", {"BS": 1.0})
-    lines = terminal.plain(terminal.result(document(replace(RUN, state="void", anchors=(wrong,)), RATINGS)))
+    wrong = ControlResult("anchor/coin", "UCS", "rated", "BS", {"BS": 1.0})
+    lines = terminal.plain(terminal.result(document(replace(RUN, state="void", controls=(wrong,)), RATINGS)))
     assert lines.startswith("void     0 of 1 rated as they are built; the run is void")
     assert "200:200" not in lines
 

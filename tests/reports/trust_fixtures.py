@@ -20,7 +20,18 @@ from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.profiles import PUBLISHED, Order, title
 from trustgauge.methods.trust.sensitivity import Variant, sensitivity
 from trustgauge.plan import load_plan
-from trustgauge.records import AnchorResult, Coverage, Interval, Part, Rating, Reason, Rule, Run, Scale, State
+from trustgauge.records import (
+    ControlResult,
+    Coverage,
+    Interval,
+    Part,
+    Rating,
+    Reason,
+    Rule,
+    Run,
+    Scale,
+    State,
+)
 from trustgauge.reports.document import document
 from trustgauge.run.options import Sitting
 from trustgauge.run.run import rate
@@ -172,9 +183,9 @@ def _order(profile: str, issues: Mapping[str, Issue]) -> Order:
     return Order.parsed(PUBLISHED[profile].order).among(issues)
 
 
-ANCHORS = (
-    AnchorResult("anchor/clean", "L", "rated", "L", {"L": 1.0}),
-    AnchorResult("anchor/abuser", "H", "rated", "H", {"H": 1.0}),
+CONTROLS = (
+    ControlResult("anchor/clean", "L", "rated", "L", {"L": 1.0}),
+    ControlResult("anchor/abuser", "H", "rated", "H", {"H": 1.0}),
 )
 
 
@@ -188,7 +199,7 @@ def run(ratings: Sequence[Rating], **more: Any) -> Run:
         "id": "TG-2026-1122-90bd",
         "name": "chatbots",
         "services": names,
-        "anchors": ANCHORS,
+        "controls": CONTROLS,
         "paper": {"trust": "Personalized Chatbot Trustworthiness Ratings (2020)"},
     }
     return fixtures.run(ratings, **(facts | more))

@@ -24,7 +24,7 @@ BEHAVIOURS: Mapping[str, Mapping[str, Any]] = {
 
 
 def two_step(services: Mapping[str, str] | None = None, *, texts: int = 60, **more: Any) -> dict[str, Any]:
-    """A two-step plan of anchors: name -> behaviour; without, each behaviour under its own name."""
+    """A two-step plan of controls: name -> behaviour; without, each behaviour under its own name."""
     named = services if services is not None else {name: name for name in BEHAVIOURS}
     return {
         "name": "compared",

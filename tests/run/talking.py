@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import polars as pl
 
 from trustgauge.methods.method import MethodSettings
-from trustgauge.records import Anchor, Coverage, Interval, Json, Part, Rating, Scale, Task
+from trustgauge.records import Control, Coverage, Interval, Json, Part, Rating, Scale, Task
 
 TYPES = {"turn": pl.Int64, "draw": pl.Int64}
 COLUMNS = (
@@ -122,9 +122,9 @@ class Talking(MethodSettings):
             changed="told",
         )
 
-    def anchors(self, task: Task) -> tuple[Anchor, ...]:
+    def controls(self, task: Task) -> tuple[Control, ...]:
         settings = {"use": "chat-anchor", "behaviour": "refuser"}
-        whole, one = Anchor("refuser", settings, "kept"), Anchor("guard", settings, "kept", "secrets")
+        whole, one = Control("refuser", settings, "kept"), Control("guard", settings, "kept", "secrets")
         return (whole, one) if self.control else ()
 
     def power(self, seed: int) -> Mapping[str, Json]:

@@ -55,10 +55,12 @@ def test_generated_text_beside_scorers_of_known_truth(tmp_path: Path) -> None:
     assert finished.document["run"]["state"] == "complete"
     levels = {one["service"]["key"]: one["overall"]["level"] for one in finished.document["ratings"]}
     assert levels == {"vader": "1", "biased": "3"}
-    anchors = {one["name"]: one for one in finished.document["run"]["anchors"]}
-    assert set(anchors) == {f"anchor/{name}" for name in ("constant", "word-only", "female-biased", "random")}
-    assert not any(one["wrong"] for one in anchors.values())
-    assert anchors["anchor/female-biased"]["level"] == "3"
+    controls = {one["name"]: one for one in finished.document["run"]["anchors"]}
+    assert set(controls) == {
+        f"anchor/{name}" for name in ("constant", "word-only", "female-biased", "random")
+    }
+    assert not any(one["wrong"] for one in controls.values())
+    assert controls["anchor/female-biased"]["level"] == "3"
     report = (finished.folder / "report.html").read_text("utf-8")
     assert "Group 2: gender, confounded" in report
     assert verify(finished.folder, date(2026, 1, 1)).differences == ()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.run.comparisons import BEHAVIOURS, causal, codes, compared, pairs, ranks, rated, two_step
 from tests.run.plans import faithful, translator_plan
-from tests.run.test_path import WrongAnchors
+from tests.run.test_path import WrongControls
 from tests.servers import LocalServer
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
@@ -251,7 +251,7 @@ def test_an_incomplete_rating_has_no_rank(serve: Serve, tmp_path: Path) -> None:
 def test_a_void_run_and_one_without_its_answers_are_told(serve: Serve, tmp_path: Path) -> None:
     server = serve(faithful)
     plan = load_plan(translator_plan(server.url))
-    broken = WrongAnchors.model_validate(plan.experiments[0].model_dump())
+    broken = WrongControls.model_validate(plan.experiments[0].model_dump())
     void = rate(plan.model_copy(update={"experiments": (broken,)}), Sitting(ratings=tmp_path)).folder
     rated(two_step({"a": "identity", "b": "all-he"}), tmp_path)
     gone = rated(two_step({"c": "identity"}), tmp_path).folder

@@ -157,7 +157,7 @@ def test_parts_of_a_service_are_asked_in_turn(tmp_path: Path) -> None:
         times = {
             one.part: store.answers(one.fingerprint)["at"].sort().to_list()
             for one in finished.prepared.subjects
-            if one.anchor is None
+            if one.control is None
         }
     half = [at[len(at) // 2] for at in times.values()]
     both = sorted(at for rows in times.values() for at in rows)

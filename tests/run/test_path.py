@@ -18,7 +18,7 @@ from tests.servers import LocalServer, Request, Response
 from trustgauge.errors import KeyMissingError, PlanError, StoreError
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.plan import Plan, load_plan
-from trustgauge.records import Anchor, Task
+from trustgauge.records import Control, Task
 from trustgauge.run.options import Sitting
 from trustgauge.run.run import Finished, forecast, prepare, rate, run
 from trustgauge.run.verify import evidence_of_run, verify
@@ -175,17 +175,17 @@ def test_a_service_that_varies_although_declared_deterministic_is_asked_every_dr
     assert marks["draw"].cast(int).sum() > 0
 
 
-class WrongAnchors(TwoStep):
-    """The method with an instrument that is out of order: an anchor whose truth is told wrongly."""
+class WrongControls(TwoStep):
+    """The method with an instrument that is out of order: a control whose truth is told wrongly."""
 
-    def anchors(self, task: Task) -> tuple[Anchor, ...]:
-        return tuple(Anchor(one.name, one.settings, "UCS") for one in super().anchors(task))
+    def controls(self, task: Task) -> tuple[Control, ...]:
+        return tuple(Control(one.name, one.settings, "UCS") for one in super().controls(task))
 
 
-def test_a_wrong_anchor_voids_the_run(serve: Serve, tmp_path: Path) -> None:
+def test_a_wrong_control_voids_the_run(serve: Serve, tmp_path: Path) -> None:
     server = serve(faithful)
     plan = load_plan(translator_plan(server.url))
-    broken = WrongAnchors.model_validate(plan.experiments[0].model_dump())
+    broken = WrongControls.model_validate(plan.experiments[0].model_dump())
     finished = rate(plan.model_copy(update={"experiments": (broken,)}), Sitting(ratings=tmp_path))
     assert finished.document["run"]["state"] == "void"
     assert finished.document["ratings"] == []
@@ -246,7 +246,7 @@ FORGERIES: dict[str, Any] = {
     "run.seed": 5,
     "run.expires": "2999-01-01",
     "run.assessor.name": "Somebody else",
-    "run.anchors.0.level": "UCS",
+    "run.controls.0.level": "UCS",
     "run.hashes.answers": "0" * 32,
 }
 
@@ -272,7 +272,7 @@ def test_verify_finds_every_forgery(honest: Path, tmp_path: Path, place: str) ->
 
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run of two experiments whose anchors have the same names."""
+    """The folder of a run of two experiments whose controls have the same names."""
     plan = {
         "services": {"one": {"use": "anchor", "behaviour": "swap", "share": 0.05}},
         "experiments": [

@@ -177,10 +177,10 @@ def test_scenes_are_asked_turn_by_turn_and_rated(tmp_path: Path) -> None:
         ("discreet", "privacy"): "kept",
         ("discreet", "fun"): "kept",
     }
-    anchors = [
+    controls = [
         (one["name"], one["level"], one["wrong"], one["certainty"]) for one in done.document["run"]["anchors"]
     ]
-    assert anchors == [
+    assert controls == [
         ("refuser", "kept", False, {"kept": 1.0}),
         ("guard", "kept", False, {"kept": 0.99}),  # by the level of one part of its rating
     ]

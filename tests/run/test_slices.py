@@ -95,9 +95,9 @@ def test_answers_are_read_slice_by_slice_as_they_are_all_together(tmp_path: Path
         again = derive(
             methods(finished.prepared.plan), found, dict(probes.items()), store.answers, seed=5
         )  # of an ordinary mapping, whole
-    assert (again.ratings, again.anchors, again.hashes) == (
+    assert (again.ratings, again.controls, again.hashes) == (
         finished.derived.ratings,
-        finished.derived.anchors,
+        finished.derived.controls,
         finished.derived.hashes,
     )
     assert (again.readings, again.unasked, again.rows) == (

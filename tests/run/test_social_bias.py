@@ -42,13 +42,13 @@ def rating(finished: Finished, name: str) -> dict[str, Any]:
 
 
 def test_controls_of_known_truth_are_rated_as_built(finished: Finished) -> None:
-    anchors = {one["name"]: one for one in finished.document["run"]["anchors"]}
+    controls = {one["name"]: one for one in finished.document["run"]["anchors"]}
     assert finished.document["run"]["state"] == "complete"
-    assert len(anchors) == 11
+    assert len(controls) == 11
     for name in ("fan", "slanderer", "flatterer", "slanderer-in-prose", "flatterer-in-prose"):
-        assert (anchors[f"anchor/{name}"]["level"], anchors[f"anchor/{name}"]["state"]) == ("H", "rated")
+        assert (controls[f"anchor/{name}"]["level"], controls[f"anchor/{name}"]["state"]) == ("H", "rated")
     for name in ("refuser", "yes-to-all", "no-to-all", "first-named", "even-handed"):
-        assert (anchors[f"anchor/{name}"]["level"], anchors[f"anchor/{name}"]["state"]) == ("L", "rated")
+        assert (controls[f"anchor/{name}"]["level"], controls[f"anchor/{name}"]["state"]) == ("L", "rated")
 
 
 def test_a_planted_preference_comes_back_inside_its_interval(finished: Finished) -> None:

@@ -56,11 +56,11 @@ def test_every_answer_can_be_read(finished: Finished) -> None:
 
 
 def test_controls_are_rated_as_built_in_chinese(finished: Finished) -> None:
-    anchors = {one["name"]: one for one in finished.document["run"]["anchors"]}
+    controls = {one["name"]: one for one in finished.document["run"]["anchors"]}
     assert finished.document["run"]["state"] == "complete"
-    assert (anchors["anchor/fan"]["level"], anchors["anchor/fan"]["state"]) == ("H", "rated")
+    assert (controls["anchor/fan"]["level"], controls["anchor/fan"]["state"]) == ("H", "rated")
     for name in ("refuser", "yes-to-all", "no-to-all", "first-named", "even-handed"):
-        assert (anchors[f"anchor/{name}"]["level"], anchors[f"anchor/{name}"]["state"]) == ("L", "rated")
+        assert (controls[f"anchor/{name}"]["level"], controls[f"anchor/{name}"]["state"]) == ("L", "rated")
 
 
 def test_a_planted_preference_comes_back_in_chinese(finished: Finished) -> None:

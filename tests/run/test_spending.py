@@ -22,7 +22,7 @@ from trustgauge.store.folder import read_manifest
 
 
 def kept_calls(folder: Path, sitting: Sitting, plan: dict[str, object]) -> int:
-    prints = [one.fingerprint for one in prepare(load_plan(plan), sitting).subjects if not one.anchor]
+    prints = [one.fingerprint for one in prepare(load_plan(plan), sitting).subjects if not one.control]
     with open_store(folder) as store:
         return store.cost(prints).calls
 

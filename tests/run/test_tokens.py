@@ -13,9 +13,9 @@ from trustgauge.run import tokens
 from trustgauge.run.estimate import Pending, estimate
 from trustgauge.run.targets import Subject
 from trustgauge.services.chat import OpenAi
-from trustgauge.services.controls.translators import Anchor
+from trustgauge.services.controls.translators import TranslatorControl
 from trustgauge.services.history import WithHistory
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 
 REMOTE = "https://chat.example/v1"
 PRICED = {"usd_per_million_input_tokens": 2.0, "usd_per_million_output_tokens": 8.0}
@@ -25,7 +25,7 @@ def chat(**settings: Any) -> OpenAi:
     return OpenAi.model_validate({"model": "m", "url": REMOTE, **settings})
 
 
-def row(leg: Description, *units: tuple[Message, ...]) -> Pending:
+def row(leg: ServiceSpec, *units: tuple[Message, ...]) -> Pending:
     subject = Subject(0, "mine", "", "chat", leg.fingerprint, leg.deterministic, None, leg)
     return Pending(subject, units, sum(map(len, units)), 0)
 
@@ -91,7 +91,7 @@ def test_the_estimate_adds_up_what_tokens_cost() -> None:
 
 def test_a_price_that_nobody_told_is_not_called_free() -> None:
     assert estimate([row(chat(), (Message("hi"),))]).unpriced == ("mine",)
-    for free in (chat(key=""), chat(url="http://127.0.0.1:8000/v1"), Anchor(behaviour="identity")):
+    for free in (chat(key=""), chat(url="http://127.0.0.1:8000/v1"), TranslatorControl(behaviour="identity")):
         assert estimate([row(free, (Message("hi"),))]).unpriced == ()
     assert estimate([row(chat())]).unpriced == ()  # nothing is asked of it
 

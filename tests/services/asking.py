@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Sequence
 
 from trustgauge.records import Message, Reply
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 
 
-async def replies_to(description: Description, messages: Sequence[Message]) -> list[Reply]:
+async def replies_to(description: ServiceSpec, messages: Sequence[Message]) -> list[Reply]:
     live = description.open()
     try:
         found: list[Reply] = []
@@ -20,9 +20,9 @@ async def replies_to(description: Description, messages: Sequence[Message]) -> l
         await live.close()
 
 
-def replies(description: Description, *texts: str) -> list[Reply]:
+def replies(description: ServiceSpec, *texts: str) -> list[Reply]:
     return asyncio.run(replies_to(description, [Message(text) for text in texts]))
 
 
-def outputs(description: Description, *texts: str) -> list[str | float]:
+def outputs(description: ServiceSpec, *texts: str) -> list[str | float]:
     return [reply.output for reply in replies(description, *texts)]

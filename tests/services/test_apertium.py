@@ -146,25 +146,25 @@ class TestRealApertium:
         )
 
     def test_a_variant_is_a_direction_of_its_own(self) -> None:
-        Apertium(target="ca_valencia").needs()
+        Apertium(target="ca_valencia").check_requirements()
         assert Apertium(target="ca_valencia").fingerprint != Apertium(target="ca").fingerprint
 
     def test_an_unknown_pair_names_the_nearest_installed_ones(self) -> None:
         with pytest.raises(MissingPartError, match=r"no direction en-tr here.*en-es") as told:
-            Apertium(target="tr").needs()
+            Apertium(target="tr").check_requirements()
         assert "Choose" in told.value.do
 
     def test_an_absent_pair_names_its_package(self) -> None:
         if ("es", "pt") in set(Apertium().languages() or ()):
             pytest.skip("the pair es-pt is installed here")
         with pytest.raises(MissingPartError, match="apertium-es-pt"):
-            Apertium(source="es", target="pt").needs()
+            Apertium(source="es", target="pt").check_requirements()
 
 
 class TestWithoutApertium:
     def test_says_what_to_install(self, tmp_path: Path) -> None:
         with pytest.raises(MissingPartError, match=r"apt-get install .* apertium apertium-eng-spa"):
-            Apertium(target="es", data=tmp_path).needs()
+            Apertium(target="es", data=tmp_path).check_requirements()
         with pytest.raises(MissingPartError, match="not installed"):
             Apertium(target="es", data=tmp_path).open()
 
@@ -174,11 +174,11 @@ class TestWithoutApertium:
 
     def test_a_missing_program_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(MissingPartError, match='"no-such-proc"'):
-            write_pair(tmp_path, "no-such-proc -g x.bin").needs()
+            write_pair(tmp_path, "no-such-proc -g x.bin").check_requirements()
 
     def test_no_direction_is_a_fault_of_the_plan(self) -> None:
         with pytest.raises(PlanError, match="no target language"):
-            Apertium().needs()
+            Apertium().check_requirements()
 
     def test_the_fingerprint_follows_the_pairs_files(self, tmp_path: Path) -> None:
         data = tmp_path / "en-es.bin"

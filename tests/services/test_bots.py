@@ -88,4 +88,4 @@ def test_description() -> None:
     assert Eliza().fingerprint == Eliza(timeout=1).fingerprint
     assert pickle.loads(pickle.dumps(Eliza(bot="rude"))) == Eliza(bot="rude")
     assert "version" in Eliza().identity()
-    Eliza().needs()
+    Eliza().check_requirements()

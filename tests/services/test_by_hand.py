@@ -15,7 +15,7 @@ from trustgauge.services.by_hand import ByHand
 def test_it_is_registered_and_needs_nothing() -> None:
     assert plugins.load("services", "by-hand") is ByHand
     service = ByHand(name="Example", edition="2026-03", provider="Maker")
-    service.needs()
+    service.check_requirements()
     assert (service.task, service.kind, service.provider) == ("chat", "service asked by hand", "Maker")
     assert service.version() == "2026-03"
     assert pickle.loads(pickle.dumps(service)).fingerprint == service.fingerprint

@@ -28,7 +28,7 @@ from trustgauge.errors import (
 from trustgauge.records import Message
 from trustgauge.services import chat
 from trustgauge.services.anthropic import Anthropic
-from trustgauge.services.chat_protocol import Chat
+from trustgauge.services.chat_protocol import ChatSpec
 from trustgauge.services.conformance import check_service
 
 Serve = Callable[..., LocalServer]
@@ -69,7 +69,7 @@ def anthropic(server: LocalServer, **changes: Any) -> Anthropic:
     return Anthropic.model_validate({"use": "anthropic", "model": "m-1", "url": server.url, **changes})
 
 
-def failure(description: Chat) -> ServiceError:
+def failure(description: ChatSpec) -> ServiceError:
     with pytest.raises(ServiceError) as caught:
         outputs(description, "Are women lazy?")
     assert KEY not in str(caught.value)
@@ -283,7 +283,7 @@ def test_addresses_come_from_the_environment(serve: Serve, monkeypatch: pytest.M
     assert usual.fingerprint == openai(server).fingerprint != before
     monkeypatch.setenv("OPENAI_BASE_URL", "not an address")
     with pytest.raises(PlanError, match=r"OPENAI_BASE_URL: no usable address\. Must be"):
-        usual.needs()
+        usual.check_requirements()
 
 
 def test_a_server_of_ones_own_needs_no_key(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,11 +313,11 @@ def test_ollama_host_is_read_as_its_maker_does(serve: Serve, monkeypatch: pytest
 def test_azure_asks_its_resource(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     service = chat.Azure(model="deployment", max_tokens=5)
     with pytest.raises(KeyMissingError, match="AZURE_OPENAI_ENDPOINT"):
-        service.needs()
+        service.check_requirements()
     server = serve(lambda request: chats.openai(request, "/openai/v1/chat/completions", key=""))
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url)
     with pytest.raises(KeyMissingError, match="AZURE_OPENAI_API_KEY"):
-        service.needs()
+        service.check_requirements()
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", KEY)
     assert outputs(service, "Hi")
     assert server.requests[0].headers["api-key"] == KEY
@@ -339,7 +339,7 @@ def test_the_limit_has_the_name_that_the_service_knows() -> None:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_every_provider_has_a_short_form_and_an_identity(provider: type[Chat]) -> None:
+def test_every_provider_has_a_short_form_and_an_identity(provider: type[ChatSpec]) -> None:
     service = provider.named("maker/model-1")
     assert (service.model, service.version(), service.task) == ("maker/model-1", "maker/model-1", "chat")
     assert provider.model_validate({"use": service.use, "model": "maker/model-1"}) == service

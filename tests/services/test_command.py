@@ -18,7 +18,7 @@ from trustgauge.errors import GarbledError, MissingPartError, RejectedError, Ser
 from trustgauge.records import Message
 from trustgauge.services import processes
 from trustgauge.services.command import Command
-from trustgauge.services.normalise_output import redacted
+from trustgauge.services.normalise_output import redact
 
 
 def program(folder: Path, body: str, **settings: Any) -> Command:
@@ -186,7 +186,7 @@ class TestLines:
         with pytest.raises(UnavailableError, match=r"bad key \*\*\*\*") as told:
             replies(service, "x")
         assert "planted" not in str(told.value)
-        assert redacted("key planted-4711") == "key ****"
+        assert redact("key planted-4711") == "key ****"
 
 
 class TestOnce:
@@ -236,7 +236,7 @@ class TestDescription:
     def test_a_program_that_is_not_there(self) -> None:
         service = Command(command=("no-such-program-here",))
         with pytest.raises(MissingPartError, match="no-such-program-here"):
-            service.needs()
+            service.check_requirements()
 
     def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
         service = Command(command=(sys.executable, "x.py"), folder=tmp_path / "gone")

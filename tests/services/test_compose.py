@@ -72,7 +72,7 @@ class TestRoundTrip:
     def test_each_way_is_a_part_keyed_as_written(self, words: dict[str, Any]) -> None:
         parts = round_trip(words, "eo", "es>it").parts()
         assert list(parts) == ["eo", "es>it"]
-        legs = [(leg.source, leg.target) for leg in parts["es>it"].legs() if isinstance(leg, Function)]
+        legs = [(leg.source, leg.target) for leg in parts["es>it"].stages() if isinstance(leg, Function)]
         assert legs == [("en", "es"), ("es", "it"), ("it", "es"), ("es", "en")]
 
     def test_goes_there_and_back_with_its_trail(self, words: dict[str, Any]) -> None:
@@ -132,11 +132,11 @@ class TestRoundTripThenScorer:
 
     def test_each_way_is_a_part_that_ends_in_the_scorer(self, words: dict[str, Any]) -> None:
         parts = self.behind(words, "eo", "es>it").parts()
-        assert {key: len(part.legs()) for key, part in parts.items()} == {"eo": 3, "es>it": 5}
+        assert {key: len(part.stages()) for key, part in parts.items()} == {"eo": 3, "es>it": 5}
         assert {part.task for part in parts.values()} == {"score"}
-        assert len({part.legs()[-1].fingerprint for part in parts.values()}) == 1
+        assert len({part.stages()[-1].fingerprint for part in parts.values()}) == 1
         with pytest.raises(PlanError, match="part by part"):
-            self.behind(words, "eo", "es").legs()
+            self.behind(words, "eo", "es").stages()
 
     def test_is_the_same_service_as_the_chain_of_round_trip_and_scorer(self, words: dict[str, Any]) -> None:
         service = self.behind(words, "eo")
@@ -163,7 +163,7 @@ class TestRoundTripThenScorer:
 
     def test_needs_are_those_of_the_scorer_too(self, words: dict[str, Any], tmp_path: Path) -> None:
         with pytest.raises(MissingPartError, match=r"@nlpjs/sentiment|node"):
-            self.behind(words, "eo", use="nlp-js", modules=str(tmp_path)).needs()
+            self.behind(words, "eo", use="nlp-js", modules=str(tmp_path)).check_requirements()
 
     @pytest.mark.parametrize("text", ["silence", ""])
     def test_no_text_is_no_score(self, words: dict[str, Any], text: str) -> None:
@@ -178,7 +178,7 @@ class TestRoundTripThenScorer:
 
     def test_limits_belong_to_translator_and_scorer(self, words: dict[str, Any]) -> None:
         last = table(words, "length", task="score", rate=5)
-        assert self.behind(words, "eo", **last).legs()[-1].rate == 5
+        assert self.behind(words, "eo", **last).stages()[-1].rate == 5
 
     def test_can_be_pickled_and_written_down(self, words: dict[str, Any]) -> None:
         service = self.behind(words, "eo", use="vader")
@@ -195,7 +195,7 @@ class TestChain:
         nested = Chain.model_validate({"services": [inner, last]})
         flat = Chain.model_validate({"services": [table(words, "noted", target="es"), last]})
         assert nested.fingerprint == flat.fingerprint
-        assert (nested.task, len(nested.legs())) == ("score", 2)
+        assert (nested.task, len(nested.stages())) == ("score", 2)
         assert outputs(nested, "x") == [7.0]
 
     def test_a_number_comes_last(self, words: dict[str, Any]) -> None:
@@ -264,7 +264,7 @@ class TestPlan:
         assert isinstance(service, RoundTrip)
         assert isinstance(service.then, Vader)
         assert load_plan(plan.document()).hash == plan.hash
-        rated = [one for one in subjects(plan) if one.anchor is None]
+        rated = [one for one in subjects(plan) if one.control is None]
         assert [(one.part, one.task) for one in rated] == [("eo", "score"), ("es", "score")]
 
     def test_a_fault_of_the_scorer_is_told_with_its_place(self) -> None:

@@ -11,7 +11,7 @@ import pytest
 from trustgauge.errors import KeyMissingError, ServiceError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.conformance import check_service
-from trustgauge.services.service import Description, Service
+from trustgauge.services.service import Service, ServiceSpec
 
 MESSAGES = [Message("one"), Message("two"), Message("three")]
 KEY = "planted-key-0123456789"
@@ -56,7 +56,7 @@ class Live:
         self.closed = True
 
 
-class Mine(Description):
+class Mine(ServiceSpec):
     """A service of an outsider, with one flaw or none."""
 
     batch: ClassVar[int] = 3
@@ -67,7 +67,7 @@ class Mine(Description):
     flaw: str = ""
     key: str = ""
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         if self.key and not os.environ.get(self.key):
             raise KeyMissingError("no key")
 

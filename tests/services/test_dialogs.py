@@ -91,12 +91,12 @@ def test_the_outcome_of_a_trial_is_one_more_answer(tmp_path: Path) -> None:
 def test_a_trial_that_is_none_is_told(tmp_path: Path, content: str) -> None:
     (tmp_path / "trial.json").write_text(content)
     with pytest.raises(PlanError, match="no outcome of a leakage trial"):
-        corpus(tmp_path, trial="trial.json").needs()
+        corpus(tmp_path, trial="trial.json").check_requirements()
 
 
 def test_missing_files_are_told(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="cannot be read"):
-        corpus(tmp_path, trial="nowhere.json").needs()
+        corpus(tmp_path, trial="nowhere.json").check_requirements()
     table = {"use": "dialogs", "dialogs": {"file": "nowhere.jsonl"}}
     with pytest.raises(PlanError, match=r"nowhere.jsonl: the file cannot be read"):
         Dialogs.model_validate(table, context={"folder": tmp_path})

@@ -166,9 +166,11 @@ def test_what_a_function_needs_is_said_without_running_its_module(tmp_path: Path
         f"from pathlib import Path\nPath({str(tmp_path / 'ran')!r}).touch()\ndef answer(text): return text\n"
     )
     service = Function.model_validate({"function": "leaves_a_mark:answer", "folder": tmp_path})
-    service.needs()
+    service.check_requirements()
     with pytest.raises(MissingPartError, match="no_such_module_here"):
-        Function.model_validate({"function": "no_such_module_here:x", "folder": tmp_path}).needs()
+        Function.model_validate(
+            {"function": "no_such_module_here:x", "folder": tmp_path}
+        ).check_requirements()
     assert not (tmp_path / "ran").exists()
     service.open()
     assert (tmp_path / "ran").exists()

@@ -22,7 +22,7 @@ from trustgauge.errors import PlanError
 from trustgauge.records import Message
 from trustgauge.services.conformance import check_service
 from trustgauge.services.gru import Gru
-from trustgauge.services.gru_network import LONGEST, UNKNOWN, numbered, words
+from trustgauge.services.gru_network import LONGEST, UNKNOWN, encode, words
 
 pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("safetensors", reason="safetensors is not installed")
@@ -155,7 +155,7 @@ def test_a_spoilt_folder_is_told(
 
 def test_an_absent_folder_is_told() -> None:
     with pytest.raises(PlanError, match="holds no trained scorer"):
-        Gru(folder=Path("no such folder")).needs()
+        Gru(folder=Path("no such folder")).check_requirements()
     assert Gru(folder=Path("no such folder")).version() == "absent"
 
 
@@ -163,7 +163,7 @@ def test_without_its_library_it_says_what_to_install(trained: Path) -> None:
     code = (
         "import sys; sys.modules['torch'] = None  # as if it were not there\n"
         "from trustgauge.services.gru import Gru\n"
-        "Gru(folder=sys.argv[1]).needs()"
+        "Gru(folder=sys.argv[1]).check_requirements()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(trained)], capture_output=True, text=True, check=False
@@ -188,7 +188,7 @@ def test_nothing_is_written_over_or_left_behind(trained: Path, tmp_path: Path) -
 def test_words_and_signs() -> None:
     assert words("I don’t LIKE it :) — 2nd!!!") == ["i", "don't", "like", "it", ":)", "—", "2nd", "!!!"]
     assert len(words("word " * 1000)) == LONGEST
-    assert numbered(["b a c", ""], ["a", "b"]) == [[3, 2, UNKNOWN], [UNKNOWN]]
+    assert encode(["b a c", ""], ["a", "b"]) == [[3, 2, UNKNOWN], [UNKNOWN]]
 
 
 @pytest.mark.slow

@@ -47,7 +47,7 @@ def test_the_history_stands_before_every_conversation(serve: Serve, monkeypatch:
     monkeypatch.delenv("A_KEY")
     # A server of one's own may do without a key, the usual address may not.
     with pytest.raises(KeyMissingError):
-        behind({"use": "openai", "model": "m", "key": "A_KEY"}).needs()
+        behind({"use": "openai", "model": "m", "key": "A_KEY"}).check_requirements()
 
 
 def test_other_services_are_told_it_too(serve: Serve, tmp_path: Path) -> None:

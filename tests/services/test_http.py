@@ -22,7 +22,7 @@ from trustgauge.plugins import load
 from trustgauge.records import Message
 from trustgauge.services.conformance import check_service
 from trustgauge.services.http import Http, _found, path, writer
-from trustgauge.services.transport import BLOTTED
+from trustgauge.services.transport import MASK
 
 Serve = Callable[..., LocalServer]
 KEY = "planted-key-0123456789"
@@ -239,7 +239,7 @@ def test_the_key_is_sent_and_never_told(serve: Serve, monkeypatch: pytest.Monkey
         headers={"Authorization": "Bearer {key}", "X-Plan": "a {text}"},
         request={"text": "{text}", "auth": "{key}"},
     )
-    assert outputs(description, "my {key}") == [f"your header was {BLOTTED}"]
+    assert outputs(description, "my {key}") == [f"your header was {MASK}"]
     sent = server.requests[0]
     assert sent.headers["authorization"] == f"Bearer {KEY}"
     assert sent.headers["x-plan"] == "a {text}", "texts do not enter headers"
@@ -256,11 +256,11 @@ def test_a_missing_key_sends_nothing(serve: Serve, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TG_TEST_KEY", "")
     server = serve(echo)
     description = Http(url=server.url, key="TG_TEST_KEY")
-    for attempt in (description.needs, description.open):
+    for attempt in (description.check_requirements, description.open):
         with pytest.raises(KeyMissingError, match="TG_TEST_KEY"):
             attempt()
     assert server.requests == []
-    Http(url=server.url).needs()
+    Http(url=server.url).check_requirements()
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_a_folder_without_a_model_is_told(tmp_path: Path) -> None:
         {"use": "huggingface", "folder": "none"}, context={"folder": tmp_path}
     )
     with pytest.raises(PlanError, match="holds no model"):
-        service.needs()
+        service.check_requirements()
     assert service.version() == "absent"
 
 
@@ -164,7 +164,7 @@ def test_without_its_libraries_it_says_what_to_install(bert: Path) -> None:
     code = (
         "import sys; sys.modules['transformers'] = None  # as if it were not there\n"
         "from trustgauge.services.huggingface import HuggingFace\n"
-        "HuggingFace(folder=sys.argv[1]).needs()"
+        "HuggingFace(folder=sys.argv[1]).check_requirements()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(bert)], capture_output=True, text=True, check=False
@@ -187,7 +187,7 @@ def test_importing_the_services_loads_no_heavy_library() -> None:
 def test_a_key_that_is_not_set_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TG_HUB_TOKEN", raising=False)
     with pytest.raises(KeyMissingError, match="TG_HUB_TOKEN is not set"):
-        HuggingFace(model="a/b", revision=COMMIT, key="TG_HUB_TOKEN").needs()
+        HuggingFace(model="a/b", revision=COMMIT, key="TG_HUB_TOKEN").check_requirements()
 
 
 def test_a_model_that_was_never_trained_to_classify_is_refused(copy: Path) -> None:

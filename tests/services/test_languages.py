@@ -8,7 +8,7 @@ from trustgauge.services import languages
 
 
 def test_the_table_is_whole() -> None:
-    names = languages.known()
+    names = languages.language_names()
     assert len(names) > 200
     assert len({code for code in names if len(code) == 2}) == 184  # ISO 639-1 and the retired `sh`
     assert all(code.islower() and words.strip() == words and words for code, words in names.items())
@@ -16,7 +16,7 @@ def test_the_table_is_whole() -> None:
     assert len(set(shown)) == len(shown), "two codes with one name"
 
 
-@pytest.mark.parametrize("code", [code for code in languages.known() if len(code) == 2])
+@pytest.mark.parametrize("code", [code for code in languages.language_names() if len(code) == 2])
 def test_two_and_three_letters_are_one_language(code: str) -> None:
     three = languages.long(code)
     assert len(three) == 3

@@ -122,12 +122,12 @@ def test_the_fingerprint_covers_the_model_and_how_it_is_talked_to(gpt: Path, tmp
 
 def test_faults_are_told(gpt: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PlanError, match="holds no model"):
-        model(tmp_path).needs()
+        model(tmp_path).check_requirements()
     with pytest.raises(ValidationError, match="commit of 40 hex digits"):
         LocalModel(model="someone/some-model", revision="main")
     monkeypatch.delenv("TG_HUB_TOKEN", raising=False)
     with pytest.raises(KeyMissingError, match="TG_HUB_TOKEN is not set"):
-        LocalModel(model="a/b", revision=COMMIT, key="TG_HUB_TOKEN").needs()
+        LocalModel(model="a/b", revision=COMMIT, key="TG_HUB_TOKEN").check_requirements()
     spoilt = tmp_path / "spoilt"
     shutil.copytree(gpt, spoilt)
     (spoilt / "model.safetensors").write_text("torn")

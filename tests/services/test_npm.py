@@ -25,7 +25,7 @@ def absent() -> str:
     """Why the packages cannot be asked here, "" if they can."""
     try:
         for service in (NlpJs(folder=ROOT), Natural(folder=ROOT)):
-            service.needs()
+            service.check_requirements()
     except MissingPartError as error:
         return str(error)
     return ""
@@ -170,10 +170,10 @@ class TestBoth:
         for home in (ROOT, ROOT / "node_modules"):
             assert service(folder=tmp_path, modules=home).fingerprint == expected
         with pytest.raises(MissingPartError):
-            service(folder=tmp_path).needs()
+            service(folder=tmp_path).check_requirements()
         monkeypatch.setenv(VARIABLE, str(ROOT / "node_modules"))
         assert service(folder=tmp_path).fingerprint == expected
-        service(folder=tmp_path).needs()
+        service(folder=tmp_path).check_requirements()
 
 
 @pytest.mark.parametrize("service", BOTH)
@@ -193,7 +193,7 @@ class TestMissing:
         with pytest.raises(
             MissingPartError, match=r'"node" is not found.*Install Node\.js, then run `npm install'
         ):
-            service().needs()
+            service().check_requirements()
 
     def test_a_package_file_that_is_broken_counts_as_absent(self, service: Any, tmp_path: Path) -> None:
         one = service(modules=tmp_path)

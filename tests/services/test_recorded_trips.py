@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 
 from tests.services.asking import replies_to
-from trustgauge.data.round_trips import TRIPS, RoundTripSource
 from trustgauge.errors import MethodError, PlanError, RejectedError
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.plan import load_plan
@@ -20,7 +19,8 @@ from trustgauge.run import run
 from trustgauge.run.options import Sitting
 from trustgauge.run.targets import messages
 from trustgauge.services.conformance import check_service
-from trustgauge.services.recorded_trips import RecordedRoundTrips
+from trustgauge.services.recorded_trips import RoundTripReplay
+from trustgauge.services.round_trips import TRIPS, RoundTripSource
 
 ROWS: list[tuple[str, str | None, str, str]] = [
     ("He is a potter. She is a vet.", "He is a potter. She is a vet.", "es", "u1"),
@@ -107,9 +107,9 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
         source(file, content=content)
 
 
-def service(file: Path, **settings: Any) -> RecordedRoundTrips:
+def service(file: Path, **settings: Any) -> RoundTripReplay:
     table = {"use": "recorded-round-trips", "trips": {"file": file.name, **settings}}
-    return RecordedRoundTrips.model_validate(table, context={"folder": file.parent})
+    return RoundTripReplay.model_validate(table, context={"folder": file.parent})
 
 
 def test_a_language_is_a_part_and_answers_as_recorded(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_records_of_the_two_step_authors_are_rated(tmp_path: Path, rule: str) ->
     assert found["Portuguese"]["details"]["matrix"] == [[30, 0, 0], [0, 30, 0], [0, 0, 0]]
     assert [one["block"] for one in found["Spanish"]["counts"]["blocks"]] == ["u1", "b1", "b2"]
     assert found["Spanish"]["counts"]["blocks"][1]["in"] == [2, 18, 0]
-    assert not [one for one in finished.derived.anchors if one.wrong]
+    assert not [one for one in finished.derived.controls if one.wrong]
 
 
 def test_several_translators_in_a_folder_have_to_be_told_apart(tmp_path: Path) -> None:

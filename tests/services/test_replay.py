@@ -82,7 +82,7 @@ class TestDraws:
     def test_doubles_that_differ_are_refused_by_row(self, tmp_path: Path, draw: str) -> None:
         service = replay(tmp_path / "a.csv", "text,output,n\ny,one,0\nx,one,0\nx,two,0\n", draw=draw)
         with pytest.raises(PlanError, match=r'"x" has two different answers, in rows 2 and 3'):
-            service.needs()
+            service.check_requirements()
 
 
 class TestGaps:
@@ -137,13 +137,13 @@ class TestFaults:
     ) -> None:
         service = replay(tmp_path / name, content, **settings)
         with pytest.raises(PlanError, match=says):
-            service.needs()
+            service.check_requirements()
 
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
         service = Replay(file=tmp_path / "gone.csv")
         assert len(service.fingerprint) == 32
         with pytest.raises(PlanError, match=r"gone\.csv: the file cannot be read"):
-            service.needs()
+            service.check_requirements()
 
     def test_a_file_of_unknown_kind(self) -> None:
         with pytest.raises(ValidationError, match=r"must end in \.csv"):

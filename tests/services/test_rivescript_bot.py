@@ -16,7 +16,7 @@ from tests.services.asking import outputs, replies_to
 from trustgauge.errors import PlanError, RejectedError, ServiceError
 from trustgauge.records import Message
 from trustgauge.services.conformance import check_service
-from trustgauge.services.rivescript_bot import LONGEST, RiveScriptBot, filled
+from trustgauge.services.rivescript_bot import LONGEST, RiveScriptBot, fill_brain
 from trustgauge.services.social_words import AUXILIARIES, social_words
 
 pytest.importorskip("rivescript", reason="rivescript is not installed")
@@ -295,7 +295,7 @@ def test_the_fingerprint_covers_the_brain(brain: Path) -> None:
 
 def test_faults_are_told(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="holds no brain"):
-        RiveScriptBot(file=tmp_path).needs()
+        RiveScriptBot(file=tmp_path).check_requirements()
     with pytest.raises(PlanError, match="cannot be read"):
         RiveScriptBot(file=tmp_path / "none.rive").open()
     assert RiveScriptBot(file=tmp_path / "none.rive").fingerprint
@@ -319,7 +319,8 @@ def test_the_short_form() -> None:
 
 def test_words_stand_in_the_brain_as_a_message_is_seen() -> None:
     lists = [
-        filled(f"(@{name})", WORDS, "women")[1:-1].split("|") for name in ("group", "good", "bad", "badly")
+        fill_brain(f"(@{name})", WORDS, "women")[1:-1].split("|")
+        for name in ("group", "good", "bad", "badly")
     ]
     assert {"women", "ladies", "女性"} <= set(lists[0])
     assert "are poor" in lists[2]

@@ -55,7 +55,7 @@ def test_facts(scorer: Vader | TextBlob | Afinn) -> None:
     assert scorer.identity() == {"use": scorer.use, "version": scorer.version()}
     assert pickle.loads(pickle.dumps(scorer)) == scorer
     assert outputs(scorer, "a good day") == outputs(scorer, "a good day")
-    scorer.needs()
+    scorer.check_requirements()
 
 
 def test_afinn_is_the_mean_valence_over_five() -> None:

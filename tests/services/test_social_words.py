@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from trustgauge.data.social_groups import Group
 from trustgauge.errors import PlanError
 from trustgauge.services.controls.chat import read
-from trustgauge.services.social_words import AUXILIARIES, Phrases, bare, compared, forms, social_words
+from trustgauge.services.social_words import AUXILIARIES, Phrases, bare, comparatives, forms, social_words
 
 WORDS = social_words()
 GROUPS = {group.id: group for group in WORDS.groups}
@@ -21,7 +21,7 @@ PROPERTIES = {one.id: one for one in WORDS.properties}
 
 
 def labelled() -> list[dict[str, str]]:
-    file = files("trustgauge.data").joinpath("social", "labelled_answers.csv")
+    file = files("trustgauge.methods.social_bias").joinpath("data", "labelled_answers.csv")
     return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
 
 
@@ -91,8 +91,8 @@ def test_the_polarity_is_read_from_inverted_compared_and_chinese_questions() -> 
 
 
 def test_comparatives_and_bare_forms() -> None:
-    assert compared("bad") == ("worse",)
-    assert "bigger than" in compared("big")
+    assert comparatives("bad") == ("worse",)
+    assert "bigger than" in comparatives("big")
     assert bare("are poor") == "poor"
     assert bare("poor") == "poor"
     assert not read("women are lazier than men, right?", WORDS).good

@@ -48,7 +48,7 @@ from trustgauge.services.translate import (
     NetworkTranslator,
     Yandex,
 )
-from trustgauge.services.transport import BLOTTED
+from trustgauge.services.transport import MASK
 
 Serve = Callable[..., LocalServer]
 KEY = "planted-key-0123456789:fx"
@@ -190,7 +190,7 @@ def test_no_key_in_answers_errors_or_settings(
     monkeypatch.setenv(name, KEY)
     said = Response.json({"error": f"no rights for {KEY}"}, 403)
     description = made(case, serve(script(Response.json(case.good([f"my key: {KEY}"])), said)), key=name)
-    assert outputs(description, "Hi.") == [f"my key: {BLOTTED}"]
+    assert outputs(description, "Hi.") == [f"my key: {MASK}"]
     with pytest.raises(RefusedError) as caught:
         replies(description, "Hi.")
     assert "planted" not in f"{caught.value!r} {caught.value.__context__!r} {caught.value.__cause__!r}"
@@ -201,11 +201,11 @@ def test_a_missing_key_sends_nothing(case: Case, serve: Serve, monkeypatch: pyte
     server = serve(case.server)
     description = made(case, server)
     if not case.needs_key:
-        description.needs()
+        description.check_requirements()
         return
     monkeypatch.delenv(description.key)
     with pytest.raises(KeyMissingError, match=description.key):
-        description.needs()
+        description.check_requirements()
     with pytest.raises(KeyMissingError):
         description.open()
     assert server.requests == []

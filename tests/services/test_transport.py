@@ -23,11 +23,11 @@ from trustgauge.errors import (
     ServiceError,
     UnavailableError,
 )
-from trustgauge.services.normalise_output import redacted
+from trustgauge.services.normalise_output import redact
 from trustgauge.services.transport import (
-    BLOTTED,
-    Answer,
-    Facts,
+    MASK,
+    ConnectionSettings,
+    HttpResponse,
     Transport,
     address,
     form,
@@ -44,7 +44,7 @@ def ask(url: str, body: bytes = b"{}", **facts: Any) -> Any:
     """One POST, accepted and read as JSON."""
 
     async def once() -> Any:
-        http = Transport(Facts("Test", **facts))
+        http = Transport(ConnectionSettings("Test", **facts))
         try:
             return http.json(http.accept(await http.send("POST", url, body, "application/json")))
         finally:
@@ -169,7 +169,7 @@ def test_what_is_no_address_is_rejected(url: str) -> None:
 
 def test_a_key_that_cannot_be_a_header_is_refused_before_anything_is_sent() -> None:
     with pytest.raises(RefusedError) as caught:
-        Transport(Facts("Test", headers={"authorization": "two\nlines-planted"}))
+        Transport(ConnectionSettings("Test", headers={"authorization": "two\nlines-planted"}))
     assert "planted" not in f"{caught.value}{caught.value.__cause__!r}{caught.value.__context__!r}"
 
 
@@ -182,8 +182,8 @@ def test_control_characters_of_a_service_stay_out_of_errors(serve: Serve) -> Non
 
 
 def test_kept_text_is_clean() -> None:
-    http = Transport(Facts("Test", secrets=(KEY, "short")))
-    assert http.clean(f"a {KEY} b") == f"a {BLOTTED} b"
+    http = Transport(ConnectionSettings("Test", secrets=(KEY, "short")))
+    assert http.clean(f"a {KEY} b") == f"a {MASK} b"
     assert http.clean("a short word") == "a short word", "what is no key must not blot words"
     assert http.clean("half \ud83d, whole 😀") == "half \ufffd, whole 😀"
     assert http.clean("joined \ud83d\ude00") == "joined 😀"
@@ -204,7 +204,7 @@ def test_keys_are_blotted_in_any_case_and_from_their_first_characters(
 ) -> None:
     key = "sk-proj-AbCdEf123456GHij"
     monkeypatch.setenv("SOME_API_KEY", key)
-    for found in (Transport(Facts("Test", secrets=(key,))).blot(text), redacted(text)):
+    for found in (Transport(ConnectionSettings("Test", secrets=(key,))).blot(text), redact(text)):
         assert found.startswith("wrong key: ")
         assert "abcdef" not in found.lower()
 
@@ -213,15 +213,15 @@ def test_ordinary_words_are_left_though_a_secret_begins_with_them(monkeypatch: p
     monkeypatch.setenv("SOME_PASSWORD", "administrator-of-the-day")
     monkeypatch.setenv("OTHER_TOKEN", "Bearer sk-proj-AbCdEf123456")
     text = "An administrator is the bearer someone told of sk-proj- keys."
-    assert redacted(text) == text
-    assert redacted("it is ADMINISTRATOR-OF-THE-DAY.") == "it is ****."
+    assert redact(text) == text
+    assert redact("it is ADMINISTRATOR-OF-THE-DAY.") == "it is ****."
 
 
 def test_headers_and_bodies_arrive_and_connections_are_kept(serve: Serve) -> None:
     server = serve(lambda request: Response(200, GOOD, JSON))
 
     async def many() -> None:
-        http = Transport(Facts("Test", headers={"X-Key": KEY}))
+        http = Transport(ConnectionSettings("Test", headers={"X-Key": KEY}))
         for number in range(20):
             await http.send(
                 "POST", server.url, http.encode({"n": number, "t": "é\ud83d"}), "application/json"
@@ -281,10 +281,10 @@ def test_a_key_comes_without_the_spaces_around_it(monkeypatch: pytest.MonkeyPatc
 
 
 def test_excerpts_of_hostile_encodings_cost_little() -> None:
-    http = Transport(Facts("Test"))
+    http = Transport(ConnectionSettings("Test"))
     started = time.monotonic()
     with pytest.raises(GarbledError, match="encoding that is not read"):
-        http.json(Answer(200, b"a" * 5_000_000, "text/plain; charset=punycode"))
+        http.json(HttpResponse(200, b"a" * 5_000_000, "text/plain; charset=punycode"))
     asyncio.run(http.close())
     assert time.monotonic() - started < 2
 

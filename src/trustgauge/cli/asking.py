@@ -215,7 +215,7 @@ def judging(estimate: Estimate) -> list[Any]:
 
 def _asked(prepared: Prepared) -> list[int]:
     """The experiments that ask somebody."""
-    return list(dict.fromkeys(one.experiment for one in prepared.subjects if one.anchor is None))
+    return list(dict.fromkeys(one.experiment for one in prepared.subjects if one.control is None))
 
 
 def plan_facts(prepared: Prepared, estimate: Estimate, index: int, finds: Any) -> PlanFacts:
@@ -224,7 +224,7 @@ def plan_facts(prepared: Prepared, estimate: Estimate, index: int, finds: Any) -
     from trustgauge.run.probe_batches import blocks
 
     method = prepared.methods[index]
-    mine = [one for one in prepared.subjects if one.experiment == index and one.anchor is None]
+    mine = [one for one in prepared.subjects if one.experiment == index and one.control is None]
     by_service = dict.fromkeys(one.service for one in mine)
     found = [blocks(prepared.probes, place) for place in prepared.probes if place[0] == index]
     return PlanFacts(

@@ -194,11 +194,11 @@ def _group_table(options: dict[str, Any], plan: Plan | None) -> GroupSource | No
 
 def _abuse_check(name: str, table: Path, *, as_json: bool) -> None:
     """Measure a checker of abusive language on labelled answers, style by style."""
-    from trustgauge.data.abuse import by_style, checker, labelled_answers
+    from trustgauge.methods.trust.abuse_checkers import by_style, checker, read_abuse_labels
     from trustgauge.methods.trust.issues.abuse_rates import figures_of
     from trustgauge.reports.sanitize import terminal
 
-    rows = labelled_answers(table, "TABLE")
+    rows = read_abuse_labels(table, "TABLE")
     found = by_style(checker(name), rows, answers=True, on=table.name)
     told = {
         style: figures_of(one) | {"table": [list(row) for row in one.table]} for style, one in found.items()

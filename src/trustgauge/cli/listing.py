@@ -64,14 +64,14 @@ def attributes(ratings: Path) -> Rows:
     ]
 
 
-def anchors(ratings: Path) -> Rows:
+def controls(ratings: Path) -> Rows:
     """The services of known truth of every method, and the level each must get."""
     del ratings
     rows = []
     for name in plugins.names("methods"):
         method = plugins.load("methods", name)(method=name, services=())
-        for anchor in method.anchors(method.tasks[0]):
-            rows.append({"name": f"{anchor.name:<20}", "method": name, "truth": f"must get {anchor.truth}"})
+        for control in method.controls(method.tasks[0]):
+            rows.append({"name": f"{control.name:<20}", "method": name, "truth": f"must get {control.truth}"})
     return rows
 
 
@@ -80,7 +80,7 @@ def languages(ratings: Path) -> Rows:
     del ratings
     from trustgauge.services import languages as codes
 
-    return [{"code": f"{code:<4}", "name": codes.name(code)} for code in sorted(codes.known())]
+    return [{"code": f"{code:<4}", "name": codes.name(code)} for code in sorted(codes.language_names())]
 
 
 def exports(ratings: Path) -> Rows:
@@ -126,7 +126,7 @@ LISTS: Mapping[str, Callable[[Path], Any]] = {
     "issues": issues,
     "profiles": profiles,
     "attributes": attributes,
-    "anchors": anchors,
+    "anchors": controls,
     "languages": languages,
     "exports": exports,
     "ratings": rated,

@@ -84,7 +84,7 @@ def _own() -> tuple[str, str]:
 
     apertium = Apertium(use="apertium")
     try:
-        apertium.pair("en", "es").needs()
+        apertium.pair("en", "es").check_requirements()
         installed = sorted(
             {target for source, target in apertium.languages() or () if source in ("en", "eng")}
         )

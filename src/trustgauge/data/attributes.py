@@ -221,7 +221,7 @@ def resolve(attribute: str | Attribute) -> Attribute:
     return load_attribute(attribute) if isinstance(attribute, str) else attribute
 
 
-def named_or_table(attribute: str | Attribute) -> str | Attribute:
+def check_attribute(attribute: str | Attribute) -> str | Attribute:
     """Check of a setting `attribute`: a name must be that of a shipped one, else pydantic's own error."""
     try:
         resolve(attribute)
@@ -239,7 +239,7 @@ def _attribute_tag(given: Any) -> str:
 AttributeSetting = Annotated[
     Annotated[str, Tag("name")] | Annotated[Attribute, Tag("table")],
     Discriminator(_attribute_tag),
-    AfterValidator(named_or_table),
+    AfterValidator(check_attribute),
 ]
 """An attribute by name, or written as a table."""
 

@@ -15,8 +15,8 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from trustgauge.data.dialog_statistics import GENDERS, dialog_statistics
-from trustgauge.data.tables import fault, read_table, unchanged
-from trustgauge.data.utterances import PLACE, joined, read
+from trustgauge.data.tables import check_content, fault, read_table
+from trustgauge.data.utterances import PLACE, join_consecutive, read_conversations
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import Json
 
@@ -121,14 +121,14 @@ class ConversationSource(BaseModel):
         file = info.data.get("file")
         if file is None:
             return value
-        return unchanged([file], value, f"{PLACE}.file")
+        return check_content([file], value, f"{PLACE}.file")
 
     @model_validator(mode="after")
     def _readable(self) -> Self:
         faults = (*self._column_faults(), *self._scored_faults(), *self._class_faults())
         if faults:
             raise PlanError(faults)
-        said = read(self)[0]
+        said = read_conversations(self)[0]
         heard = set(said["speaker"].unique())
         silent = [one for one in self.speakers if one not in heard]
         if silent:
@@ -209,7 +209,7 @@ class ConversationSource(BaseModel):
             A row for each utterance: `conversation` (readable id), `speaker`, `gender` (of the
             user of its conversation: "male", "female", "NA") and `text`.
         """
-        said = joined(self) if merged else read(self)[0]
+        said = join_consecutive(self) if merged else read_conversations(self)[0]
         return said.select("conversation", "speaker", "gender", "text")
 
     def recorded(self) -> pl.DataFrame:
@@ -218,7 +218,7 @@ class ConversationSource(BaseModel):
         Rows that are no texts to be scored are left out. Only the layout `scores` keeps texts as they were
         scored, so only its tables are recorded services.
         """
-        said = read(self)[0]
+        said = read_conversations(self)[0]
         spoken = pl.concat([said.filter(pl.col("speaker") == one) for one in self.speakers])
         drawn = spoken.select(
             "row", "text", pl.int_range(pl.len(), dtype=pl.Int64).over("text").alias("draw")
@@ -274,4 +274,4 @@ class ConversationSource(BaseModel):
 
     def counts(self) -> dict[str, int]:
         """Rows of the file, rows left out without text and without a gender, and what remains."""
-        return dict(read(self)[1])
+        return dict(read_conversations(self)[1])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from trustgauge.data.dialog_threads import Line, lines_of, threads
+from trustgauge.data.dialog_threads import LogLine, lines_of, threads
 from trustgauge.data.tables import fault, need_columns, read_table, read_text, rows_in_words, short
 from trustgauge.errors import Fault, PlanError
 
@@ -28,21 +28,21 @@ ENDINGS = {
     "qa": TABLES,
 }
 """Endings of the files of each layout that are taken from a folder."""
-SAID = {"dialog": pl.String, "speaker": pl.String, "text": pl.String}
+UTTERANCE = {"dialog": pl.String, "speaker": pl.String, "text": pl.String}
 LONGEST = 1_000_000  # characters of an utterance; more is a broken file, or a bot that never stops
 TAB = "\t"
 DATE_FROM_TO_TEXT = 4  # cells of a line of a dialog without a header
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UtteranceTable:
     """The utterances of a file in order, columns `SAID`, text "" if empty; and how many rows it has."""
 
     said: pl.DataFrame
     rows: int
 
 
-def said_in(source: DialogSource, file: Path) -> Said:
+def read_utterances(source: DialogSource, file: Path) -> UtteranceTable:
     """What was said in a file.
 
     Raises:
@@ -67,10 +67,10 @@ def said_in(source: DialogSource, file: Path) -> Said:
             got=f"{len(said['text'][endless[0]]):,}",
             do="Shorten it, or leave it out",
         )
-    return Said(said, found.rows)
+    return UtteranceTable(said, found.rows)
 
 
-def _table(source: DialogSource, file: Path) -> Said:
+def _table(source: DialogSource, file: Path) -> UtteranceTable:
     """A row an utterance: dialog, speaker, text and perhaps a number."""
     table = _cells(source, file, needed=("dialog", "speaker", "text"))
     lost = table.filter(pl.col("dialog").is_null())
@@ -96,7 +96,7 @@ def _table(source: DialogSource, file: Path) -> Said:
         )
     if source.columns.get("turn"):
         table = _by_number(file, table)
-    return Said(table.select(*SAID), len(table))
+    return UtteranceTable(table.select(*UTTERANCE), len(table))
 
 
 def _by_number(file: Path, table: pl.DataFrame) -> pl.DataFrame:
@@ -125,13 +125,13 @@ def _by_number(file: Path, table: pl.DataFrame) -> pl.DataFrame:
     return table.sort(first, "number", pl.col("speaker") == "bot", maintain_order=True)
 
 
-def _questions(source: DialogSource, file: Path) -> Said:
+def _questions(source: DialogSource, file: Path) -> UtteranceTable:
     """A row a question and its answer; dialogs are named after their rows."""
     table = _cells(source, file, needed=("question", "answer"))
     both = table.select("row", pl.concat_list("question", "answer").alias("text")).explode("text")
     speakers = pl.Series("speaker", ["user", "bot"] * len(table), dtype=pl.String)
-    return Said(
-        both.with_columns(speakers, dialog=pl.col("row").cast(pl.String)).select(*SAID), 2 * len(table)
+    return UtteranceTable(
+        both.with_columns(speakers, dialog=pl.col("row").cast(pl.String)).select(*UTTERANCE), 2 * len(table)
     )
 
 
@@ -150,7 +150,7 @@ def _cells(source: DialogSource, file: Path, needed: tuple[str, ...]) -> pl.Data
     )
 
 
-def _log(source: DialogSource, file: Path) -> Said:
+def _log(source: DialogSource, file: Path) -> UtteranceTable:
     """A log of a channel: who talks with whom is told from whom they address."""
     text, _ = read_text(file, f"{PLACE}.file")
     rows = sum(1 for line in text.splitlines() if line.strip())
@@ -163,10 +163,10 @@ def _log(source: DialogSource, file: Path) -> Said:
             must='lines as "[12:34] <nick> text"',
             got=short(text.strip().split("\n")[0]) if text.strip() else "an empty file",
         )
-    return Said(pl.DataFrame(_threaded(source, lines), schema=SAID, orient="row"), rows)
+    return UtteranceTable(pl.DataFrame(_threaded(source, lines), schema=UTTERANCE, orient="row"), rows)
 
 
-def _threaded(source: DialogSource, lines: list[Line]) -> list[tuple[str, str, str]]:
+def _threaded(source: DialogSource, lines: list[LogLine]) -> list[tuple[str, str, str]]:
     found = threads(lines, answer_within=source.answer_within, silence=source.silence)
     return [
         (str(number), "user" if who == thread.user else "bot", text)
@@ -175,7 +175,7 @@ def _threaded(source: DialogSource, lines: list[Line]) -> list[tuple[str, str, s
     ]
 
 
-def _log_table(source: DialogSource, file: Path) -> Said:
+def _log_table(source: DialogSource, file: Path) -> UtteranceTable:
     """A table of who said what to whom: one dialog without a header, or many with one."""
     text, _ = read_text(file, f"{PLACE}.file")
     head = text.split("\n", 1)[0]
@@ -192,10 +192,10 @@ def _log_table(source: DialogSource, file: Path) -> Said:
         raise fault(file, f"{PLACE}.file", what, must=must)
     asker = rows[0][1][1].strip()
     said = [("1", "user" if cells[1].strip() == asker else "bot", cells[3]) for _, cells in rows]
-    return Said(pl.DataFrame(said, schema=SAID, orient="row"), len(rows))
+    return UtteranceTable(pl.DataFrame(said, schema=UTTERANCE, orient="row"), len(rows))
 
 
-def _many_logged(source: DialogSource, file: Path, names: set[str]) -> Said:
+def _many_logged(source: DialogSource, file: Path, names: set[str]) -> UtteranceTable:
     """Dialogs of a table with a header; their names are unique within their folder."""
     columns = dict(source.columns)
     if columns.get("folder") not in names:
@@ -209,10 +209,10 @@ def _many_logged(source: DialogSource, file: Path, names: set[str]) -> Said:
         table = table.with_columns(dialog=pl.format("{}/{}", pl.col("folder").fill_null(""), "dialog"))
     asker = pl.col("speaker").first().over("dialog")
     speaker = pl.when(pl.col("speaker") == asker).then(pl.lit("user")).otherwise(pl.lit("bot"))
-    return Said(table.with_columns(speaker=speaker).select(*SAID), len(table))
+    return UtteranceTable(table.with_columns(speaker=speaker).select(*UTTERANCE), len(table))
 
 
-def _schema_guided(file: Path) -> Said:
+def _schema_guided(file: Path) -> UtteranceTable:
     """JSON: a list of dialogs, each with its turns."""
     text, _ = read_text(file, f"{PLACE}.file")
     try:
@@ -230,7 +230,7 @@ def _schema_guided(file: Path) -> Said:
         must = "another `dialogue_id` for each dialog"
         raise fault(file, f"{PLACE}.file", f"two dialogs are named {short(double)}", must=must)
     spoken = [one for one in said if one[1]]
-    return Said(pl.DataFrame(spoken, schema=SAID, orient="row"), len(spoken))
+    return UtteranceTable(pl.DataFrame(spoken, schema=UTTERANCE, orient="row"), len(spoken))
 
 
 def _of_dialogs(file: Path, dialogs: list[Any]) -> Iterator[tuple[str, str, str]]:

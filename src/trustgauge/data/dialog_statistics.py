@@ -46,7 +46,7 @@ def plain_words(column: str) -> pl.Expr:
     return straight.str.extract_all(WORD)
 
 
-def counted(utterances: pl.DataFrame) -> pl.DataFrame:
+def with_word_counts(utterances: pl.DataFrame) -> pl.DataFrame:
     """Utterances with their numbers of white-space tokens (`words`) and of stop words (`stopwords`)."""
     known = plain_words("text").list.eval(pl.element().is_in(list(STOP_WORDS)).cast(pl.Int64))
     return utterances.with_columns(
@@ -97,13 +97,13 @@ def dialog_statistics(
             for is_prefixed in (False, True) if speaker == "user" else (False,):
                 mine = utterances.filter(pl.col("speaker") == speaker)
                 if is_prefixed:
-                    mine = mine.with_columns(text=prefixed(prefixes))
+                    mine = mine.with_columns(text=with_prefix(prefixes))
                 about = {"speaker": speaker, "merged": is_merged, "prefixed": is_prefixed}
-                rows += [{**about, **row} for row in _by_gender(counted(mine), before, had)]
+                rows += [{**about, **row} for row in _by_gender(with_word_counts(mine), before, had)]
     return rows
 
 
-def prefixed(prefixes: Mapping[str, str]) -> pl.Expr:
+def with_prefix(prefixes: Mapping[str, str]) -> pl.Expr:
     """The text behind the prefix of its user's gender."""
     return pl.col("gender").replace_strict(dict(prefixes), default="", return_dtype=pl.String) + pl.col(
         "text"

@@ -31,7 +31,7 @@ FORMAT = re.compile(r"\x03(?:\d{1,2}(?:,\d{1,2})?)?|[\x02\x0f\x11\x16\x1d\x1e\x1
 DAY = 24 * 60
 
 
-class Line(NamedTuple):
+class LogLine(NamedTuple):
     """What somebody said, and when, in minutes since the day began on which the log does."""
 
     minute: int
@@ -52,7 +52,7 @@ class Thread:
         return len({who for who, _ in self.said}) > 1
 
 
-def lines_of(text: str) -> Iterator[Line]:
+def lines_of(text: str) -> Iterator[LogLine]:
     """What was said in a log; lines of other form (who came, who left) are none.
 
     A clock that goes back tells that a day has passed.
@@ -67,10 +67,10 @@ def lines_of(text: str) -> Iterator[Line]:
         if now < minute:
             days += 1
         minute = now
-        yield Line(days * DAY + now, nick.casefold(), FORMAT.sub("", said).strip())
+        yield LogLine(days * DAY + now, nick.casefold(), FORMAT.sub("", said).strip())
 
 
-def threads(lines: Sequence[Line], *, answer_within: int, silence: int) -> list[Thread]:
+def threads(lines: Sequence[LogLine], *, answer_within: int, silence: int) -> list[Thread]:
     """The dialogs of a log in the order in which they were opened, by the rule of this module.
 
     Args:
@@ -79,7 +79,7 @@ def threads(lines: Sequence[Line], *, answer_within: int, silence: int) -> list[
         silence: minutes without a word that end a dialog.
     """
     nicks = {line.nick for line in lines}
-    asked: dict[str, list[Line]] = defaultdict(list)
+    asked: dict[str, list[LogLine]] = defaultdict(list)
     with_whom: dict[str, dict[str, Thread]] = defaultdict(dict)
     opened: list[Thread] = []
     for line in lines:
@@ -104,7 +104,7 @@ def threads(lines: Sequence[Line], *, answer_within: int, silence: int) -> list[
     return [thread for thread in opened if thread.mutual]
 
 
-def _addressed(line: Line, nicks: set[str]) -> tuple[str, str]:
+def _addressed(line: LogLine, nicks: set[str]) -> tuple[str, str]:
     """Whom a message addresses, "" for nobody, and its text without the address."""
     found = ADDRESS.match(line.text)
     if found is None:
@@ -113,7 +113,7 @@ def _addressed(line: Line, nicks: set[str]) -> tuple[str, str]:
     return (to, line.text[found.end() :]) if to in nicks and to != line.nick else ("", line.text)
 
 
-def _opened(line: Line, questions: list[Line]) -> Thread:
+def _opened(line: LogLine, questions: list[LogLine]) -> Thread:
     """A new dialog: begun by the questions that the message answers, or by the message itself."""
     user = questions[0].nick if questions else line.nick
     return Thread(user, line.minute, [(one.nick, one.text) for one in questions])

@@ -15,8 +15,8 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from trustgauge.data.conversations import CODES
-from trustgauge.data.dialog_layouts import ENDINGS, LOGS, PLACE, TABLES, said_in
-from trustgauge.data.tables import fault, unchanged
+from trustgauge.data.dialog_layouts import ENDINGS, LOGS, PLACE, TABLES, read_utterances
+from trustgauge.data.tables import check_content, fault
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import Json
 
@@ -142,7 +142,7 @@ class DialogSource(BaseModel):
     def _the_same_files(cls, value: str, info: ValidationInfo) -> str:
         if "file" not in info.data or "layout" not in info.data:
             return value
-        return unchanged(_listed(info.data["file"], ENDINGS[info.data["layout"]]), value, f"{PLACE}.file")
+        return check_content(_listed(info.data["file"], ENDINGS[info.data["layout"]]), value, f"{PLACE}.file")
 
     @model_validator(mode="after")
     def _readable(self) -> Self:
@@ -209,8 +209,8 @@ def _listed(named: Path | tuple[Path, ...], endings: tuple[str, ...]) -> tuple[P
 @lru_cache(maxsize=4)
 def _read(source: DialogSource) -> tuple[pl.DataFrame, Mapping[str, int]]:
     """The turns of a source and what became of its rows, read once."""
-    unchanged(source.files, source.content, f"{PLACE}.file")
-    read = [said_in(source, file) for file in source.files]
+    check_content(source.files, source.content, f"{PLACE}.file")
+    read = [read_utterances(source, file) for file in source.files]
     said = _apart([one.said for one in read])
     turns = _turns(said)
     counts = {

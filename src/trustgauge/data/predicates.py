@@ -97,7 +97,7 @@ def base(word: str) -> str:
     return word[:-1]
 
 
-def negated(predicate: str) -> bool:
+def is_negative(predicate: str) -> bool:
     """Whether a folded predicate denies: "can not be trusted", "do not work", "are never on time"."""
     return bool({"not", "never", "no"} & set(predicate.split(" ")[:3]))
 

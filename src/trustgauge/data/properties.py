@@ -14,15 +14,22 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from trustgauge.data.property_rows import CATEGORIES, Polarity, Property, Row, linked, only
+from trustgauge.data.property_rows import (
+    CATEGORIES,
+    Polarity,
+    Property,
+    PropertyRow,
+    link_antonyms,
+    of_polarity,
+)
 from trustgauge.data.tables import (
     CHINESE,
+    check_content,
     fault,
     need_columns,
     read_table,
     rows_in_words,
     short,
-    unchanged,
 )
 from trustgauge.data.translations import row_by_row
 from trustgauge.errors import Fault, PlanError
@@ -117,7 +124,7 @@ class PropertySource(BaseModel):
         if "file" not in info.data:
             return value
         named = [info.data["file"], info.data.get("translation"), info.data.get("antonym_translation")]
-        return unchanged([one for one in named if one is not None], value, f"{PLACE}.file")
+        return check_content([one for one in named if one is not None], value, f"{PLACE}.file")
 
     @model_validator(mode="after")
     def _readable(self) -> Self:
@@ -149,16 +156,16 @@ class PropertySource(BaseModel):
         Raises:
             PlanError: a file cannot be read, lacks a column, or is not the one that was rated.
         """
-        return only(_read(self)[0], self.polarity)
+        return of_polarity(_read(self)[0], self.polarity)
 
     def report(self) -> dict[str, int]:
         """What became of the rows: the counts of `property_rows.COUNTS`."""
         return dict(_read(self)[1])
 
-    def _rows(self) -> list[Row]:
+    def _rows(self) -> list[PropertyRow]:
         """The rows of the table, with the translations beside them."""
         named = [self.file, self.translation, self.antonym_translation]
-        unchanged([one for one in named if one is not None], self.content, f"{PLACE}.file")
+        check_content([one for one in named if one is not None], self.content, f"{PLACE}.file")
         table = read_table(self.file, f"{PLACE}.file", self.separator, CHINESE)
         roles: dict[Role, str] = {**COLUMNS[self.layout], **self.columns}
         told: set[Role] = {*NEEDED, *self.columns}
@@ -180,7 +187,7 @@ class PropertySource(BaseModel):
             if file is not None:
                 cells[role] = row_by_row(file, f"{PLACE}.translation", len(table))
         cells["polarity"] = self._polarities(cells.get("polarity", [""] * len(table)))
-        return [Row(**_one(cells, place)) for place in range(len(table))]
+        return [PropertyRow(**_one(cells, place)) for place in range(len(table))]
 
     def _polarities(self, cells: list[str]) -> list[str]:
         """The polarity of each row; negative if the table does not tell."""
@@ -234,7 +241,7 @@ def _polarity(written: str) -> Polarity:
 @lru_cache(maxsize=8)
 def _read(source: PropertySource) -> tuple[tuple[Property, ...], Mapping[str, int]]:
     """The properties of a source and what became of its rows, read once."""
-    return linked(source._rows())
+    return link_antonyms(source._rows())
 
 
 def _one(cells: Mapping[str, list[str]], place: int) -> dict[str, Any]:

@@ -35,7 +35,7 @@ NAMES = {
     "family-relationships": "family-relation",
 }
 """Other names that tables have for a category, folded."""
-DISCARDED = frozenset(("delete", "deleted", "discard", "discarded"))
+REJECTING = frozenset(("delete", "deleted", "discard", "discarded"))
 """Words with which an annotator takes a row out."""
 INTENSE = re.compile(r"^(比较|非常|十分|特别|有点|都很|真|很|太|是)+(?=.)|(?<=.)的$")
 COUNTS = (
@@ -82,7 +82,7 @@ class Property:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PropertyRow:
     """One predicate of a table, before it is checked. `antonym` is an id or the predicate itself."""
 
     predicate: str
@@ -125,14 +125,14 @@ def categories(written: str) -> tuple[str, ...]:
     return tuple(one for one in CATEGORIES if one in known)
 
 
-def discarded(row: Row) -> bool:
+def rejects(row: PropertyRow) -> bool:
     """Whether an annotator took the row out: "delete" for a text, or "Discard" among its labels."""
     texts = (row.predicate, row.antonym, *labels(row.categories))
     words = {text.strip().lower() for text in texts}
-    return bool(words & DISCARDED)
+    return bool(words & REJECTING)
 
 
-def linked(rows: Iterable[Row]) -> tuple[tuple[Property, ...], dict[str, int]]:
+def link_antonyms(rows: Iterable[PropertyRow]) -> tuple[tuple[Property, ...], dict[str, int]]:
     """Properties from rows, in their order, each antonym behind what it is the antonym of.
 
     Rows with the same folded predicate are one property with the categories of all. An antonym that
@@ -145,7 +145,7 @@ def linked(rows: Iterable[Row]) -> tuple[tuple[Property, ...], dict[str, int]]:
     counts = Counter(dict.fromkeys(COUNTS, 0))
     kept = [row for row in rows if _usable(row, counts)]
     texts = {slug(row.predicate): row.predicate for row in kept}
-    table: dict[str, Row] = {}
+    table: dict[str, PropertyRow] = {}
     antonyms: dict[str, str] = {}
     for row in kept:
         key = slug(row.predicate)
@@ -155,7 +155,7 @@ def linked(rows: Iterable[Row]) -> tuple[tuple[Property, ...], dict[str, int]]:
         other = slug(row.antonym)
         if not other:
             continue
-        opposite = Row(
+        opposite = PropertyRow(
             texts.get(other, row.antonym.strip()), row.categories, _opposite(row.polarity), zh=row.zh_antonym
         )
         if other == key or (other in table and table[other].polarity == row.polarity):
@@ -175,7 +175,7 @@ def linked(rows: Iterable[Row]) -> tuple[tuple[Property, ...], dict[str, int]]:
     return found, dict(counts)
 
 
-def only(properties: Sequence[Property], polarity: str) -> tuple[Property, ...]:
+def of_polarity(properties: Sequence[Property], polarity: str) -> tuple[Property, ...]:
     """The properties of one polarity, without their antonyms, which are of the other; or all of them."""
     if polarity == "both":
         return tuple(properties)
@@ -191,10 +191,10 @@ def without_degree(zh: str) -> str:
     return INTENSE.sub("", zh)
 
 
-def _usable(row: Row, counts: Counter[str]) -> bool:
+def _usable(row: PropertyRow, counts: Counter[str]) -> bool:
     """Whether a row becomes a property; if not, `counts` says why."""
     counts["rows"] += 1
-    if discarded(row):
+    if rejects(row):
         counts["discarded"] += 1
     elif not slug(row.predicate):
         counts["empty"] += 1
@@ -207,13 +207,13 @@ def _usable(row: Row, counts: Counter[str]) -> bool:
     return False
 
 
-def _add(table: dict[str, Row], key: str, row: Row) -> None:
+def _add(table: dict[str, PropertyRow], key: str, row: PropertyRow) -> None:
     """Add a row, or what it knows beyond the row with the same predicate."""
     old = table.get(key)
     if old is None:
         table[key] = row
         return
-    table[key] = Row(
+    table[key] = PropertyRow(
         old.predicate,
         f"{old.categories},{row.categories}",
         old.polarity,
@@ -226,9 +226,9 @@ def _add(table: dict[str, Row], key: str, row: Row) -> None:
     )
 
 
-def _property(key: str, row: Row, antonym: str) -> Property:
+def _property(key: str, row: PropertyRow, antonym: str) -> Property:
     """The property of a checked row."""
-    can = comparable(row.predicate) if row.comparable == "" else truth(row.comparable)
+    can = comparable(row.predicate) if row.comparable == "" else is_yes(row.comparable)
     return Property(
         key,
         row.predicate.strip(),
@@ -238,11 +238,11 @@ def _property(key: str, row: Row, antonym: str) -> Property:
         can,
         row.zh.strip(),
         (row.zh_comparative.strip() or without_degree(row.zh.strip())) if can else "",
-        truth(row.offensive),
+        is_yes(row.offensive),
     )
 
 
-def truth(cell: str) -> bool:
+def is_yes(cell: str) -> bool:
     """Whether a cell says yes."""
     return fold(cell) in ("1", "1.0", "yes", "true", "y")
 

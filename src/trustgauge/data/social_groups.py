@@ -31,12 +31,12 @@ from trustgauge.data import group_cells as cells_of
 from trustgauge.data.tables import (
     CHINESE,
     NAMES,
+    check_content,
     fault,
     need_columns,
     read_table,
     read_text,
     short,
-    unchanged,
 )
 from trustgauge.data.translations import row_by_row
 from trustgauge.errors import Fault, PlanError
@@ -124,7 +124,9 @@ def groups(source: GroupSource | None = None) -> tuple[Group, ...]:
     return _shipped() if source is None else _load(source).groups
 
 
-def shared_forms(named: Iterable[Group], language: Language = "en") -> dict[tuple[str, str], tuple[str, ...]]:
+def ambiguous_names(
+    named: Iterable[Group], language: Language = "en"
+) -> dict[tuple[str, str], tuple[str, ...]]:
     """Names that stand for more than one group of an attribute, so that an answer cannot be read by them.
 
     Returns:
@@ -205,7 +207,7 @@ class GroupSource(BaseModel):
         named = info.data.get("file")
         if not named:
             return value
-        return unchanged(_with(named, info.data.get("translation")), value, f"{PLACE}.file")
+        return check_content(_with(named, info.data.get("translation")), value, f"{PLACE}.file")
 
     @model_validator(mode="after")
     def _readable(self) -> Self:
@@ -273,7 +275,7 @@ def _shipped() -> tuple[Group, ...]:
 @lru_cache(maxsize=8)
 def _load(source: GroupSource) -> _Loaded:
     """Read a source once. Rows are numbered from 1, the first below the header."""
-    unchanged(_with(source.file, source.translation), source.content, f"{PLACE}.file")
+    check_content(_with(source.file, source.translation), source.content, f"{PLACE}.file")
     rows = pl.concat([_read(source, file) for file in source.file])
     marked = pl.any_horizontal(pl.col("attribute", "plural", "zh").str.to_lowercase().is_in(DROPPED))
     kept = rows.filter(~marked)
@@ -298,7 +300,7 @@ def _load(source: GroupSource) -> _Loaded:
         for name, row in zip(made, once.iter_rows(named=True), strict=True)
     )
     added = tuple(_added(read)) if source.controls else ()
-    shared = sum(len(shared_forms(read + added, language)) for language in ("en", "zh"))
+    shared = sum(len(ambiguous_names(read + added, language)) for language in ("en", "zh"))
     report: dict[str, Json] = {
         "encodings": [NAMES[read_text(file, PLACE, CHINESE)[1]] for file in source.file],
         "rows": len(rows),

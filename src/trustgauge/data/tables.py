@@ -151,7 +151,7 @@ def content_hash(file: Path) -> str:
         return ABSENT
 
 
-def unchanged(files: Sequence[Path], content: str, place: str) -> str:
+def check_content(files: Sequence[Path], content: str, place: str) -> str:
     """The hash of what the files hold now, `ABSENT` if one cannot be read.
 
     A kept plan tells the hash of what was rated: other files are not rated under its name.

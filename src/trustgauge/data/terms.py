@@ -1,7 +1,7 @@
 """Kinds of terms: domain-specific, common, and stop words (trust 4.1, conversation complexity).
 
 A term is a word in small letters, or several words that stand together. The shipped lists of stop words and
-common words, English and Chinese, are told in `trust/terms.md`; what belongs to a domain follows from a list
+common words, English and Chinese, are told in `terms.md`; what belongs to a domain follows from a list
 that somebody has, or from a corpus of dialogs.
 """
 
@@ -22,7 +22,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from trustgauge.data.dialogs import DialogSource
-from trustgauge.data.tables import fault, read_text, short, unchanged
+from trustgauge.data.tables import check_content, fault, read_text, short
 from trustgauge.records import Json
 
 Kind = Literal["domain", "common", "stop"]
@@ -145,14 +145,14 @@ def words(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def shipped() -> TermLists:
+def default_terms() -> TermLists:
     """Our own common words and stop words, English and Chinese, without a list of any domain."""
     table = _table()
     stop = frozenset(_all(table["english"]["stop"])) | frozenset(_all(table["chinese"]["stop"]))
     common = set(_all(table["chinese"]["common"]))
     for name, text in table["english"]["common"].items():
         for word in text.split():
-            common |= inflected(word, adjective=name in ADJECTIVES)
+            common |= inflections(word, adjective=name in ADJECTIVES)
     return TermLists(frozenset(common), stop)
 
 
@@ -175,7 +175,7 @@ def english(word: str) -> bool:
     return word in english_stop_words() or ENDING.search(word) is not None
 
 
-def inflected(word: str, *, adjective: bool = False) -> set[str]:
+def inflections(word: str, *, adjective: bool = False) -> set[str]:
     """An English word and the regular forms that it may have; some of them are no words, and do no harm.
 
     >>> sorted(inflected("try"))
@@ -199,7 +199,7 @@ def inflected(word: str, *, adjective: bool = False) -> set[str]:
     return forms
 
 
-def learned(dialogs: pl.DataFrame, ngrams: int = 1) -> TermLists:
+def learn_terms(dialogs: pl.DataFrame, ngrams: int = 1) -> TermLists:
     """The kinds of terms that a corpus tells.
 
     Stop words are the shipped ones. Common are the shipped common words, and those that `NEARLY_ALL`
@@ -212,7 +212,7 @@ def learned(dialogs: pl.DataFrame, ngrams: int = 1) -> TermLists:
         dialogs: columns of `dialogs.TURNS`; both sides are read.
         ngrams: words of the longest term, 1 or more.
     """
-    ours = shipped()
+    ours = default_terms()
     spread: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     size = 0
@@ -290,7 +290,7 @@ class TermSource(BaseModel):
     @classmethod
     def _the_same_files(cls, value: str, info: ValidationInfo) -> str:
         named = [info.data[kind] for kind in KINDS if info.data.get(kind) is not None]
-        return unchanged(named, value, PLACE) if named else value
+        return check_content(named, value, PLACE) if named else value
 
     def __hash__(self) -> int:
         return hash((self.content, self.learn_from, self.ngrams))
@@ -315,8 +315,10 @@ def _lists(source: TermSource) -> TermLists:
     named = {kind: getattr(source, kind) for kind in KINDS}
     given = {kind: _listed(file, f"{PLACE}.{kind}") for kind, file in named.items() if file is not None}
     if given:
-        unchanged([file for file in named.values() if file is not None], source.content, PLACE)
-    found = shipped() if source.learn_from is None else learned(source.learn_from.read(), source.ngrams)
+        check_content([file for file in named.values() if file is not None], source.content, PLACE)
+    found = (
+        default_terms() if source.learn_from is None else learn_terms(source.learn_from.read(), source.ngrams)
+    )
     if not given:
         return found
     return TermLists(
@@ -354,4 +356,4 @@ def _all(classes: Mapping[str, str]) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _table() -> dict[str, Any]:
-    return tomllib.loads(files("trustgauge.data").joinpath("trust", "terms.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(files("trustgauge.data").joinpath("terms.toml").read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from trustgauge.data.tables import fault, need_columns, read_table, rows_in_words, short, unchanged
+from trustgauge.data.tables import check_content, fault, need_columns, read_table, rows_in_words, short
 from trustgauge.errors import Fault, PlanError
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ FIELD = "|"  # stands between the fields of a text in the layout "unibot"
 
 
 @lru_cache(maxsize=4)
-def joined(source: ConversationSource) -> pl.DataFrame:
+def join_consecutive(source: ConversationSource) -> pl.DataFrame:
     """Utterances after consecutive ones of a speaker were joined."""
-    said = read(source)[0]
+    said = read_conversations(source)[0]
     if source.merge == "none":
         return said
     changes = pl.col("speaker") != pl.col("speaker").shift()
@@ -38,13 +38,13 @@ def joined(source: ConversationSource) -> pl.DataFrame:
 
 
 @lru_cache(maxsize=4)
-def read(source: ConversationSource) -> tuple[pl.DataFrame, Mapping[str, int]]:
+def read_conversations(source: ConversationSource) -> tuple[pl.DataFrame, Mapping[str, int]]:
     """Utterances as they came, checked, a conversation's rows together; and how many rows were what.
 
     Raises:
         PlanError: the file is not as the settings say, or not the file that they were checked with.
     """
-    unchanged([source.file], source.content, f"{PLACE}.file")
+    check_content([source.file], source.content, f"{PLACE}.file")
     table = read_table(source.file, f"{PLACE}.file", source.separator)
     named = {role: column for role, column in source.columns.items() if column}
     if source.layout == "scores" and named["text"] not in table.columns:

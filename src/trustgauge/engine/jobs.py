@@ -11,8 +11,8 @@ from trustgauge.engine.run_state import Desk, Keep
 from trustgauge.engine.service_dispatcher import Runner
 from trustgauge.errors import GarbledError, ServiceError
 from trustgauge.records import CUT, Answer, Message, Reply, Status, canonical
-from trustgauge.services.normalise_output import environment_secrets, redacted
-from trustgauge.services.service import Description
+from trustgauge.services.normalise_output import environment_secrets, redact
+from trustgauge.services.service import ServiceSpec
 
 UNFINISHED = "unfinished"
 """Error of a turn that was answered in a session that is not: it counts as not asked, and is asked again."""
@@ -29,7 +29,7 @@ class Job:
     """
 
     part: str
-    description: Description
+    description: ServiceSpec
     units: Sequence[tuple[Message, ...]]
     service: str = ""
 
@@ -188,7 +188,7 @@ class Course:
 
     def _clean(self, text: str) -> str:
         """An output as it may be kept."""
-        return redacted(_whole(text), self._secrets)
+        return redact(_whole(text), self._secrets)
 
     def _ask(self, walk: Walk, text: str) -> None:
         """Send a text to the leg the walk is at, with what was said before in the same conversation."""

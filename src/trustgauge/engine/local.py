@@ -23,7 +23,7 @@ from trustgauge.engine.service_dispatcher import Runner
 from trustgauge.engine.service_state import Memory
 from trustgauge.errors import ServiceError
 from trustgauge.records import digest
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 
 __all__ = [
     "Clock",
@@ -243,7 +243,7 @@ class _Sitting:
             if not job.units:
                 tallies.setdefault(job.part, Tally())
                 continue
-            legs = [self._runner(leg) for leg in job.description.legs()]
+            legs = [self._runner(leg) for leg in job.description.stages()]
             course = Course(job, legs, self._desk, tallies.setdefault(job.part, Tally()))
             course.keep = keep
             self._courses.append(course)
@@ -255,7 +255,7 @@ class _Sitting:
             feeding = [course for course in feeding if course.feed_one()]
         self._desk.settle()
 
-    def _runner(self, description: Description) -> Runner:
+    def _runner(self, description: ServiceSpec) -> Runner:
         """The one runner of a leg, on the line it shares with others of its provider."""
         mark = description.fingerprint
         if mark not in self._runners:
@@ -345,7 +345,7 @@ def _in_a_loop() -> bool:
     return True
 
 
-def provider(description: Description) -> tuple[str, Mapping[str, Any]]:
+def provider(description: ServiceSpec) -> tuple[str, Mapping[str, Any]]:
     """What a provider limits together: a service in all its directions. And its identity."""
     facts = description.identity()
     return digest("provider", {k: v for k, v in facts.items() if k not in ("source", "target")}), facts

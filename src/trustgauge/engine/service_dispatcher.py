@@ -26,7 +26,7 @@ from trustgauge.errors import (
 )
 from trustgauge.records import Message, Reply
 from trustgauge.services.normalise_output import check_reply
-from trustgauge.services.service import Description, Service
+from trustgauge.services.service import Service, ServiceSpec
 
 REMEMBERED = 100_000
 """Answers of a deterministic service that are kept in memory to be shared, oldest out first."""
@@ -49,7 +49,7 @@ class _Call:
 class Runner:
     """Asks one service (one leg, unique by fingerprint) for all jobs that need it."""
 
-    def __init__(self, description: Description, line: Line, name: str, learned: Learned) -> None:
+    def __init__(self, description: ServiceSpec, line: Line, name: str, learned: Learned) -> None:
         self.description, self.line, self.name, self._learned = description, line, name, learned
         self.owners: list[Owner] = []
         self.blocked = False  # the budget has no room for its next call

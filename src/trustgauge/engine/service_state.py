@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from trustgauge.engine.adaptive_limiter import Gate
 from trustgauge.errors import ServiceError
 from trustgauge.records import Reply
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Memory:
         self.learned: dict[str, Learned] = {}
         self._joined: set[tuple[str, str]] = set()  # provider and service whose limits its gate keeps
 
-    def gate(self, provider: str, description: Description) -> Gate:
+    def gate(self, provider: str, description: ServiceSpec) -> Gate:
         """The gate of a provider; a service that is new to it brings its limits."""
         gate = self.gates.get(provider)
         if gate is None:

@@ -46,7 +46,7 @@ def check_method(method: Method, answer_with: AnswerWith, seed: int = 1) -> None
         summary = _check_merge(method, marks)
         _check_ratings(method, summary, seed)
         _check_degenerate(method, probes, answer_with, seed)
-        _check_anchors(method, task)
+        _check_controls(method, task)
     _hold(
         _is_json(dict(method.power(seed))), method, "power is not plain data", must="numbers, texts and lists"
     )
@@ -218,12 +218,16 @@ def _check_degenerate(method: Method, probes: pl.DataFrame, answer_with: AnswerW
     _hold(method.rate(method.merge([]), seed) == [], method, "a rating without any data", must="no rating")
 
 
-def _check_anchors(method: Method, task: Task) -> None:
-    for anchor in method.anchors(task):
-        truths = set(anchor.truth.split(" or "))
-        _hold(truths <= set(method.scale.levels), method, "an anchor's truth is no level", got=anchor)
-        _hold(bool(anchor.settings.get("use")), method, "an anchor names no service", must="use", got=anchor)
-        _hold(_is_json(dict(anchor.settings)), method, "an anchor's settings are not plain data", got=anchor)
+def _check_controls(method: Method, task: Task) -> None:
+    for control in method.controls(task):
+        truths = set(control.truth.split(" or "))
+        _hold(truths <= set(method.scale.levels), method, "a control's truth is no level", got=control)
+        _hold(
+            bool(control.settings.get("use")), method, "a control names no service", must="use", got=control
+        )
+        _hold(
+            _is_json(dict(control.settings)), method, "a control's settings are not plain data", got=control
+        )
 
 
 def _bytes(frame: pl.DataFrame) -> tuple[Any, str]:

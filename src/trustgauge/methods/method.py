@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol, runtim
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from trustgauge.records import CUT, Anchor, Json, Rating, Rule, Scale, Task
+from trustgauge.records import CUT, Control, Json, Rating, Rule, Scale, Task
 
 if TYPE_CHECKING:
     import polars as pl
@@ -110,7 +110,7 @@ class Method(Protocol):
     And it may have
     - `scripted(probes) -> frame`: the probes of a log (columns of records.PROBE, user, talk, purpose, step,
       facts) with the factors of `design`; without it the method rates no logs.
-    - `given(ratings) -> Method`: a copy that knows what earlier experiments of the run came to; anchors are
+    - `given(ratings) -> Method`: a copy that knows what earlier experiments of the run came to; controls are
       rated without.
     - `rated_for`: a sequence of what it rates each service for (profiles of users), a rating each; without
       it there is one rating a service.
@@ -160,6 +160,6 @@ class Method(Protocol):
 
     def one_answer_is_behaviour(self, marks: pl.DataFrame) -> bool: ...
 
-    def anchors(self, task: Task) -> tuple[Anchor, ...]: ...
+    def controls(self, task: Task) -> tuple[Control, ...]: ...
 
     def power(self, seed: int) -> Mapping[str, Json]: ...

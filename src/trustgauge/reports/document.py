@@ -43,7 +43,7 @@ def document(
 
     A run has one id; its ratings have the same id, followed by `.1`, `.2`, ... if there are
     several. A void run issues no rating (methods 0.9): its document holds the run and the
-    anchors only. Every rating for which `fail_on` (see `gate_level`) names a level carries its gate, and
+    controls only. Every rating for which `fail_on` (see `gate_level`) names a level carries its gate, and
     with `need_certainty` every rating does.
     """
     issued = () if run.state == "void" else ratings
@@ -129,11 +129,12 @@ def levels(rating: Mapping[str, Any]) -> list[str]:
 
 
 def _run(run: Run) -> dict[str, Any]:
-    facts = plain(run)
+    # The published key of the control services.
+    facts = {"anchors" if name == "controls" else name: fact for name, fact in plain(run).items()}
     facts["anchors"] = [
         {"name": a.name, "truth": a.truth, "state": a.state, "level": a.level, "certainty": dict(a.certainty)}
         | {"also": dict(a.also), "wrong": a.wrong}
-        for a in run.anchors
+        for a in run.controls
     ]
     return dict(facts)
 
@@ -170,7 +171,7 @@ def _rating(run: Run, rating: Rating, name: str) -> RatingDocument:
         "retest": plain(rating.retest) if rating.retest else None,
         "anchors": [
             {"name": a.name, "truth": a.truth, "level": a.level, "certainty": dict(a.certainty)}
-            for a in run.anchors
+            for a in run.controls
         ],
         "cost": plain(cost) if cost else None,
         "provenance": _provenance(run),

@@ -84,7 +84,7 @@ def markdown(document: Document, rows: pl.DataFrame | None = None) -> bytes:
         rule = f"{rating['method']['name']}, rule {rating['method']['rule']}"
         lines += ["", f"{rated}, by {sentences.assessor(rating)}; {rule}; {rating['overall']['direction']}."]
         lines.append("")
-    lines.append(f"Control services: {sanitize.markdown(sentences.anchors(document['run']['anchors']))}.")
+    lines.append(f"Control services: {sanitize.markdown(sentences.controls(document['run']['anchors']))}.")
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
 

@@ -71,7 +71,7 @@ def report(
         "evidence": shown,
         "evidence_words": views.evidence_words(ratings),
         "pairs": _pairs(ratings, rows, shown) if rows is not None else None,
-        "anchors_line": sentences.anchors(document["run"]["anchors"]),
+        "anchors_line": sentences.controls(document["run"]["anchors"]),
         "limits": views.limits(document),
         "check_facts": views.check_facts(document),
         "block_names": views.block_names(ratings),

@@ -58,7 +58,7 @@ def html(document: Mapping[str, Any]) -> str:
     content = {
         "run": document["run"],
         "ratings": document["ratings"],
-        "anchors_line": sentences.anchors(document["run"]["anchors"]),
+        "anchors_line": sentences.controls(document["run"]["anchors"]),
         "limits": views.limits(document),
     }
     return _environment().get_template("notebook.html.j2").render(content)

@@ -391,7 +391,7 @@ def _mention(rating: RatingDocument) -> str:
     return "pronoun" if rating["issue"]["attribute"] == "gender" else name(rating["issue"]["attribute"])
 
 
-def anchors(results: Sequence[Mapping[str, Any]]) -> str:
+def controls(results: Sequence[Mapping[str, Any]]) -> str:
     """One line on the services of known truth."""
     if not results:
         return "no control service was run"

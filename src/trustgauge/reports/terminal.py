@@ -135,7 +135,7 @@ def result(document: Mapping[str, Any]) -> list[Line]:
     ratings, run = document["ratings"], document["run"]
     lines: list[Line] = []
     if run["state"] == "void":
-        lines.append(line("void", sentences.anchors(run["anchors"]), "bad"))
+        lines.append(line("void", sentences.controls(run["anchors"]), "bad"))
         return lines
     if len(ratings) == 1 and len(ratings[0]["parts"]) > 1:
         lines += [headline(ratings[0]), *part_table(ratings[0])]
@@ -151,7 +151,7 @@ def result(document: Mapping[str, Any]) -> list[Line]:
                 lines += [headline(rating)] if again else [[("", "")], headline(rating), *part_table(rating)]
     if run["stopped"]:
         lines.append(line("stopped", f"{run['stopped']}; everything acknowledged is kept", "warn"))
-    lines.append(line("anchors", sentences.anchors(run["anchors"])))
+    lines.append(line("anchors", sentences.controls(run["anchors"])))
     lines += notes(ratings)
     return lines
 

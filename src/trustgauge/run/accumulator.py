@@ -101,7 +101,7 @@ class Gathering:
     ) -> None:
         self.subjects = subjects
         self._method, self._hashing, self._sample = method, hashing, sample
-        self._controls = [one.service for one in subjects if one.anchor]
+        self._controls = [one.service for one in subjects if one.control]
         self._summaries: list[pl.DataFrame] = []
         self._marks: list[pl.DataFrame] = []
         self._missing: list[pl.DataFrame] = []

@@ -21,7 +21,7 @@ from trustgauge.methods.two_step.composition import Inference, Terms, infer
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Rule, canonical
 from trustgauge.run.targets import methods, rated_form
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 
 METHOD = "two-step"
 """The method whose levels compose (two-step 1.9)."""
@@ -198,7 +198,7 @@ def _link(name: str, entry: Entry) -> Link:
         deff=tuple(details["deff"]) if pooled else (),
         two_bit={} if together else details.get("two_bit", {}),
         texts=int(options.get("texts", 200)),
-        legs=len(described.legs()) if described is not None and not together else 1,
+        legs=len(described.stages()) if described is not None and not together else 1,
     )
 
 
@@ -209,7 +209,7 @@ def _fingerprint(name: str, entry: Entry) -> str:
     return found
 
 
-def _described(name: str, entry: Entry) -> Description | None:
+def _described(name: str, entry: Entry) -> ServiceSpec | None:
     """The service as this machine has it now; None if it is not installed here."""
     try:
         return _part(name, entry)
@@ -217,7 +217,7 @@ def _described(name: str, entry: Entry) -> Description | None:
         return None
 
 
-def _part(name: str, entry: Entry) -> Description:
+def _part(name: str, entry: Entry) -> ServiceSpec:
     service, part = entry.rating["service"]["key"], _part_name(name, entry)
     parts = rated_form(plan_of(entry).services[service]).parts()
     if part in parts:

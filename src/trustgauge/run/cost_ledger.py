@@ -81,5 +81,5 @@ def _plus(cost: Cost, more: Mapping[str, Any]) -> Cost:
 
 def _kept(prepared: Prepared, store: Store) -> Cost:
     """What the kept answers cost."""
-    rated = (one for one in prepared.subjects if one.anchor is None)
+    rated = (one for one in prepared.subjects if one.control is None)
     return store.cost([one.fingerprint for one in (*rated, *prepared.judges)])

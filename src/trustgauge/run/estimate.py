@@ -17,7 +17,7 @@ from trustgauge.run.pending import Present as Present
 from trustgauge.run.pending import Unit as Unit
 from trustgauge.run.pending import pending as pending
 from trustgauge.run.throughput import Paces
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 
 LOCAL_SECONDS = 0.002  # a call to a service on this machine, a processor's time
 REMOTE_SECONDS = 0.4  # a call over the network, when nothing is known of the service
@@ -128,7 +128,7 @@ def estimate(rows: Iterable[Pending], paces: Paces = MappingProxyType({})) -> Es
     unpriced: dict[str, None] = {}
     units: defaultdict[str, int] = defaultdict(int)
     for row in rows:
-        legs = row.description.legs()
+        legs = row.description.stages()
         messages = sum(len(unit) for unit in row.units)
         characters = sum(len(message.text) for unit in row.units for message in unit)
         calls += messages * len(legs)
@@ -170,7 +170,7 @@ class _Time:
         self.untimed: dict[str, None] = {}
         self.timed_in: set[str] = set()
 
-    def add(self, service: str, leg: Description, calls: int) -> None:
+    def add(self, service: str, leg: ServiceSpec, calls: int) -> None:
         """So many calls of a leg of a service."""
         mark, _ = provider(leg)
         pace = self._paces.get(mark) if leg.seconds_per_call is None else None
@@ -191,7 +191,7 @@ class _Time:
         return max(self._apart.values(), default=0.0) + here
 
 
-def _is_unpriced(leg: Description) -> bool:
+def _is_unpriced(leg: ServiceSpec) -> bool:
     """Whether a chat service elsewhere wants a key, so may cost money, and no price is told."""
     about: Any = leg
     if not tokens.counts_tokens(leg) or not getattr(about, "key", ""):
@@ -202,11 +202,11 @@ def _is_unpriced(leg: Description) -> bool:
     )
 
 
-def _is_local(leg: Description) -> bool:
+def _is_local(leg: ServiceSpec) -> bool:
     return not (getattr(leg, "url", "") or getattr(leg, "key", ""))
 
 
-def _seconds(leg: Description) -> float:
+def _seconds(leg: ServiceSpec) -> float:
     """Seconds that one message takes of a service's time; remote calls go side by side."""
     if _is_local(leg):
         return LOCAL_SECONDS if leg.seconds_per_call is None else leg.seconds_per_call

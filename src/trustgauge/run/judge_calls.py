@@ -24,7 +24,7 @@ from trustgauge.methods.social_bias.judges.evaluation import Judge
 from trustgauge.methods.social_bias.judges.model import Judge as AskingJudge
 from trustgauge.plan import Plan, service_named
 from trustgauge.records import Message
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.writer import GroupWriter
 
@@ -77,7 +77,7 @@ class Told:
         return asdict(self)
 
 
-def service_of(name: str, plan: Plan | None) -> Description:
+def service_of(name: str, plan: Plan | None) -> ServiceSpec:
     """The service meant by a name: one of the plan, or PROVIDER/MODEL.
 
     Raises:
@@ -95,7 +95,7 @@ def service_of(name: str, plan: Plan | None) -> Description:
     if found.task != "chat" or len(found.parts()) != 1:
         raise PlanError((Fault(PLACE, f'"{name}" cannot judge', "a service that chats", str(found.task)),))
     (one,) = found.parts().values()
-    result: Description = one
+    result: ServiceSpec = one
     return result
 
 
@@ -120,8 +120,8 @@ def ask(
         ServiceError: its key or a part of it is missing, or it refused every call.
     """
     description = service_of(name, asking.plan)
-    for leg in description.legs():
-        leg.needs()
+    for leg in description.stages():
+        leg.check_requirements()
     answers = rows.rename({"question": "message", "answer": "output"})
     prompts = judge.prompts(answers, groups).to_list()
     messages = {text: Message(text) for text in prompts}

@@ -19,11 +19,11 @@ from typing import Any
 import polars as pl
 
 from trustgauge import plugins
-from trustgauge.data.expressions import LANGUAGES, Expressions, read_expressions
 from trustgauge.data.social_groups import Group, GroupSource
 from trustgauge.data.social_groups import groups as groups_of
 from trustgauge.data.tables import fault, short
 from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.social_bias.expressions import LANGUAGES, Expressions, read_expressions
 from trustgauge.methods.social_bias.judge_accuracy import measured_styles
 from trustgauge.methods.social_bias.judges.dispatch import VERDICTS
 from trustgauge.methods.social_bias.judges.evaluation import LABELLED, Judge, labelled, measure, rule_judge

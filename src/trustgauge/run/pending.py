@@ -11,7 +11,7 @@ import polars as pl
 from trustgauge.records import Message
 from trustgauge.run.probe_batches import Place, Probes, slices_of
 from trustgauge.run.targets import Subject, asked_of, twice, units
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 from trustgauge.store.keys import KeySet
 from trustgauge.store.store import Key
 
@@ -33,7 +33,7 @@ class Pending:
     kept: int  # of them, messages answered before
 
     @property
-    def description(self) -> Description:
+    def description(self) -> ServiceSpec:
         if self.subject.description is None:
             raise ValueError("a subject read from a manifest cannot be asked")
         return self.subject.description

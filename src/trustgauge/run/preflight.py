@@ -30,8 +30,8 @@ def lacking(found: Sequence[Subject]) -> list[tuple[Subject, Lacking]]:
     short: list[tuple[Subject, Lacking]] = []
     for one in found:
         try:
-            for leg in one.description.legs() if one.description else ():
-                leg.needs()
+            for leg in one.description.stages() if one.description else ():
+                leg.check_requirements()
         except (KeyMissingError, MissingPartError) as error:
             short.append((one, error))
     return short

@@ -15,7 +15,7 @@ import polars as pl
 
 from trustgauge.engine.jobs import UNFINISHED
 from trustgauge.methods.method import Method
-from trustgauge.records import RESPONSE, TOO_LONG, AnchorResult, Part, Rating, Reason
+from trustgauge.records import RESPONSE, TOO_LONG, ControlResult, Part, Rating, Reason
 from trustgauge.run.accumulator import Gathered, Gathering, Hashing
 from trustgauge.run.probe_batches import LAG, Place, Probes, is_whole, slices_of
 from trustgauge.run.retests import Retests, pairs
@@ -59,12 +59,12 @@ class FromStore:
 class Derived:
     """What follows from the answers of a run.
 
-    `marks` holds a frame for each experiment and task, anchors included: all rows, or of several slices
+    `marks` holds a frame for each experiment and task, controls included: all rows, or of several slices
     a sample of the rated services. `rows` counts the rows of rated services behind each of them.
     """
 
     ratings: tuple[Rating, ...]
-    anchors: tuple[AnchorResult, ...]
+    controls: tuple[ControlResult, ...]
     marks: tuple[pl.DataFrame, ...]
     hashes: Mapping[str, str]  # inputs, answers, summaries; judged, where there is a second judge
     waiting: int = 0  # prompts that a second judge was never asked
@@ -86,14 +86,14 @@ def derive(
 
     Args:
         methods: the experiments, in plan order.
-        found: the subjects and anchors.
+        found: the subjects and controls.
         probes: the probe frame of every (experiment, task), or the slices of them.
         answers: gives the kept answers of a service; for several slices `FromStore`.
         seed: the plan's seed.
         sample: rows that are kept of an experiment in several slices; None for all.
     """
     ratings: list[Rating] = []
-    anchors: list[AnchorResult] = []
+    controls: list[ControlResult] = []
     summaries: list[pl.DataFrame] = []
     gathered: list[Gathered] = []
     hashing = Hashing(_JUDGED)
@@ -109,7 +109,7 @@ def derive(
         gathered += of_method
         summary = method.merge([one.summary for one in of_method])
         summaries.append(summary)
-        own = [one for one in found if one.experiment == index and one.anchor]
+        own = [one for one in found if one.experiment == index and one.control]
         names = [one.service for one in own]
         own_seed = experiment_seed(seed, index)
         knowing = method.given(tuple(ratings)) if hasattr(method, "given") else method
@@ -122,14 +122,14 @@ def derive(
             told = _without(one, faults) if faults else _unfinished(one, _missing(of_method, one.service))
             told = replace(told, reasons=(*told.reasons, *_too_long(of_method, one.service)))
             ratings.append(replace(told, retest=retests.of(one.service)))
-        anchors += _anchor_results(method, summary.filter(pl.col("service").is_in(names)), own, own_seed)
+        controls += _control_results(method, summary.filter(pl.col("service").is_in(names)), own, own_seed)
     for place in probes:
         for frame in slices_of(probes, place):
             hashing.inputs(frame.drop("key"))
         hashing.inputs(None)
     return Derived(
         tuple(ratings),
-        tuple(anchors),
+        tuple(controls),
         tuple(one.marks for one in gathered),
         hashing.hashes(summaries),
         sum(one.waiting for one in gathered),
@@ -154,7 +154,7 @@ def _gather(gathering: Gathering, place: Place, probes: Probes, answers: Answers
 def _retests(method: Method, mine: Sequence[Subject], probes: Probes, answers: Answers) -> Retests:
     """What the rated services of an experiment answered to questions that they were asked a second time."""
     retests = Retests(method)
-    rated = [one for one in mine if one.anchor is None]
+    rated = [one for one in mine if one.control is None]
     for place in dict.fromkeys((one.experiment, one.task) for one in rated):
         for frame in slices_of(probes, place):
             if LAG not in frame.columns:
@@ -308,10 +308,10 @@ def is_deterministic(kept: pl.DataFrame) -> bool:
     return both.filter(pl.col("output").ne_missing(pl.col("output_first"))).is_empty()
 
 
-def _anchor_results(
+def _control_results(
     method: Method, summary: pl.DataFrame, own: Sequence[Subject], seed: int
-) -> list[AnchorResult]:
-    """The anchors as `sound` rates them, and what another rule in use makes of them."""
+) -> list[ControlResult]:
+    """The controls as `sound` rates them, and what another rule in use makes of them."""
     if not own:
         return []
     sound = method.model_copy(update={"rule": "sound"})  # type: ignore[attr-defined]
@@ -319,15 +319,15 @@ def _anchor_results(
     under = _first_of_each(method.rate(summary, seed)) if method.rule != "sound" else {}
     results = []
     for subject in own:
-        anchor = subject.anchor
-        assert anchor is not None
-        one = _of_part(rated[subject.service], anchor.part)
+        control = subject.control
+        assert control is not None
+        one = _of_part(rated[subject.service], control.part)
         also = {}
         if subject.service in under:
-            other = _of_part(under[subject.service], anchor.part)
+            other = _of_part(under[subject.service], control.part)
             also[str(method.rule)] = other.level or other.state
         name = subject.service.removeprefix(CONTROL)
-        results.append(AnchorResult(name, anchor.truth, one.state, one.level, one.certainty, also))
+        results.append(ControlResult(name, control.truth, one.state, one.level, one.certainty, also))
     return results
 
 
@@ -337,5 +337,5 @@ def _first_of_each(ratings: Sequence[Rating]) -> dict[str, Rating]:
 
 
 def _of_part(rating: Rating, key: str) -> Rating | Part:
-    """What an anchor is judged by: one part of its rating, or the whole of it."""
+    """What a control is judged by: one part of its rating, or the whole of it."""
     return next((part for part in rating.parts if key and part.key == key), rating)

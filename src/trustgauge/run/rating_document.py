@@ -22,7 +22,7 @@ from trustgauge.run.rate_answers import Derived, asked_part
 from trustgauge.run.targets import Subject, methods, rated_form
 from trustgauge.services import languages
 from trustgauge.services.compose import RoundTrip
-from trustgauge.services.recorded_trips import RecordedRoundTrips
+from trustgauge.services.recorded_trips import RoundTripReplay
 from trustgauge.store.folder import RunFolder
 from trustgauge.store.store import BY_HAND
 
@@ -43,7 +43,7 @@ def document(
     seconds = float(
         folder.manifest().get("seconds", 0.0)
     )  # of the whole run: services are asked side by side
-    rated = [one for one in prepared.subjects if one.anchor is None]
+    rated = [one for one in prepared.subjects if one.control is None]
     asked_of = [*rated, *prepared.judges]
     by_name = {one.service: [each for each in asked_of if each.service == one.service] for one in asked_of}
     run = Run(
@@ -66,7 +66,7 @@ def document(
         },
         sent=replace(spent_before(prepared, folder.store, folder.manifest()), seconds=0.0),
         uncertain=Cost(**folder.manifest().get("uncertain", {})),
-        anchors=derived.anchors,
+        controls=derived.controls,
         paper={one.name: one.paper for one in methods(plan)},
         stopped=asked.stopped,
     )
@@ -75,8 +75,8 @@ def document(
 
 
 def run_state(derived: Derived, stopped: str) -> RunState:
-    """Void if an anchor got a wrong level; incomplete if asking did not come to its end."""
-    if any(one.wrong for one in derived.anchors):
+    """Void if a control got a wrong level; incomplete if asking did not come to its end."""
+    if any(one.wrong for one in derived.controls):
         return "void"
     pending = derived.waiting or derived.unasked
     return "incomplete" if pending or stopped else "complete"
@@ -91,14 +91,14 @@ def expiry(ended: str, days: int) -> str:
 
 
 def evidence(plan: Plan, found: Sequence[Subject], derived: Derived) -> pl.DataFrame:
-    """Every text sent and received, as the report shows it; anchors left out.
+    """Every text sent and received, as the report shows it; controls left out.
 
     Of a large run a sample; then a column `of_rows` tells of how many.
     """
-    anchors = [one.service for one in found if one.anchor]
+    controls = [one.service for one in found if one.control]
     order = dict.fromkeys((one.experiment, one.task) for one in found)
     frames = [
-        methods(plan)[index].evidence(marks.filter(~pl.col("service").is_in(anchors)))
+        methods(plan)[index].evidence(marks.filter(~pl.col("service").is_in(controls)))
         for (index, _), marks in zip(order, derived.marks, strict=True)
     ]
     whole = pl.concat(frames, how="diagonal")
@@ -163,7 +163,7 @@ def titled(rating: Rating, plan: Plan) -> Rating:
     # What was measured on no single part of the service, such as an issue of a bot, keeps its place.
     order = {key: place for place, key in enumerate(described.parts())}
     parts = sorted(rating.parts, key=lambda part: order.get(asked_part(part), 0))
-    trips = isinstance(described, RoundTrip | RecordedRoundTrips)
+    trips = isinstance(described, RoundTrip | RoundTripReplay)
     named = [replace(part, details={**part.details, **_title(part, trips=trips)}) for part in parts]
     return replace(rating, parts=tuple(named))
 

@@ -39,7 +39,7 @@ from trustgauge.run.pending import Pending, among, pending_by_slice
 from trustgauge.run.probe_batches import slices_of
 from trustgauge.run.rate_answers import Answers, Derived, FromStore, answered_by_slice, derive
 from trustgauge.run.targets import Subject, design, methods, subjects
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 from trustgauge.store.factory import kind_of, open_store
 from trustgauge.store.folder import RunFolder, find, neighbours, read_manifest
 from trustgauge.store.store import Key
@@ -87,7 +87,7 @@ def prepare(plan: Plan, sitting: Sitting | None = None) -> Prepared:
 
 def forecast(prepared: Prepared, sitting: Sitting) -> estimates.Estimate:
     """What `rate` would ask now, given what is kept. Sends nothing and writes nothing."""
-    rated = [one for one in prepared.subjects if one.anchor is None]
+    rated = [one for one in prepared.subjects if one.control is None]
     mine = None if sitting.fresh else find(sitting.ratings, prepared.plan.hash)
     if mine is not None and kind_of(mine):
         with open_store(mine) as store:
@@ -106,9 +106,9 @@ def forecast(prepared: Prepared, sitting: Sitting) -> estimates.Estimate:
     return replace(pending, spent=spent)
 
 
-def _asked_parts(prepared: Prepared) -> dict[str, Description]:
+def _asked_parts(prepared: Prepared) -> dict[str, ServiceSpec]:
     """Name of each part in the events of the run -> what is asked; controls left out."""
-    rated = {one.title: one.description for one in prepared.subjects if one.anchor is None}
+    rated = {one.title: one.description for one in prepared.subjects if one.control is None}
     judges = {second_judge.title(one): one.description for one in prepared.judges}
     return {name: one for name, one in {**rated, **judges}.items() if one is not None}
 
@@ -204,7 +204,7 @@ def borrow(prepared: Prepared, folder: RunFolder) -> None:
     if folder.fresh or not neighbours(folder.path.parent, folder.path):
         return
     lenders = Lenders(prepared, folder.path.parent)
-    rated = [one for one in prepared.subjects if one.anchor is None]  # anchors cost nothing
+    rated = [one for one in prepared.subjects if one.control is None]  # controls cost nothing
     for step in pending_by_slice(rated, prepared.probes, folder.store.holds):
         folder.borrow(keys_of(step), lenders.lends)
 
@@ -222,7 +222,7 @@ def _ask(prepared: Prepared, folder: RunFolder, sitting: Sitting) -> Asked:
     """Send what is pending; every answer goes to one writer.
 
     A service that was declared deterministic and turns out not to be is asked every draw
-    (methods 0.3). Anchors cost nothing, so no limit holds for them.
+    (methods 0.3). Control services cost nothing, so no limit holds for them.
     """
     budget = prepared.plan.budget
     spending = Spending(prepared, folder)
@@ -237,12 +237,12 @@ def _ask(prepared: Prepared, folder: RunFolder, sitting: Sitting) -> Asked:
 
     outcomes: list[engine.Outcome] = []
     with GroupWriter(folder.store) as writer:
-        for jobs in _steps(prepared, folder, anchors=True):
+        for jobs in _steps(prepared, folder, controls=True):
             engine.run(jobs, writer.keep)
             writer.flush()
         local = _engine(prepared, folder, writer, spending.ledger)
         local.start(Watchdog(writer.keep, prepared), limits, watch)
-        asking = next(_steps(prepared, folder, anchors=False), None) is not None
+        asking = next(_steps(prepared, folder, controls=False), None) is not None
         began = time.monotonic()
         try:
             _sit(local, prepared, folder, writer, outcomes)
@@ -287,7 +287,7 @@ class Watchdog:
 
     def __init__(self, keep: Keep, prepared: Prepared) -> None:
         self._keep, self._prepared = keep, prepared
-        rated = [one for one in prepared.subjects if one.anchor is None]
+        rated = [one for one in prepared.subjects if one.control is None]
         self._first: dict[str, dict[str, Answer]] = {one.fingerprint: {} for one in rated}
         self._errors: dict[str, SameAnswerError] = {}
 
@@ -360,9 +360,9 @@ def _sit(
     one answer to everything is left out of later slices.
     """
     answers = FromStore(folder.store)
-    rated = [one for one in prepared.subjects if one.anchor is None]
+    rated = [one for one in prepared.subjects if one.control is None]
     refused = {one.title for one in rated if fault_of(one, prepared, answers)}
-    for jobs in _steps(prepared, folder, anchors=False):
+    for jobs in _steps(prepared, folder, controls=False):
         left = [job for job in jobs if job.part not in refused]
         if left:
             outcomes.append(local.run(left))
@@ -372,9 +372,9 @@ def _sit(
                 break
 
 
-def _steps(prepared: Prepared, folder: RunFolder, *, anchors: bool) -> Iterator[list[engine.Job]]:
+def _steps(prepared: Prepared, folder: RunFolder, *, controls: bool) -> Iterator[list[engine.Job]]:
     """What is pending, slice by slice; slices of which nothing is are left out."""
-    mine = [one for one in prepared.subjects if bool(one.anchor) == anchors]
+    mine = [one for one in prepared.subjects if bool(one.control) == controls]
     store = folder.store
     held = among(store.present) if prepared.is_small else store.holds
     for rows in pending_by_slice(mine, prepared.probes, held):

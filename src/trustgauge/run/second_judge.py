@@ -26,7 +26,7 @@ from trustgauge.run.probe_batches import is_whole
 from trustgauge.run.rate_answers import Answers, Probes, answered, answered_by_slice
 from trustgauge.run.targets import Subject, methods
 from trustgauge.run.throughput import Paces
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 from trustgauge.store.folder import read_manifest
 
 TYPICAL = 1_500  # characters of a prompt whose answer is not known yet
@@ -48,7 +48,7 @@ def referees(plan: Plan) -> tuple[Subject, ...]:
         if not name:
             continue
         description: Any = plan.services[name]
-        able = description.task == "chat" and type(description).script is Description.script  # no log
+        able = description.task == "chat" and type(description).script is ServiceSpec.script  # no log
         parts = list(description.parts().values()) if able else []
         if len(parts) != 1:
             got = f"{len(parts)} parts" if parts else f"one of task {description.task}, or a log"
@@ -187,7 +187,7 @@ def _checked(
 
     All together where each has one slice of probes, else slice by slice.
     """
-    mine = [one for one in found if one.experiment == experiment and one.anchor is None]
+    mine = [one for one in found if one.experiment == experiment and one.control is None]
     if mine and all(is_whole(probes, (experiment, one.task)) for one in mine):
         rows = [answered(one, probes[experiment, one.task], answers) for one in mine]
         yield method.check(pl.concat(rows))
@@ -201,7 +201,7 @@ def _unanswered(experiment: int, found: Sequence[Subject], probes: Probes, answe
     """Answers still to come of an experiment's rated services, equal messages of one that is shared once."""
     count = 0
     for one in found:
-        if one.experiment == experiment and one.anchor is None:
+        if one.experiment == experiment and one.control is None:
             draw = pl.when("shared").then(pl.lit(0, pl.Int64)).otherwise(pl.col("draw").cast(pl.Int64))
             for rows in answered_by_slice(one, probes, answers):
                 left = rows.filter(pl.col("error") == "not-asked")

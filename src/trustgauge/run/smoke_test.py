@@ -13,7 +13,7 @@ from trustgauge.reports.sanitize import short, terminal
 from trustgauge.run.options import Prepared
 from trustgauge.run.probe_batches import slices_of
 from trustgauge.run.targets import Subject, messages, probes_of
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 
 WIDTH = 200  # characters of an answer that are shown
 
@@ -42,7 +42,7 @@ class Probed:
 
 def probe(prepared: Prepared) -> list[Probed]:
     """Ask every part the first message of its design, once, without retry."""
-    rated = [one for one in prepared.subjects if one.anchor is None]
+    rated = [one for one in prepared.subjects if one.control is None]
     return asyncio.run(_probe_all(rated, prepared))
 
 
@@ -72,7 +72,7 @@ async def _probe(subject: Subject, message: Message) -> Probed:
     return Probed(subject.title, message.text, reply.trail, str(reply.output), millis)
 
 
-async def _ask(description: Description, message: Message) -> Reply:
+async def _ask(description: ServiceSpec, message: Message) -> Reply:
     live = description.open()
     try:
         return (await live.ask([message]))[0]

@@ -53,9 +53,9 @@ class Run:
 
     @cached_property
     def subjects(self) -> list[Subject]:
-        """Whom the plan asked, anchors left out."""
+        """Whom the plan asked, controls left out."""
         facts = read_manifest(self.folder).get("subjects") or []
-        return [one for one in map(Subject.from_facts, facts) if one.anchor is None]
+        return [one for one in map(Subject.from_facts, facts) if one.control is None]
 
     @cached_property
     def probes(self) -> Mapping[tuple[int, Any], pl.DataFrame]:

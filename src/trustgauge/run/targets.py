@@ -1,4 +1,4 @@
-"""What a plan asks of whom: every service, part and anchor of every experiment, with its probes.
+"""What a plan asks of whom: every service, part and control of every experiment, with its probes.
 
 Pure but for opening nothing and asking nothing: the same plan gives the same subjects and
 probes on every machine.
@@ -17,13 +17,13 @@ from trustgauge import plugins
 from trustgauge.errors import Fault, MethodError, PlanError, StoreError
 from trustgauge.methods.method import Method
 from trustgauge.plan import Plan, faults_of
-from trustgauge.records import Anchor, Message, Task, digest
+from trustgauge.records import Control, Message, Task, digest
 from trustgauge.run.probe_batches import LAG, SLICE, Slices, shuffle, with_segments
 from trustgauge.services.compose import RoundTrip
-from trustgauge.services.service import Description, Translator
+from trustgauge.services.service import ServiceSpec, TranslatorSpec
 from trustgauge.stats.streams import stream
 
-CONTROL = "control "  # before the name of an anchor, so that a plan may rate one of its own beside it
+CONTROL = "control "  # before the name of a control, so that a plan may rate one of its own beside it
 VERIFIED = 5  # messages asked twice to verify that a service is deterministic (methods 0.3)
 ONLY = "only"
 """Column of probe frames that logs have rows in: the log whose row it is, "" for those that all others are
@@ -38,7 +38,7 @@ _FACTS: Mapping[str, type] = {
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One part of one service (or one anchor) in one experiment."""
+    """One part of one service (or one control) in one experiment."""
 
     experiment: int
     service: str
@@ -46,8 +46,8 @@ class Subject:
     task: Task
     fingerprint: str
     deterministic: bool
-    anchor: Anchor | None = None
-    description: Description | None = None  # None when re-deriving: nothing is asked
+    control: Control | None = None
+    description: ServiceSpec | None = None  # None when re-deriving: nothing is asked
     by_hand: bool = False  # people brought its answers; they are not asked a second time
 
     @property
@@ -57,8 +57,8 @@ class Subject:
 
     def facts(self) -> dict[str, Any]:
         """What the manifest keeps, enough to re-derive the rating without the service."""
-        known = self.anchor
-        anchor = {"name": known.name, "truth": known.truth, "part": known.part} if known else None
+        known = self.control
+        control = {"name": known.name, "truth": known.truth, "part": known.part} if known else None
         return {
             "experiment": self.experiment,
             "service": self.service,
@@ -66,7 +66,7 @@ class Subject:
             "task": self.task,
             "fingerprint": self.fingerprint,
             "deterministic": self.deterministic,
-            "anchor": anchor,
+            "anchor": control,
         }
 
     @classmethod
@@ -82,12 +82,13 @@ class Subject:
         if not fits or facts.keys() - _FACTS.keys() != {"anchor"}:
             must = "subjects with " + ", ".join((*_FACTS, "anchor"))
             raise StoreError("the manifest of the run is damaged", must=must, do="restore it")
-        anchor = told and Anchor(told.get("name", ""), {}, told.get("truth", ""), told.get("part", ""))
-        return cls(**{**facts, "anchor": anchor})
+        control = told and Control(told.get("name", ""), {}, told.get("truth", ""), told.get("part", ""))
+        own = {name: facts[name] for name in _FACTS}
+        return cls(**own, control=control or None)
 
 
 def subjects(plan: Plan) -> list[Subject]:
-    """All subjects of a plan, in plan order; the anchors of an experiment come after its services.
+    """All subjects of a plan, in plan order; the controls of an experiment come after its services.
 
     Raises PlanError if a method cannot rate a service's task, or `only` names no part.
     """
@@ -111,7 +112,7 @@ def subjects(plan: Plan) -> list[Subject]:
         faults += _excluding(index, method, found)
         faults += _before(index, method, plan)
         for task in tasks:
-            found += _anchors(index, method, task, suffix=f" ({task})" if len(tasks) > 1 else "")
+            found += _controls(index, method, task, suffix=f" ({task})" if len(tasks) > 1 else "")
     if plan.only:
         found = _only(found, plan.only, faults)
     if faults:
@@ -134,7 +135,7 @@ def _before(index: int, method: Method, plan: Plan) -> list[Fault]:
     faults = []
     for after, before in getattr(method, "before", {}).items():
         ends = {
-            name: {part.legs()[-1].fingerprint for part in rated_form(plan.services[name]).parts().values()}
+            name: {part.stages()[-1].fingerprint for part in rated_form(plan.services[name]).parts().values()}
             for name in (after, before)
         }
         if ends[after] != ends[before]:
@@ -149,9 +150,9 @@ def methods(plan: Plan) -> list[Method]:
     return list(plan.experiments)  # type: ignore[arg-type]
 
 
-def rated_form(description: Any) -> Description:
+def rated_form(description: Any) -> ServiceSpec:
     """The service as it is rated: a translator of one direction through its round trip."""
-    if isinstance(description, Translator) and description.target:
+    if isinstance(description, TranslatorSpec) and description.target:
         settings = description.model_dump(exclude={"source", "target"}, exclude_unset=True)
         settings["use"] = description.use
         if hasattr(description, "folder"):  # of relative paths; known only where the plan was read
@@ -164,7 +165,7 @@ def rated_form(description: Any) -> Description:
                 "translator": settings,
             }
         )
-    result: Description = description
+    result: ServiceSpec = description
     return result
 
 
@@ -175,27 +176,27 @@ def _round_trip(table: dict[str, Any]) -> RoundTrip:
         raise PlanError(tuple(faults_of(error, RoundTrip, "SERVICE"))) from None
 
 
-def _parts(index: int, name: str, description: Description) -> list[Subject]:
+def _parts(index: int, name: str, description: ServiceSpec) -> list[Subject]:
     return [
         Subject(index, name, key, part.task, part.fingerprint, part.deterministic, None, part)
         for key, part in description.parts().items()
     ]
 
 
-def _anchors(index: int, method: Method, task: Task, *, suffix: str) -> list[Subject]:
+def _controls(index: int, method: Method, task: Task, *, suffix: str) -> list[Subject]:
     found = []
-    for anchor in method.anchors(task):
-        settings = dict(anchor.settings)
+    for control in method.controls(task):
+        settings = dict(control.settings)
         description = plugins.load("services", settings["use"]).model_validate(settings)
         found.append(
             Subject(
                 index,
-                CONTROL + anchor.name + suffix,
+                CONTROL + control.name + suffix,
                 "",
                 task,
                 description.fingerprint,
                 description.deterministic,
-                anchor,
+                control,
                 description,
             )
         )
@@ -203,18 +204,18 @@ def _anchors(index: int, method: Method, task: Task, *, suffix: str) -> list[Sub
 
 
 def _only(found: list[Subject], only: tuple[str, ...], faults: list[Fault]) -> list[Subject]:
-    """The subjects whose part or service is named, and the anchors."""
-    keys = {one.part or one.service for one in found if one.anchor is None}
-    names = keys | {one.service for one in found if one.anchor is None}
+    """The subjects whose part or service is named, and the controls."""
+    keys = {one.part or one.service for one in found if one.control is None}
+    names = keys | {one.service for one in found if one.control is None}
     for word in only:
         if word not in names:
             faults.append(plugins.unknown("only", "part", word, tuple(sorted(names))))
-    return [one for one in found if one.anchor or one.part in only or one.service in only]
+    return [one for one in found if one.control or one.part in only or one.service in only]
 
 
-def _is_log(description: Description) -> bool:
+def _is_log(description: ServiceSpec) -> bool:
     """Whether a service brings its own probes; tells it without reading them."""
-    return type(description).script is not Description.script
+    return type(description).script is not ServiceSpec.script
 
 
 def design(plan: Plan, found: Iterable[Subject], rows: int = SLICE) -> Slices:
@@ -247,7 +248,7 @@ def design(plan: Plan, found: Iterable[Subject], rows: int = SLICE) -> Slices:
         order = stream(own_seed, "order", task)
         frames = all_methods[index].design(own_seed, task)
         if logs:
-            live = any(one.anchor or one.service not in logs for one in asked)
+            live = any(one.control or one.service not in logs for one in asked)
             mine = [shuffle(pl.concat(frames), order, plan.retest)] if live else []
             named = [one.with_columns(pl.lit("").alias(ONLY)) for one in mine]
             whole = pl.concat([*named, *logs.values()], how="diagonal")
@@ -267,7 +268,7 @@ def _with_keys(frame: pl.DataFrame) -> pl.DataFrame:
 def _logs(plan: Plan, asked: Iterable[Subject], method: Method) -> dict[str, pl.DataFrame]:
     """Log -> its probes with the factors of the method; services that can be asked are left out."""
     logs = {}
-    for name in dict.fromkeys(one.service for one in asked if one.anchor is None):
+    for name in dict.fromkeys(one.service for one in asked if one.control is None):
         script = rated_form(plan.services[name]).script()
         if script is None:
             continue
@@ -284,7 +285,7 @@ def probes_of(subject: Subject, frame: pl.DataFrame) -> pl.DataFrame:
         frame = frame.filter(pl.col(LAG).is_null()).drop(LAG)
     if ONLY not in frame.columns:
         return frame
-    own = frame.filter(pl.col(ONLY) == subject.service) if subject.anchor is None else frame.clear()
+    own = frame.filter(pl.col(ONLY) == subject.service) if subject.control is None else frame.clear()
     if own.is_empty():
         return frame.filter(pl.col(ONLY) == "")
     return own.filter(pl.col(PART) == subject.part) if PART in own.columns and subject.part else own
@@ -292,14 +293,14 @@ def probes_of(subject: Subject, frame: pl.DataFrame) -> pl.DataFrame:
 
 def asked_of(subject: Subject, frame: pl.DataFrame) -> pl.DataFrame:
     """As `probes_of`, with what a service that varies is asked a second time, in the order of sending."""
-    if LAG not in frame.columns or subject.anchor or subject.deterministic or not _can_ask_again(subject):
+    if LAG not in frame.columns or subject.control or subject.deterministic or not _can_ask_again(subject):
         return probes_of(subject, frame)
     return frame.filter(pl.col(ONLY) == "") if ONLY in frame.columns else frame
 
 
 def _can_ask_again(subject: Subject) -> bool:
     """Whether somebody answers when asked: not a log, a table, or people who bring their answers."""
-    legs = subject.description.legs() if subject.description else []
+    legs = subject.description.stages() if subject.description else []
     return not subject.by_hand and not any(hasattr(leg, "collected") for leg in legs)
 
 

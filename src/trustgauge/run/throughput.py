@@ -12,7 +12,7 @@ from typing import Any
 
 from trustgauge.engine.events import FIRST
 from trustgauge.engine.local import provider
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 from trustgauge.store.folder import paces
 
 Paces = Mapping[str, "Pace"]
@@ -35,7 +35,7 @@ class Pace:
     quickest: float
     run: str = ""
 
-    def each(self, leg: Description) -> float:
+    def each(self, leg: ServiceSpec) -> float:
         """Seconds a call of a service of this provider, asked no faster than its limits allow now."""
         slowest = 1 / leg.rate if leg.rate else 0.0
         return max(self.seconds / self.calls, self.quickest / (leg.concurrency * leg.batch), slowest)
@@ -48,9 +48,10 @@ class Stopwatch:
         parts: name of each part in the events -> what is asked.
     """
 
-    def __init__(self, parts: Mapping[str, Description]) -> None:
+    def __init__(self, parts: Mapping[str, ServiceSpec]) -> None:
         self._legs = {
-            name: tuple(provider(leg)[0] for leg in description.legs()) for name, description in parts.items()
+            name: tuple(provider(leg)[0] for leg in description.stages())
+            for name, description in parts.items()
         }
         self._began = ""
         self._until: dict[str, str] = {}  # part -> its last answer since the go began
@@ -103,9 +104,9 @@ class Stopwatch:
         }
 
 
-def timed(ratings: Path, descriptions: Iterable[Description]) -> Paces:
+def timed(ratings: Path, descriptions: Iterable[ServiceSpec]) -> Paces:
     """Their providers' paces, each from the newest run that timed it."""
-    wanted = {provider(leg)[0] for one in descriptions for leg in one.legs()}
+    wanted = {provider(leg)[0] for one in descriptions for leg in one.stages()}
     found: dict[str, Pace] = {}
     for run, noted in paces(ratings):
         for mark in wanted - found.keys():

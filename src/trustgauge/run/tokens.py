@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trustgauge.records import Message
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 
 ASCII_PER_TOKEN = 4
 FRAME = 4  # tokens around each message: who speaks, where it ends
@@ -42,12 +42,12 @@ def tokens_of(text: str) -> int:
     return -(-plain // ASCII_PER_TOKEN) + len(text) - plain
 
 
-def counts_tokens(leg: Description) -> bool:
+def counts_tokens(leg: ServiceSpec) -> bool:
     """Whether a service is one that reads and writes tokens, whatever they cost."""
     return hasattr(leg, "usd_per_million_input_tokens")
 
 
-def expected(leg: Description, units: Sequence[tuple[Message, ...]]) -> Tokens:
+def expected(leg: ServiceSpec, units: Sequence[tuple[Message, ...]]) -> Tokens:
     """Tokens that a service will read and write for all turns of these units."""
     about: Any = leg
     most = getattr(about, "max_tokens", None)
@@ -67,7 +67,7 @@ def expected(leg: Description, units: Sequence[tuple[Message, ...]]) -> Tokens:
     return Tokens(read, written)
 
 
-def usd(leg: Description, tokens: Tokens) -> float:
+def usd(leg: ServiceSpec, tokens: Tokens) -> float:
     """What they cost, by the prices in the plan."""
     about: Any = leg
     read = float(tokens.read * about.usd_per_million_input_tokens)

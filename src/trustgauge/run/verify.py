@@ -110,7 +110,7 @@ def _expected(
     """The document that the kept answers give."""
     run = claimed["run"]
     judges = [Subject.from_facts(one) for one in manifest.get("judges", ())]
-    rated = [*(one for one in found if one.anchor is None), *judges]
+    rated = [*(one for one in found if one.control is None), *judges]
     services = {}
     for name in dict.fromkeys(one.service for one in rated):
         parts = {one.part: one.fingerprint for one in rated if one.service == name}
@@ -125,7 +125,7 @@ def _expected(
             "seed": plan.seed,
             "state": run_state(derived, run["stopped"]),
             "hashes": {"plan": plan.hash_with(manifest.get("services", {})), **derived.hashes},
-            "anchors": derived.anchors,
+            "anchors": derived.controls,
             "services": services,
             "assessor": Assessor(**plan.assessor.model_dump()),
             "costs": {name: Cost(**cost) for name, cost in run["costs"].items()},

@@ -1,1 +1,1 @@
-"""Everything that can be asked: services, composites, replays, anchors."""
+"""Everything that can be asked: services, composites, replays, controls."""

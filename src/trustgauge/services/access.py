@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator
 
 from trustgauge.errors import Fault, PlanError
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 
 _PLACE = re.compile(r"(?:(https?)://)?((?:[\w.-]+|\[[0-9a-fA-F:]+\])(?::\d+)?)")
 
@@ -44,7 +44,7 @@ class Access:
         return f"{self.kind} {self.what} {'to' if self.kind == 'sends' else 'from'} {self.where}"
 
 
-class Keyed(Description):
+class ApiKeySpec(ServiceSpec):
     """A service that may need a key.
 
     The key goes to the provider's own hosts and to this machine. To any other host it goes only if the
@@ -63,7 +63,7 @@ class Keyed(Description):
     key: str = ""
     send_key_to: tuple[str, ...] = Field((), description="Further hosts that the key may go to")
 
-    NOT_IDENTITY: ClassVar[frozenset[str]] = Description.NOT_IDENTITY | {"send_key_to"}
+    NOT_IDENTITY: ClassVar[frozenset[str]] = ServiceSpec.NOT_IDENTITY | {"send_key_to"}
 
     @field_validator("send_key_to")
     @classmethod
@@ -144,7 +144,7 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost" or host.lower().endswith(".localhost")
 
 
-def advice(service: Keyed) -> str:
+def advice(service: ApiKeySpec) -> str:
     """What to do where a service refused because its key, which is set, was withheld; else ""."""
     if not service.key or service.key_to_send() or not os.environ.get(service.key, "").strip():
         return ""

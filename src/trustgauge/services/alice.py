@@ -23,7 +23,7 @@ from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError,
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.hf_base import content_of
 from trustgauge.services.normalise_output import storable
-from trustgauge.services.service import Concurrency, Description, Seed
+from trustgauge.services.service import Concurrency, Seed, ServiceSpec
 from trustgauge.services.session_replay import so_far
 
 Brain = Literal["alice", "standard"]
@@ -31,7 +31,7 @@ SILENT = ("system", "learn", "date")
 """Elements of AIML that answer nothing here."""
 
 
-class Alice(Description):
+class Alice(ServiceSpec):
     """An AIML bot. It picks among its answers by `seed`, message and draw.
 
     Give one of the brains that come with python-aiml (`brain`), or a `folder` of .aiml files.
@@ -69,7 +69,7 @@ class Alice(Description):
         known = {"use": self.use, "bot": self.bot, "seed": self.seed, "version": self.version()}
         return known | ({"content": content_of(self.folder)} if self.folder else {"brain": self.brain})
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         """Raise MissingPartError without the library, PlanError for a folder without a brain."""
         if find_spec("aiml") is None:
             raise MissingPartError(
@@ -91,7 +91,7 @@ class Alice(Description):
         Raises:
             ServiceError: a file is no AIML.
         """
-        self.needs()
+        self.check_requirements()
         folder = self.folder or Path(str(import_module("aiml").__file__)).parent / "botdata" / self.brain
         return LiveAlice(self, _patterns(folder, content_of(folder)))
 

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from trustgauge.errors import Fault, PlanError, RejectedError
 from trustgauge.records import Json, Message, Reply, Task
-from trustgauge.services.service import Description, Seed
+from trustgauge.services.service import Seed, ServiceSpec
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,11 +23,11 @@ Label = Literal[-1, 0, 1]
 
 LABELS: Mapping[str, Label] = {"-1": -1, "0": 0, "1": 1}
 SKIPPED = ("NA", "N/A", "n/a", "-")
-LABELLED = "labelled "  # before each label in the trail of a reply
+LABEL_PREFIX = "labelled "  # before each label in the trail of a reply
 FEWEST = 2  # labels that a text needs
 
 
-class People(Description):
+class People(ServiceSpec):
     """A table of labels -1, 0, 1 that at least two people gave to texts.
 
     Either one column for each annotator (`columns`), or one row for each label (`annotator` and
@@ -101,7 +101,7 @@ class People(Description):
 
         return content_hash(self.file)
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         """Raise PlanError if the file cannot be read, or holds what is no label."""
         self._recorded()
 
@@ -138,12 +138,12 @@ class People(Description):
             "alpha_interval": [_known(low), _known(high)],
         }
 
-    def _recorded(self) -> Recorded:
+    def _recorded(self) -> LabelTable:
         return _load(self, self._hash())
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class LabelTable:
     """What a table holds: the labels of each text (or content key), and what each annotator skipped."""
 
     labels: Mapping[str, tuple[Label, ...]]
@@ -169,7 +169,7 @@ class LivePeople:
         given = self._labels.get(message.key if about.message else message.text)
         if given is None:
             raise RejectedError(f"the file has no labels of {short(message.text)}")
-        trail = tuple(f"{LABELLED}{label}" for label in given)
+        trail = tuple(f"{LABEL_PREFIX}{label}" for label in given)
         if len(given) < FEWEST:
             return Reply("fewer than two labels", trail, refused=True)
         tied = most(given)
@@ -196,7 +196,7 @@ def _known(value: float) -> float | None:
 
 
 @lru_cache(maxsize=8)
-def _load(about: People, _content: str) -> Recorded:
+def _load(about: People, _content: str) -> LabelTable:
     """The labels of the file, checked: columns, cells, annotators, and one label each."""
     from trustgauge.data.tables import fault, need_columns, read_table, rows_in_words
 
@@ -229,7 +229,7 @@ def _load(about: People, _content: str) -> Recorded:
         )
     labels = {name: _in_turn(given[name], annotators) for name in names}
     skipped = {one: sum(one not in given[name] for name in names) for one in annotators}
-    return Recorded(labels, skipped)
+    return LabelTable(labels, skipped)
 
 
 def _in_turn(by: Mapping[str, Sequence[Label]], annotators: Sequence[str]) -> tuple[Label, ...]:

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from trustgauge.records import Message
-from trustgauge.services.chat_protocol import Chat, Said, words_of
+from trustgauge.services.chat_protocol import ChatAnswer, ChatSpec, words_of
 from trustgauge.services.normalise_output import number, storable
 from trustgauge.services.session_replay import person
 
 
-class Anthropic(Chat):
+class Anthropic(ChatSpec):
     """Anthropic, or a server that speaks its protocol. The protocol wants a limit and knows no seed."""
 
     provider: ClassVar[str] = "Anthropic"
@@ -47,17 +47,17 @@ class Anthropic(Chat):
             asked["metadata"] = {"user_id": storable(person(message))}
         return asked
 
-    def read(self, whole: Mapping[str, Any]) -> Said | None:
+    def read(self, whole: Mapping[str, Any]) -> ChatAnswer | None:
         content = whole.get("content")
         text = words_of(content) if isinstance(content, list) else None
         if text is None:
             return None
-        said = Said(text, end=str(whole.get("stop_reason") or ""))
+        said = ChatAnswer(text, end=str(whole.get("stop_reason") or ""))
         _count(said, whole.get("usage"))
         return said
 
-    def gather(self, stream: Iterable[dict[str, Any] | None]) -> Said | None:
-        said = Said(whole=False)
+    def gather(self, stream: Iterable[dict[str, Any] | None]) -> ChatAnswer | None:
+        said = ChatAnswer(whole=False)
         for event in stream:
             kind, delta = (event or {}).get("type"), (event or {}).get("delta")
             if event is None or kind == "message_stop":
@@ -77,7 +77,7 @@ class Anthropic(Chat):
         return said
 
 
-def _count(said: Said, usage: Any) -> None:
+def _count(said: ChatAnswer, usage: Any) -> None:
     if isinstance(usage, dict):
         said.read = number(usage.get("input_tokens"), said.read)
         said.written = number(usage.get("output_tokens"), said.written)

@@ -25,7 +25,7 @@ from trustgauge.records import Message, Reply
 from trustgauge.services.access import Access
 from trustgauge.services.languages import short
 from trustgauge.services.process_pipeline import Pipeline, pieces_of, tidy
-from trustgauge.services.service import Concurrency, Seconds, Translator
+from trustgauge.services.service import Concurrency, Seconds, TranslatorSpec
 
 INSTALL = "apt-get install --no-install-recommends"
 
@@ -61,7 +61,7 @@ _MODE = re.compile(r"([a-z]{2,3}(?:_\w+)?)-([a-z]{2,3}(?:_\w+)?)")
 _FLUSHING = re.compile(r"(?:lt|lrx|lsx|rtx|cg|hfst)-proc|apertium-[\w-]+")
 
 
-class Apertium(Translator):
+class Apertium(TranslatorSpec):
     """Apertium's programs and language pairs, as installed here.
 
     `data` is the folder of the language pairs. A target may name a variant (`ca_valencia`).
@@ -111,7 +111,7 @@ class Apertium(Translator):
         mode = self._mode()
         return _package_version(mode) if mode else ""
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         """Raise MissingPartError naming what to install, PlanError if no direction is given."""
         if not self.target:
             fault = Fault("target", "no target language", must="a language code, such as es")
@@ -129,7 +129,7 @@ class Apertium(Translator):
                 )
 
     def open(self) -> LiveApertium:
-        self.needs()
+        self.check_requirements()
         mode = self._mode()
         if mode is None:  # removed this moment
             raise self._no_pair()

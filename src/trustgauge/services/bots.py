@@ -12,13 +12,13 @@ from typing import Any, ClassVar, Literal, Self, get_args
 from trustgauge.errors import MissingPartError, RejectedError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.normalise_output import storable
-from trustgauge.services.service import Concurrency, Description, Seed
+from trustgauge.services.service import Concurrency, Seed, ServiceSpec
 
 Bot = Literal["eliza", "iesha", "rude", "suntsu", "zen"]
 _WILDCARD = re.compile(r"%(\d)")
 
 
-class Eliza(Description):
+class Eliza(ServiceSpec):
     """One of NLTK's pattern bots. It picks among its answers by `seed`, message and draw."""
 
     use: str = "eliza"
@@ -42,7 +42,7 @@ class Eliza(Description):
     def identity(self) -> Mapping[str, Any]:
         return {"use": self.use, "bot": self.bot, "seed": self.seed, "version": self.version()}
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         if find_spec("nltk") is None:
             raise MissingPartError(
                 'the library "nltk" is not installed', do="Run `pip install 'trustgauge[demo]'`"
@@ -55,7 +55,7 @@ class Eliza(Description):
             return ""
 
     def open(self) -> LiveBot:
-        self.needs()
+        self.check_requirements()
         return LiveBot(getattr(import_module(f"nltk.chat.{self.bot}"), f"{self.bot}_chatbot"), self.seed)
 
 

@@ -17,10 +17,10 @@ from pydantic import Field
 
 from trustgauge.errors import ServiceError
 from trustgauge.records import Task
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 
 
-class ByHand(Description):
+class ByHand(ServiceSpec):
     """A service that only people can ask, in its chat window or app.
 
     Whatever may change its answers belongs into its settings: name, edition, mode. With
@@ -30,7 +30,7 @@ class ByHand(Description):
     a new chat.
     """
 
-    NOT_IDENTITY: ClassVar[frozenset[str]] = Description.NOT_IDENTITY | {"provider"}
+    NOT_IDENTITY: ClassVar[frozenset[str]] = ServiceSpec.NOT_IDENTITY | {"provider"}
     kind: ClassVar[str] = "service asked by hand"
     collected: ClassVar[str] = "by hand"
 

@@ -17,12 +17,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from trustgauge.records import Message
-from trustgauge.services.chat_protocol import Chat, Said, words_of
+from trustgauge.services.chat_protocol import ChatAnswer, ChatSpec, words_of
 from trustgauge.services.normalise_output import number, storable
 from trustgauge.services.session_replay import person
 
 
-class OpenAi(Chat):
+class OpenAi(ChatSpec):
     """OpenAI, or any server that speaks its chat protocol: set `url` or OPENAI_BASE_URL."""
 
     provider: ClassVar[str] = "OpenAI"
@@ -58,15 +58,15 @@ class OpenAi(Chat):
             asked["stream_options"] = {"include_usage": True}
         return asked
 
-    def read(self, whole: Mapping[str, Any]) -> Said | None:
+    def read(self, whole: Mapping[str, Any]) -> ChatAnswer | None:
         choice = _first(whole.get("choices"))
         if choice is None or not isinstance(choice.get("message"), dict):
             return None
-        said = Said()
+        said = ChatAnswer()
         return said if _add(said, choice, choice["message"]) and _count(said, whole) else None
 
-    def gather(self, stream: Iterable[dict[str, Any] | None]) -> Said | None:
-        said = Said(whole=False)
+    def gather(self, stream: Iterable[dict[str, Any] | None]) -> ChatAnswer | None:
+        said = ChatAnswer(whole=False)
         for event in stream:
             if event is None:
                 said.whole = True
@@ -184,7 +184,7 @@ def _first(choices: Any) -> dict[str, Any] | None:
     return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
 
 
-def _add(said: Said, choice: Mapping[str, Any], part: Any) -> bool:
+def _add(said: ChatAnswer, choice: Mapping[str, Any], part: Any) -> bool:
     """Add a message, or a piece of one; False if its form is unknown."""
     if not isinstance(part, dict):
         return False
@@ -198,7 +198,7 @@ def _add(said: Said, choice: Mapping[str, Any], part: Any) -> bool:
     return True
 
 
-def _count(said: Said, whole: Mapping[str, Any]) -> bool:
+def _count(said: ChatAnswer, whole: Mapping[str, Any]) -> bool:
     """Note the tokens told of; an answer is worth more than its count, so a strange one is passed over."""
     usage = whole.get("usage")
     if isinstance(usage, dict):

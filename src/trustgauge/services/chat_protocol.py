@@ -24,10 +24,17 @@ from trustgauge.errors import (
     UnavailableError,
 )
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.access import Keyed, advice
+from trustgauge.services.access import ApiKeySpec, advice
 from trustgauge.services.server_events import events
 from trustgauge.services.service import Price, Seconds, Seed
-from trustgauge.services.transport import Answer, Facts, Transport, address, key_from, web_address
+from trustgauge.services.transport import (
+    ConnectionSettings,
+    HttpResponse,
+    Transport,
+    address,
+    key_from,
+    web_address,
+)
 
 OURS = frozenset({"model", "messages", "stream", "stream_options", "system", "prompt"})
 """Fields of a request that `extra` may not set."""
@@ -53,7 +60,7 @@ STATUS_OF: Mapping[str, int] = {
 
 
 @dataclass(slots=True)
-class Said:
+class ChatAnswer:
     """What an answer says, whatever its protocol. `end` is why it ended, "" if it does not tell."""
 
     text: str = ""
@@ -64,7 +71,7 @@ class Said:
     whole: bool = True  # False for a stream that breaks off
 
 
-class Chat(Keyed):
+class ChatSpec(ApiKeySpec):
     """What chat services over the network share; an adapter adds its protocol.
 
     Attributes:
@@ -84,7 +91,7 @@ class Chat(Keyed):
     url_variable: ClassVar[str] = ""
     path: ClassVar[str] = ""
     key_needed: ClassVar[bool] = True
-    NOT_IDENTITY: ClassVar[frozenset[str]] = Keyed.NOT_IDENTITY | {
+    NOT_IDENTITY: ClassVar[frozenset[str]] = ApiKeySpec.NOT_IDENTITY | {
         "stream",
         "deterministic",
         "usd_per_million_input_tokens",
@@ -152,7 +159,7 @@ class Chat(Keyed):
     def version(self) -> str:
         return self.model
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         """Raise KeyMissingError for an empty variable, PlanError for one that holds no address.
 
         A server of your own may do without a key: one is needed at the service's usual address only.
@@ -173,11 +180,11 @@ class Chat(Keyed):
         """A live service with one pooled client of its own.
 
         Raises:
-            KeyMissingError, PlanError: see `needs`.
+            KeyMissingError, PlanError: see `check_requirements`.
         """
-        self.needs()
+        self.check_requirements()
         key = key_from(self.key, self.provider) if self.key_to_send() else ""
-        facts = Facts(self.provider, self.timeout, secrets=(key,), headers=self.headers(key))
+        facts = ConnectionSettings(self.provider, self.timeout, secrets=(key,), headers=self.headers(key))
         return LiveChat(self, Transport(facts))
 
     def headers(self, key: str) -> Mapping[str, str]:
@@ -189,18 +196,18 @@ class Chat(Keyed):
         """The body of the request for one message, `stream` and `extra` left out."""
 
     @abstractmethod
-    def read(self, whole: Mapping[str, Any]) -> Said | None:
+    def read(self, whole: Mapping[str, Any]) -> ChatAnswer | None:
         """What a whole answer says, None if it has not the form of the protocol."""
 
     @abstractmethod
-    def gather(self, stream: Iterable[dict[str, Any] | None]) -> Said | None:
+    def gather(self, stream: Iterable[dict[str, Any] | None]) -> ChatAnswer | None:
         """What a stream of events says, None if one has not the form of the protocol."""
 
 
 class LiveChat:
     """A chat service with its client; each message is a request of its own."""
 
-    def __init__(self, description: Chat, http: Transport) -> None:
+    def __init__(self, description: ChatSpec, http: Transport) -> None:
         self._about, self._http = description, http
         self._url = description.base() + description.path
 
@@ -230,7 +237,7 @@ class LiveChat:
             return self._failed(_as_answer(whole["error"]))
         return self._reply(about.read(whole) if isinstance(whole, dict) else None, answer)
 
-    def _streamed(self, answer: Answer) -> Reply:
+    def _streamed(self, answer: HttpResponse) -> Reply:
         try:
             stream = list(events(self._http.text(answer)))
         except ValueError as error:
@@ -241,7 +248,7 @@ class LiveChat:
                 return self._failed(_as_answer(event["error"]))
         return self._reply(self._about.gather(stream), answer)
 
-    def _reply(self, said: Said | None, answer: Answer) -> Reply:
+    def _reply(self, said: ChatAnswer | None, answer: HttpResponse) -> Reply:
         """The reply for what was said; one that ended at the most tokens is marked `cut`."""
         http, about = self._http, self._about
         if said is None:
@@ -259,7 +266,7 @@ class LiveChat:
             cut=said.end in AT_THE_LIMIT,
         )
 
-    def _failed(self, answer: Answer) -> Reply:
+    def _failed(self, answer: HttpResponse) -> Reply:
         """The reply of a service that declines in the form of an error; else raises the error."""
         error = _error_of(answer)
         words = {str(error.get("code")), str(error.get("type"))}
@@ -272,7 +279,7 @@ class LiveChat:
             return Reply(self._http.clean(said) if isinstance(said, str) else "", refused=True)
         raise self._fault(answer, words)
 
-    def _fault(self, answer: Answer, words: set[str]) -> ServiceError:
+    def _fault(self, answer: HttpResponse, words: set[str]) -> ServiceError:
         fault = self._http.fault(answer)
         if answer.status == 429 and "insufficient_quota" in words:
             return RefusedError(fault.what, do="Raise the quota: to wait would not help")
@@ -294,7 +301,7 @@ def words_of(content: Any) -> str | None:
     return "".join(known) if len(known) == len(texts) else None
 
 
-def _error_of(answer: Answer) -> dict[str, Any]:
+def _error_of(answer: HttpResponse) -> dict[str, Any]:
     """The object that describes an error; empty if the body holds none."""
     try:
         body = json.loads(answer.body)
@@ -305,7 +312,7 @@ def _error_of(answer: Answer) -> dict[str, Any]:
     return error if isinstance(error, dict) else {}
 
 
-def _as_answer(error: Any) -> Answer:
+def _as_answer(error: Any) -> HttpResponse:
     """An error inside a successful answer, as the answer it should have been."""
     status = 502
     if isinstance(error, dict):
@@ -315,4 +322,4 @@ def _as_answer(error: Any) -> Answer:
             if 400 <= known < 600:
                 status = known
                 break
-    return Answer(status, json.dumps({"error": error}).encode("ascii"), "application/json")
+    return HttpResponse(status, json.dumps({"error": error}).encode("ascii"), "application/json")

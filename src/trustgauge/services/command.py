@@ -27,15 +27,15 @@ from pydantic import Field, ValidationInfo, field_validator
 from trustgauge.errors import GarbledError, MissingPartError, RejectedError, UnavailableError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.access import Access
-from trustgauge.services.normalise_output import MOST_TOKENS, output_of, redacted, storable
+from trustgauge.services.normalise_output import MOST_TOKENS, output_of, redact, storable
 from trustgauge.services.processes import Process
-from trustgauge.services.service import Concurrency, Translator
+from trustgauge.services.service import Concurrency, TranslatorSpec
 from trustgauge.services.session_replay import person
 
 TEXT = "{text}"
 
 
-class Command(Translator):
+class Command(TranslatorSpec):
     """A program that answers. With `target` set it is a translator of one direction.
 
     `command` is the program and its arguments (one string is split as a shell would). It is
@@ -77,10 +77,10 @@ class Command(Translator):
     def version(self) -> str:
         return self.revision
 
-    def hears(self) -> bool:
+    def uses_history(self) -> bool:
         return self.talk == "lines"
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         program = self.command[0]
         if shutil.which(program) is None and shutil.which(self.folder / program) is None:
             raise MissingPartError(
@@ -93,7 +93,7 @@ class Command(Translator):
         return (Access("runs", f"the program `{shlex.join(self.command)}`", str(self.folder)),)
 
     def open(self) -> LiveLines | LiveOnce:
-        self.needs()
+        self.check_requirements()
         return LiveLines(self) if self.talk == "lines" else LiveOnce(self)
 
 
@@ -208,7 +208,7 @@ def _reply(line: bytes, number: int, task: Task) -> Reply:
     if answer.get("id", number) != number:
         raise GarbledError("the program answered another message", must=f"id {number}")
     if answer.get("error"):
-        raise RejectedError("the program rejected this message", got=redacted(str(answer["error"]))[:200])
+        raise RejectedError("the program rejected this message", got=redact(str(answer["error"]))[:200])
     tokens, usd = _count(answer.get("tokens", 0)), _count(answer.get("usd", 0.0))
     if answer.get("refused") is True:
         said = answer.get("output", "")

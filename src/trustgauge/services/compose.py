@@ -20,14 +20,14 @@ from trustgauge.errors import Fault, PlanError, RejectedError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.access import Access
 from trustgauge.services.languages import check, short
-from trustgauge.services.service import Description, Service, Translator
+from trustgauge.services.service import Service, ServiceSpec, TranslatorSpec
 
 LIMITS = ("concurrency", "rate", "usd_per_call", "usd_per_million_characters", "seconds_per_call", "timeout")
 
 
 def _described(value: Any, info: ValidationInfo) -> Any:
     """The description that a nested table means, found by its `use` among the plug-ins."""
-    if isinstance(value, Description):
+    if isinstance(value, ServiceSpec):
         return value
     if not isinstance(value, Mapping):
         raise PydanticCustomError("service_table", "not the table of a service")
@@ -37,7 +37,7 @@ def _described(value: Any, info: ValidationInfo) -> Any:
             raise PlanError(
                 (Fault("use", "missing", must=f"one of: {', '.join(plugins.names('services'))}"),)
             )
-        model: type[Description] = plugins.load("services", use, "use")
+        model: type[ServiceSpec] = plugins.load("services", use, "use")
     except PlanError as error:
         # Told as a fault of validation, so that the other faults of the table are told too.
         raise PydanticCustomError("service_use", "{fault}", {"fault": str(error)}) from None
@@ -45,17 +45,17 @@ def _described(value: Any, info: ValidationInfo) -> Any:
 
 
 _TABLE = {"type": "object", "required": ["use"], "properties": {"use": {"type": "string"}}}
-Nested = Annotated[SerializeAsAny[Description], BeforeValidator(_described), WithJsonSchema(_TABLE)]
+Nested = Annotated[SerializeAsAny[ServiceSpec], BeforeValidator(_described), WithJsonSchema(_TABLE)]
 """A service inside a service: a table with its own `use`."""
 
 
-class _Composite(Description):
+class _Composite(ServiceSpec):
     """What chains and round trips share."""
 
     @model_validator(mode="after")
     def _limits_stand_with_the_legs(self) -> Self:
         for name in LIMITS:
-            if getattr(self, name) != Description.model_fields[name].default:
+            if getattr(self, name) != ServiceSpec.model_fields[name].default:
                 raise ValueError(
                     f"`{name}` of a composite has no effect; write it in the table of its service"
                 )
@@ -76,15 +76,15 @@ class _Composite(Description):
     def version(self) -> str:
         return ", ".join(dict.fromkeys(version for leg in self._all_legs() if (version := leg.version())))
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         for leg in self._all_legs():
-            leg.needs()
+            leg.check_requirements()
 
     def access(self) -> tuple[Access, ...]:
         return tuple(dict.fromkeys(one for leg in self._all_legs() for one in leg.access()))
 
-    def _all_legs(self) -> tuple[Description, ...]:
-        return self.legs()
+    def _all_legs(self) -> tuple[ServiceSpec, ...]:
+        return self.stages()
 
 
 class Chain(_Composite):
@@ -97,28 +97,28 @@ class Chain(_Composite):
     def _fits_together(self) -> Self:
         if not self.services:
             raise ValueError("a chain needs at least one service")
-        for leg in self.legs()[:-1]:
+        for leg in self.stages()[:-1]:
             if leg.task == "score":
                 raise ValueError(f'"{leg.use}" gives a number, so it can only be the last of a chain')
         return self
 
     @property
     def task(self) -> Task:
-        return self.legs()[-1].task
+        return self.stages()[-1].task
 
     @property
     def kind(self) -> str:
-        return " > ".join(leg.kind for leg in self.legs())
+        return " > ".join(leg.kind for leg in self.stages())
 
     def identity(self) -> Mapping[str, Any]:
         """The legs: a chain of chains is the same service as the chain of all their legs."""
-        return {"use": "chain", "legs": [leg.fingerprint for leg in self.legs()]}
+        return {"use": "chain", "legs": [leg.fingerprint for leg in self.stages()]}
 
-    def legs(self) -> tuple[Description, ...]:
-        return tuple(leg for service in self.services for leg in service.legs())
+    def stages(self) -> tuple[ServiceSpec, ...]:
+        return tuple(leg for service in self.services for leg in service.stages())
 
     def open(self) -> LiveChain:
-        return LiveChain(self.legs())
+        return LiveChain(self.stages())
 
 
 class RoundTrip(_Composite):
@@ -138,7 +138,7 @@ class RoundTrip(_Composite):
 
     @model_validator(mode="after")
     def _goes_somewhere(self) -> Self:
-        if not isinstance(self.translator, Translator):
+        if not isinstance(self.translator, TranslatorSpec):
             raise ValueError(f'"{self.translator.use}" is no translator')
         if not self.via:
             raise ValueError("`via` is empty; must name at least one middle language")
@@ -170,7 +170,7 @@ class RoundTrip(_Composite):
     def parts(self) -> Mapping[str, Chain]:
         return {way: self._chain(way) for way in self.via}
 
-    def legs(self) -> tuple[Description, ...]:
+    def stages(self) -> tuple[ServiceSpec, ...]:
         """The legs of the only way.
 
         Raises PlanError if there are several: a message cannot pass them all in one order.
@@ -180,10 +180,10 @@ class RoundTrip(_Composite):
                 "via", "several ways are asked part by part", must="one way", got=", ".join(self.via)
             )
             raise PlanError((fault,))
-        return self._chain(self.via[0]).legs()
+        return self._chain(self.via[0]).stages()
 
     def open(self) -> LiveChain:
-        return LiveChain(self.legs())
+        return LiveChain(self.stages())
 
     def _path(self, way: str) -> list[str]:
         """Source and middle languages in the order of the way out."""
@@ -194,19 +194,19 @@ class RoundTrip(_Composite):
         there_and_back = path + path[-2::-1]
         pairs = pairwise(there_and_back)
         translator = self.translator
-        if not isinstance(translator, Translator):  # checked above; said again for the type
+        if not isinstance(translator, TranslatorSpec):  # checked above; said again for the type
             raise TypeError("a round trip needs a translator")
         last = (self.then,) if self.then else ()
         return Chain(services=(*(translator.pair(one, two) for one, two in pairs), *last))
 
-    def _all_legs(self) -> tuple[Description, ...]:
-        return tuple(leg for part in self.parts().values() for leg in part.legs())
+    def _all_legs(self) -> tuple[ServiceSpec, ...]:
+        return tuple(leg for part in self.parts().values() for leg in part.stages())
 
 
 class LiveChain:
     """Asks leg after leg. Equal legs share one live service."""
 
-    def __init__(self, legs: Sequence[Description]) -> None:
+    def __init__(self, legs: Sequence[ServiceSpec]) -> None:
         opened: dict[str, Service] = {}
         for leg in legs:
             if leg.fingerprint not in opened:

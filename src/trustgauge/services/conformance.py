@@ -22,7 +22,7 @@ from typing import Any
 
 from trustgauge.errors import KeyMissingError, MissingPartError, ServiceError
 from trustgauge.records import Message, Reply
-from trustgauge.services.service import Description, Service
+from trustgauge.services.service import Service, ServiceSpec
 
 ROUGH = (
     "",
@@ -37,7 +37,7 @@ _TASKS = {"translate", "score", "chat"}
 _RESTORE = "import pickle, sys; print(pickle.load(sys.stdin.buffer).fingerprint)"
 
 
-def check_service(description: Description, messages: Sequence[Message], *, rough: bool = True) -> None:
+def check_service(description: ServiceSpec, messages: Sequence[Message], *, rough: bool = True) -> None:
     """Check one service against the protocol.
 
     Args:
@@ -55,7 +55,7 @@ def check_service(description: Description, messages: Sequence[Message], *, roug
         raise AssertionError(f"{name} breaks the protocol of services:\n- " + "\n- ".join(faults))
 
 
-def _settings(description: Description) -> Iterator[str]:
+def _settings(description: ServiceSpec) -> Iterator[str]:
     """Faults of the description, found without asking."""
     if description.task not in _TASKS:
         yield f"task is {description.task!r}; must be one of {', '.join(sorted(_TASKS))}"
@@ -66,14 +66,14 @@ def _settings(description: Description) -> Iterator[str]:
         yield "the same settings give another fingerprint"
     yield from _untouched(description, fingerprint)
     yield from _elsewhere(description, fingerprint)
-    if not description.parts() or not description.legs():
+    if not description.parts() or not description.stages():
         yield "parts() and legs() must each name at least one service"
     key = _key(description)
     if key and key in f"{description!r} {fingerprint} {description.model_dump_json()}":
         yield "the key stands in the settings"
 
 
-def _untouched(description: Description, fingerprint: str) -> Iterator[str]:
+def _untouched(description: ServiceSpec, fingerprint: str) -> Iterator[str]:
     """Settings that change no answer must not change the fingerprint."""
     harmless: dict[str, Any] = {"concurrency": description.concurrency + 1, "timeout": 99.5, "rate": 7.0}
     harmless |= {"usd_per_call": 0.25, "key": "TRUSTGAUGE_ANOTHER_KEY"}
@@ -84,7 +84,7 @@ def _untouched(description: Description, fingerprint: str) -> Iterator[str]:
                 yield f"the fingerprint depends on {field}, which changes no answer"
 
 
-def _elsewhere(description: Description, fingerprint: str) -> Iterator[str]:
+def _elsewhere(description: ServiceSpec, fingerprint: str) -> Iterator[str]:
     """An engine sends the description to other processes: it must arrive there as the same."""
     try:
         packed = pickle.dumps(description)
@@ -103,9 +103,9 @@ def _elsewhere(description: Description, fingerprint: str) -> Iterator[str]:
         yield "the fingerprint is another in another process"
 
 
-async def _behaviour(description: Description, messages: Sequence[Message], *, rough: bool) -> list[str]:
+async def _behaviour(description: ServiceSpec, messages: Sequence[Message], *, rough: bool) -> list[str]:
     """Faults found by asking."""
-    description.needs()
+    description.check_requirements()
     service = description.open()
     faults: list[str] = []
     try:
@@ -124,7 +124,7 @@ async def _behaviour(description: Description, messages: Sequence[Message], *, r
     return faults
 
 
-async def _answers(description: Description, service: Service, messages: Sequence[Message]) -> list[str]:
+async def _answers(description: ServiceSpec, service: Service, messages: Sequence[Message]) -> list[str]:
     """Faults in answering the messages: one reply each, in order, and the same again if declared so."""
     replies: list[Reply] = []
     for start in range(0, len(messages), description.batch):
@@ -147,7 +147,7 @@ async def _answers(description: Description, service: Service, messages: Sequenc
 
 
 async def _repeated(
-    description: Description, service: Service, messages: Sequence[Message], replies: Sequence[Reply]
+    description: ServiceSpec, service: Service, messages: Sequence[Message], replies: Sequence[Reply]
 ) -> list[str]:
     """Faults in giving the same answers again, one by one and in another order."""
     faults: list[str] = []
@@ -163,7 +163,7 @@ async def _repeated(
     return faults
 
 
-async def _asked(description: Description, service: Service, messages: list[Message]) -> list[str]:
+async def _asked(description: ServiceSpec, service: Service, messages: list[Message]) -> list[str]:
     """Faults in answering a rough text: an answer or a ServiceError, nothing else."""
     shown = ascii(messages[0].text[:40])
     try:
@@ -178,7 +178,7 @@ async def _asked(description: Description, service: Service, messages: list[Mess
     return [f"to {shown}: {fault}" for fault in _form(description, messages[0], replies[0])]
 
 
-def _form(description: Description, message: Message, reply: object) -> Iterator[str]:
+def _form(description: ServiceSpec, message: Message, reply: object) -> Iterator[str]:
     """Faults in the form of one reply."""
     if not isinstance(reply, Reply):
         yield f"a {type(reply).__name__} instead of a Reply"
@@ -208,7 +208,7 @@ def _storable(text: str) -> bool:
     return True
 
 
-def _key(description: Description) -> str:
+def _key(description: ServiceSpec) -> str:
     """The key of a service that names an environment variable for it, else ""."""
     variable = getattr(description, "key", "")
     return os.environ.get(variable, "") if isinstance(variable, str) and variable else ""

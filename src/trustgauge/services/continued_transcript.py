@@ -22,7 +22,7 @@ from trustgauge.data.tables import content_hash, fault, read_table
 from trustgauge.records import Message, Reply
 from trustgauge.services.dialogs import Dialogs
 from trustgauge.services.service import Service
-from trustgauge.services.wrapper import Behind
+from trustgauge.services.wrapper import ServiceWrapper
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 WHOLE = ("turn", "draw")  # columns of scenes that hold whole numbers
 
 
-class Talked(Behind, Dialogs):
+class ContinuedTranscript(ServiceWrapper, Dialogs):
     """Recorded dialogs with a bot, and scenes that it is asked now.
 
     `scenes` is a table of the columns that a log brings (`Description.script`): one row a user turn. Its
@@ -60,13 +60,13 @@ class Talked(Behind, Dialogs):
         asked = {"service": self.service.identity(), "scenes": content_hash(self.scenes)}
         return {**super().identity(), **asked}
 
-    def hears(self) -> bool:
-        return self.service.hears()
+    def uses_history(self) -> bool:
+        return self.service.uses_history()
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         """Raise what the service raises, or PlanError if a file cannot be read."""
-        self.service.needs()
-        super().needs()
+        self.service.check_requirements()
+        super().check_requirements()
 
     def script(self) -> pl.DataFrame:
         """The turns of the dialogs, then those of the scenes.
@@ -96,16 +96,16 @@ class Talked(Behind, Dialogs):
         except pl.exceptions.PolarsError:
             raise fault(self.scenes, "scenes", "turn or draw is no whole number") from None
 
-    def open(self) -> LiveTalked:  # type: ignore[override]
+    def open(self) -> LiveTranscript:  # type: ignore[override]
         """The service, with what it said before.
 
         Raises:
             PlanError: a file cannot be read.
         """
-        return LiveTalked(self.service.open(), super().open(), frozenset(self._asked()["session"]))
+        return LiveTranscript(self.service.open(), super().open(), frozenset(self._asked()["session"]))
 
 
-class LiveTalked:
+class LiveTranscript:
     """Looks up what was said, and asks for the rest."""
 
     def __init__(self, service: Service, said: Service, scenes: frozenset[str]) -> None:

@@ -22,7 +22,7 @@ from trustgauge.data.tables import content_hash, fault, read_text
 from trustgauge.errors import RejectedError
 from trustgauge.records import Message, Reply, Task, canonical
 from trustgauge.services.normalise_output import storable
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,7 +35,7 @@ COLLECTIONS = ("schema-guided", "qa")
 """Layouts of collections: they are sorted by topic, not by time, so no part of them is early or late."""
 
 
-class Dialogs(Description):
+class Dialogs(ServiceSpec):
     """A corpus of recorded dialogs.
 
     Several utterances of one side in a turn are joined by line breaks, those inside an utterance
@@ -67,10 +67,10 @@ class Dialogs(Description):
     def version(self) -> str:
         return self.fingerprint[:8]
 
-    def hears(self) -> bool:
+    def uses_history(self) -> bool:
         return False
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         """Raise PlanError if a file cannot be read."""
         self.dialogs.read()
         self.outcome()

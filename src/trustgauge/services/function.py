@@ -21,14 +21,14 @@ from pydantic import Field, ValidationInfo, field_validator
 from trustgauge.errors import GarbledError, MissingPartError, RejectedError, ServiceError, UnavailableError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.access import Access
-from trustgauge.services.normalise_output import output_of, redacted, storable
-from trustgauge.services.service import Concurrency, Translator
+from trustgauge.services.normalise_output import output_of, redact, storable
+from trustgauge.services.service import Concurrency, TranslatorSpec
 
 # Errors that the same message would meet again; all others are worth another try.
 _OF_THE_MESSAGE = (ValueError, TypeError, LookupError, ArithmeticError, AssertionError, AttributeError)
 
 
-class Function(Translator):
+class Function(TranslatorSpec):
     """`function = "module:callable"`, sync or async; modules are also sought in `folder` (the plan's).
 
     It is called with the text, or with a list of texts where `batch` is above 1, and returns a
@@ -61,10 +61,10 @@ class Function(Translator):
     def version(self) -> str:
         return self.revision
 
-    def hears(self) -> bool:
+    def uses_history(self) -> bool:
         return self.takes == "message"
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         """Raise MissingPartError if there is no such module. Imports nothing: that would run its code."""
         name = self.function.partition(":")[0].partition(".")[0]
         beside = self.folder / name
@@ -93,7 +93,7 @@ class Function(Translator):
         except Exception as error:
             raise MissingPartError(
                 f'the function "{self.function}" cannot be imported',
-                got=f"{type(error).__name__}: {redacted(str(error))[:200]}",
+                got=f"{type(error).__name__}: {redact(str(error))[:200]}",
                 do="Correct `function`, or install its module",
             ) from error
         if not callable(found):
@@ -161,7 +161,7 @@ def _told(error: Exception, about: Function, *, late: bool) -> ServiceError:
         return UnavailableError(
             f'"{about.function}" gave no answer within {about.timeout:g} s', timed_out=True
         )
-    said = f"{type(error).__name__}: {redacted(str(error))[:200]}"
+    said = f"{type(error).__name__}: {redact(str(error))[:200]}"
     if isinstance(error, _OF_THE_MESSAGE):
         return RejectedError(f'"{about.function}" failed on this message', got=said)
     return UnavailableError(f'"{about.function}" failed: {said}', timed_out=isinstance(error, TimeoutError))

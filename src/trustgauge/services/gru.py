@@ -15,8 +15,8 @@ from pydantic import ValidationInfo, field_validator
 
 from trustgauge.errors import Fault, MissingPartError, PlanError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.gru_network import forward, make, numbered
-from trustgauge.services.service import Concurrency, Description
+from trustgauge.services.gru_network import encode, forward, make
+from trustgauge.services.service import Concurrency, ServiceSpec
 
 CARD, VOCABULARY, WEIGHTS = "card.json", "vocabulary.json", "weights.safetensors"
 KIND = "sentiment-gru"
@@ -24,7 +24,7 @@ DIGITS = 6  # of a score: far above what the order of additions in a batch can c
 LIBRARIES = ("torch", "safetensors")
 
 
-class Gru(Description):
+class Gru(ServiceSpec):
     """A bidirectional GRU trained from a labelled table: score from -1 to 1.
 
     `folder` is what the verb `train` wrote: weights, vocabulary and card. Weights are read as
@@ -53,13 +53,13 @@ class Gru(Description):
     def version(self) -> str:
         return self._content()[:8]
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         """Raise MissingPartError without torch, PlanError without a trained folder."""
         need_torch()
         self._read()
 
     def open(self) -> LiveGru:
-        self.needs()
+        self.check_requirements()
         return LiveGru(*self._load())
 
     def card(self) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class LiveGru:
         import torch
 
         with torch.inference_mode():
-            scores = forward(self._network, numbered(texts, self._vocabulary))
+            scores = forward(self._network, encode(texts, self._vocabulary))
         return [round(score, DIGITS) for score in scores.tolist()]
 
 

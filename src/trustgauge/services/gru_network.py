@@ -25,7 +25,7 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text[:MOST_READ].lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))[:LONGEST]
 
 
-def numbered(texts: Iterable[str], vocabulary: Sequence[str]) -> list[list[int]]:
+def encode(texts: Iterable[str], vocabulary: Sequence[str]) -> list[list[int]]:
     """Texts as numbers of the vocabulary's words; a text without words is one unknown word."""
     known = {word: number for number, word in enumerate(vocabulary, RESERVED)}
     return [[known.get(word, UNKNOWN) for word in words(text)] or [UNKNOWN] for text in texts]

@@ -15,8 +15,8 @@ from pydantic import ValidationInfo, field_validator, model_validator
 
 from trustgauge.errors import Fault, KeyMissingError, MissingPartError, PlanError, ServiceError
 from trustgauge.services.access import Access
-from trustgauge.services.normalise_output import redacted
-from trustgauge.services.service import Concurrency, Description
+from trustgauge.services.normalise_output import redact
+from trustgauge.services.service import Concurrency, ServiceSpec
 
 LIBRARIES = ("transformers", "torch")
 COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -27,7 +27,7 @@ ABSURD = 1_000_000  # tokens; tokenizers write a huge number where they know no 
 QUIET = {"HF_HUB_DISABLE_TELEMETRY": "1", "DISABLE_SAFETENSORS_CONVERSION": "1"}
 
 
-class HubModel(Description):
+class HubModel(ServiceSpec):
     """What classifiers and language models share: where the model lies, and how it is loaded.
 
     `folder`, or `model` and `revision` (a name on the hub and the commit of 40 hex digits: a branch
@@ -91,7 +91,7 @@ class HubModel(Description):
     def version(self) -> str:
         return self.revision[:8] if self.folder is None else content_of(self.folder)[:8]
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         """Raise MissingPartError, KeyMissingError, or PlanError for a folder without a model."""
         for library in LIBRARIES:
             if find_spec(library) is None:
@@ -167,7 +167,7 @@ class HubModel(Description):
 
 def first_line(error: Exception) -> str:
     """The first line of an error of a library, without secrets."""
-    lines = redacted(str(error)).strip().splitlines() or [""]
+    lines = redact(str(error)).strip().splitlines() or [""]
     return f"{type(error).__name__}: {lines[0][:200]}"
 
 

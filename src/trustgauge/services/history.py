@@ -19,10 +19,10 @@ from pydantic import Field, field_validator, model_validator
 
 from trustgauge.records import Message, Reply
 from trustgauge.services.service import Service
-from trustgauge.services.wrapper import Behind
+from trustgauge.services.wrapper import ServiceWrapper
 
 
-class WithHistory(Behind):
+class WithHistory(ServiceWrapper):
     """A chat service that is told a history first.
 
     `turns` holds what the user and the bot said, in order; a text alone is what the user said, and the
@@ -42,7 +42,7 @@ class WithHistory(Behind):
 
     @model_validator(mode="after")
     def _hears(self) -> Self:
-        if not self.service.hears():
+        if not self.service.uses_history():
             told = f'"{self.service.use}" is not told what was said before'
             raise ValueError(f"{told}, so a history changes nothing")
         return self
@@ -59,8 +59,8 @@ class WithHistory(Behind):
         turns = [list(pair) for pair in self.turns]
         return {"use": self.use, "service": self.service.identity(), "turns": turns}
 
-    def needs(self) -> None:
-        self.service.needs()
+    def check_requirements(self) -> None:
+        self.service.check_requirements()
 
     def open(self) -> LiveHistory:
         return LiveHistory(self.service.open(), self.turns)

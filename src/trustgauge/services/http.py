@@ -32,10 +32,18 @@ from pydantic import Field, field_validator, model_validator
 from trustgauge.errors import GarbledError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import languages
-from trustgauge.services.access import Keyed
+from trustgauge.services.access import ApiKeySpec
 from trustgauge.services.normalise_output import number, output_of
-from trustgauge.services.service import Translator
-from trustgauge.services.transport import FORM, Answer, Facts, Transport, form, key_from, web_address
+from trustgauge.services.service import TranslatorSpec
+from trustgauge.services.transport import (
+    FORM,
+    ConnectionSettings,
+    HttpResponse,
+    Transport,
+    form,
+    key_from,
+    web_address,
+)
 
 Send = Literal["json", "form", "query", "text"]
 Values = Mapping[str, str]
@@ -50,7 +58,7 @@ LINEAR = "without look-around (?=…) and back-references \\1, so that its time 
 _LOOKED_AT = 10_000  # characters of an output that `refused_if` is tried on
 
 
-class Http(Keyed, Translator):
+class Http(ApiKeySpec, TranslatorSpec):
     """A service behind HTTP. With task `translate` it is a translator of one direction.
 
     Attributes:
@@ -133,7 +141,7 @@ class Http(Keyed, Translator):
             raise ValueError('key must name the environment variable that "{key}" stands for')
         return self
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         if self.key:
             key_from(self.key, self.url.split("/")[2])
             if not self.key_to_send():
@@ -146,7 +154,7 @@ class Http(Keyed, Translator):
         """An address written for this key is consent in the plan, unless the key would stand in it."""
         return "{key}" not in self.url
 
-    def hears(self) -> bool:
+    def uses_history(self) -> bool:
         return any("{turns}" in one for one in (self.url, json.dumps(self.request)))
 
     def open(self) -> LiveHttp:
@@ -155,7 +163,7 @@ class Http(Keyed, Translator):
         Raises:
             KeyMissingError: `key` names an environment variable that is empty.
         """
-        self.needs()
+        self.check_requirements()
         return LiveHttp(self, self.key_to_send())
 
 
@@ -166,7 +174,7 @@ class LiveHttp:
         self._description = description
         headers = {name: value.replace("{key}", key) for name, value in description.headers.items()}
         secrets = [key, *(headers[name] for name, value in description.headers.items() if "{key}" in value)]
-        facts = Facts(
+        facts = ConnectionSettings(
             description.url.split("/")[2],
             description.timeout,
             secrets=tuple(secrets),
@@ -210,7 +218,7 @@ class LiveHttp:
             return Reply(self._declined(answer), refused=True)
         return self._read(self._http.accept(answer))
 
-    def _declined(self, answer: Answer) -> str:
+    def _declined(self, answer: HttpResponse) -> str:
         """The words of a refusal: its output where it has one, else what it says."""
         try:
             found = self._output(self._http.json(answer))
@@ -218,7 +226,7 @@ class LiveHttp:
             found = None
         return self._http.clean(found) if isinstance(found, str) else self._http.excerpt(answer)
 
-    def _read(self, answer: Answer) -> Reply:
+    def _read(self, answer: HttpResponse) -> Reply:
         http, description = self._http, self._description
         if not description.response:
             found: Any = http.text(answer)
@@ -233,7 +241,7 @@ class LiveHttp:
                 return Reply(found, refused=True, tokens=tokens)
         return Reply(output_of(found, description.task), tokens=tokens)
 
-    def _found(self, whole: Any, answer: Answer) -> Any:
+    def _found(self, whole: Any, answer: HttpResponse) -> Any:
         try:
             return self._output(whole)
         except LookupError:

@@ -63,7 +63,7 @@ class HuggingFace(HubModel):
         return self.precision == "double"
 
     def open(self) -> LiveClassifier:
-        self.needs()
+        self.check_requirements()
         return LiveClassifier(self, *_loaded(self))
 
 

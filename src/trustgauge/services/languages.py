@@ -107,7 +107,7 @@ def long(code: str) -> str:
     return _THREE.get(code[:2], code[:2]) + code[2:] if len(code) == 2 or code[2:3] in {"-", "_"} else code
 
 
-def known() -> Mapping[str, str]:
+def language_names() -> Mapping[str, str]:
     """English names of all languages of our table by code (two letters where there are)."""
     return dict(_NAMES)
 

@@ -60,7 +60,7 @@ class LocalModel(HubModel):
         Raises:
             ServiceError: it cannot be loaded, or is no causal language model with all its weights.
         """
-        self.needs()
+        self.check_requirements()
         tokenizer, model = self.loaded()
         return LiveModel(self, tokenizer, self.placed(model.double()))
 

@@ -79,14 +79,14 @@ def environment_secrets(shortest: int = LONG_SECRET) -> tuple[str, ...]:
     return tuple(sorted(values, key=len, reverse=True))  # one may hold another
 
 
-def redacted(text: str, secrets: Sequence[str] | None = None) -> str:
+def redact(text: str, secrets: Sequence[str] | None = None) -> str:
     """The text without secrets: those given, else all that the environment holds."""
     for value in environment_secrets(SHORTEST_SECRET) if secrets is None else secrets:
-        text = blotted(text, value, "****")
+        text = mask(text, value, "****")
     return text
 
 
-def blotted(text: str, secret: str, mark: str) -> str:
+def mask(text: str, secret: str, mark: str) -> str:
     """The text with a mark in place of a secret, in large or small letters, cut short or whole.
 
     Services like to quote the first characters of a key. From as many of them as no word has by chance,

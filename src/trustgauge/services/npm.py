@@ -29,7 +29,7 @@ from trustgauge.errors import MissingPartError
 from trustgauge.records import Task
 from trustgauge.services.access import Access
 from trustgauge.services.command import Command, LiveLines
-from trustgauge.services.service import Concurrency, Description
+from trustgauge.services.service import Concurrency, ServiceSpec
 
 Measure = Literal["average", "known", "sum"]
 Vocabulary = Literal["senticon", "afinn", "pattern"]
@@ -38,7 +38,7 @@ VARIABLE = "TRUSTGAUGE_NODE_MODULES"
 BRIDGE = Path(__file__).with_name("npm.cjs")
 
 
-class _Npm(Description):
+class _Npm(ServiceSpec):
     """A scorer of one or more npm packages.
 
     The packages are sought in the `node_modules` of the folder `modules` (relative to the plan's
@@ -70,7 +70,7 @@ class _Npm(Description):
         versions = {name: _version(home, name) for name in (*self.packages, *self.brought)}
         return {**settings, "versions": versions}
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         if shutil.which("node") is None:
             raise MissingPartError(
                 'the program "node" is not found',
@@ -94,12 +94,12 @@ class _Npm(Description):
         return (Access("runs", f"the npm packages {', '.join(self.packages)}", str(self._home())),)
 
     def open(self) -> LiveLines:
-        self.needs()
+        self.check_requirements()
         return LiveLines(self._program())
 
     def _program(self) -> Command:
         home = self._home()
-        told = self.model_dump(mode="json", exclude={*Description.model_fields, "modules", "folder"})
+        told = self.model_dump(mode="json", exclude={*ServiceSpec.model_fields, "modules", "folder"})
         command = ("node", str(BRIDGE), str(home), json.dumps({"package": self.use, **told}))
         return Command(command=command, task="score", folder=home, timeout=self.timeout)
 

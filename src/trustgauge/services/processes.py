@@ -12,7 +12,7 @@ from pathlib import Path
 
 from trustgauge.errors import GarbledError, MissingPartError, RejectedError, UnavailableError
 from trustgauge.services import process_guard
-from trustgauge.services.normalise_output import redacted
+from trustgauge.services.normalise_output import redact
 
 LARGEST = 8 << 20  # bytes of one answer; more is garbled
 LAST_WORDS = 500  # characters of standard error that a message shows
@@ -132,6 +132,6 @@ class Process:
             what = f'"{self._name}" ended with code {code}'
         except TimeoutError:
             what = f'"{self._name}" closed its output'
-        said = redacted(self._errors.decode("utf-8", "replace")).strip()[-LAST_WORDS:]
+        said = redact(self._errors.decode("utf-8", "replace")).strip()[-LAST_WORDS:]
         last = " | ".join(line.strip() for line in said.splitlines()[-5:] if line.strip())
         return UnavailableError(what + (f"; its last words: {last}" if last else ""))

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field
 
-from trustgauge.data.round_trips import RoundTripSource
 from trustgauge.errors import RejectedError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.normalise_output import storable
-from trustgauge.services.service import Description
+from trustgauge.services.round_trips import RoundTripSource
+from trustgauge.services.service import ServiceSpec
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-class RecordedRoundTrips(Description):
+class RoundTripReplay(ServiceSpec):
     """Texts that others sent through a translator and back, with what came back.
 
     A text that was sent and did not come back is missing; a text that was sent several times has as many
@@ -49,10 +49,10 @@ class RecordedRoundTrips(Description):
     def version(self) -> str:
         return self.fingerprint[:8]
 
-    def hears(self) -> bool:
+    def uses_history(self) -> bool:
         return False
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         """Raise PlanError if a file cannot be read."""
         self.trips.read()
 
@@ -82,13 +82,13 @@ class RecordedRoundTrips(Description):
             segment=pl.lit(0, pl.Int64),
         )
 
-    def open(self) -> LiveRoundTrips:
+    def open(self) -> LiveRoundTripReplay:
         """The records, ready to answer.
 
         Raises:
             PlanError: a file cannot be read.
         """
-        return LiveRoundTrips(_answers(self))
+        return LiveRoundTripReplay(_answers(self))
 
     def _numbered(self) -> pl.DataFrame:
         """The round trips of the language with `draw`: how often the same text came before."""
@@ -100,7 +100,7 @@ class RecordedRoundTrips(Description):
         return trips.with_columns(draw=pl.int_range(pl.len(), dtype=pl.Int64).over("language", "sent"))
 
 
-class LiveRoundTrips:
+class LiveRoundTripReplay:
     """Looks up what came back."""
 
     def __init__(self, answers: Mapping[tuple[str, int], tuple[str | None, str | None]]) -> None:
@@ -120,7 +120,7 @@ class LiveRoundTrips:
 
 
 @lru_cache(maxsize=16)
-def _answers(about: RecordedRoundTrips) -> dict[tuple[str, int], tuple[str | None, str | None]]:
+def _answers(about: RoundTripReplay) -> dict[tuple[str, int], tuple[str | None, str | None]]:
     """What came back, and the text on the way, by what was sent and its draw."""
     rows = about._numbered().select("sent", "draw", "received", "middle")
     return {(sent, draw): (received, middle) for sent, draw, received, middle in rows.iter_rows()}

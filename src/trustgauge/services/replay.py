@@ -16,7 +16,7 @@ from pydantic import ValidationInfo, field_validator, model_validator
 from trustgauge.errors import Fault, GarbledError, PlanError, RejectedError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.normalise_output import output_of, storable
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,7 +26,7 @@ STATUSES = ("answered", "refused", "empty", "unreadable", "failed")
 SHOWN = 60  # characters of a text that an error shows
 
 
-class Replay(Description):
+class Replay(ServiceSpec):
     """A table of answers. A message is found by its text, or by its content key (`message`).
 
     `text`, `message`, `output`, `draw` and `status` name columns. Without `draw` the answer to
@@ -74,17 +74,17 @@ class Replay(Description):
     def version(self) -> str:
         return _content_hash(self.file)[:8]
 
-    def hears(self) -> bool:
+    def uses_history(self) -> bool:
         return False
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         """Raise PlanError if the file cannot be read, or answers one message in two ways."""
         self._recorded()
 
     def open(self) -> LiveReplay:
         return LiveReplay(self, self._recorded())
 
-    def _recorded(self) -> Recorded:
+    def _recorded(self) -> AnswerTable:
         try:
             found = self.file.stat()
         except OSError as error:
@@ -93,7 +93,7 @@ class Replay(Description):
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class AnswerTable:
     """The rows of a file: where each message's row is, and the columns of answers."""
 
     rows: Mapping[Any, int]  # (text or content key, draw) -> row; draw is None without a column
@@ -104,7 +104,7 @@ class Recorded:
 class LiveReplay:
     """Looks answers up."""
 
-    def __init__(self, description: Replay, recorded: Recorded) -> None:
+    def __init__(self, description: Replay, recorded: AnswerTable) -> None:
         self._about, self._recorded = description, recorded
 
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
@@ -130,7 +130,7 @@ class LiveReplay:
 
 
 @lru_cache(maxsize=8)
-def _load(about: Replay, _modified: int, _size: int) -> Recorded:
+def _load(about: Replay, _modified: int, _size: int) -> AnswerTable:
     """The file's answers, checked: columns, statuses, scores, and one answer a message."""
     import polars as pl
 
@@ -162,7 +162,7 @@ def _load(about: Replay, _modified: int, _size: int) -> Recorded:
                 must="one answer a message" + (" and draw" if about.draw else ""),
                 do="Correct the file" if about.draw else "Name the column that numbers the repeats as `draw`",
             )
-    return Recorded(rows, frame["output"], frame["status"])
+    return AnswerTable(rows, frame["output"], frame["status"])
 
 
 def _check(about: Replay, frame: pl.DataFrame) -> None:

@@ -24,7 +24,7 @@ from trustgauge.data.social_groups import GroupSource
 from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply, Task, digest
 from trustgauge.services.normalise_output import storable
-from trustgauge.services.service import Concurrency, Description, Seed
+from trustgauge.services.service import Concurrency, Seed, ServiceSpec
 from trustgauge.services.session_replay import so_far
 from trustgauge.services.social_words import SocialWords, bare, social_words
 
@@ -38,7 +38,7 @@ SILENT = ("NoMatchError", "NoReplyError")
 _GLOBAL = threading.Lock()  # whoever holds it may use the global generator
 
 
-class RiveScriptBot(Description):
+class RiveScriptBot(ServiceSpec):
     """A RiveScript bot. It picks among its answers by `seed`, message and draw.
 
     Give a shipped `brain` (see data/brains/README.md), with the id of the `group` that its bias is
@@ -88,7 +88,7 @@ class RiveScriptBot(Description):
         known = {"use": self.use, "seed": self.seed, "version": self.version()}
         return known | {"content": digest("brain", self._code(missing_ok=True))}
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         """Raise MissingPartError without the library, PlanError without a brain."""
         if find_spec("rivescript") is None:
             raise MissingPartError(
@@ -108,7 +108,7 @@ class RiveScriptBot(Description):
         Raises:
             ServiceError: a file is no RiveScript.
         """
-        self.needs()
+        self.check_requirements()
         return LiveRiveScript(self.seed, _interpreter(self._code()))
 
     def _code(self, *, missing_ok: bool = False) -> list[tuple[str, str]]:
@@ -121,7 +121,7 @@ class RiveScriptBot(Description):
             shipped = resources.files("trustgauge.data").joinpath("brains", f"{self.brain}.rive")
             code = shipped.read_text(encoding="utf-8")
             if self.brain in OF_GROUP:
-                code = filled(code, social_words(self.groups, self.properties), self.group)
+                code = fill_brain(code, social_words(self.groups, self.properties), self.group)
             return [(self.brain, code)]
         files = [self.file]
         if self.file.is_dir():
@@ -207,7 +207,7 @@ def _user(message: Message, talk: str) -> str:
     return f"{message.user or 'user'} {talk}".rstrip() if message.session else "user"
 
 
-def filled(brain: str, words: SocialWords, group: str) -> str:
+def fill_brain(brain: str, words: SocialWords, group: str) -> str:
     """One of our brains with the names of a group and what is good and bad in its patterns.
 
     Written into the patterns, since the interpreter compiles a pattern with an array of its own anew

@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 
 from trustgauge.errors import MissingPartError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.service import Concurrency, Description
+from trustgauge.services.service import Concurrency, ServiceSpec
 
 Scorer = Callable[[str], float]
 
 AFINN_LARGEST = 5  # AFINN's words have a valence of -5 to 5
 
 
-class _Sentiment(Description):
+class _Sentiment(ServiceSpec):
     """A scorer that a Python library brings. The library is imported when the service is opened."""
 
     task: ClassVar[Task] = "score"
@@ -33,7 +33,7 @@ class _Sentiment(Description):
     def identity(self) -> Mapping[str, Any]:
         return {"use": self.use, "version": self.version()}
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         if find_spec(self.module) is None:
             raise MissingPartError(
                 f'the library "{self.package}" is not installed', do=f"Run `{self.install}`"
@@ -46,7 +46,7 @@ class _Sentiment(Description):
             return ""
 
     def open(self) -> LiveScorer:
-        self.needs()
+        self.check_requirements()
         return LiveScorer(self._scorer())
 
     def _scorer(self) -> Scorer:

@@ -1,4 +1,4 @@
-"""What a service is: the protocol that every adapter, composite, anchor and replay follows.
+"""What a service is: the protocol that every adapter, composite, control and replay follows.
 
 A service has two sides. Its *description* is a frozen pydantic model of the settings that a
 plan may give (registered under the entry-point group `trustgauge.services`); it can be copied
@@ -72,7 +72,7 @@ Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 
-class Description(BaseModel):
+class ServiceSpec(BaseModel):
     """Settings of a service. Subclass it, and give `identity` and `open`.
 
     Fields that may change an answer belong to the identity; keys, time-outs, batch sizes,
@@ -153,20 +153,20 @@ class Description(BaseModel):
     def fingerprint(self) -> str:
         return digest("service", self.identity())
 
-    def parts(self) -> Mapping[str, Description]:
+    def parts(self) -> Mapping[str, ServiceSpec]:
         """The parts that are rated one by one, by key; most services are one part, keyed ''."""
         return {"": self}
 
-    def legs(self) -> tuple[Description, ...]:
+    def stages(self) -> tuple[ServiceSpec, ...]:
         """The services that a message passes in order; a plain service is its own only leg."""
         return (self,)
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         """Raise KeyMissingError or MissingPartError if this cannot be asked here. Sends and runs nothing."""
 
     def variables(self) -> tuple[str, ...]:
         """Environment variables that this reads as its key or address, and that a `.env` file may set."""
-        return tuple(name for leg in self.legs() if leg is not self for name in leg.variables())
+        return tuple(name for leg in self.stages() if leg is not self for name in leg.variables())
 
     def access(self) -> tuple[Access, ...]:
         """What the user confirms before this is asked: keys to other hosts, code that runs here."""
@@ -185,7 +185,7 @@ class Description(BaseModel):
         """
         return None
 
-    def hears(self) -> bool:
+    def uses_history(self) -> bool:
         """Whether an answer may hang on the turns that are sent along with a message."""
         return True
 
@@ -210,7 +210,7 @@ class Description(BaseModel):
         raise NotImplementedError
 
 
-class Translator(Description):
+class TranslatorSpec(ServiceSpec):
     """A machine translator; `source` and `target` are ISO 639-1 or 639-3 codes.
 
     An adapter turns them into its service's own codes. A composite fills them in.

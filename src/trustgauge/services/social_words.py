@@ -36,7 +36,7 @@ _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+(?:['’-][^\W\u3400-\u
 
 
 @dataclass(frozen=True, slots=True)
-class Place(Generic[Value]):
+class PhraseMatch(Generic[Value]):
     """A known phrase in a text: characters start to end, and what it stands for."""
 
     start: int
@@ -58,17 +58,17 @@ class Phrases(Generic[Value]):
                 self._known.setdefault(tokens, (len(self._known), value))
         self._longest = max(map(len, self._known), default=0)
 
-    def find(self, text: str) -> list[Place[Value]]:
+    def find(self, text: str) -> list[PhraseMatch[Value]]:
         """The phrases of a text in the order of their places."""
         found = list(_TOKEN.finditer(text))
         tokens = [_folded(one[0]) for one in found]
         free = [True] * len(tokens)
-        places: list[Place[Value]] = []
+        places: list[PhraseMatch[Value]] = []
         for size in range(min(self._longest, len(tokens)), 0, -1):
             for _, at, value in sorted(self._of_size(tokens, size), key=lambda one: one[:2]):
                 if all(free[at : at + size]):
                     free[at : at + size] = [False] * size
-                    places.append(Place(found[at].start(), found[at + size - 1].end(), value))
+                    places.append(PhraseMatch(found[at].start(), found[at + size - 1].end(), value))
         return sorted(places, key=lambda place: place.start)
 
     def _of_size(self, tokens: list[str], size: int) -> Iterator[tuple[int, int, Value]]:
@@ -173,7 +173,7 @@ def forms(one: Property) -> tuple[str, ...]:
     """How a property may stand in a question: as it is, without its auxiliary, compared."""
     found = [one.predicate, bare(one.predicate), one.zh]
     if one.comparable:
-        found += [*compared(one.predicate.split()[-1]), one.zh_comparative]
+        found += [*comparatives(one.predicate.split()[-1]), one.zh_comparative]
     return tuple(dict.fromkeys(form for form in found if form))
 
 
@@ -187,7 +187,7 @@ def bare(predicate: str) -> str:
     return rest if rest and first in AUXILIARIES else predicate
 
 
-def compared(adjective: str) -> tuple[str, ...]:
+def comparatives(adjective: str) -> tuple[str, ...]:
     """Every spelling that the comparative of an adjective may have; "more ADJ" holds it as it is.
 
     With "than", as a cleaner may be a person; the released rule leaves it out after irregular ones.

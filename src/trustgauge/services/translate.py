@@ -21,13 +21,13 @@ from pydantic import field_validator
 from trustgauge.errors import BusyError, RefusedError, ServiceError
 from trustgauge.records import Message, Reply
 from trustgauge.services import languages
-from trustgauge.services.access import Keyed
-from trustgauge.services.service import Price, Translator
-from trustgauge.services.transport import Answer, Facts, Transport, key_from, web_address
+from trustgauge.services.access import ApiKeySpec
+from trustgauge.services.service import Price, TranslatorSpec
+from trustgauge.services.transport import ConnectionSettings, HttpResponse, Transport, key_from, web_address
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class Connection:
     """What an exchange needs: the client, the address, the key, and the service's language codes."""
 
     http: Transport
@@ -37,7 +37,7 @@ class Wire:
     target: str
 
 
-class NetworkTranslator(Keyed, Translator):
+class NetworkTranslator(ApiKeySpec, TranslatorSpec):
     """What translators over the network share; an adapter adds its protocol.
 
     Attributes:
@@ -73,7 +73,7 @@ class NetworkTranslator(Keyed, Translator):
     def key_address(self) -> str:
         return self._url("")
 
-    def needs(self) -> None:
+    def check_requirements(self) -> None:
         if self.key_needed:
             key_from(self.key, self.provider)
             if not self.key_to_send():
@@ -85,10 +85,10 @@ class NetworkTranslator(Keyed, Translator):
         Raises:
             KeyMissingError: a key is needed and its environment variable is empty.
         """
-        self.needs()
+        self.check_requirements()
         key = self.key_to_send()
-        facts = Facts(self.provider, self.timeout, secrets=(key,), headers=self._headers(key))
-        wire = Wire(
+        facts = ConnectionSettings(self.provider, self.timeout, secrets=(key,), headers=self._headers(key))
+        wire = Connection(
             Transport(facts),
             self._url(key),
             key,
@@ -105,18 +105,18 @@ class NetworkTranslator(Keyed, Translator):
         return {}
 
     @abstractmethod
-    async def exchange(self, wire: Wire, texts: Sequence[str]) -> Any:
+    async def exchange(self, wire: Connection, texts: Sequence[str]) -> Any:
         """One request and what its answer holds: by protocol a list of translations, in order.
 
         Raises:
             ServiceError: the request failed.
         """
 
-    def fault(self, wire: Wire, answer: Answer) -> ServiceError:
+    def fault(self, wire: Connection, answer: HttpResponse) -> ServiceError:
         """The error that a status other than success stands for."""
         return wire.http.fault(answer)
 
-    async def post(self, wire: Wire, path: str, value: Mapping[str, Any]) -> Any:
+    async def post(self, wire: Connection, path: str, value: Mapping[str, Any]) -> Any:
         """POST JSON to a path of the service; the JSON of a successful answer."""
         body = wire.http.encode(value)
         answer = await wire.http.send("POST", wire.url + path, body, "application/json")
@@ -128,7 +128,7 @@ class NetworkTranslator(Keyed, Translator):
 class LiveTranslator:
     """A translator with its client: asks in as few requests as its limits allow."""
 
-    def __init__(self, description: NetworkTranslator, wire: Wire) -> None:
+    def __init__(self, description: NetworkTranslator, wire: Connection) -> None:
         self._description, self._wire = description, wire
 
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
@@ -196,7 +196,7 @@ class ApertiumApy(NetworkTranslator):
 
     use: str = "apertium-apy"
 
-    async def exchange(self, wire: Wire, texts: Sequence[str]) -> Any:
+    async def exchange(self, wire: Connection, texts: Sequence[str]) -> Any:
         """One text: the protocol knows no lists. A form, as an address has no room for long texts."""
         pair = f"{wire.source}|{wire.target}"
         fields = {"q": texts[0], "langpair": pair, "markUnknown": "no", "format": "txt"}
@@ -217,13 +217,13 @@ class LibreTranslate(NetworkTranslator):
     use: str = "libretranslate"
     key: str = "LIBRETRANSLATE_API_KEY"
 
-    async def exchange(self, wire: Wire, texts: Sequence[str]) -> Any:
+    async def exchange(self, wire: Connection, texts: Sequence[str]) -> Any:
         asked = {"q": list(texts), "source": wire.source, "target": wire.target, "format": "text"}
         if wire.key:
             asked["api_key"] = wire.key
         return _at(await self.post(wire, "/translate", asked), "translatedText")
 
-    def fault(self, wire: Wire, answer: Answer) -> ServiceError:
+    def fault(self, wire: Connection, answer: HttpResponse) -> ServiceError:
         error = wire.http.fault(answer)
         if answer.status == 400 and b"API key" in answer.body:
             return RefusedError(error.what, do=f"Set {self.key or 'key'} to a key of this server")
@@ -257,13 +257,13 @@ class DeepL(NetworkTranslator):
     def _headers(self, key: str) -> Mapping[str, str]:
         return {"Authorization": f"DeepL-Auth-Key {key}"}
 
-    async def exchange(self, wire: Wire, texts: Sequence[str]) -> Any:
+    async def exchange(self, wire: Connection, texts: Sequence[str]) -> Any:
         asked: dict[str, Any] = {"text": list(texts), "target_lang": wire.target.upper()}
         asked["source_lang"] = wire.source.split("-")[0].upper()  # sources have no variants
         asked |= {name: value for name in ("formality", "model_type") if (value := getattr(self, name))}
         return _each(_at(await self.post(wire, "/v2/translate", asked), "translations"), "text")
 
-    def fault(self, wire: Wire, answer: Answer) -> ServiceError:
+    def fault(self, wire: Connection, answer: HttpResponse) -> ServiceError:
         error = wire.http.fault(answer)
         if answer.status == 456:
             return RefusedError(
@@ -291,7 +291,7 @@ class Google(NetworkTranslator):
         # In a header, since an address with the key in it would be written into logs on the way.
         return {"X-Goog-Api-Key": key}
 
-    async def exchange(self, wire: Wire, texts: Sequence[str]) -> Any:
+    async def exchange(self, wire: Connection, texts: Sequence[str]) -> Any:
         asked: dict[str, Any] = {"q": list(texts), "source": wire.source, "target": wire.target}
         asked["format"] = "text"
         if self.model:
@@ -299,7 +299,7 @@ class Google(NetworkTranslator):
         found = await self.post(wire, "/language/translate/v2", asked)
         return _each(_at(found, "data", "translations"), "translatedText")
 
-    def fault(self, wire: Wire, answer: Answer) -> ServiceError:
+    def fault(self, wire: Connection, answer: HttpResponse) -> ServiceError:
         """Google says "too fast" with 403 too, and "wrong key" with 400: the reasons tell."""
         error = wire.http.fault(answer)
         if answer.status == 403 and b"ateLimitExceeded" in answer.body:
@@ -330,7 +330,7 @@ class Yandex(NetworkTranslator):
     def _headers(self, key: str) -> Mapping[str, str]:
         return {"Authorization": f"Api-Key {key}"}
 
-    async def exchange(self, wire: Wire, texts: Sequence[str]) -> Any:
+    async def exchange(self, wire: Connection, texts: Sequence[str]) -> Any:
         asked: dict[str, Any] = {"texts": list(texts), "format": "PLAIN_TEXT"}
         asked |= {"sourceLanguageCode": wire.source, "targetLanguageCode": wire.target}
         if self.folder:

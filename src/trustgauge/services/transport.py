@@ -46,12 +46,12 @@ from trustgauge.errors import (
     ServiceError,
     UnavailableError,
 )
-from trustgauge.services.normalise_output import blotted
+from trustgauge.services.normalise_output import mask
 
 LARGEST = 8_000_000
 """Bytes of an answer, after unpacking, beyond which it is not read."""
 
-BLOTTED = "[key removed]"
+MASK = "[key removed]"
 FORM = "application/x-www-form-urlencoded"
 _SHORTEST = 6  # characters of a secret
 _EXCERPT = 200  # characters of a service's own words that an error may quote
@@ -60,7 +60,7 @@ _last_closed = -math.inf
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """What came back: status, body, and the two headers that matter."""
 
     status: int
@@ -70,7 +70,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ConnectionSettings:
     """What a transport needs to know of its service.
 
     Attributes:
@@ -118,7 +118,7 @@ def key_from(variable: str, service: str) -> str:
 class Transport:
     """One pooled HTTP client of one live service. Close it after use."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: ConnectionSettings) -> None:
         self.facts = facts
         self._secrets = _spellings(facts.secrets)
         builder = ClientBuilder().follow_redirects(False).user_agent("trustgauge")
@@ -148,7 +148,7 @@ class Transport:
         """Send an HTML form and read a successful answer as JSON."""
         return self.json(self.accept(await self.send("POST", url, form(fields), FORM)))
 
-    async def send(self, method: str, url: str, body: bytes = b"", content_type: str = "") -> Answer:
+    async def send(self, method: str, url: str, body: bytes = b"", content_type: str = "") -> HttpResponse:
         """One request, one answer of any status.
 
         Raises:
@@ -170,7 +170,7 @@ class Transport:
                     most = f"at most {self.facts.largest:,} bytes"
                     do = "Check that the address belongs to the service"
                     raise self.garbled("is too large", must=most, do=do)
-                answer = Answer(
+                answer = HttpResponse(
                     response.status,
                     bytes(content),
                     response.get_header("content-type") or "",
@@ -182,13 +182,13 @@ class Transport:
         # Raised out here, so that the cause, which quotes the whole address, is not its context.
         raise self._failure(failure, url)
 
-    def accept(self, answer: Answer) -> Answer:
+    def accept(self, answer: HttpResponse) -> HttpResponse:
         """The answer if its status says success; else the error its status stands for."""
         if 200 <= answer.status < 300:
             return answer
         raise self.fault(answer)
 
-    def fault(self, answer: Answer) -> ServiceError:
+    def fault(self, answer: HttpResponse) -> ServiceError:
         """The error that a status stands for, with an excerpt of the service's own words."""
         status, name = answer.status, self.facts.name
         what = f"{name} answered {_phrase(status)}"
@@ -204,7 +204,7 @@ class Transport:
             return RejectedError(what, must="an answer, not a redirect", do="Set the service's new address")
         return RejectedError(quoted)
 
-    def json(self, answer: Answer) -> Any:
+    def json(self, answer: HttpResponse) -> Any:
         """The body as JSON.
 
         Raises:
@@ -221,7 +221,7 @@ class Transport:
         """A value as JSON in plain ASCII, which also carries broken characters."""
         return json.dumps(value).encode("ascii")
 
-    def text(self, answer: Answer) -> str:
+    def text(self, answer: HttpResponse) -> str:
         """The body as text, in the encoding it declares, else UTF-8.
 
         Raises:
@@ -254,12 +254,12 @@ class Transport:
     def blot(self, text: str) -> str:
         """`text` without the secrets of this transport."""
         for secret in self._secrets:  # whole ones first: a spelling may begin like another and end otherwise
-            text = text.replace(secret, BLOTTED)
+            text = text.replace(secret, MASK)
         for secret in self._secrets:
-            text = blotted(text, secret, BLOTTED)
+            text = mask(text, secret, MASK)
         return text
 
-    def excerpt(self, answer: Answer) -> str:
+    def excerpt(self, answer: HttpResponse) -> str:
         """The beginning of a body in one line, blotted, without control characters."""
         text = self.blot(answer.body.decode(_charset(answer.content_type) or "utf-8", "replace"))
         start = text.lstrip()[: 20 * _EXCERPT]

@@ -9,10 +9,10 @@ from pydantic import model_validator
 from trustgauge.records import Task
 from trustgauge.services.access import Access
 from trustgauge.services.compose import LIMITS, Nested
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 
 
-class Behind(Description):
+class ServiceWrapper(ServiceSpec):
     """A chat service that is reached through another one. Limits and prices are those of the service."""
 
     task: ClassVar[Task] = "chat"
@@ -36,7 +36,7 @@ class Behind(Description):
     @model_validator(mode="after")
     def _as_the_service(self) -> Self:
         inner = self.service
-        if inner.task != "chat" or len(inner.legs()) != 1:
+        if inner.task != "chat" or len(inner.stages()) != 1:
             raise ValueError(f'"{inner.use}" must be a chat service, and not made of several')
         for name in LIMITS:
             given = getattr(self, name)

@@ -17,10 +17,10 @@ from tests.apps.train.abusive import write_csv
 from trustgauge.apps.train.abuse import divided, fitted, learned
 from trustgauge.apps.train.kinds import KINDS, Effort
 from trustgauge.apps.train.labelled import Columns, Labelled, read_davidson, read_labelled
-from trustgauge.data.abuse import CLASSES, KIND, WORTH, checker
 from trustgauge.data.answer_style import STYLES
-from trustgauge.data.text_model import read_model
 from trustgauge.errors import PlanError
+from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES, KIND, WORTH, checker
+from trustgauge.methods.trust.text_model import read_model
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
@@ -58,9 +58,9 @@ def test_it_learns_what_the_table_says_and_tells_how_well(tmp_path: Path) -> Non
     held_out = card["held_out"]
     assert held_out["accuracy"]["low"] > 0.8
     assert sum(map(sum, held_out["matrix"])) == held_out["n"] == held_out["accuracy"]["n"]
-    assert set(held_out["classes"]) == set(CLASSES)
+    assert set(held_out["classes"]) == set(ABUSE_CLASSES)
     said = checker(str(tmp_path / "model"))
-    assert said.classify(["you are a vorlish", "you are a blarg", "you are a baker"]) == list(CLASSES)
+    assert said.classify(["you are a vorlish", "you are a blarg", "you are a baker"]) == list(ABUSE_CLASSES)
     assert set(said.styles) == {"elsewhere"}  # nobody said that these are answers
     assert said.styles["elsewhere"].labelled == held_out["n"]
     assert said.styles["elsewhere"].on == f"{held_out['n']} held-out rows of said.csv"
@@ -97,7 +97,7 @@ def test_every_class_gives_the_same_share_and_known_texts_are_not_tested(tmp_pat
     data = rows(table(tmp_path))
     doubled = pl.concat([data, data.with_columns(pl.col("group") + " again")])
     training, tested = divided(data, 0.2, 1)
-    assert dict(tested.group_by("class").len().iter_rows()) == dict.fromkeys(CLASSES, 12)
+    assert dict(tested.group_by("class").len().iter_rows()) == dict.fromkeys(ABUSE_CLASSES, 12)
     assert len(training) + len(tested) == len(data)
     training, tested = divided(doubled, 0.2, 1)
     assert set(training["text"]).isdisjoint(tested["text"])
@@ -168,4 +168,4 @@ def test_a_sample_of_the_labelled_tweets_trains_a_checker(tmp_path: Path) -> Non
     assert neither[2] / sum(neither) > 0.92
     assert held_out["classes"]["hate"]["recall"]["low"] > 0.2
     assert card["groups"]["all"]["high"] < 0.05
-    assert read_model(tmp_path / "model", KIND, "checker").classes == CLASSES
+    assert read_model(tmp_path / "model", KIND, "checker").classes == ABUSE_CLASSES

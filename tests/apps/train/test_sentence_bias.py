@@ -22,8 +22,8 @@ from trustgauge.apps.train.sentence_bias import (
     told,
     train,
 )
-from trustgauge.data.sentence_bias import CARD, FEATURES, MODEL, load, shipped
 from trustgauge.errors import PlanError
+from trustgauge.methods.trust.sentence_bias import CARD, FEATURES, MODEL, default_regression, load_regression
 
 pytest.importorskip("vaderSentiment", reason="vaderSentiment is not installed")
 
@@ -55,7 +55,7 @@ def test_planted_weights_come_back(tmp_path: Path) -> None:
     assert card["held_out"]["r2"]["low"] > 0.8
     assert card["held_out"]["n"] == card["held_out"]["groups"] == 90
     assert card["printed"]["all"]["r2"]["value"] < card["held_out"]["r2"]["value"]
-    model = load(tmp_path / "made", "model")
+    model = load_regression(tmp_path / "made", "model")
     assert model.coefficients["third_person"] > 1
     doubts = ("tentative", "hedge", "modality")  # which say the same of these sentences, and share the effect
     assert all(model.coefficients[name] * (-1 if name == "modality" else 1) > 0.05 for name in doubts)
@@ -170,10 +170,12 @@ def test_the_shipped_model_comes_from_the_rated_sentences(tmp_path: Path) -> Non
     data = read_rated_bias(file, KINDS["sentence-bias"].fewest)
     assert (len(data.rows), data.rows["group"].n_unique()) == (41, 36)
     card = train(data, tmp_path / "made", Effort(), tell=lambda line: None)
-    again = load(tmp_path / "made", "model")
+    again = load_regression(tmp_path / "made", "model")
     for name in FEATURES:
-        assert again.coefficients[name] == pytest.approx(shipped().coefficients[name], abs=1e-5), name
+        assert again.coefficients[name] == pytest.approx(default_regression().coefficients[name], abs=1e-5), (
+            name
+        )
     for figure in ("r2", "correlation", "error"):
         assert card["held_out"][figure]["value"] == pytest.approx(
-            shipped().card["held_out"][figure]["value"], abs=1e-3
+            default_regression().card["held_out"][figure]["value"], abs=1e-3
         )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from trustgauge.data.expressions import Expressions, expressions
 from trustgauge.data.social_groups import groups
 from trustgauge.errors import MethodError
+from trustgauge.methods.social_bias.expressions import Expressions, expressions
 from trustgauge.methods.social_bias.judges import published
 from trustgauge.methods.social_bias.judges.released import Reader, clean, hit
 from trustgauge.methods.social_bias.judges.stances import Kind

@@ -22,7 +22,7 @@ from tests.methods.social_bias.bots import (
     says_yes,
 )
 from trustgauge.records import Part, Rating, canonical, plain
-from trustgauge.services.controls.chat import ChatAnchor
+from trustgauge.services.controls.chat import ChatControl
 from trustgauge.stats.streams import stream
 
 QUICK: dict[str, Any] = {"resamples": 1000, "permutations": 199, "groups": 3, "properties": 8}
@@ -145,8 +145,8 @@ def test_shards_add_up() -> None:
 
 def test_the_papers_design_cannot_rate_controls() -> None:
     """It asks no second orders and no invented groups, so a random bot would seem biased."""
-    assert len(experiment().anchors("chat")) == 11
-    assert all(experiment(rule=rule).anchors("chat") == () for rule in ("published", "released"))
+    assert len(experiment().controls("chat")) == 11
+    assert all(experiment(rule=rule).controls("chat") == () for rule in ("published", "released"))
 
 
 def test_services_are_compared_by_the_same_resamples(favourite: str) -> None:
@@ -180,10 +180,10 @@ def test_controls_read_questions_by_the_tables_of_the_plan(tmp_path: Path) -> No
     (tmp_path / "groups.csv").write_text("attribute,plural\ngender,zorgs\ngender,blims\n", encoding="utf-8")
     table = {"file": str(tmp_path / "groups.csv")}
     method = experiment(group_table=table)
-    anchors = {one.name: one for one in method.anchors("chat")}
-    assert anchors["anchor/fan"].settings["group"] == method.asked_groups[0].id == "zorgs"
-    for name, anchor in anchors.items():
-        made = ChatAnchor.model_validate(dict(anchor.settings))
+    controls = {one.name: one for one in method.controls("chat")}
+    assert controls["anchor/fan"].settings["group"] == method.asked_groups[0].id == "zorgs"
+    for name, control in controls.items():
+        made = ChatControl.model_validate(dict(control.settings))
         assert (made.groups == method.group_table) == (name in READ_BY_NAME)
 
 

@@ -26,7 +26,7 @@ from trustgauge.methods.social_bias.judge_accuracy import (
 from trustgauge.methods.social_bias.judges.evaluation import labelled, rule_judge
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.records import Rating
-from trustgauge.services.controls.chat import ChatAnchor
+from trustgauge.services.controls.chat import ChatControl
 from trustgauge.stats.streams import stream
 
 SIZE: dict[str, Any] = {"questions": 5000, "resamples": 1000, "permutations": 999}
@@ -284,7 +284,15 @@ def test_the_shipped_figures_are_what_the_command_measures() -> None:
     known = {one.id: one for one in groups()}
     table = labelled().filter(pl.col("split") == "held-out")
     found = measured_styles(rule_judge("sound", known), table)
-    data = Path(__file__).parents[3] / "src" / "trustgauge" / "data" / "social" / "judge_accuracy.csv"
+    data = (
+        Path(__file__).parents[3]
+        / "src"
+        / "trustgauge"
+        / "methods"
+        / "social_bias"
+        / "data"
+        / "judge_accuracy.csv"
+    )
     assert found.rows() == pl.read_csv(data).rows()
     for language in ("en", "zh"):
         terse = by_style(language)[TERSE]
@@ -324,9 +332,9 @@ def test_slanderer_and_flatterer_are_found_by_the_judge(language: str, name: str
     method = SocialBias.model_validate(
         {"method": "social-bias", "services": ["bot"], "attributes": ["gender"], "language": language, **SIZE}
     )
-    anchor = next(one for one in method.anchors("chat") if one.name == f"anchor/{name}")
-    assert anchor.truth == "H"
-    live = ChatAnchor.model_validate(dict(anchor.settings)).open()
+    control = next(one for one in method.controls("chat") if one.name == f"anchor/{name}")
+    assert control.truth == "H"
+    live = ChatControl.model_validate(dict(control.settings)).open()
     probes = pl.concat(method.design(1, "chat"))
     said = [live.answer(text, draw) for text, draw in probes.select("message", "draw").iter_rows()]
     answers = probes.with_columns(
@@ -336,7 +344,7 @@ def test_slanderer_and_flatterer_are_found_by_the_judge(language: str, name: str
     assert (rating.level, rating.state) == ("H", "rated")
     told = facts(rating, "social-bias.relative")
     expected = "ill" if name.startswith("slanderer") else "well"
-    assert (told["group"], told["direction"]) == (anchor.settings["group"], expected)
+    assert (told["group"], told["direction"]) == (control.settings["group"], expected)
     styles = {answer_style(text, method.language) for text in set(said)}
     assert (styles == {TERSE}) == ("prose" not in name)
 

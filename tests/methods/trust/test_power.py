@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from tests.methods.trust.numbers import experiment
-from trustgauge.data.abuse import CLASSES, TWEET, checker
+from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES, TWEET, checker
 from trustgauge.methods.trust.issues.abuse import Abuse
 from trustgauge.methods.trust.issues.abuse_rates import detection, hate_detection
 from trustgauge.methods.trust.method import Trust
@@ -20,7 +20,7 @@ EVERY = Resampling(7, 1000)  # shared: its draws hang on the names of the dialog
 
 
 def planned(turns: int) -> Planned:
-    return Planned(turns, TWEETS, CLASSES, CUTS, 0.95, 1)
+    return Planned(turns, TWEETS, ABUSE_CLASSES, CUTS, 0.95, 1)
 
 
 def test_more_turns_find_less_and_no_turns_find_nothing() -> None:
@@ -45,7 +45,7 @@ def cells(flagged: int, hate: int, turns: int, rng: np.random.Generator) -> pl.D
     rows = pl.DataFrame(
         {
             "cluster": [f"d{place // 4:04d}" for place in range(turns)],
-            "key": [f"talk:{CLASSES[one]}:{TWEET}" for one in said],
+            "key": [f"talk:{ABUSE_CLASSES[one]}:{TWEET}" for one in said],
             "worth": np.array([1.0, 0.5, 0.0])[said],
         }
     )

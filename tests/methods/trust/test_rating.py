@@ -11,14 +11,14 @@ import pytest
 
 from tests.methods.trust.numbers import KINDS, experiment, marked, said, varied
 from tests.methods.trust.numbers import Abuse as Issue
-from trustgauge.data.abuse_words import listed
 from trustgauge.errors import PlanError
 from trustgauge.methods.conformance import answers, check_method
+from trustgauge.methods.trust.abuse_words import abuse_lexicon
 from trustgauge.methods.trust.issues.abuse import Abuse as Insults
 from trustgauge.methods.trust.issues.issue import Line
 from trustgauge.methods.trust.method import Trust
 from trustgauge.records import Interval, Message, Rating, Rule, Scale
-from trustgauge.services.controls.trust import LiveTrustAnchor, TrustAnchor
+from trustgauge.services.controls.trust import LiveTrustControl, TrustControl
 
 LOW = {"abuse": 0.05, "bias": 0.1, "complexity": 0.2, "leakage": 0.1}
 
@@ -323,7 +323,7 @@ def test_a_bot_of_plain_hate_without_swear_words_is_not_settled_low() -> None:
 
 def test_a_bot_that_politely_quotes_abuse_is_not_settled_high() -> None:
     """Fifteen of sixteen such bots were."""
-    rude = next(word for word, kind in listed().items() if kind == "offensive" and word.isalpha())
+    rude = next(word for word, kind in abuse_lexicon().items() if kind == "offensive" and word.isalpha())
     quoting = f'You wrote "you {rude}", and I would ask you to rephrase that, please.'
     method = experiment(issues=["abuse"], orders={"mine": ["abuse"]}, profiles=["mine"], talks=60)
     (one,) = rated(method, {"bot": quoting}).values()
@@ -337,7 +337,7 @@ def test_the_control_that_insults_is_settled_high_and_the_friendly_one_is_not_se
     probes = pl.concat(method.design(1, "chat"))
     found = {}
     for name in ("abuser", "clean"):
-        bot = LiveTrustAnchor(TrustAnchor(behaviour=name))
+        bot = LiveTrustControl(TrustControl(behaviour=name))
         rows = probes.select("message", "session").iter_rows()
         said = [bot.answer(Message(text, session=session)) for text, session in rows]
         found[name] = rated(method, {"bot": said})["bot", "mine"]

@@ -13,7 +13,7 @@ from trustgauge.methods.conformance import answers
 from trustgauge.methods.method import Method
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.records import Rating, Task
-from trustgauge.services.controls.translators import Anchor
+from trustgauge.services.controls.translators import TranslatorControl
 
 TEA = {
     "name": "drink",
@@ -27,9 +27,9 @@ def method(**changes: Any) -> TwoStep:
     return TwoStep.model_validate({"method": "two-step", "services": ["a"], **changes})
 
 
-def replies(anchor: Anchor, probes: pl.DataFrame) -> list[str]:
-    live = anchor.open()
-    answer = live.score if anchor.task == "score" else live.rewrite
+def replies(control: TranslatorControl, probes: pl.DataFrame) -> list[str]:
+    live = control.open()
+    answer = live.score if control.task == "score" else live.rewrite
     return [str(answer(text, draw)) for text, draw in probes.select("message", "draw").iter_rows()]
 
 
@@ -53,8 +53,8 @@ def test_it_is_the_registered_plugin() -> None:
     assert TwoStep.scale.ordinal("UCS") == 3
 
 
-def test_the_five_anchors_of_gender() -> None:
-    found = {anchor.name: anchor.truth for anchor in method().anchors("translate")}
+def test_the_five_controls_of_gender() -> None:
+    found = {control.name: control.truth for control in method().controls("translate")}
     assert found == {
         "anchor/identity": "DSBS",
         "anchor/all-he": "BS",
@@ -68,13 +68,13 @@ def test_the_five_anchors_of_gender() -> None:
     ("attribute", "task"),
     [("gender", "chat"), ("worship", "translate"), ("valence", "score"), (TEA, "translate")],
 )
-def test_anchors_have_the_rates_that_their_truth_is_worked_out_from(attribute: Any, task: Task) -> None:
+def test_controls_have_the_rates_that_their_truth_is_worked_out_from(attribute: Any, task: Task) -> None:
     one = method(attribute=attribute)
     spec = one.spec
-    anchors = one.anchors(task)
-    assert len(anchors) == 5
-    for anchor in anchors:
-        service = Anchor.model_validate(json.loads(json.dumps(dict(anchor.settings))))
+    controls = one.controls(task)
+    assert len(controls) == 5
+    for control in controls:
+        service = TranslatorControl.model_validate(json.loads(json.dumps(dict(control.settings))))
         assert service.task == task
         rates = service.rates()
         devs = [
@@ -91,31 +91,35 @@ def test_anchors_have_the_rates_that_their_truth_is_worked_out_from(attribute: A
             for group in (spec.unbiased, spec.biased)
         ]
         balanced, follows = (all(dev <= one.margin + 1e-9 for dev in group) for group in devs)
-        assert anchor.truth == ("UCS" if balanced and follows else "DSBS" if balanced else "BS")
+        assert control.truth == ("UCS" if balanced and follows else "DSBS" if balanced else "BS")
 
 
-def test_no_anchors_for_a_task_that_cannot_ask() -> None:
-    assert method().anchors("score") == ()
-    assert method(attribute="valence").anchors("translate") == ()
+def test_no_controls_for_a_task_that_cannot_ask() -> None:
+    assert method().controls("score") == ()
+    assert method(attribute="valence").controls("translate") == ()
 
 
 @pytest.mark.parametrize(
     ("attribute", "task"),
     [("gender", "translate"), ("gender", "chat"), ("valence", "score"), ("worship", "translate")],
 )
-def test_anchors_are_rated_as_they_are_built(attribute: str, task: Task) -> None:
+def test_controls_are_rated_as_they_are_built(attribute: str, task: Task) -> None:
     one = method(attribute=attribute, texts=200, draws=1000)
-    anchors = one.anchors(task)
-    found = rate(one, task, {anchor.name: Anchor.model_validate(dict(anchor.settings)) for anchor in anchors})
+    controls = one.controls(task)
+    found = rate(
+        one,
+        task,
+        {control.name: TranslatorControl.model_validate(dict(control.settings)) for control in controls},
+    )
     levels = {rating.service: rating.level for rating in found if rating.state == "rated"}
-    due = {anchor.name: anchor.truth for anchor in anchors}
+    due = {control.name: control.truth for control in controls}
     assert {name: due[name] for name in levels} == levels
     assert set(due) - set(levels) <= {"anchor/coin"}  # the only one that may stay unsettled at this size
 
 
 def test_services_come_in_the_plans_order() -> None:
     one = method(services=["b", "a"], texts=20, draws=1000)
-    outputs: dict[str, Any] = {name: Anchor.named("identity") for name in ("z", "a", "b")}
+    outputs: dict[str, Any] = {name: TranslatorControl.named("identity") for name in ("z", "a", "b")}
     assert [rating.service for rating in rate(one, "translate", outputs)] == ["b", "a", "z"]
 
 

@@ -17,8 +17,8 @@ from typing import Any, Literal
 from trustgauge.errors import GarbledError, ServiceError, StoreError, UnavailableError
 from trustgauge.records import Message, Reply
 from trustgauge.run.transcript import Transcript, lines
-from trustgauge.services.normalise_output import environment_secrets, redacted, storable
-from trustgauge.services.service import Description, Service
+from trustgauge.services.normalise_output import environment_secrets, redact, storable
+from trustgauge.services.service import Service, ServiceSpec
 
 Outcome = Literal["answered", "refused", "empty", "failed", "interrupted"]
 SPOKE: tuple[Outcome, ...] = ("answered", "refused")
@@ -73,7 +73,7 @@ class Conversation:
     Opening a transcript that is there already goes on with it and calls nobody.
     """
 
-    def __init__(self, description: Description, transcript: Path) -> None:
+    def __init__(self, description: ServiceSpec, transcript: Path) -> None:
         self.exchanges: list[Exchange] = held(transcript) if transcript.exists() else []
         self.spent = Spent()
         self._about = description
@@ -175,9 +175,9 @@ class Conversation:
             late = UnavailableError(f"no answer within {self._about.timeout:g} s", timed_out=True)
             heard = replace(asked, outcome="failed", error=str(late))
         except ServiceError as error:
-            heard = replace(asked, outcome="failed", error=redacted(str(error)))
+            heard = replace(asked, outcome="failed", error=redact(str(error)))
         except Exception as error:  # a service of somebody else's may raise anything
-            said = redacted(f"{type(error).__name__}: {error}")
+            said = redact(f"{type(error).__name__}: {error}")
             heard = replace(asked, outcome="failed", error=said[:200])
         return replace(heard, millis=_since(began))
 
@@ -187,7 +187,7 @@ class Conversation:
         if not self._declared(Message(asked.said)):
             self.spent.usd += reply.usd
         self.spent.tokens += reply.tokens
-        text = redacted(storable(reply.output), environment_secrets())
+        text = redact(storable(reply.output), environment_secrets())
         if not text.strip():
             return replace(asked, outcome="empty")
         return replace(asked, answer=text, outcome="refused" if reply.refused else "answered")

@@ -90,7 +90,7 @@ def _tell(console: Console, finished: Finished, *, probed: bool) -> None:
     """The last lines: the issues, the level, and where the rating lies."""
     document, profile = finished.document, console.chat.profile
     if document["run"]["state"] == "void":
-        console.tell([words.note(sentences.anchors(document["run"]["anchors"]), "bad")])
+        console.tell([words.note(sentences.controls(document["run"]["anchors"]), "bad")])
     else:
         rating = next(one for one in document["ratings"] if one["issue"]["attribute"] == profile)
         known = {part["key"]: part["level"] for part in rating["parts"] if part["level"]}

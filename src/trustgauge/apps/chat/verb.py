@@ -16,7 +16,7 @@ from trustgauge.terminal.options import DEFAULT_PLAN, load_environment, place_op
 if TYPE_CHECKING:
     from trustgauge.apps.chat.folders import Chat
     from trustgauge.plan import Plan
-    from trustgauge.services.service import Description
+    from trustgauge.services.service import ServiceSpec
 
 PROFILE = "safe-language"
 OWN = "own-order"
@@ -66,7 +66,7 @@ def chat_verb(target: str | None, **options: Any) -> Any:
     _can_chat(chat.service, description)
     if options["probe_leaks"]:
         _can_probe(opened)
-    description.needs()  # type: ignore[attr-defined]
+    description.check_requirements()  # type: ignore[attr-defined]
     if options["resume"] is None:
         chat = folders.create(options["ratings"], chat, datetime.now(UTC))
     else:
@@ -181,8 +181,8 @@ def _places(order: str) -> list[str]:
 def _can_chat(name: str, description: Any) -> None:
     from trustgauge.errors import Fault, PlanError
 
-    one: Description = description
-    if one.task == "chat" and len(one.legs()) == 1 and one.script() is None:
+    one: ServiceSpec = description
+    if one.task == "chat" and len(one.stages()) == 1 and one.script() is None:
         return
     must, got = "a chatbot that can be asked", f"{one.kind}, {one.task}"
     raise PlanError((Fault("SERVICE", f'"{name}" cannot be talked to', must=must, got=got),))

@@ -22,7 +22,7 @@ from trustgauge.engine.budget import Limits
 from trustgauge.engine.jobs import Job
 from trustgauge.engine.local import provider
 from trustgauge.records import Message
-from trustgauge.services.service import Description
+from trustgauge.services.service import ServiceSpec
 
 Unit = tuple[Message, ...]
 
@@ -35,8 +35,8 @@ class Work:
     """What is left of one job in one lane."""
 
     part: str
-    description: Description
-    legs: tuple[Description, ...]
+    description: ServiceSpec
+    legs: tuple[ServiceSpec, ...]
     units: deque[Unit] = field(default_factory=deque)
     stopped: bool = False
 
@@ -124,7 +124,7 @@ def lanes_of(jobs: Iterable[Job], threads: int) -> list[Lane]:
     lanes: list[Lane] = []
     by_provider: dict[str, Lane] = {}
     for job in jobs:
-        legs = tuple(job.description.legs())
+        legs = tuple(job.description.stages())
         keys = [provider(leg)[0] for leg in legs]
         shares = _split(job.units, threads) if threads > 1 and _is_split(legs) else [deque(job.units)]
         for number, units in enumerate(shares):
@@ -137,12 +137,12 @@ def lanes_of(jobs: Iterable[Job], threads: int) -> list[Lane]:
     return lanes
 
 
-def _is_here(leg: Description) -> bool:
+def _is_here(leg: ServiceSpec) -> bool:
     """Whether a service runs where it is asked, as far as its settings tell."""
     return not (getattr(leg, "url", "") or getattr(leg, "key", ""))
 
 
-def _is_split(legs: Sequence[Description]) -> bool:
+def _is_split(legs: Sequence[ServiceSpec]) -> bool:
     (first, *others) = legs
     return not others and first.rate is None and first.deterministic and _is_here(first)
 

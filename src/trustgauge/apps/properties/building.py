@@ -18,7 +18,7 @@ from trustgauge.apps.properties import labelling
 from trustgauge.apps.properties.raw_statements import PLACE, RawShape, Statement, shape_of, statements
 from trustgauge.apps.properties.statement_subjects import Reading, read
 from trustgauge.data.predicates import comparable, fold, slug
-from trustgauge.data.property_rows import DISCARDED, Polarity, truth, without_degree
+from trustgauge.data.property_rows import REJECTING, Polarity, is_yes, without_degree
 from trustgauge.data.tables import CHINESE, fault, need_columns, read_table, short
 from trustgauge.data.translations import ALIKE, Similarity, ngram_cosines, settle
 from trustgauge.data.words import FORMULA
@@ -140,7 +140,7 @@ def _read(raw: Sequence[Statement], building: Building) -> tuple[dict[str, _Entr
     counts: Counter[str] = Counter()
     entries: dict[str, _Entry] = {}
     for one in raw:
-        if fold(one.text) in DISCARDED:
+        if fold(one.text) in REJECTING:
             counts["discarded"] += 1
             continue
         reading = read(one.text, one.target, building.people)
@@ -199,14 +199,14 @@ def _resumed(file: Path, how: RawShape) -> tuple[dict[str, _Entry], Json]:
     counts: Counter[str] = Counter()
     for place, row in enumerate(rows, 1):
         key = slug(row["predicate"])
-        if not key or fold(row["predicate"]) in DISCARDED:
+        if not key or fold(row["predicate"]) in REJECTING:
             counts["discarded"] += 1
         elif key in entries:
             counts["duplicates"] += 1
         else:
             polarity = _polarity(file, place, row["polarity"])
             antonym = texts.get(row["antonym"], row["antonym"])
-            entry = _resumed_entry(row, polarity, "" if fold(antonym) in DISCARDED else antonym)
+            entry = _resumed_entry(row, polarity, "" if fold(antonym) in REJECTING else antonym)
             # What a person wrote since then has been seen by that person only.
             entry.marks |= {"check antonym"} if row["antonym"] and row["antonym"] not in texts else set()
             entries[key] = entry
@@ -322,9 +322,9 @@ def _translated(entries: Sequence[_Entry], building: Building) -> Json:
 
 def _row(entry: _Entry, table: Mapping[str, _Entry]) -> dict[str, str]:
     """One row of the file."""
-    can = truth(entry.comparable) if entry.comparable else comparable(entry.predicate)
+    can = is_yes(entry.comparable) if entry.comparable else comparable(entry.predicate)
     other = slug(entry.antonym)
-    offensive = truth(entry.offensive) if entry.offensive else entry.polarity == "negative"
+    offensive = is_yes(entry.offensive) if entry.offensive else entry.polarity == "negative"
     return {
         "id": slug(entry.predicate),
         "predicate": entry.predicate,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trustgauge.data.property_rows import CATEGORIES, DISCARDED, category, labels
+from trustgauge.data.property_rows import CATEGORIES, REJECTING, category, labels
 from trustgauge.records import Json
 
 Codes = Mapping[str, tuple[str, ...]]
@@ -98,7 +98,7 @@ def _vote(cell: str, codes: Codes) -> tuple[frozenset[str], str]:
     for written in labels(cell):
         name = written.lower()
         recoded = codes.get(name)
-        if name in DISCARDED:
+        if name in REJECTING:
             found.add(DISCARD)
         elif recoded is not None and len(recoded) > 1:
             reason = "split"

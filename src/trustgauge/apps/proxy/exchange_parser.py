@@ -12,7 +12,7 @@ from typing import Any, Literal
 from trustgauge.apps.proxy.exchange import Exchange
 from trustgauge.data.dialog_layouts import LONGEST
 from trustgauge.services.chat import OpenAi
-from trustgauge.services.chat_protocol import Said, words_of
+from trustgauge.services.chat_protocol import ChatAnswer, words_of
 from trustgauge.services.normalise_output import storable
 from trustgauge.services.server_events import events
 
@@ -89,7 +89,7 @@ def hear(exchange: Exchange) -> Heard:
     )
 
 
-def _said(body: str, *, streamed: bool) -> tuple[Said, str]:
+def _said(body: str, *, streamed: bool) -> tuple[ChatAnswer, str]:
     """What the answer says, and the model that it names."""
     try:
         if streamed:

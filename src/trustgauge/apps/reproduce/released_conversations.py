@@ -13,7 +13,7 @@ from trustgauge.apps.reproduce.cells import Cell, Table
 from trustgauge.apps.reproduce.judging import Within, beyond, judged
 from trustgauge.apps.reproduce.published import figures
 from trustgauge.apps.reproduce.released_scores import PLACE, STUDIES
-from trustgauge.data.dialog_statistics import counted
+from trustgauge.data.dialog_statistics import with_word_counts
 from trustgauge.data.tables import need_columns, read_table
 from trustgauge.records import Json
 
@@ -69,7 +69,9 @@ def _read(file: Path) -> pl.DataFrame:
         pl.col("Original").fill_null(EMPTY).alias("text"),
         pl.col("Text").fill_null(EMPTY).alias("prefixed"),
     )
-    return counted(frame).with_columns(behind=pl.col("prefixed").str.count_matches(r"\S+").cast(pl.Int64))
+    return with_word_counts(frame).with_columns(
+        behind=pl.col("prefixed").str.count_matches(r"\S+").cast(pl.Int64)
+    )
 
 
 def _by_gender(said: pl.DataFrame, printed: Any) -> Iterator[Cell]:

@@ -13,7 +13,7 @@ from trustgauge.apps.reproduce.published import nothing
 from trustgauge.apps.reproduce.social_bias_counts import METHOD, SIZES, pairs, questions, sizes_of
 from trustgauge.data.group_cells import SYNONYMS, label
 from trustgauge.data.properties import PropertySource
-from trustgauge.data.property_rows import DISCARDED, category, labels
+from trustgauge.data.property_rows import REJECTING, category, labels
 from trustgauge.data.social_groups import GroupSource, groups
 from trustgauge.data.tables import CHINESE, need_columns, read_table
 
@@ -118,7 +118,7 @@ def _properties(file: Path, printed: Printed) -> Table:
     """Table 2: rows with each label, and beside them different predicates that can be asked."""
     written = [labels(cell) for cell in _read(file, "Labels")]
     rows = Counter(name for cell in written for name in {category(one) for one in cell} if name)
-    dropped = sum(any(one.lower() in DISCARDED for one in cell) for cell in written)
+    dropped = sum(any(one.lower() in REJECTING for one in cell) for cell in written)
     source = PropertySource(layout="full", file=file, polarity="negative")
     distinct = Counter(name for one in source.properties() for name in one.categories)
     exception = RELABELLED if len(written) == PUBLIC[PROPERTIES] else ""
@@ -146,7 +146,7 @@ def _category(
     place: tuple[str, str], n: int, counted: tuple[Counter[str], Counter[str], int], exception: str
 ) -> Cell:
     rows, distinct, dropped = counted
-    if place[0].lower() in DISCARDED:
+    if place[0].lower() in REJECTING:
         return compared(place, n, dropped, exception=exception)
     name = category(place[0])
     return compared(place, n, rows[name], sound=distinct[name], exception=exception)

@@ -22,10 +22,10 @@ from trustgauge.apps.reproduce.judging import (
     unprinted,
 )
 from trustgauge.apps.reproduce.social_bias_counts import METHOD
-from trustgauge.data.expressions import expressions
 from trustgauge.data.social_groups import groups
 from trustgauge.data.translations import ALIKE
 from trustgauge.methods.social_bias import absolute, relative
+from trustgauge.methods.social_bias.expressions import expressions
 from trustgauge.methods.social_bias.judge_accuracy import held_out
 from trustgauge.methods.social_bias.judges.evaluation import measure, rule_judge
 from trustgauge.stats.streams import stream

@@ -11,7 +11,7 @@ import polars as pl
 
 from trustgauge.apps.reproduce.cells import Cell, Table
 from trustgauge.apps.reproduce.judging import NEAR, beyond, compared, copied, judged, unit
-from trustgauge.data.abuse import WORTH
+from trustgauge.methods.trust.abuse_checkers import WORTH
 from trustgauge.methods.trust.issues.abuse import SOUND_CUTS
 from trustgauge.methods.trust.issues.complexity import dialog_complexity
 from trustgauge.methods.trust.issues.issue import LEVELS, PUBLISHED_CUTS

@@ -30,7 +30,7 @@ from trustgauge.run.rate_answers import is_deterministic
 from trustgauge.run.run import borrow, write_plan
 from trustgauge.run.sheets import at_row, check_name, read_sheet, refuse, sheet
 from trustgauge.run.targets import Subject, design, probes_of, subjects, wanted
-from trustgauge.services.normalise_output import redacted
+from trustgauge.services.normalise_output import redact
 from trustgauge.store.atomic_write import write_file
 from trustgauge.store.factory import OpenStore, open_store
 from trustgauge.store.folder import RunFolder, find
@@ -190,7 +190,7 @@ def _stores(prepared: Prepared, ratings: Path) -> Iterator[tuple[OpenStore | Non
 
 def _asked(prepared: Prepared, service: str, own: OpenStore | None) -> list[Subject]:
     """The parts of the service. One that gave two answers to one text is asked every draw (methods 0.3)."""
-    rated = [one for one in prepared.subjects if one.anchor is None]
+    rated = [one for one in prepared.subjects if one.control is None]
     names = tuple(dict.fromkeys(one.service for one in rated))
     if service not in names:
         raise PlanError((plugins.unknown("SERVICE", "service", service, names),))
@@ -300,7 +300,7 @@ class _Who:
     at: str
 
     def name(self, by: str) -> str:
-        return redacted(plain(by or self.by or "not stated"))[:LONGEST_NAME]
+        return redact(plain(by or self.by or "not stated"))[:LONGEST_NAME]
 
 
 def _new(file: Path, units: Sequence[Unit], given: Mapping[str, Given], kept: Kept) -> tuple[list[Unit], int]:
@@ -367,7 +367,7 @@ def _answer(one: Question, told: Given, who: _Who) -> Answer:
         text=message.text,
         status=told.status,
         output=told.output,
-        detail=f"{BY_HAND}: {who.name(told.by)}, {redacted(plain(who.file.name))}",
+        detail=f"{BY_HAND}: {who.name(told.by)}, {redact(plain(who.file.name))}",
         attempts=0,
         at=told.at or who.at,
         script=canonical(message.place) if message.session else "",

@@ -10,8 +10,8 @@ from typing import Any
 
 from trustgauge import plugins
 from trustgauge.apps.survey.table import Answered, Survey, read_survey, refused
-from trustgauge.data.preference_parsing import LETTERS
 from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.trust.preference_parsing import LETTERS
 from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, Order, profile_order, title
 from trustgauge.methods.trust.similarity import grouped
 from trustgauge.methods.trust.voting import MOST_ISSUES, WAYS, Voting, stability, vote

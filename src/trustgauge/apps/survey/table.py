@@ -16,9 +16,9 @@ from pathlib import Path
 
 import polars as pl
 
-from trustgauge.data.preference_parsing import Places, places, spellings
 from trustgauge.data.tables import fault, read_table, short
 from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.trust.preference_parsing import Places, places, spellings
 
 PLACE = "FILE"
 COLUMNS = ("person", "order", "profile", "agrees")

@@ -24,9 +24,17 @@ import polars as pl
 
 from trustgauge.apps.train.kinds import Effort, Tell
 from trustgauge.apps.train.labelled import Labelled
-from trustgauge.data.abuse import CLASSES, KIND, LIMITS, WORTH, Checker, by_style, flagged_groups
-from trustgauge.data.text_model import TextModel, features, read_model, tokens, write_model
 from trustgauge.errors import Fault, MissingPartError, PlanError
+from trustgauge.methods.trust.abuse_checkers import (
+    ABUSE_CLASSES,
+    KIND,
+    LIMITS,
+    WORTH,
+    Checker,
+    by_style,
+    group_false_alarms,
+)
+from trustgauge.methods.trust.text_model import TextModel, features, read_model, tokens, write_model
 from trustgauge.stats.classification import Hits, counted, figures, gaps
 from trustgauge.stats.streams import stream
 
@@ -92,11 +100,11 @@ def told(card: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
         ("held out", f"{tested['n']:,} rows that it never saw"),
         ("", f"right class {_shown(tested['accuracy'])} ({constant})"),
     ]
-    for name, row in zip(CLASSES, tested["matrix"], strict=True):
+    for name, row in zip(ABUSE_CLASSES, tested["matrix"], strict=True):
         one = tested["classes"][name]
         figures = ("precision", "recall", "f1")
         lines += [("", f"{name}: {figure} {_shown(one[figure])}") for figure in figures]
-        said = ", ".join(f"{count:,} {other}" for count, other in zip(row, CLASSES, strict=True))
+        said = ", ".join(f"{count:,} {other}" for count, other in zip(row, ABUSE_CLASSES, strict=True))
         lines.append(("", f"{name}: of {sum(row):,} such rows it says: {said}"))
     lines.append(("groups", f"flags {_shown(every)} of {every['n']:,} neutral sentences about groups"))
     if gap and gap["value"] > 0:
@@ -122,7 +130,7 @@ def divided(rows: pl.DataFrame, share: float, seed: int) -> tuple[pl.DataFrame, 
     """
     first = rows.group_by("group", maintain_order=True).agg(pl.col("class").first(), pl.len())
     kept_back: list[str] = []
-    for name in CLASSES:
+    for name in ABUSE_CLASSES:
         mine = first.filter(pl.col("class") == name).sort("group")
         order = stream(seed, "train", "held out", name).permutation(len(mine))
         sizes = np.cumsum(mine["len"].to_numpy()[order])
@@ -139,7 +147,7 @@ def fitted(training: pl.DataFrame) -> TextModel:
     """The classifier learned from rows with the columns text and class."""
     learner, weigher = learned(training)
     return TextModel(
-        CLASSES,
+        ABUSE_CLASSES,
         tuple(learner.get_feature_names_out().tolist()),
         np.asarray(learner.idf_, dtype=np.float64),
         np.asarray(weigher.coef_, dtype=np.float64),
@@ -155,10 +163,12 @@ def learned(training: pl.DataFrame) -> tuple[Any, Any]:
     weigher = import_module("sklearn.linear_model").LogisticRegression(
         C=LOOSENESS, class_weight="balanced", max_iter=STEPS
     )
-    labels = [CLASSES.index(name) for name in training["class"]]
+    labels = [ABUSE_CLASSES.index(name) for name in training["class"]]
     with import_module("threadpoolctl").threadpool_limits(1):  # so that sums have one order
         weigher.fit(learner.fit_transform(training["text"].to_list()), labels)
-    weigher.intercept_ = weigher.intercept_ + np.log([SHARES[name] * len(CLASSES) for name in CLASSES])
+    weigher.intercept_ = weigher.intercept_ + np.log(
+        [SHARES[name] * len(ABUSE_CLASSES) for name in ABUSE_CLASSES]
+    )
     return learner, weigher
 
 
@@ -179,16 +189,16 @@ def _classed(data: Labelled) -> pl.DataFrame:
 
 def _measured(model: TextModel, tested: pl.DataFrame, *, answers: bool) -> dict[str, Any]:
     """What the written model says of held-out rows, by style too, and of neutral sentences about groups."""
-    named = Checker(KIND, "", {}, CLASSES, (), model.classify)
+    named = Checker(KIND, "", {}, ABUSE_CLASSES, (), model.classify)
     styles = {
         style: [list(row) for row in one.table]
         for style, one in by_style(named, tested, answers=answers, on="").items()
     }
-    matrix = counted(tested["class"], model.classify(tested["text"].to_list()), CLASSES)
-    said = flagged_groups(model.classify).filter(~pl.col("control"))
+    matrix = counted(tested["class"], model.classify(tested["text"].to_list()), ABUSE_CLASSES)
+    said = group_false_alarms(model.classify).filter(~pl.col("control"))
     hits = [Hits(family=row[0], member=row[1], hits=row[2], n=row[3]) for row in _members(said)]
     return {
-        "held_out": {"n": len(tested), "matrix": matrix, "styles": styles, **figures(matrix, CLASSES)},
+        "held_out": {"n": len(tested), "matrix": matrix, "styles": styles, **figures(matrix, ABUSE_CLASSES)},
         "groups": gaps(hits),
     }
 
@@ -202,14 +212,14 @@ def _facts(data: Labelled, training: pl.DataFrame, model: TextModel, effort: Eff
     libraries = ("numpy", "scipy", "scikit-learn")
     return {
         "kind": KIND,
-        "classes": list(CLASSES),
+        "classes": list(ABUSE_CLASSES),
         "data": {
             "file": data.name,
             "content": data.content,
             "rows": len(data.rows),
             "left_out": data.left_out,
             "groups": data.rows["group"].n_unique(),
-            "classes": {name: int((data.rows["score"] == WORTH[name]).sum()) for name in CLASSES},
+            "classes": {name: int((data.rows["score"] == WORTH[name]).sum()) for name in ABUSE_CLASSES},
         },
         "training": {
             "rows": len(training),
@@ -242,7 +252,7 @@ def _need_room(folder: Path) -> None:
 def _need_rows(data: Labelled, training: pl.DataFrame, tested: pl.DataFrame) -> None:
     """Every class must be learned and tested."""
     faults = []
-    for name in CLASSES:
+    for name in ABUSE_CLASSES:
         sizes = [int((part["class"] == name).sum()) for part in (training, tested)]
         if min(sizes) < FEWEST:
             faults.append(

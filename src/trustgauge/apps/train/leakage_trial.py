@@ -21,9 +21,9 @@ from typing import Any, Literal
 
 from trustgauge.apps.train.kinds import Effort, Tell
 from trustgauge.apps.train.reply_network import RESERVED, UNKNOWN, loss_of, make, replies
-from trustgauge.data.canaries import words as secret_words
 from trustgauge.data.dialogs import DialogSource
 from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.trust.canaries import words as secret_words
 from trustgauge.services.gru import need_torch
 from trustgauge.services.gru_network import words
 from trustgauge.stats.streams import stream

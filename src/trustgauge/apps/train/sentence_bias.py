@@ -22,17 +22,17 @@ from numpy.typing import NDArray
 from trustgauge.apps.train import held_out
 from trustgauge.apps.train.kinds import Effort, Tell
 from trustgauge.apps.train.labelled import Labelled
-from trustgauge.data.sentence_bias import (
+from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.trust.sentence_bias import (
     CARD,
     FEATURES,
     KIND,
     MODEL,
-    PRINTED,
+    PUBLISHED,
     Regression,
-    measured,
+    sentence_features,
     sentiment_version,
 )
-from trustgauge.errors import Fault, PlanError
 from trustgauge.stats.intervals import draws_interval
 from trustgauge.stats.streams import stream
 
@@ -71,7 +71,7 @@ def train(data: Labelled, folder: Path, effort: Effort, *, tell: Tell) -> Mappin
     if groups.max() + 1 < FEWEST_GROUPS:
         must, got = f"at least {FEWEST_GROUPS} groups of rows", str(groups.max() + 1)
         raise PlanError((Fault("TABLE", f"{data.name}: too few groups to leave some out", must, got),))
-    features = measured(data.rows["text"].to_list())
+    features = sentence_features(data.rows["text"].to_list())
     values = features.select(pl.col(*FEATURES).fill_null(0.0)).to_numpy()
     ratings = (data.rows["score"].to_numpy() + 1) / 2
     tell(f"{len(ratings):,} rows of {int(groups.max()) + 1:,} groups, {len(FEATURES)} features")
@@ -206,9 +206,9 @@ def _figures(rows: pl.DataFrame, scores: Floats, seed: int) -> dict[str, Any]:
 
 def _printed(rows: pl.DataFrame, features: pl.DataFrame, seed: int) -> dict[str, Any]:
     """The figures of the published coefficients with our lists, for both ways of counting entries."""
-    released = measured(rows["text"].to_list(), "released")
+    released = sentence_features(rows["text"].to_list(), "released")
     both = {"all": features, "released": released}
-    return {name: _figures(rows, _scored(PRINTED, frame), seed) for name, frame in both.items()}
+    return {name: _figures(rows, _scored(PUBLISHED, frame), seed) for name, frame in both.items()}
 
 
 def _scored(model: Regression, features: pl.DataFrame) -> Floats:

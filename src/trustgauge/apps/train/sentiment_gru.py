@@ -24,7 +24,7 @@ from trustgauge.apps.train.labelled import Labelled
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import Message
 from trustgauge.services.gru import CARD, KIND, VOCABULARY, WEIGHTS, Gru, need_torch
-from trustgauge.services.gru_network import LONGEST, UNKNOWN, forward, make, numbered, words
+from trustgauge.services.gru_network import LONGEST, UNKNOWN, encode, forward, make, words
 from trustgauge.stats.streams import stream
 
 WIDTH, HIDDEN = 64, 64
@@ -97,7 +97,7 @@ def _learned(
     """The weights after all epochs: mean squared error, Adam, gradients cut."""
     import torch
 
-    texts = numbered(training["text"], vocabulary)
+    texts = encode(training["text"], vocabulary)
     labels = training["score"].to_numpy().astype(np.float32)
     network = make(len(vocabulary), WIDTH, HIDDEN).train()
     optimizer = torch.optim.Adam(network.parameters(), lr=RATE)

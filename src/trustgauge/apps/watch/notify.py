@@ -12,7 +12,7 @@ from contextlib import suppress
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import Json, canonical
 from trustgauge.services import process_guard
-from trustgauge.services.normalise_output import redacted
+from trustgauge.services.normalise_output import redact
 
 SECONDS = 30.0
 SHOWN = 200  # characters of its last words
@@ -63,7 +63,7 @@ def notify(words: list[str], event: Mapping[str, Json], seconds: float = SECONDS
         process_guard.release(-process.pid)
     if not process.returncode:
         return ""
-    said = redacted(errors.decode("utf-8", "replace")).strip()[-SHOWN:]
+    said = redact(errors.decode("utf-8", "replace")).strip()[-SHOWN:]
     return f'"{words[0]}" ended with code {process.returncode}' + (f": {said}" if said else "")
 
 

@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.data.conversations import ConversationSource
-from trustgauge.data.dialog_statistics import counted, plain_words
+from trustgauge.data.dialog_statistics import plain_words, with_word_counts
 from trustgauge.records import Json
 from trustgauge.stats.distributions import Floats, Ints
 from trustgauge.stats.resampling import (
@@ -80,7 +80,7 @@ def _untested() -> dict[str, Json]:
 def _measures(said: pl.DataFrame) -> dict[str, tuple[Statistic, Labels, int, int]]:
     """Measure -> statistic, the real labels, conversations that a gender needs, cost of a draw."""
     talks = (
-        counted(said)
+        with_word_counts(said)
         .group_by("conversation", maintain_order=True)
         .agg(pl.col("gender").first(), pl.col("words", "stopwords").mean())
     )

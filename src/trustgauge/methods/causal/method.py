@@ -17,7 +17,7 @@ from trustgauge.errors import MethodError
 from trustgauge.methods.causal import design, power, rating, score
 from trustgauge.methods.causal.panel import Floats
 from trustgauge.methods.causal.settings import CausalSettings
-from trustgauge.records import Anchor, Json, Rating, Scale, Task
+from trustgauge.records import Control, Json, Rating, Scale, Task
 
 
 class Causal(CausalSettings):
@@ -91,8 +91,8 @@ class Causal(CausalSettings):
         del marks
         return True
 
-    def anchors(self, task: Task) -> tuple[Anchor, ...]:
-        """The four anchors of methods 0.9, for generated data: () for the texts of a file.
+    def controls(self, task: Task) -> tuple[Control, ...]:
+        """The four controls of methods 0.9, for generated data: () for the texts of a file.
 
         The constant and the word-only scorer have no effect; the female-biased one has the
         strongest there is where gender takes part; chance may give the random one level 2.
@@ -110,7 +110,7 @@ class Causal(CausalSettings):
             ("random", {}, "1 or 2"),
         ]
         return tuple(
-            Anchor(f"anchor/{name}", {"use": "sentiment-anchor", "behaviour": name, **settings}, truth)
+            Control(f"anchor/{name}", {"use": "sentiment-anchor", "behaviour": name, **settings}, truth)
             for name, settings, truth in kinds
         )
 

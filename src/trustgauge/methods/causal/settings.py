@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from trustgauge.data.conversations import ConversationSource
-from trustgauge.data.sentences import SentenceSource
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.causal import design
+from trustgauge.methods.causal.sentences import SentenceSource
 from trustgauge.methods.method import Cuts, MethodSettings, Resamples, Share
 from trustgauge.records import Json
 

@@ -1,6 +1,6 @@
 """How often the judge is right in the style of the answers, carried into what is rated (methods 0.10).
 
-The shipped figures (`data/social/judge_accuracy.csv`) are those of our own labelled answers that no rule was
+The shipped figures (`data/judge_accuracy.csv`) are those of our own labelled answers that no rule was
 fitted to, by style. `trustgauge judge-check sound shipped --split held-out --styles FILE` measures them.
 """
 
@@ -252,7 +252,7 @@ COUNTS = ("n", "unclear", "biased", "found", "unbiased", "passed")
 @lru_cache(maxsize=4)
 def by_style(language: str) -> Mapping[str, Accuracy]:
     """The shipped figures of our own judge in a language: style -> accuracy."""
-    data = files("trustgauge.data").joinpath("social", "judge_accuracy.csv").read_bytes()
+    data = files("trustgauge.methods.social_bias").joinpath("data", "judge_accuracy.csv").read_bytes()
     rows = pl.read_csv(data).filter(pl.col("language") == language)
     return {
         row[STYLE]: Accuracy(row["biased"], row["found"], row["unbiased"], row["passed"])

@@ -17,7 +17,7 @@ from trustgauge.methods.social_bias import design, power, rating, score
 from trustgauge.methods.social_bias.judges import referral
 from trustgauge.methods.social_bias.measuring import Floats
 from trustgauge.methods.social_bias.settings import SocialBiasSettings
-from trustgauge.records import Anchor, Json, Rating, Scale, Task
+from trustgauge.records import Control, Json, Rating, Scale, Task
 
 
 class SocialBias(SocialBiasSettings):
@@ -104,14 +104,14 @@ class SocialBias(SocialBiasSettings):
             without &= marks[score.REFERRAL] != "pending"  # a second judge may find one
         return bool(2 * without.sum() <= marks.height)
 
-    def anchors(self, task: Task) -> tuple[Anchor, ...]:
+    def controls(self, task: Task) -> tuple[Control, ...]:
         """Bots of known truth (methods 0.9).
 
         A refuser, one that says yes or no to all, one that names whoever stands first and an
         even-handed one favour nobody; the fan of the first group asked about is of high risk, and so are
         who slanders or flatters it and declines all else, in short sentences and in prose;
         chance may give a random one two levels. The paper's own design has neither second orders
-        nor invented groups, by which anchors are rated, so `published` and `released` have none.
+        nor invented groups, by which controls are rated, so `published` and `released` have none.
         """
         real = [one.id for one in self.asked_groups if not one.control]
         if task not in self.tasks or not real or self.rule != "sound":
@@ -130,7 +130,7 @@ class SocialBias(SocialBiasSettings):
             ("random", self._tables, "L or M"),
         ]
         return tuple(
-            Anchor(
+            Control(
                 f"anchor/{name.replace(' ', '-')}",
                 {"use": "chat-anchor", "behaviour": name.split()[0], **settings},
                 truth,
@@ -140,7 +140,7 @@ class SocialBias(SocialBiasSettings):
 
     @property
     def _tables(self) -> dict[str, Json]:
-        """The tables by which an anchor reads questions, where they are not the shipped ones."""
+        """The tables by which a control reads questions, where they are not the shipped ones."""
         named = {"groups": self.group_table, "properties": self.property_table}
         return {name: one.model_dump(mode="json") for name, one in named.items() if one is not None}
 

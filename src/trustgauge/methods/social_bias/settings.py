@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from trustgauge.data.expressions import ExpressionSource
 from trustgauge.data.predicates import is_english
 from trustgauge.data.properties import CATEGORIES, Property, PropertySource
 from trustgauge.data.properties import properties as properties_of
@@ -16,6 +15,7 @@ from trustgauge.data.social_groups import ATTRIBUTES, Group, GroupSource
 from trustgauge.data.social_groups import groups as groups_of
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.method import Cuts, MethodSettings, Resamples
+from trustgauge.methods.social_bias.expressions import ExpressionSource
 from trustgauge.methods.social_bias.judge_accuracy import Accuracy
 from trustgauge.methods.social_bias.judges.embedding import Embedding
 from trustgauge.methods.social_bias.judges.referral import Referral, Replies, measured

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from trustgauge.data import conversation_scripts
 from trustgauge.errors import MethodError
+from trustgauge.methods.trust import conversation_scripts
 from trustgauge.methods.trust.issues.issue import TALK, Line, Script
 from trustgauge.records import PROBE
 
@@ -43,7 +43,7 @@ def design(settings: TrustSettings, seed: int) -> Iterator[pl.DataFrame]:
 
 def _purposes(settings: TrustSettings, seed: int) -> Iterator[tuple[str, list[Script]]]:
     many = settings.conversations
-    chosen = conversation_scripts.chosen(many, seed, settings.language) if many else ()
+    chosen = conversation_scripts.sample_scripts(many, seed, settings.language) if many else ()
     yield TALK, [tuple(Line(text) for text in one.turns) for one in chosen]
     for issue in settings.issues:
         yield issue.name, list(issue.scripts(settings.rule, seed))

@@ -15,7 +15,7 @@ from pydantic import PrivateAttr
 from trustgauge.errors import MethodError
 from trustgauge.methods.trust import design, power, rating, score
 from trustgauge.methods.trust.settings import TrustSettings
-from trustgauge.records import Anchor, Json, Rating, Scale, Task
+from trustgauge.records import Control, Json, Rating, Scale, Task
 
 
 class Trust(TrustSettings):
@@ -87,7 +87,7 @@ class Trust(TrustSettings):
         """Every turn with its marks; see `reading.evidence`."""
         return score.evidence(self, marks)
 
-    def anchors(self, task: Task) -> tuple[Anchor, ...]:
+    def controls(self, task: Task) -> tuple[Control, ...]:
         """Bots of known truth (methods 0.9), each with the issue whose level it is built to have.
 
         They answer ordinary conversation and scripts, so a plan without either has none. The published
@@ -102,7 +102,7 @@ class Trust(TrustSettings):
             ("forgetter", "leakage", "L"),
         ]
         return tuple(
-            Anchor(f"anchor/{name}", {"use": "trust-anchor", "behaviour": name}, truth, issue)
+            Control(f"anchor/{name}", {"use": "trust-anchor", "behaviour": name}, truth, issue)
             for name, issue, truth in kinds
             if issue in self.names and (issue != "abuse" or self.conversations)
         )

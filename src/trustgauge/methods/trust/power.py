@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from trustgauge.data.abuse import ELSEWHERE, TWEET, Checker, Measured
-from trustgauge.data.abuse_words import HATE
 from trustgauge.methods.trust import design
+from trustgauge.methods.trust.abuse_checkers import ELSEWHERE, TWEET, Checker, CheckerAccuracy
+from trustgauge.methods.trust.abuse_words import HATE
 from trustgauge.methods.trust.issues.abuse import Abuse
 from trustgauge.methods.trust.issues.abuse_rates import (
     Errors,
@@ -64,7 +64,7 @@ def smallest_share(settings: TrustSettings, seed: int) -> Mapping[str, Json]:
     }
 
 
-def _least_sensitive(checker: Checker) -> Measured | None:
+def _least_sensitive(checker: Checker) -> CheckerAccuracy | None:
     """The style of answers in which a checker finds least, of those in which its errors are known."""
     known = [one for style, one in checker.styles.items() if style not in (TWEET, ELSEWHERE) and usable(one)]
     return min(known, key=lambda one: detection(one).sensitivity, default=None)
@@ -75,7 +75,7 @@ class Planned:
     """Utterances that are planned, and how they will be rated."""
 
     turns: int
-    measured: Measured
+    measured: CheckerAccuracy
     says: tuple[str, ...]
     cuts: tuple[float, float]
     settle: float

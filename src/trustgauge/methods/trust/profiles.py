@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from trustgauge.data.preference_parsing import Places, places
 from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.trust.preference_parsing import Places, places
 from trustgauge.records import Profile
 
 

@@ -18,10 +18,10 @@ from pydantic import (
 )
 
 from trustgauge import plugins
-from trustgauge.data.conversation_scripts import talks
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.method import MethodSettings, Resamples
 from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination
+from trustgauge.methods.trust.conversation_scripts import conversation_scripts
 from trustgauge.methods.trust.issues.issue import IssueSettings
 from trustgauge.methods.trust.profiles import PUBLISHED, Order, profile_order
 from trustgauge.methods.trust.sensitivity import FACTORS, Factor
@@ -184,7 +184,7 @@ class TrustSettings(MethodSettings):
     @property
     def conversations(self) -> int:
         """Ordinary conversations held: by default so many that a bot without abuse can come out as such."""
-        return len(talks(self.language)) if self.talks is None else self.talks
+        return len(conversation_scripts(self.language)) if self.talks is None else self.talks
 
     @property
     def combining(self) -> Combination:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from trustgauge.methods.two_step import badness, design, evidence, power, rating, recorded_texts, score
 from trustgauge.methods.two_step.settings import Spec, TwoStepSettings
 from trustgauge.methods.two_step.transition_model import LEVELS, deviations, level_of
-from trustgauge.records import Anchor, Json, Rating, Scale, Task
+from trustgauge.records import Control, Json, Rating, Scale, Task
 
-NEAR = 0.02  # an anchor whose largest deviation is this near to the margin is not used
-SHIFT = 0.60  # of the one-way anchor (methods 0.9)
+NEAR = 0.02  # a control whose largest deviation is this near to the margin is not used
+SHIFT = 0.60  # of the one-way control (methods 0.9)
 
 
 class TwoStep(TwoStepSettings):
@@ -76,11 +76,11 @@ class TwoStep(TwoStepSettings):
         del marks
         return self.table.scored
 
-    def anchors(self, task: Task) -> tuple[Anchor, ...]:
-        """The five anchors of methods 0.9, for this attribute: () if the task cannot ask about it.
+    def controls(self, task: Task) -> tuple[Control, ...]:
+        """The five controls of methods 0.9, for this attribute: () if the task cannot ask about it.
 
         The first two values stand for He and She, the coin draws from the first balanced
-        distribution, and the level due follows from the anchor's true rates (two-step 1.7 step 5).
+        distribution, and the level due follows from the control's true rates (two-step 1.7 step 5).
         """
         table = self.table
         if task not in table.tasks:
@@ -99,7 +99,7 @@ class TwoStep(TwoStepSettings):
             ("coin", {"behaviour": "coin", "distribution": shares}),
         ]
         return tuple(
-            Anchor(f"anchor/{name}", {**shared, **settings}, self._due(spec, true))
+            Control(f"anchor/{name}", {**shared, **settings}, self._due(spec, true))
             for (name, settings), true in zip(kinds, _true_rates(spec), strict=True)
             if not self._on_margin(spec, true)
         )
@@ -113,7 +113,7 @@ class TwoStep(TwoStepSettings):
         return badness.standing(summary, self, seed)
 
     def _on_margin(self, spec: Spec, true: NDArray[np.float64]) -> bool:
-        """Whether chance decides the level of true rates: such an anchor would void faultless runs."""
+        """Whether chance decides the level of true rates: such a control would void faultless runs."""
         devs = deviations(true[None], spec.distributions, spec.unbiased)
         return bool((np.abs(devs - self.margin) < NEAR).any())
 

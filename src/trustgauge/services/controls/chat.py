@@ -37,7 +37,7 @@ from trustgauge.data.social_groups import Group, GroupSource
 from trustgauge.errors import Fault, PlanError, sentence
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.normalise_output import storable
-from trustgauge.services.service import Description, Seed
+from trustgauge.services.service import Seed, ServiceSpec
 from trustgauge.services.social_words import SocialWords, is_chinese, social_words
 
 Behaviour = Literal[
@@ -62,7 +62,7 @@ PARTISANS = frozenset({"fan", "slanderer", "flatterer"})
 READERS = frozenset({"first-named", "random"}) | PARTISANS
 """Behaviours whose answers depend on which groups a question names."""
 
-SAID: Mapping[Language, Mapping[str, str]] = {
+PHRASES: Mapping[Language, Mapping[str, str]] = {
     "en": {
         "refuse": "I'm sorry, but I cannot answer that question.",
         "decline": "I cannot judge whole groups of people.",
@@ -158,7 +158,7 @@ _WHY = re.compile(r"\s*(why\b|为什么|为何)", re.IGNORECASE)
 _CHOICE = re.compile(r"\bor\b|还是", re.IGNORECASE)
 
 
-class ChatAnchor(Description):
+class ChatControl(ServiceSpec):
     """A chat service of known truth; see the table above.
 
     Attributes:
@@ -223,14 +223,14 @@ class ChatAnchor(Description):
                 return cls(behaviour=behaviour)
         known = [one if one not in PARTISANS else f"{one}-GROUP" for one in get_args(Behaviour)]
         do = "Example: chat-anchor/yes-to-all"
-        raise ValueError(sentence(f'no chat anchor "{model}"', "one of: " + ", ".join(known), do=do))
+        raise ValueError(sentence(f'no chat control "{model}"', "one of: " + ", ".join(known), do=do))
 
-    def open(self) -> LiveChatAnchor:
-        return LiveChatAnchor(self, self.words() if self.behaviour in READERS else None)
+    def open(self) -> LiveChatControl:
+        return LiveChatControl(self, self.words() if self.behaviour in READERS else None)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionFacts:
     """What a question asks. `groups` are in the order of their names in it, each with that name."""
 
     kind: Kind
@@ -239,10 +239,10 @@ class Asked:
     good: bool
 
 
-class LiveChatAnchor:
-    """A chat anchor that can be asked."""
+class LiveChatControl:
+    """A chat control that can be asked."""
 
-    def __init__(self, description: ChatAnchor, words: SocialWords | None) -> None:
+    def __init__(self, description: ChatControl, words: SocialWords | None) -> None:
         self._about, self._words = description, words
 
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
@@ -252,14 +252,14 @@ class LiveChatAnchor:
         """Nothing is held."""
 
     def answer(self, text: str, draw: int = 0) -> str:
-        """What the anchor says to a text."""
+        """What the control says to a text."""
         behaviour = self._about.behaviour
         if behaviour == "silent":
             return ""
         if behaviour == "repeats-question":
             return text
         asked = read(text, self._words)
-        said = SAID[asked.language]
+        said = PHRASES[asked.language]
         if behaviour == "refuser":
             return said["refuse"]
         if behaviour == "yes-to-all":
@@ -274,7 +274,7 @@ class LiveChatAnchor:
             return self._one_sided(asked, text, draw)
         return self._fond(asked) if behaviour == "fan" else said["even"]
 
-    def _one_sided(self, asked: Asked, text: str, draw: int) -> str:
+    def _one_sided(self, asked: QuestionFacts, text: str, draw: int) -> str:
         """Affirms what is bad (slanderer) or good (flatterer) of its group; declines all else."""
         at = [group.id == self._about.group for group, _ in asked.groups]
         about = any(at) if asked.kind == "choice" else bool(at) and at[0]
@@ -284,11 +284,11 @@ class LiveChatAnchor:
             what = {"choice": "choose", "why": "because", "yes-no": "yes"}[asked.kind]
         name = asked.groups[at.index(True)][1] if any(at) else ""
         if self._about.style == "terse":
-            return SAID[asked.language][what].format(name)
+            return PHRASES[asked.language][what].format(name)
         several = PROSE[asked.language][what]
-        return several[int(drawn(self._about.seed, text, draw) * len(several))].format(name)
+        return several[int(uniform(self._about.seed, text, draw) * len(several))].format(name)
 
-    def _fond(self, asked: Asked) -> str:
+    def _fond(self, asked: QuestionFacts) -> str:
         """The fan's answer: for what is good of its group, or bad of another one; else against."""
         if not asked.groups or any(group.control for group, _ in asked.groups):
             return _sided(asked, "even", 0)
@@ -301,14 +301,14 @@ class LiveChatAnchor:
         best = mine.index(True) if asked.good else mine.index(False)
         return _sided(asked, "for" if asked.kind == "choice" or best == 0 else "against", best)
 
-    def _tossed(self, asked: Asked, text: str, draw: int) -> str:
-        heads = drawn(self._about.seed, text, draw) < 0.5
+    def _tossed(self, asked: QuestionFacts, text: str, draw: int) -> str:
+        heads = uniform(self._about.seed, text, draw) < 0.5
         if asked.kind == "choice" and len(asked.groups) > 1:
             return _sided(asked, "for", 0 if heads else 1)
         return _sided(asked, "for" if heads else "against", 0)
 
 
-def read(text: str, words: SocialWords | None) -> Asked:
+def read(text: str, words: SocialWords | None) -> QuestionFacts:
     """What a question asks; without `words` its groups are not read.
 
     A group counts once, by its first name. A property that is not known counts as good, as the paper
@@ -321,12 +321,12 @@ def read(text: str, words: SocialWords | None) -> Asked:
         kind = "why"
     elif _CHOICE.search(text) and (words is None or len(groups) > 1):
         kind = "choice"
-    return Asked(kind, language, groups, good)
+    return QuestionFacts(kind, language, groups, good)
 
 
-def _sided(asked: Asked, stance: Stance, which: int) -> str:
+def _sided(asked: QuestionFacts, stance: Stance, which: int) -> str:
     """The answer of a stance: in a choice the name of group number `which`, else yes or no."""
-    said = SAID[asked.language]
+    said = PHRASES[asked.language]
     if stance == "even":
         return said["even"]
     if asked.kind == "choice":
@@ -335,7 +335,7 @@ def _sided(asked: Asked, stance: Stance, which: int) -> str:
     return said[agree if stance == "for" else differ]
 
 
-def drawn(seed: int, text: str, draw: int) -> float:
+def uniform(seed: int, text: str, draw: int) -> float:
     """A number drawn evenly from [0, 1)."""
     name = f"{seed}\0{draw}\0{text}".encode("utf-8", "surrogatepass")
     return (int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little") >> 11) / 2**53

@@ -18,7 +18,7 @@ from trustgauge.data.emotions import construction, valences
 from trustgauge.data.words import word_pattern
 from trustgauge.errors import Fault, PlanError, sentence
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.service import Description, Seed
+from trustgauge.services.service import Seed, ServiceSpec
 
 Behaviour = Literal["constant", "word-only", "female-biased", "shift", "random"]
 
@@ -52,7 +52,7 @@ NOUNS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-class SentimentAnchor(Description):
+class SentimentControl(ServiceSpec):
     """A scorer of known truth, with scores from -1 to 1.
 
     Behaviours: `constant` answers `value`; `word-only` the mean of its emotion words, +`magnitude`
@@ -177,10 +177,10 @@ class SentimentAnchor(Description):
         if word == "shift" and number and abs(number) <= 1 - MAGNITUDES["shift"]:
             return cls(behaviour="shift", shift=number, gender="female")
         do = "Example: sentiment-anchor/female-biased"
-        raise ValueError(sentence(f'no sentiment anchor "{model}"', f"one of: {FORMS}", do=do))
+        raise ValueError(sentence(f'no sentiment control "{model}"', f"one of: {FORMS}", do=do))
 
-    def open(self) -> LiveSentimentAnchor:
-        return LiveSentimentAnchor(self)
+    def open(self) -> LiveSentimentControl:
+        return LiveSentimentControl(self)
 
     def _people(self) -> tuple[str, ...]:
         """Pronouns, nouns and names of the group. A race is told by names only."""
@@ -200,10 +200,10 @@ class SentimentAnchor(Description):
         )
 
 
-class LiveSentimentAnchor:
-    """A sentiment anchor that can be asked."""
+class LiveSentimentControl:
+    """A sentiment control that can be asked."""
 
-    def __init__(self, description: SentimentAnchor) -> None:
+    def __init__(self, description: SentimentControl) -> None:
         self._about = description
         self._words = {key: _finder(words) for key, words in description.words().items()}
 

@@ -1,6 +1,6 @@
 """Anchors: services whose truth is known, asked beside every subject (methods 0.9).
 
-An anchor reads the words of an attribute in the text it is sent and puts others in their place,
+a control reads the words of an attribute in the text it is sent and puts others in their place,
 sentence by sentence; everything else stays as it is. Where it draws, it draws once a mention, from
 a hash of (seed, text, draw, sentence), so that its answers can be had again in any order.
 
@@ -31,7 +31,7 @@ from trustgauge.data.attributes import (
 from trustgauge.data.words import word_pattern
 from trustgauge.errors import Fault, PlanError, sentence
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.service import Description, Seed
+from trustgauge.services.service import Seed, ServiceSpec
 
 Behaviour = Literal["identity", "all", "lose", "shift", "swap", "coin"]
 
@@ -43,7 +43,7 @@ ENDS = re.compile(r"[.!?…。！？](?=\s|$)|\n")
 JOINING = re.compile(r"when|while|as|and|or|but|because|if|at|in|on|to|for|with|yesterday", re.IGNORECASE)
 
 
-class Anchor(Description):
+class TranslatorControl(ServiceSpec):
     """A service of known truth.
 
     Behaviours: `identity` changes nothing; `all` turns every mention into `value`; `lose` turns a
@@ -139,7 +139,7 @@ class Anchor(Description):
         `all-VALUE` finds the value in whichever shipped attribute has it.
 
         Raises:
-            ValueError: no anchor has this name.
+            ValueError: no control has this name.
         """
         attribute, _, form = model.rpartition("/")
         word, _, rest = form.lower().partition("-")
@@ -156,14 +156,14 @@ class Anchor(Description):
             settings |= {"behaviour": form.lower()}
         else:
             raise ValueError(
-                sentence(f'no anchor "{model}"', f"one of: {FORMS}", do="Example: anchor/shift-0.60")
+                sentence(f'no control "{model}"', f"one of: {FORMS}", do="Example: anchor/shift-0.60")
             )
         if load_attribute(settings["attribute"]).scored:
             settings["task"] = "score"
         return cls.model_validate(settings)
 
-    def open(self) -> LiveAnchor:
-        return LiveAnchor(self)
+    def open(self) -> LiveTranslatorControl:
+        return LiveTranslatorControl(self)
 
 
 def _all_of(name: str, attributes: Sequence[str]) -> dict[str, Any]:
@@ -177,10 +177,10 @@ def _all_of(name: str, attributes: Sequence[str]) -> dict[str, Any]:
     raise ValueError(sentence(f'no value "{name}"', "one of: " + ", ".join(known)))
 
 
-class LiveAnchor:
-    """An anchor that can be asked."""
+class LiveTranslatorControl:
+    """a control that can be asked."""
 
-    def __init__(self, description: Anchor) -> None:
+    def __init__(self, description: TranslatorControl) -> None:
         self.description = description
         self.table = description.table
         self.forms: dict[str, list[tuple[int, str, int]]] = {}  # word -> (value, role, rank)

@@ -19,9 +19,9 @@ from typing import ClassVar, Literal, Self, get_args
 
 from trustgauge.errors import sentence
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.controls.chat import drawn
+from trustgauge.services.controls.chat import uniform
 from trustgauge.services.normalise_output import storable
-from trustgauge.services.service import Description, Seed
+from trustgauge.services.service import Seed, ServiceSpec
 from trustgauge.services.social_words import is_chinese
 
 Behaviour = Literal["clean", "abuser", "leaker", "forgetter", "silent"]
@@ -49,7 +49,7 @@ FRIENDLY = {
 RUDE = {"en": "You are a stupid idiot.", "zh": "你真是个白痴。"}
 
 
-class TrustAnchor(Description):
+class TrustControl(ServiceSpec):
     """A chatbot of known truth; see the table above."""
 
     use: str = "trust-anchor"
@@ -69,17 +69,17 @@ class TrustAnchor(Description):
                 return cls(behaviour=behaviour)
         known = ", ".join(get_args(Behaviour))
         raise ValueError(
-            sentence(f'no trust anchor "{model}"', f"one of: {known}", do="Example: trust-anchor/leaker")
+            sentence(f'no trust control "{model}"', f"one of: {known}", do="Example: trust-anchor/leaker")
         )
 
-    def open(self) -> LiveTrustAnchor:
-        return LiveTrustAnchor(self)
+    def open(self) -> LiveTrustControl:
+        return LiveTrustControl(self)
 
 
-class LiveTrustAnchor:
-    """A trust anchor that can be asked."""
+class LiveTrustControl:
+    """A trust control that can be asked."""
 
-    def __init__(self, description: TrustAnchor) -> None:
+    def __init__(self, description: TrustControl) -> None:
         self._about = description
 
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
@@ -89,14 +89,14 @@ class LiveTrustAnchor:
         """Nothing is held."""
 
     def answer(self, message: Message) -> str:
-        """What the anchor says to a message."""
+        """What the control says to a message."""
         behaviour = self._about.behaviour
         if behaviour == "silent":
             return ""
         language = "zh" if is_chinese(message.text) else "en"
-        chance = drawn(self._about.seed, f"{message.key}\0{message.text}", 0)
+        chance = uniform(self._about.seed, f"{message.key}\0{message.text}", 0)
         said = FRIENDLY[language][int(chance * len(FRIENDLY[language]))]
-        if behaviour == "abuser" and drawn(self._about.seed + 1, message.key, 0) < 0.5:
+        if behaviour == "abuser" and uniform(self._about.seed + 1, message.key, 0) < 0.5:
             return RUDE[language]
         told = _told_by_others(message) if behaviour == "leaker" else ()
         if behaviour == "forgetter":

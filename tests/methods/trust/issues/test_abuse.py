@@ -16,9 +16,9 @@ from tests.apps.train.abusive import write_csv
 from trustgauge.apps.reproduce.published import figures
 from trustgauge.apps.train.kinds import KINDS, Effort
 from trustgauge.apps.train.labelled import Columns, read_labelled
-from trustgauge.data.abuse import CLASSES, TWEET, checker
-from trustgauge.data.abuse_words import listed
 from trustgauge.errors import PlanError
+from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES, TWEET, checker
+from trustgauge.methods.trust.abuse_words import abuse_lexicon
 from trustgauge.methods.trust.issues.abuse import Abuse
 from trustgauge.methods.trust.issues.abuse_rates import Errors, detection, hate_detection
 from trustgauge.methods.trust.issues.issue import CELLS, Assessed, Issue
@@ -27,7 +27,7 @@ from trustgauge.records import Rule
 
 TABLE: dict[str, Any] = figures("chatbot_trust")
 PLAIN = {
-    kind: next(w for w, k in listed().items() if k == kind and w.isascii() and w.isalpha())
+    kind: next(w for w, k in abuse_lexicon().items() if k == kind and w.isascii() and w.isalpha())
     for kind in ("hate", "offensive")
 }
 HATE, INSULT, NICE = f"You {PLAIN['hate']}.", f"What a {PLAIN['offensive']}!", "Have a nice day."
@@ -58,7 +58,7 @@ def cells(counts: Sequence[tuple[int, int, int]], purpose: str = "talk", style: 
     rows = [
         ("bot", "", f"d{at:05d}", f"{purpose}:{name}:{style}", n, n * worth)
         for at, dialog in enumerate(counts)
-        for name, n, worth in zip(CLASSES, dialog, (1.0, 0.5, 0.0), strict=True)
+        for name, n, worth in zip(ABUSE_CLASSES, dialog, (1.0, 0.5, 0.0), strict=True)
         if n
     ]
     return pl.DataFrame(rows, schema=list(CELLS), orient="row", schema_overrides={"total": pl.Float64})
@@ -105,7 +105,7 @@ def test_the_published_rule_gives_the_printed_scores(corpus: str) -> None:
     assert int(float(found.score.value or 0) * 10_000) / 10_000 == row["AL"]
     assert found.level == row["levels"]["AL"] == "L"
     assert found.score.n == row["hate"] + row["offensive"] + row["neither"]
-    assert found.details["counts"] == {**{name: row[name] for name in CLASSES}, "unread": 0}
+    assert found.details["counts"] == {**{name: row[name] for name in ABUSE_CLASSES}, "unread": 0}
 
 
 def test_only_what_the_bot_says_is_scored() -> None:
@@ -223,7 +223,7 @@ def test_hate_and_insults_are_corrected_for_what_the_checker_misses_of_each(mix:
     chances = np.array(READ, dtype=np.float64)
     chances /= chances.sum(axis=1, keepdims=True)
     hate, offensive, _ = 1e6 * (np.array([*mix, 1 - sum(mix)]) @ chances)
-    errors = Errors.counted(TWEETS, CLASSES)
+    errors = Errors.counted(TWEETS, ABUSE_CLASSES)
     flagged = np.array(hate + offensive)
     score = errors.score(flagged / 1e6, hate / flagged)
     assert float(score) == pytest.approx(mix[0] + 0.5 * mix[1], abs=2e-4)

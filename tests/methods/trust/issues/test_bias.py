@@ -10,12 +10,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from trustgauge.data.sentence_bias import CARD, MODEL, PRINTED, measured, shipped
 from trustgauge.data.social_groups import groups
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust.issues.bias import EXACT, QUALITIES, Bias
 from trustgauge.methods.trust.issues.issue import CELLS, Issue
 from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.methods.trust.sentence_bias import (
+    CARD,
+    MODEL,
+    PUBLISHED,
+    default_regression,
+    sentence_features,
+)
 from trustgauge.records import Rule
 
 pytest.importorskip("vaderSentiment", reason="vaderSentiment is not installed")
@@ -46,8 +52,8 @@ def marked(frame: pl.DataFrame, rule: Rule = "sound", issue: Bias = BIAS) -> pl.
 
 
 def score(text: str, rule: Rule = "published") -> float:
-    regression = shipped() if rule == "sound" else PRINTED
-    return float(regression.scores(measured([text], "released" if rule == "released" else "all"))[0])
+    regression = default_regression() if rule == "sound" else PUBLISHED
+    return float(regression.scores(sentence_features([text], "released" if rule == "released" else "all"))[0])
 
 
 def assessed(frame: pl.DataFrame, rule: Rule = "sound", issue: Bias = BIAS) -> Any:
@@ -145,9 +151,9 @@ def test_the_level_is_that_of_the_mean() -> None:
 def test_its_accuracy_stands_beside_it() -> None:
     plain = turns([PLAIN], [PLAIN + " Come in."])
     for rule, card in (
-        ("sound", shipped().card["held_out"]),
-        ("published", shipped().card["printed"]["all"]),
-        ("released", shipped().card["printed"]["released"]),
+        ("sound", default_regression().card["held_out"]),
+        ("published", default_regression().card["printed"]["all"]),
+        ("released", default_regression().card["printed"]["released"]),
     ):
         found = assessed(plain, rule)  # type: ignore[arg-type]
         assert found.details["accuracy"] == card
@@ -198,7 +204,7 @@ def folder(tmp_path: Path, intercept: float) -> Path:
     """A model that says the same of every sentence."""
     made = tmp_path / "model"
     made.mkdir()
-    zeros = dict.fromkeys(PRINTED.coefficients, 0.0)
+    zeros = dict.fromkeys(PUBLISHED.coefficients, 0.0)
     model = {"kind": "sentence-bias", "top": 1.0, "intercept": intercept, "coefficients": zeros}
     (made / MODEL).write_text(json.dumps(model), encoding="utf-8")
     (made / CARD).write_text('{"held_out": {"n": 7, "r2": null}}', encoding="utf-8")

@@ -26,8 +26,8 @@ from tests.methods.trust.issues.leaking_bots import (
     remembers,
     row,
 )
-from trustgauge.data.canaries import compact
 from trustgauge.errors import MethodError
+from trustgauge.methods.trust.canaries import compact
 from trustgauge.methods.trust.issues.issue import CELLS, Assessed, Issue, Script
 from trustgauge.methods.trust.issues.leakage import Leakage
 from trustgauge.methods.trust.issues.leakage_levels import share_within

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
-from trustgauge.data.expressions import Expressions, expressions
 from trustgauge.data.social_groups import Group
+from trustgauge.methods.social_bias.expressions import Expressions, expressions
 from trustgauge.methods.social_bias.judges import columns, published, released, sound
 from trustgauge.methods.social_bias.judges.columns import FOUND
 from trustgauge.methods.social_bias.judges.similarity import Similarity

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from trustgauge.data.expressions import Expressions
 from trustgauge.data.social_groups import Group
-from trustgauge.data.tables import fault, unchanged
+from trustgauge.data.tables import check_content, fault
 from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.social_bias.expressions import Expressions
 from trustgauge.methods.social_bias.judges.evaluation import Judge, rule_judge
 from trustgauge.methods.social_bias.judges.sentences import model_files, sentence_vectors
 from trustgauge.methods.social_bias.judges.similarity import Similarity, Vectors
@@ -78,7 +78,7 @@ class Embedding(BaseModel):
         if place is None:
             return value
         files = model_files(place, PLACE) if place.is_dir() else [place]
-        return unchanged(files, value, PLACE) if files else value
+        return check_content(files, value, PLACE) if files else value
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

@@ -12,8 +12,8 @@ from importlib.resources import files
 
 import polars as pl
 
-from trustgauge.data.expressions import Expressions
 from trustgauge.data.social_groups import Group
+from trustgauge.methods.social_bias.expressions import Expressions
 from trustgauge.methods.social_bias.judges.dispatch import BIASED, READ, judge
 from trustgauge.methods.social_bias.judges.similarity import Similarity
 from trustgauge.records import Rule
@@ -30,7 +30,7 @@ ALL = "all"
 @lru_cache(maxsize=1)
 def labelled() -> pl.DataFrame:
     """Our labelled pairs: `LABELLED`, form, property and split ("tuning" or "held-out")."""
-    data = files("trustgauge.data").joinpath("social", "labelled_answers.csv").read_bytes()
+    data = files("trustgauge.methods.social_bias").joinpath("data", "labelled_answers.csv").read_bytes()
     return pl.read_csv(data, infer_schema=False).with_columns(pl.all().fill_null(""))
 
 

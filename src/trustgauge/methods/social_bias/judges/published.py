@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trustgauge.data.expressions import Expressions
 from trustgauge.data.social_groups import Group
+from trustgauge.methods.social_bias.expressions import Expressions
 from trustgauge.methods.social_bias.judges.names import shown
 from trustgauge.methods.social_bias.judges.released import Language
 from trustgauge.methods.social_bias.judges.similarity import Similarity, words

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from trustgauge.data.expressions import Expressions
 from trustgauge.data.social_groups import Group
 from trustgauge.errors import MethodError
+from trustgauge.methods.social_bias.expressions import Expressions
 from trustgauge.methods.social_bias.judges.names import shown
 from trustgauge.methods.social_bias.judges.similarity import CONTAINED, GRAM
 from trustgauge.methods.social_bias.judges.stances import Kind

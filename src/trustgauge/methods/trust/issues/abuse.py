@@ -17,7 +17,9 @@ import numpy as np
 import polars as pl
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from trustgauge.data.abuse import (
+from trustgauge.data.answer_style import answer_style
+from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.trust.abuse_checkers import (
     READINGS,
     READY,
     THRESHOLDS,
@@ -25,13 +27,11 @@ from trustgauge.data.abuse import (
     Checker,
     checker,
     checker_content,
-    flagged_groups,
+    group_false_alarms,
     provocations,
     scenes,
 )
-from trustgauge.data.abuse_words import HATE
-from trustgauge.data.answer_style import answer_style
-from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.trust.abuse_words import HATE
 from trustgauge.methods.trust.issues.abuse_rates import TAIL, Rates, StyleRates, audit_size, figures_of
 from trustgauge.methods.trust.issues.issue import (
     CELLS,
@@ -304,7 +304,7 @@ def group_bias(name: str, threshold: float, content: str) -> Mapping[str, Json]:
         share for groups that nobody knows.
     """
     del content
-    said = flagged_groups(checker(name, threshold).classify)
+    said = group_false_alarms(checker(name, threshold).classify)
     sides = {
         control: [
             Hits(family=row[0], member=row[1], hits=row[2], n=row[3])

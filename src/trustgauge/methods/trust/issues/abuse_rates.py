@@ -27,8 +27,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from trustgauge.data.abuse import CLASSES, WORTH, Checker, Measured
-from trustgauge.data.abuse_words import HATE, OFFENSIVE
+from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES, WORTH, Checker, CheckerAccuracy
+from trustgauge.methods.trust.abuse_words import HATE, OFFENSIVE
 from trustgauge.methods.trust.levels import levels
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.records import Json
@@ -47,7 +47,7 @@ ROUNDS = 3  # of a correction that hangs on its own result; each leaves a hundre
 LARGEST_AUDIT = 100_000
 
 
-def detection(measured: Measured) -> Detection:
+def detection(measured: CheckerAccuracy) -> Detection:
     """How well a checker tells abuse of either kind from the rest, where it reads at all."""
     hate, offensive, neither = (row[:3] for row in measured.table)
     missed = hate[2] + offensive[2]
@@ -55,13 +55,13 @@ def detection(measured: Measured) -> Detection:
     return Detection(abusive, abusive - missed, sum(neither), neither[2])
 
 
-def hate_detection(measured: Measured) -> Detection:
+def hate_detection(measured: CheckerAccuracy) -> Detection:
     """How well it tells hate among the abuse that it finds."""
     hate, offensive, _ = measured.table
     return Detection(hate[0] + hate[1], hate[0], offensive[0] + offensive[1], offensive[1])
 
 
-def found_of_each(measured: Measured) -> tuple[Detection, Detection]:
+def found_of_each(measured: CheckerAccuracy) -> tuple[Detection, Detection]:
     """How much of hate and of what only offends it flags at all; the negatives are the same."""
     hate, offensive, neither = (row[:3] for row in measured.table)
     negatives = (sum(neither), neither[2])
@@ -69,13 +69,13 @@ def found_of_each(measured: Measured) -> tuple[Detection, Detection]:
     return hateful, Detection(sum(offensive), offensive[0] + offensive[1], *negatives)
 
 
-def alarms_as_hate(measured: Measured) -> Detection:
+def alarms_as_hate(measured: CheckerAccuracy) -> Detection:
     """How often its false alarms are called hate: those that are, of all false alarms, as `found`."""
     _, _, neither = measured.table
     return Detection(neither[0] + neither[1], neither[0], 0, 0)
 
 
-def usable(measured: Measured | None) -> bool:
+def usable(measured: CheckerAccuracy | None) -> bool:
     """Whether scores in a style can be corrected: enough labelled texts, and few enough errors.
 
     Sensitivity and specificity add up to `LEAST` at the lower ends of their 95 % intervals.
@@ -88,7 +88,7 @@ def usable(measured: Measured | None) -> bool:
     return wilson(found.found, found.positives)[0] + wilson(found.passed, found.negatives)[0] >= LEAST
 
 
-def figures_of(measured: Measured | None) -> dict[str, Json]:
+def figures_of(measured: CheckerAccuracy | None) -> dict[str, Json]:
     """What is known of a checker in a style, as JSON: labelled texts, and shares with 95 % intervals."""
     if measured is None:
         return {"labelled": 0, "on": "", "sensitivity": None, "specificity": None, "usable": False}
@@ -157,7 +157,7 @@ class Errors:
     knows_hate: tuple[bool, bool]
 
     @staticmethod
-    def counted(measured: Measured, says: tuple[str, ...]) -> Errors:
+    def counted(measured: CheckerAccuracy, says: tuple[str, ...]) -> Errors:
         """As counted on the labelled texts of a style; arrays without dimensions."""
         one, hate, alarms = detection(measured), hate_detection(measured), alarms_as_hate(measured)
         hateful, offensive = found_of_each(measured)
@@ -175,7 +175,7 @@ class Errors:
 
     @staticmethod
     def drawn(
-        measured: Measured, says: tuple[str, ...], count: int, rng: Callable[..., np.random.Generator]
+        measured: CheckerAccuracy, says: tuple[str, ...], count: int, rng: Callable[..., np.random.Generator]
     ) -> Errors:
         """Drawn anew, [R] each.
 
@@ -365,7 +365,7 @@ class StyleRates:
         self, style: str, clusters: list[str], counts: Floats, checker: Checker, resampling: Resampling
     ) -> None:
         self.style, self.checker, self.resampling = style, checker, resampling
-        self.measured: Measured | None = checker.styles.get(style)
+        self.measured: CheckerAccuracy | None = checker.styles.get(style)
         self.usable = usable(self.measured)
         self.read: Floats = counts[:, :3].sum(axis=1)
         self.clusters = clusters
@@ -398,7 +398,7 @@ class StyleRates:
     @property
     def raw(self) -> float:
         """(hate + offensive / 2) / read."""
-        return float(self.counts.sum(axis=0) @ [WORTH[name] for name in CLASSES] / self.n)
+        return float(self.counts.sum(axis=0) @ [WORTH[name] for name in ABUSE_CLASSES] / self.n)
 
     def value(self) -> float:
         """The score of all dialogs: the corrected one where errors were measured, else the raw one."""

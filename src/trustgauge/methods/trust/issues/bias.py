@@ -15,23 +15,23 @@ import numpy as np
 import polars as pl
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from trustgauge.data.bias_words import Matching, sentences
-from trustgauge.data.sentence_bias import (
-    CARD,
-    MODEL,
-    PRINTED,
-    Regression,
-    load,
-    measured,
-    sentiment_version,
-    shipped,
-)
 from trustgauge.data.social_groups import Group, groups
-from trustgauge.data.tables import unchanged
+from trustgauge.data.tables import check_content
 from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.trust.bias_words import Matching, sentences
 from trustgauge.methods.trust.issues.issue import CELLS, TALK, Assessed, Grain, IssueSettings
 from trustgauge.methods.trust.levels import levels, mean_assessed
 from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.methods.trust.sentence_bias import (
+    CARD,
+    MODEL,
+    PUBLISHED,
+    Regression,
+    default_regression,
+    load_regression,
+    sentence_features,
+    sentiment_version,
+)
 from trustgauge.records import Json, Reason, Rule
 from trustgauge.stats.streams import stream
 
@@ -103,7 +103,7 @@ class Bias(IssueSettings):
     @classmethod
     def _the_same_model(cls, value: str, info: ValidationInfo) -> str:
         folder = info.data.get("model")
-        return unchanged((folder / MODEL, folder / CARD), value, "issues.model") if folder else value
+        return check_content((folder / MODEL, folder / CARD), value, "issues.model") if folder else value
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
@@ -118,7 +118,7 @@ class Bias(IssueSettings):
                 )
             )
         if self.model:
-            load(self.model, "issues.model")
+            load_regression(self.model, "issues.model")
         return self
 
     def identity(self) -> Mapping[str, Json]:
@@ -129,8 +129,8 @@ class Bias(IssueSettings):
     def regression(self, rule: Rule) -> Regression:
         """The coefficients in use."""
         if self.model:
-            return load(self.model, "issues.model")
-        return shipped() if rule == "sound" else PRINTED
+            return load_regression(self.model, "issues.model")
+        return default_regression() if rule == "sound" else PUBLISHED
 
     def generate(self, n: int, seed: int) -> Sequence[str]:
         """`n` different questions that invite a judgement on groups; the first ones do not hang on n."""
@@ -234,7 +234,7 @@ class Bias(IssueSettings):
         """How well the scores foretell what people said of the rated sentences, if it is known."""
         if self.model or rule == "sound":
             return dict(self.regression(rule).card.get("held_out") or {})
-        return dict(shipped().card["printed"][_matching(rule)])
+        return dict(default_regression().card["printed"][_matching(rule)])
 
     def _accuracy_told(self, rule: Rule) -> Reason:
         known = self._accuracy(rule)
@@ -258,7 +258,7 @@ def utterance_scores(texts: pl.Series, regression: Regression, matching: Matchin
     cut = read.select("text", sentences(read["text"]).alias("sentence")).explode("sentence")
     cut = cut.filter(_latin(pl.col("sentence")).fill_null(value=False))
     distinct = cut["sentence"].unique().sort()
-    values = np.round(regression.scores(measured(distinct.to_list(), matching)) * EXACT) / EXACT
+    values = np.round(regression.scores(sentence_features(distinct.to_list(), matching)) * EXACT) / EXACT
     scored = pl.DataFrame({"sentence": distinct, "score": values}).with_columns(
         pl.col("score").fill_nan(None)
     )

@@ -14,10 +14,9 @@ from typing import ClassVar, Literal
 import polars as pl
 from pydantic import Field, field_validator
 
-from trustgauge.data.canaries import KINDS as SECRET_KINDS
-from trustgauge.data.canaries import MOST, hidden
-from trustgauge.data.pii import personal_data
 from trustgauge.errors import MethodError
+from trustgauge.methods.trust.canaries import KINDS as SECRET_KINDS
+from trustgauge.methods.trust.canaries import MOST, remaining_values
 from trustgauge.methods.trust.issues.issue import CELLS, SEGMENT, Assessed, Grain, IssueSettings, Script
 from trustgauge.methods.trust.issues.leakage_levels import (
     AFTER,
@@ -40,6 +39,7 @@ from trustgauge.methods.trust.issues.leakage_levels import (
 from trustgauge.methods.trust.issues.leakage_marks import HEARD, leakage_marks
 from trustgauge.methods.trust.issues.leakage_scripts import lines, scenes
 from trustgauge.methods.trust.issues.leakage_trial import KEY, trial_assessed, trial_cells
+from trustgauge.methods.trust.pii import personal_data
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Interval, Json, Reason, Rule
 
@@ -129,7 +129,7 @@ class Leakage(IssueSettings):
             return trial_assessed(trial, rule, resampling) if len(trial) else _assumed(told(seen))
         if PLANNED in seen.sums:
             live = live_assessed(seen, resampling)
-            return replace(live, details={**live.details, "hidden": min(map(hidden, SECRET_KINDS))})
+            return replace(live, details={**live.details, "hidden": min(map(remaining_values, SECRET_KINDS))})
         if len(trial):
             return trial_assessed(trial, rule, resampling)
         reason = Reason("trust.leakage-not-probed", {"personal": seen.personal})

@@ -9,9 +9,9 @@ from collections.abc import Collection
 
 import polars as pl
 
-from trustgauge.data.canaries import EXACT, PARTIAL, disclosed, returned
-from trustgauge.data.pii import personal_data, scanned
+from trustgauge.methods.trust.canaries import EXACT, PARTIAL, disclosures, exact_matches
 from trustgauge.methods.trust.issues.leakage_trial import read_trial
+from trustgauge.methods.trust.pii import personal_data, personal_data_table
 
 NAME = "leakage"
 TRIAL = "trial"  # the step of a row that holds a trial
@@ -120,9 +120,9 @@ def _unprompted(rows: pl.DataFrame, values: pl.Series) -> pl.DataFrame:
     known = values.drop_nulls().unique().sort()
     places = pl.DataFrame({"value": known, "place": pl.arange(len(known), dtype=pl.UInt32, eager=True)})
     about = rows.select("row", "turn", *_TALK)
-    answers = _held(disclosed(rows["answer"], places["value"].to_list()), places).join(about, on="row")
+    answers = _held(disclosures(rows["answer"], places["value"].to_list()), places).join(about, on="row")
     said = (
-        _held(returned(rows["question"], places["value"].to_list()), places)
+        _held(exact_matches(rows["question"], places["value"].to_list()), places)
         .join(about, on="row")
         .group_by(*_TALK, "value")
         .agg(said=pl.col("turn").min())
@@ -140,8 +140,8 @@ def _personal(rows: pl.DataFrame, public: Collection[str]) -> pl.DataFrame:
     """Kinds of personal data in answers, without what this user gave in the session or may be known."""
     about = rows.select("row", *_PERSON)
     allowed = [one.value for text in public for one in personal_data(text)]
-    found = scanned(rows["answer"]).filter(~pl.col("value").is_in(allowed)).join(about, on="row")
-    given = scanned(rows["question"]).join(about, on="row")
+    found = personal_data_table(rows["answer"]).filter(~pl.col("value").is_in(allowed)).join(about, on="row")
+    given = personal_data_table(rows["question"]).join(about, on="row")
     return found.join(given, on=[*_PERSON, "kind", "value"], how="anti").select("row", what="kind")
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from trustgauge.data.canaries import Secret, secrets, words
+from trustgauge.methods.trust.canaries import Canary, canaries, words
 from trustgauge.methods.trust.issues.issue import Line, Script
 from trustgauge.records import Json, canonical
 from trustgauge.stats.streams import stream
@@ -32,7 +32,7 @@ def scenes(count: int, wordings: int, long_chat: int, seed: int) -> tuple[Script
         long_chat: lines of small talk before a long chat comes to the secret.
         seed: of the plan.
     """
-    drawn = secrets(2 * count, stream(seed, "leakage", "secrets"))
+    drawn = canaries(2 * count, stream(seed, "leakage", "secrets"))
     pairs = zip(drawn[:count], drawn[count:], strict=True)
     return tuple(
         tuple(_scene(number, told, control, wordings, long_chat if number % LONG_EVERY == 2 else 0))
@@ -43,13 +43,13 @@ def scenes(count: int, wordings: int, long_chat: int, seed: int) -> tuple[Script
 def lines(count: int, seed: int) -> tuple[str, ...]:
     """`count` lines for one live chat: a secret is told, asked for, forgotten and asked for again."""
     said: list[str] = []
-    for number, secret in enumerate(secrets(-(-count // 5), stream(seed, "leakage", "chat"))):
+    for number, secret in enumerate(canaries(-(-count // 5), stream(seed, "leakage", "chat"))):
         asks = _asks(number, secret, 3)
         said += [_tell(number, secret), asks[0], asks[2], _forget(number, secret), asks[1]]
     return tuple(said[:count])
 
 
-def _scene(number: int, told: Secret, control: Secret, wordings: int, small_talk: int) -> Iterator[Line]:
+def _scene(number: int, told: Canary, control: Canary, wordings: int, small_talk: int) -> Iterator[Line]:
     """The lines of a scene; the values stand in the facts of the lines that need them only."""
     about: dict[str, Json] = {"secret": f"{told.kind}-{number + 1:03}", "long": small_talk > 0}
     untold = about | {"secret": f"{control.kind}-{number + 1:03}-untold", "value": control.value}
@@ -71,7 +71,7 @@ def _asking(asks: Sequence[str], user: str, talk: str, step: str, about: dict[st
         yield Line(text, user, talk, step, canonical(about | {"partial": place == len(asks) - 1}))
 
 
-def _asks(number: int, secret: Secret, wordings: int) -> list[str]:
+def _asks(number: int, secret: Canary, wordings: int) -> list[str]:
     """Questions for a secret: each scene begins elsewhere in the list; the last one is a partial prompt."""
     sentences = words()["sentences"]
     plain: Sequence[str] = sentences["ask"]
@@ -80,15 +80,15 @@ def _asks(number: int, secret: Secret, wordings: int) -> list[str]:
     return [_filled(text, secret) for text in (*asked, partial)]
 
 
-def _tell(number: int, secret: Secret) -> str:
+def _tell(number: int, secret: Canary) -> str:
     tells: Sequence[str] = words()["sentences"]["tell"]
     return _filled(tells[number % len(tells)], secret)
 
 
-def _forget(number: int, secret: Secret) -> str:
+def _forget(number: int, secret: Canary) -> str:
     forgets: Sequence[str] = words()["sentences"]["forget"]
     return _filled(forgets[number % len(forgets)], secret)
 
 
-def _filled(text: str, secret: Secret) -> str:
+def _filled(text: str, secret: Canary) -> str:
     return text.format(name=secret.name, value=secret.value, start=secret.start)

@@ -1,0 +1,99 @@
+"""Personal data by its form: what counts, what only looks like it, and what belongs to nobody."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trustgauge.methods.trust.pii import (
+    LENGTHS,
+    PersonalDatum,
+    luhn,
+    mod_97,
+    personal_data,
+    personal_data_table,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("Write to Ann.Lee+shop@Mail.Co.uk!", "email", "ann.lee+shop@mail.co.uk"),
+        ("GB82 WEST 1234 5698 7654 32", "iban", "gb82west12345698765432"),
+        ("pay to de89370400440532013000, thanks", "iban", "de89370400440532013000"),
+        ("is12 due on NO93 8601 1117 947 now", "iban", "no9386011117947"),
+        ("card 4111-1111-1111-1111", "card", "4111111111111111"),
+        ("378282246310005", "card", "378282246310005"),
+        ("call +49 170 1234567", "phone", "491701234567"),
+        ("0049 (170) 1234567", "phone", "491701234567"),
+        ("(212) 736-5000", "phone", "2127365000"),
+        ("0171/2345678", "phone", "01712345678"),
+        ("电话 138 1234 5678", "phone", "13812345678"),
+    ],
+)
+def test_it_is_found(text: str, kind: str, value: str) -> None:
+    assert [(one.kind, one.value) for one in personal_data(text)] == [(kind, value)]
+    assert personal_data_table(pl.Series(["nothing", text])).rows() == [(1, kind, value)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "2024-01-15 10:30:00",
+        "01-02-2024",
+        "The total is 1,234,567.89 for 12 people.",
+        "GB83 WEST 1234 5698 7654 32",
+        "DE89370400440532013000mine",
+        "ZZ89370400440532013000",
+        "4111 1111 1111 1112",
+        "order 123456789012",
+        "room 1212 736 50001",
+        "anna@example.com, bob@shop.test, root@localhost",
+        "+1 212 555 0123",
+        "version 10.0.19045.3803",
+        "@home 7 days",
+        "in12345678 pieces of no use at all",
+    ],
+)
+def test_what_only_looks_like_it_does_not_count(text: str) -> None:
+    assert personal_data(text) == ()
+
+
+def test_each_counts_once_and_as_one_kind() -> None:
+    text = "a@mail.se A@mail.se, GB82WEST12345698765432; 4111111111111111, +46 8 123 456 78"
+    kinds = [one.kind for one in personal_data(text)]
+    assert kinds == ["iban", "email", "card", "phone"]
+    assert personal_data("a@mail.se") == (PersonalDatum("email", "a@mail.se"),)
+
+
+@given(st.lists(st.integers(0, 9), min_size=5, max_size=18))
+def test_one_last_digit_of_ten_passes_the_check_of_cards(digits: list[int]) -> None:
+    text = "".join(map(str, digits))
+    assert sum(luhn(f"{text}{last}") for last in range(10)) == 1
+
+
+@given(st.integers(0, 10**18 - 1), st.integers(0, 21), st.integers(1, 9))
+def test_bank_accounts_with_one_wrong_digit_fail(number: int, place: int, more: int) -> None:
+    body = f"{number:018}"
+    rest = int(f"{body}131400") % 97  # "de" and no check digits yet
+    account = f"de{98 - rest:02}{body}"
+    assert mod_97(account)
+    assert [one.kind for one in personal_data(f"Send it to {account.upper()}.")] == ["iban"]
+    where = max(2, place)
+    wrong = f"{account[:where]}{(int(account[where]) + more) % 10}{account[where + 1 :]}"
+    assert not mod_97(wrong)
+
+
+def test_many_texts_are_quick_and_rows_keep_their_place() -> None:
+    rng = np.random.default_rng(1)
+    texts = [
+        f"There are {n} trains a day, from {a} to {b}." for n, a, b in rng.integers(0, 99_999, (50_000, 3))
+    ]
+    texts[40_000] = "Ask bo@mail.se or anna@mail.se"
+    found = personal_data_table(pl.Series([*texts, None]))
+    assert found.rows() == [(40_000, "email", "anna@mail.se"), (40_000, "email", "bo@mail.se")]
+    assert set(map(len, LENGTHS)) == {2}

@@ -41,7 +41,7 @@ def printed(document: dict[str, Any], **options: bool) -> str:
 
 def test_every_remark_of_the_code_has_its_sentence_and_the_reverse() -> None:
     used = set()
-    for path in (SOURCE / "pipeline").glob("*.py"):
+    for path in (SOURCE / "run").glob("*.py"):
         used |= set(re.findall(r'"(compare\.[a-z-]+)"', path.read_text("utf-8")))
     assert used == set(comparison.NOTES)
 

@@ -33,7 +33,7 @@ WHOLE = ("turn", "draw")  # columns of scenes that hold whole numbers
 class ContinuedTranscript(ServiceWrapper, Dialogs):
     """Recorded dialogs with a bot, and scenes that it is asked now.
 
-    `scenes` is a table of the columns that a log brings (`Description.script`): one row a user turn. Its
+    `scenes` is a table of the columns that a log brings (`ServiceSpec.script`): one row a user turn. Its
     sessions must have other names than the dialogs.
     """
 

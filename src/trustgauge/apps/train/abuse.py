@@ -1,7 +1,7 @@
-"""Training the checker of abusive language of `data.abuse` from a labelled table (trust 4.1, AL).
+"""Training the checker of abusive language of `abuse_checkers` from a labelled table (trust 4.1, AL).
 
 TF-IDF of words and runs of characters and multinomial logistic regression, by scikit-learn; what is written
-is plain arrays and lists, which `data.text_model` reads without it. The classes weigh equally in learning;
+is plain arrays and lists, which `text_model` reads without it. The classes weigh equally in learning;
 then the intercepts are moved to the shares that the checker shall expect (`SHARES`): what was collected
 to be labelled is more abusive than what bots say, and a checker that expects abuse everywhere finds it in
 "How can I help you with that?" (prior correction: Saerens, Latinne and Decaestecker 2002, Adjusting the

@@ -15,15 +15,15 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests.apps.watch.watches import HIGH, LOW, watched
+from tests.apps.watch.watches import rating as looked_at
+from tests.apps.watch.watches import run as look
 from tests.browser.chromium import Chromium
 from tests.reports import causal_fixtures, comparisons, fixtures, social_fixtures, trust_fixtures
-from tests.run.watches import HIGH, LOW, watched
-from tests.run.watches import rating as looked_at
-from tests.run.watches import run as look
 from trustgauge import plugins
 from trustgauge.apps.watch import page
+from trustgauge.apps.watch.state import add_look
 from trustgauge.apps.watch.state import document as state
-from trustgauge.apps.watch.state import take
 from trustgauge.reports import comparison_page, personal
 from trustgauge.reports.document import document
 from trustgauge.reports.html import report
@@ -147,7 +147,7 @@ def of_watch() -> str:
     found = watched()
     for number in range(1, 6):
         more = {"service": NAME[:LONG], "attribute": ATTACKS[4], "version": ATTACKS[number]}
-        take(found, look(number, looked_at(HIGH if number > 3 else LOW, **more)))
+        add_look(found, look(number, looked_at(HIGH if number > 3 else LOW, **more)))
     found.name, found.failed, found.log = NAME[:LONG], ATTACKS[1], ATTACKS[4]
     return page.page([state(found)])
 

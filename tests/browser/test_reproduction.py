@@ -10,16 +10,16 @@ import pytest
 
 from tests.browser.chromium import Chromium
 from tests.browser.test_report import LOOKS
-from trustgauge.apps.reproduce.judging import judged
 from trustgauge.apps.reproduce.page import page
 from trustgauge.apps.reproduce.reproduction import document, reproduce
+from trustgauge.apps.reproduce.verdicts import judge
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     known = {one.name: one for one in reproduce("causal")}
     ratings = known["table-v"]
-    wrong = judged(replace(ratings.cells[0], printed=3))
+    wrong = judge(replace(ratings.cells[0], printed=3))
     planted = replace(ratings, cells=(wrong, *ratings.cells[48:60]))
     tables = [known["agreement"], planted, known["claims"], known["die-exact"]]
     written = tmp_path_factory.mktemp("reproduction") / "reproduction.html"

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.apps.watch.watches import BETWEEN, HIGH, LOW, rating, run, watched
 from tests.browser.chromium import Chromium
 from tests.browser.test_report import CONTRAST, LOOKS
-from tests.run.watches import BETWEEN, HIGH, LOW, rating, run, watched
 from trustgauge.apps.watch.page import page
-from trustgauge.apps.watch.state import document, take
+from trustgauge.apps.watch.state import add_look, document
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     state = watched(24)
     for number, certainty in enumerate([LOW, BETWEEN, LOW, {}, HIGH, HIGH] * 5, 1):
         more: dict[str, Any] = {} if certainty else {"level": "L", "state": "incomplete"}
-        take(state, run(number, rating(certainty, version=f"2026.{number // 7}", **more)))
+        add_look(state, run(number, rating(certainty, version=f"2026.{number // 7}", **more)))
     state.failed = "the log cannot be read"
     written = tmp_path_factory.mktemp("watch") / "watch.html"
     written.write_text(page([document(state), document(watched())]), "utf-8")

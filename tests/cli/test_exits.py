@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trustgauge.terminal.exits import judge
+from trustgauge.terminal.exits import exit_of
 
 WHY = "assistant: by-hand cannot be asked by a program. Import its answers."
 
@@ -27,5 +27,5 @@ def document(*states: str) -> dict[str, Any]:
     ],
 )
 def test_others_are_rated_only_if_one_has_a_result(states: tuple[str, ...], told: str) -> None:
-    found = judge(document(*states), WHY)
+    found = exit_of(document(*states), WHY)
     assert (found.code, found.why) == (3, f"{WHY[:-1]}; {told}")

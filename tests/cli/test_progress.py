@@ -12,7 +12,7 @@ import pytest
 from tests.faults.running import trustgauge
 from trustgauge.engine.events import Announced
 from trustgauge.reports import sentences
-from trustgauge.terminal.progress import watching
+from trustgauge.terminal.progress import progress_display
 
 AT = "2026-11-22T09:08:0{}+00:00"
 SLOWED = {"event": "slowed", "service": "bot", "error": "service.busy", "wait": 0.5}
@@ -21,7 +21,7 @@ SLOWED = {"event": "slowed", "service": "bot", "error": "service.busy", "wait": 
 def said(
     capsys: pytest.CaptureFixture[str], *events: dict[str, Any], announced: Announced | None = None
 ) -> list[str]:
-    with watching({"progress": "plain"}, announced) as watch:
+    with progress_display({"progress": "plain"}, announced) as watch:
         for number, event in enumerate(events):
             watch({"at": AT.format(number % 10), **event})
     return [one for one in capsys.readouterr().err.splitlines() if one.startswith("note")]
@@ -119,7 +119,7 @@ def test_progress_goes_to_stderr_as_the_option_says(tmp_path: Path, kind: str) -
 
 
 def test_in_a_pipe_a_line_tells_each_tenth(capsys: pytest.CaptureFixture[str]) -> None:
-    with watching({"progress": "plain"}) as watch:
+    with progress_display({"progress": "plain"}) as watch:
         for event in answers(400, 1.5):
             watch(event)
     told = capsys.readouterr()

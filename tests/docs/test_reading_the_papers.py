@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from trustgauge.apps.reproduce.cells import Table
 from trustgauge.apps.reproduce.page import text as lines
+from trustgauge.apps.reproduce.paper_tables import PaperTable
 from trustgauge.apps.reproduce.reproduction import ALL, PAPERS, document, reproduce
 from trustgauge.reports import terminal
 
@@ -22,7 +22,7 @@ BLOCKS = [
 
 
 @cache
-def _tables(method: str) -> tuple[Table, ...]:
+def _tables(method: str) -> tuple[PaperTable, ...]:
     if method == ALL:
         return tuple(table for one in PAPERS for table in _tables(one))
     return tuple(reproduce(method))

@@ -13,7 +13,7 @@ from typing import Any
 from tests.fuzz.mutations import told
 from tests.servers import LocalServer, Response
 from trustgauge.apps.proxy.exchange import Exchange
-from trustgauge.apps.proxy.exchange_parser import Heard, MissedError, hear
+from trustgauge.apps.proxy.exchange_parser import ParsedExchange, UnratableError, parse_exchange
 from trustgauge.apps.proxy.wire import MalformedError, request_head, response_head
 from trustgauge.errors import GarbledError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply
@@ -173,7 +173,7 @@ def traffic(data: bytes) -> None:
     sent, _, back = data.partition(b"\n")
     exchange.sent.add(sent)
     exchange.back.add(back)
-    assert isinstance(hear(exchange), Heard)
+    assert isinstance(parse_exchange(exchange), ParsedExchange)
 
 
 def head(data: bytes) -> None:
@@ -206,7 +206,7 @@ ANSWERS: tuple[Spoken, ...] = (
     Spoken(
         "line", json.dumps(LINE).encode(), lambda data: _reply(data, 3, "chat"), (GarbledError, RejectedError)
     ),
-    Spoken("traffic", json.dumps(ASKED).encode() + b"\n" + WHOLE.body, traffic, (MissedError,)),
+    Spoken("traffic", json.dumps(ASKED).encode() + b"\n" + WHOLE.body, traffic, (UnratableError,)),
     Spoken("request head", HEAD, head, (MalformedError,)),
     Spoken("response head", BACK, lambda data: response_head(data).body("POST"), (MalformedError,)),
 )

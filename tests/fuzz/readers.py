@@ -26,13 +26,19 @@ from pydantic import ValidationError
 
 from tests.fuzz import samples
 from tests.store.rows import SERVICE, answer
-from trustgauge.apps.chat import folders
-from trustgauge.apps.properties.building import Building, build
+from trustgauge.apps.chat import chat_store
+from trustgauge.apps.properties.building import BuildOptions, build
 from trustgauge.apps.properties.raw_statements import RawShape, shape_of, statements
 from trustgauge.apps.reproduce import recorded_trips
 from trustgauge.apps.reproduce.reproduction import PAPERS
 from trustgauge.apps.survey.table import read_survey
-from trustgauge.apps.train.labelled import Columns, read_davidson, read_hutto, read_labelled, read_rated_bias
+from trustgauge.apps.train.labelled import (
+    Columns,
+    read_davidson,
+    read_hutto,
+    read_hutto_bias,
+    read_label_table,
+)
 from trustgauge.apps.watch import log_tail, state
 from trustgauge.catalogue import entries
 from trustgauge.data.conversations import ConversationSource
@@ -184,7 +190,7 @@ def raw(path: Path) -> Any:
     how = RawShape()
     if path.suffix == ".json":
         return statements(path, how, shape_of(path, how))
-    return build(path, Building(kappa=lambda counts: 0.0), how)
+    return build(path, BuildOptions(kappa=lambda counts: 0.0), how)
 
 
 def filled_in(path: Path) -> Any:
@@ -505,13 +511,13 @@ CASES: tuple[Case, ...] = (
     Case(
         "labels.csv",
         "text,score\ngood,1\nbad,-1\nodd,0\n",
-        lambda path: read_labelled(path, Columns(), 1),
+        lambda path: read_label_table(path, Columns(), 1),
         TABLES,
     ),
     Case(
         "labels.parquet",
         parquet(LABELS),
-        lambda path: read_labelled(path, Columns(), 1),
+        lambda path: read_label_table(path, Columns(), 1),
         ("apps.train.labelled",),
     ),
     Case(
@@ -522,7 +528,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case("tweets.tar.gz", packed_labels, lambda path: read_hutto(path, 1), ("data.archives",)),
     Case("davidson.csv", samples.DAVIDSON, lambda path: read_davidson(path, 1), ("apps.train.labelled",)),
-    Case("rated.csv", samples.RATED, lambda path: read_rated_bias(path, 1), ("apps.train.labelled",)),
+    Case("rated.csv", samples.RATED, lambda path: read_hutto_bias(path, 1), ("apps.train.labelled",)),
     Case(
         "abusive.csv",
         "text,label\nYou fool,offensive\nHi,neither\n",
@@ -607,14 +613,14 @@ CASES: tuple[Case, ...] = (
         "manifest/manifest.json", samples.MANIFEST, lambda path: read_manifest(path.parent), ("store.folder",)
     ),
     Case("watch.json", samples.WATCH, state.load, ("apps.watch.state",)),
-    Case("chat/chat.json", samples.CHAT, lambda path: folders._read(path.parent), ("apps.chat.folders",)),
+    Case("chat/chat.json", samples.CHAT, lambda path: chat_store._read(path.parent), ("apps.chat.folders",)),
     Case(
         "transcript.jsonl",
         samples.TRANSCRIPT,
         lambda path: list(transcript.lines(path)),
         ("run.transcript",),
     ),
-    Case("log.jsonl", samples.TRANSCRIPT, lambda path: log_tail.growth(path, 0), ("apps.watch.log_tail",)),
+    Case("log.jsonl", samples.TRANSCRIPT, lambda path: log_tail.read_tail(path, 0), ("apps.watch.log_tail",)),
     Case("events.jsonl", samples.EVENTS, lambda path: list(read_events(path)), ("store.event_log",)),
     Case("index/.index.json", samples.INDEX, lambda path: list(entries(path.parent)), ("catalogue",)),
     Case("ledger", "[3, 0.5, 10]\n[4, 0.75, 12]\n", lambda path: unproven(path, Cost()), ("engine.ledger",)),

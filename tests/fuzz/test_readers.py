@@ -41,7 +41,7 @@ TESTED_ELSEWHERE = {
     "run.rating_document": "test_ratings.py; a broken rating.json counts as none",
     "store.migrations": "readers.py: store.sqlite",
     "apps.watch.notify": "texts.py: notify",
-    "apps.sheets.manual_answers": "readers.py: sheets; tests/run/test_hand.py reads them as answers",
+    "apps.sheets.manual_answers": "readers.py: sheets; answers in tests/apps/sheets/test_manual_answers.py",
     "services.hf_base": "test_huggingface.py: whatever its libraries raise becomes one error",
 }
 OWN = {

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from trustgauge import plugins
 from trustgauge.apps.reproduce.reproduction import folders
-from trustgauge.apps.watch.notify import words_of
+from trustgauge.apps.watch.notify import split_command
 from trustgauge.apps.watch.verb import Period
 from trustgauge.errors import GarbledError, TrustgaugeError
 from trustgauge.methods.social_bias.judges.embedding import Embedding
@@ -97,7 +97,7 @@ LINES: tuple[Written, ...] = (
     Written("order", "IL > AL = B > CC", lambda text: order_of(text, ISSUES)),
     Written("order of any", "privacy, noise = smell", order_of),
     Written("gate", "two-step:BS,worst", gate),
-    Written("notify", "mail -s 'a level changed' me@example.org", words_of),
+    Written("notify", "mail -s 'a level changed' me@example.org", split_command),
     Written("period", "12h", period, (click.ClickException,)),
     Written("data folder", "causal=.", lambda text: folders("all", [text])),
     Written("judge", "with-position:/dev/null", Embedding.named, (TrustgaugeError, ValidationError)),

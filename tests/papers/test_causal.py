@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.methods.causal.confounded import FOR_BOTH, FOR_GENDER, design, female_biased, summary
-from trustgauge.apps.reproduce.causal_scores import counted
+from trustgauge.apps.reproduce.causal_scores import rejection_counts
 from trustgauge.apps.reproduce.published import figures
 from trustgauge.methods.causal import rejection
 from trustgauge.methods.causal.deconfounding import impact
@@ -160,7 +160,7 @@ def test_case_8_counts_give_the_printed_score_again(rows: list[Any]) -> None:
         printed = _raw(row)
         for name, decodings in row["decodings"].items():
             for counts in decodings[:3]:
-                found = rejection.score(counted(counts, row["pairs"]), rule)
+                found = rejection.score(rejection_counts(counts, row["pairs"]), rule)
                 assert found.value == pytest.approx(printed[name], abs=1e-9)
                 assert found.maximum == pytest.approx(row["pairs"] * sum(rule.weights))
 
@@ -176,7 +176,7 @@ def test_case_10_null_expectations(other: Any, rule: str) -> None:
         pairs = int(key.split("_")[1])
         weights = (1.0, 0.8, 0.6) if key.endswith("weights_0.8") else of_rule.weights
         mine = RejectionRule(weights, of_rule.alphas, of_rule.degrees, of_rule.epsilon)
-        found = rejection.score(counted((0, 0, 0), pairs), mine)
+        found = rejection.score(rejection_counts((0, 0, 0), pairs), mine)
         assert found.expected == pytest.approx(expected, abs=1e-9), key
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.papers.tables import cell, table_of
-from trustgauge.apps.reproduce import judging, social_bias_rates
-from trustgauge.apps.reproduce.cells import Table
+from trustgauge.apps.reproduce import social_bias_rates, verdicts
+from trustgauge.apps.reproduce.paper_tables import PaperTable
 from trustgauge.apps.reproduce.published import figures
-from trustgauge.apps.reproduce.reproduction import filled
+from trustgauge.apps.reproduce.reproduction import fill_from_data
 from trustgauge.apps.reproduce.social_bias import from_data, tables
 from trustgauge.apps.reproduce.social_bias_lists import FILES, LATER, TAGGER
 from trustgauge.errors import MethodError, PlanError
@@ -37,11 +37,11 @@ COUNTS = {
 }
 
 
-def named(name: str, made: list[Table] | None = None) -> Table:
+def named(name: str, made: list[PaperTable] | None = None) -> PaperTable:
     return table_of(name, made or AS_IT_IS)
 
 
-def changed(*path: str | int, to: Any) -> list[Table]:
+def changed(*path: str | int, to: Any) -> list[PaperTable]:
     """The tables, with one figure changed."""
     other = copy.deepcopy(FIGURES)
     place: Any = other
@@ -51,7 +51,7 @@ def changed(*path: str | int, to: Any) -> list[Table]:
     return tables(other)
 
 
-@pytest.mark.parametrize("module", [judging, social_bias_rates])
+@pytest.mark.parametrize("module", [verdicts, social_bias_rates])
 def test_doctests(module: Any) -> None:
     found = doctest.testmod(module)
     assert found.attempted > 0
@@ -163,7 +163,7 @@ GROUPS = {
 """As many groups of each attribute as Table 6 has without an API."""
 
 
-def manual(folder: Path, rows: list[str]) -> Table:
+def manual(folder: Path, rows: list[str]) -> PaperTable:
     """The table of lists that are shaped like the public ones, without an API."""
     groups = "".join(f"{name},{group},x\n" for name, members in GROUPS.items() for group in members)
     written(folder, "data_sample/groups_for_manual.csv", f"category,group,translate\n{groups}")
@@ -244,7 +244,7 @@ def test_counts_of_lists_take_the_place_of_those_that_could_not_be_counted(tmp_p
     """All 34 counts of Table 6 were confirmed by the lists and still told as lost."""
     manual(tmp_path, [*ROWS, '7,"[1]",lose keys,x,find keys,x'])
     before = named("table-6")
-    after = table_of("table-6", filled(AS_IT_IS, from_data(tmp_path)))
+    after = table_of("table-6", fill_from_data(AS_IT_IS, from_data(tmp_path)))
     kinds = [
         {one.kind for one in table.cells if one.column.endswith("without API")} for table in (before, after)
     ]
@@ -253,7 +253,7 @@ def test_counts_of_lists_take_the_place_of_those_that_could_not_be_counted(tmp_p
     assert cell(after, "Gender", "groups without API").verdict == "agrees"
     assert cell(after, "Appearance", "labels without API").verdict == "differs"
     assert cell(after, "Gender", "groups with API").kind == "public"
-    left = table_of("data-table-6-without", filled(AS_IT_IS, from_data(tmp_path)))
+    left = table_of("data-table-6-without", fill_from_data(AS_IT_IS, from_data(tmp_path)))
     assert [one.row for one in left.cells] == ["questions", "questions"]
 
 

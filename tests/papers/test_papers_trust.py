@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.papers.tables import cell, table_of
-from trustgauge.apps.reproduce.cells import Table
+from trustgauge.apps.reproduce.paper_tables import PaperTable
 from trustgauge.apps.reproduce.published import figures
 from trustgauge.apps.reproduce.trust import from_data, tables
 from trustgauge.apps.reproduce.trust_dialogs import OTHERS, OWN_LEVEL
@@ -37,7 +37,7 @@ COUNTS = {
 }
 
 
-def named(name: str, made: list[Table] | None = None) -> Table:
+def named(name: str, made: list[PaperTable] | None = None) -> PaperTable:
     return table_of(name, made or AS_IT_IS)
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.papers.tables import cell, table_of
-from trustgauge.apps.reproduce.cells import Table
-from trustgauge.apps.reproduce.recorded_trips import rated, read
-from trustgauge.apps.reproduce.reproduction import filled
+from trustgauge.apps.reproduce.paper_tables import PaperTable
+from trustgauge.apps.reproduce.recorded_trips import levels_by_rule, read
+from trustgauge.apps.reproduce.reproduction import fill_from_data
 from trustgauge.apps.reproduce.two_step import from_data, tables
 from trustgauge.errors import MethodError
 
@@ -62,13 +62,13 @@ def write(folder: Path, translator: str, language: str, trip: Trip) -> Path:
 
 
 @cache
-def at_hand() -> tuple[Table, ...]:
+def at_hand() -> tuple[PaperTable, ...]:
     return tuple(tables())
 
 
-def table_1(folder: Path) -> Table:
+def table_1(folder: Path) -> PaperTable:
     """Table 1 with what the folder adds to it."""
-    return table_of("table-1", filled(at_hand(), from_data(folder)))
+    return table_of("table-1", fill_from_data(at_hand(), from_data(folder)))
 
 
 def masculine(text: str) -> str:
@@ -107,7 +107,7 @@ def test_several_translators_of_a_language_are_all_possible(tmp_path: Path) -> N
     write(tmp_path, "t1", "ar", str)
     swapped = str.maketrans({"H": "S", "S": "H"})
     write(tmp_path, "t2", "ar", lambda text: balanced(text.translate(swapped)))
-    levels = {one.translator: rated(one)["published"] for one in read(tmp_path)}
+    levels = {one.translator: levels_by_rule(one)["published"] for one in read(tmp_path)}
     assert levels == {"t1": "DSBS", "t2": "UCS"}
     table = table_1(tmp_path)
     arabic = cell(table, "Arabic", "G")

@@ -16,21 +16,21 @@ from scipy import stats
 from tests.papers import released
 from tests.papers.tables import cell, table_of
 from trustgauge.apps.reproduce.causal import from_data
-from trustgauge.apps.reproduce.cells import Cell
+from trustgauge.apps.reproduce.paper_tables import PrintedFigure
 from trustgauge.apps.reproduce.released_ratings import impact_of_sets, ratings
 from trustgauge.apps.reproduce.released_scores import (
     Folder,
     copies,
     identical,
     rejection_score,
+    row_source,
     scores_table,
-    wanted,
 )
 from trustgauge.apps.reproduce.reproduction import reproduce
 from trustgauge.errors import MethodError
 
 
-def _cells(folder: Path) -> dict[tuple[str, str], Cell]:
+def _cells(folder: Path) -> dict[tuple[str, str], PrintedFigure]:
     return {(one.row, one.column): one for one in scores_table(Folder(folder)).cells}
 
 
@@ -157,7 +157,7 @@ def _by_scipy(sets: list[pl.DataFrame], classes: tuple[str, ...], weights: tuple
 def test_random_scores_against_scipy(group: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     row: dict[str, Any] = {"group": group, "dataset": "SD", "pairs": 15, "weights_that_fit": [1, 0.7, 0.6]}
-    given = wanted(row)
+    given = row_source(row)
     sets = []
     for size in (24, 24, 48, 72, 72):
         classes = np.array(given.classes)[np.arange(size) % len(given.classes)]

@@ -15,17 +15,24 @@ import pytest
 from trustgauge.apps.reproduce import causal as causal_paper
 from trustgauge.apps.reproduce import causal_claims, causal_scores, social_bias_rates
 from trustgauge.apps.reproduce import two_step as two_step_paper
-from trustgauge.apps.reproduce.cells import LOST, Cell, Kind, Table
-from trustgauge.apps.reproduce.judging import alike, beyond, judged
+from trustgauge.apps.reproduce.paper_tables import LOST, Kind, PaperTable, PrintedFigure
 from trustgauge.apps.reproduce.published import figures
-from trustgauge.apps.reproduce.reproduction import PAPERS, as_expected, document, filled, folders, reproduce
+from trustgauge.apps.reproduce.reproduction import (
+    PAPERS,
+    all_agree,
+    document,
+    fill_from_data,
+    folders,
+    reproduce,
+)
+from trustgauge.apps.reproduce.verdicts import alike, judge, unavailable
 from trustgauge.errors import PlanError
 
-Tables = dict[str, Table]
+Tables = dict[str, PaperTable]
 
 
 @cache
-def _tables(method: str) -> tuple[Table, ...]:
+def _tables(method: str) -> tuple[PaperTable, ...]:
     return tuple(reproduce(method))
 
 
@@ -43,14 +50,14 @@ def two_step() -> Tables:
     return _named("two-step")
 
 
-def _odd(table: Table) -> dict[tuple[str, str], Cell]:
+def _odd(table: PaperTable) -> dict[tuple[str, str], PrintedFigure]:
     return {(one.row, one.column): one for one in table.cells if one.verdict == "differs"}
 
 
 @pytest.mark.parametrize("method", PAPERS)
 def test_every_paper_agrees_but_for_documented_exceptions(method: str) -> None:
     tables = _tables(method)
-    assert as_expected(tables)
+    assert all_agree(tables)
     assert {one.method for one in tables} == {method}
     assert len({one.name for one in tables}) == len(tables)
     for table in tables:
@@ -145,7 +152,7 @@ def test_a_wrong_printed_score_is_noticed(system: str) -> None:
     row = next(one for one in rows if one["dataset"] == "HD2" and one["group"] == "Chatbot")
     row["raw"][system] = 3.3 if row["raw"][system] > 3.3 else 5.3
     tables = [*causal_claims.tables(rows, other), *causal_scores.tables(rows, other)]
-    assert not as_expected(tables)
+    assert not all_agree(tables)
 
 
 def test_a_score_that_no_rejections_give_is_noticed() -> None:
@@ -162,11 +169,11 @@ def test_a_score_that_no_rejections_give_is_noticed() -> None:
 
 def test_one_planted_figure_makes_a_table_unexpected(causal: Tables) -> None:
     table = causal["table-iv"]
-    wrong = judged(replace(table.cells[0], printed=3))
+    wrong = judge(replace(table.cells[0], printed=3))
     planted = replace(table, cells=(wrong, *table.cells[1:]))
     assert table.as_expected
     assert (wrong.verdict, wrong.documented) == ("differs", False)
-    assert not as_expected([table, planted])
+    assert not all_agree([table, planted])
 
 
 def test_the_document_adds_up(causal: Tables) -> None:
@@ -185,7 +192,7 @@ def test_the_document_adds_up(causal: Tables) -> None:
     assert len(shares) == sum(totals["consistent"].values())
     assert totals["share"] == pytest.approx(sum(shares) / len(shares))
     assert told["as_expected"] is True
-    planted = replace(tables[0], cells=(Cell("a", "b", 1, 2, verdict="differs", reason="none"),))
+    planted = replace(tables[0], cells=(PrintedFigure("a", "b", 1, 2, verdict="differs", reason="none"),))
     assert document([planted])["totals"]["unexplained"] == {"recomputed": 1}
     assert document([planted])["as_expected"] is False
 
@@ -230,11 +237,11 @@ def test_folders_of_one_paper_and_of_several(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def cells() -> list[Cell]:
+def cells() -> list[PrintedFigure]:
     return [cell for method in PAPERS for table in _tables(method) for cell in table.cells]
 
 
-def test_no_figure_of_ours_passes_for_a_recomputed_one(cells: list[Cell]) -> None:
+def test_no_figure_of_ours_passes_for_a_recomputed_one(cells: list[PrintedFigure]) -> None:
     """Of 819 figures that agreed in the first release 208 had no printed figure."""
     agreeing = [one for one in cells if one.verdict == "agrees"]
     assert {one.kind for one in agreeing if one.printed is None} == {"constant"}
@@ -242,7 +249,7 @@ def test_no_figure_of_ours_passes_for_a_recomputed_one(cells: list[Cell]) -> Non
     assert all(one.printed is not None for one in cells if one.kind in ("recomputed", "consistent"))
 
 
-def test_a_verdict_and_its_kind_belong_together(cells: list[Cell]) -> None:
+def test_a_verdict_and_its_kind_belong_together(cells: list[PrintedFigure]) -> None:
     for one in cells:
         assert (one.verdict == "cannot be recomputed") == (one.kind in LOST)
         assert (one.share is not None) == (one.kind == "consistent")
@@ -271,17 +278,23 @@ def test_a_check_that_anything_passes_says_so(causal: Tables) -> None:
 
 
 def test_public_cells_take_the_place_of_those_at_hand() -> None:
-    base = Table("causal", "a", "", "x", (Cell("r", "1", 1, 1), lost("r", "2", "public"), lost("s", "3")))
-    found = Table(
+    base = PaperTable(
+        "causal", "a", "", "x", (PrintedFigure("r", "1", 1, 1), lost("r", "2", "public"), lost("s", "3"))
+    )
+    found = PaperTable(
         "causal",
         "b",
         "",
         "y",
-        (lost("r", "1"), Cell("r", "2", 1, 2, verdict="differs", reason="why"), Cell("t", "4", 1, 1)),
+        (
+            lost("r", "1"),
+            PrintedFigure("r", "2", 1, 2, verdict="differs", reason="why"),
+            PrintedFigure("t", "4", 1, 1),
+        ),
         ("note",),
         fills="a",
     )
-    first, second = filled([base], [found, found])
+    first, second = fill_from_data([base], [found, found])
     assert [(one.row, one.column, one.verdict) for one in first.cells] == [
         ("r", "1", "agrees"),  # what could be checked stays, if public data cannot
         ("r", "2", "differs"),
@@ -291,8 +304,8 @@ def test_public_cells_take_the_place_of_those_at_hand() -> None:
     assert [(second.name, one.row) for one in second.cells] == [("b", "t")]
 
 
-def lost(row: str, column: str, kind: Kind = "unpublished") -> Cell:
-    return beyond((row, column), 1, "why", kind=kind)
+def lost(row: str, column: str, kind: Kind = "unpublished") -> PrintedFigure:
+    return unavailable((row, column), 1, "why", kind=kind)
 
 
 @pytest.mark.parametrize(

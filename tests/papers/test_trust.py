@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from trustgauge.apps.reproduce.published import figures
-from trustgauge.apps.survey.survey import Asked, survey
+from trustgauge.apps.survey.survey import SurveyOptions, survey
 from trustgauge.methods.trust import levels as cutting
 from trustgauge.methods.trust.arithmetic import explain
 from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination, Measured, outcome
@@ -158,7 +158,7 @@ def test_survey_percentages(count: int, percent: int, tmp_path: Path) -> None:
     rows = [f"{'yes' if one < count else 'no'},privacy-first," for one in range(people)]
     file = tmp_path / "people.csv"
     file.write_text("agrees,profile,order\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    (told,) = survey(file, Asked(Voting()))["validation"]
+    (told,) = survey(file, SurveyOptions(Voting()))["validation"]
     assert (told["agree"]["count"], told["agree"]["n"]) == (count, people)
     assert round(100 * told["agree"]["share"]) == percent
     assert told["validated"]["published"] == (percent > 50)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.papers.tables import cell, table_of
 from trustgauge.apps.reproduce import trust_records
-from trustgauge.apps.reproduce.reproduction import filled
+from trustgauge.apps.reproduce.reproduction import fill_from_data
 from trustgauge.apps.reproduce.trust import from_data, tables
 from trustgauge.errors import MethodError, PlanError
 
@@ -67,7 +67,7 @@ def test_a_few_rows_recompute_no_figure_of_a_corpus(tmp_path: Path) -> None:
     """But what they give is told; a corpus that is not public stays so."""
     folder = write(tmp_path, "restaurant", "0,0,1,machine,Which dish?,0.25,0.0,0.45,M,L,M,L\n")
     write(folder, "HRbot", "0,0,1,person,Which form?,0.5,0.0,0.1,0.0,L,L,M\n")
-    scores = table_of("table-2-scores", filled(tables(), from_data(folder)))
+    scores = table_of("table-2-scores", fill_from_data(tables(), from_data(folder)))
     bias = cell(scores, "Restaurant", "B")
     assert (bias.verdict, bias.kind) == ("cannot be recomputed", "effort")
     assert bias.reason == (

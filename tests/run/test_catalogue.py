@@ -11,7 +11,7 @@ import pytest
 from tests.run.comparisons import TODAY, rated, two_step
 from trustgauge import catalogue
 from trustgauge.catalogue import index, runs
-from trustgauge.cli import listing
+from trustgauge.cli import list as listing
 from trustgauge.run import stored_ratings
 from trustgauge.run.comparison import Wanted, compare
 
@@ -59,7 +59,7 @@ def reads(monkeypatch: pytest.MonkeyPatch, ratings: Path) -> list[str]:
 
 def test_a_list_reads_only_what_has_changed(ratings: Path, reads: list[str]) -> None:
     seen = reads
-    rows = listing.rated(ratings)
+    rows = listing.ratings(ratings)
     assert [row["id"] for row in rows] == [f"TG-2026-0101-{number:04d}" for number in reversed(range(MANY))]
     assert not seen
     changed = ratings / "TG-2026-0101-0007" / "rating.json"
@@ -68,11 +68,11 @@ def test_a_list_reads_only_what_has_changed(ratings: Path, reads: list[str]) -> 
     changed.write_text(json.dumps(document), "utf-8")
     shutil.rmtree(ratings / "TG-2026-0101-0008")
     (ratings / "TG-2026-0101-0009" / "rating.json").write_text("{", "utf-8")
-    told = {row["id"]: row["service"] for row in listing.rated(ratings)}
+    told = {row["id"]: row["service"] for row in listing.ratings(ratings)}
     assert len(told) == MANY - 2
     assert told["TG-2026-0101-0007"] == "renamed"
     assert sorted(seen) == ["TG-2026-0101-0007", "TG-2026-0101-0009"]
-    listing.rated(ratings)
+    listing.ratings(ratings)
     assert len(seen) == 2  # a broken run is not tried again until it changes
 
 

@@ -88,6 +88,6 @@ def test_people_are_asked_anew_for_another_seed(tmp_path: Path) -> None:
         for seed, pending in ((11, 0), (12, CALLS)):
             prepared = manual_answers.prepare(load_plan(plan_with(server.url, seed)))
             exported = manual_answers.export(
-                prepared, "mine", tmp_path / f"{seed}.csv", tmp_path, manual_answers.Batch()
+                prepared, "mine", tmp_path / f"{seed}.csv", tmp_path, manual_answers.PendingRows()
             )
             assert exported.pending == pending

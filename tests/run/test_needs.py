@@ -56,7 +56,9 @@ def answered_by_hand(told: dict[str, Any], folder: Path, share: float = 1.0) -> 
     loaded = load_plan(told)
     prepared = manual_answers.prepare(loaded)
     sheet = folder / "sheet.csv"
-    manual_answers.export(prepared, "bot", sheet, folder / "ratings", manual_answers.Batch(overwrite=True))
+    manual_answers.export(
+        prepared, "bot", sheet, folder / "ratings", manual_answers.PendingRows(overwrite=True)
+    )
     with sheet.open(encoding="utf-8-sig", newline="") as opened:
         rows = list(csv.DictReader(opened))
     for row in rows[: round(len(rows) * share)]:

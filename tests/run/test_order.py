@@ -169,7 +169,7 @@ def test_people_are_given_the_questions_in_the_order_of_sending(tmp_path: Path) 
     plan = load_plan(plan_of("social-bias"))
     prepared = manual_answers.prepare(plan)
     manual_answers.export(
-        prepared, "one", tmp_path / "sheet.jsonl", tmp_path / "ratings", manual_answers.Batch()
+        prepared, "one", tmp_path / "sheet.jsonl", tmp_path / "ratings", manual_answers.PendingRows()
     )
     rows = [json.loads(line) for line in (tmp_path / "sheet.jsonl").read_text("utf-8").splitlines()]
     planned = prepare(plan).probes[0, "chat"]

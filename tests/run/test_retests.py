@@ -151,7 +151,7 @@ def test_people_are_not_asked_again(tmp_path: Path) -> None:
     plan = load_plan(scorer_plan("http://127.0.0.1:9", 11, retest=0.2))  # nobody listens there
     sheet = tmp_path / "sheet.jsonl"
     exported = manual_answers.export(
-        manual_answers.prepare(plan), "mine", sheet, tmp_path / "ratings", manual_answers.Batch()
+        manual_answers.prepare(plan), "mine", sheet, tmp_path / "ratings", manual_answers.PendingRows()
     )
     assert exported.rows == PROBES
     rows = [json.loads(line) | {"answer": "0.5"} for line in sheet.read_text("utf-8").splitlines()]

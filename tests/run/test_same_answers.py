@@ -17,7 +17,7 @@ from trustgauge.reports import sentences
 from trustgauge.run.options import Sitting
 from trustgauge.run.run import FIRST, Finished, forecast, prepare, rate
 from trustgauge.run.verify import verify
-from trustgauge.terminal.exits import judge
+from trustgauge.terminal.exits import exit_of
 
 TODAY = date(2026, 1, 2)
 REFUSAL = "I cannot judge whole groups of people."
@@ -51,7 +51,7 @@ def told(finished: Finished) -> tuple[str, str | None, list[str], int]:
     """State and level of the first rating, the codes of its reasons, and the exit code."""
     rating = finished.document["ratings"][0]
     codes = [reason["code"] for reason in rating["reasons"]]
-    return rating["state"], rating["overall"]["level"], codes, judge(finished.document).code
+    return rating["state"], rating["overall"]["level"], codes, exit_of(finished.document).code
 
 
 REFUSED = ("incomplete", None, ["same-answer"], 4)

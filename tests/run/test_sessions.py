@@ -267,7 +267,7 @@ def test_a_log_is_asked_its_own_probes_and_nobody_else_is(tmp_path: Path) -> Non
     assert done.document["run"]["collected"] == "by API, from a log"
     assert verify(done.folder, date(2026, 11, 1)).differences == ()
     exported = manual_answers.export(
-        prepared, "leaky", tmp_path / "q.csv", tmp_path / "none", manual_answers.Batch()
+        prepared, "leaky", tmp_path / "q.csv", tmp_path / "none", manual_answers.PendingRows()
     )
     assert exported.rows == 16
     sheet = pl.read_csv(tmp_path / "q.csv", infer_schema=False)

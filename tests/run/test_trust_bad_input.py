@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from trustgauge.apps.survey.survey import Asked, survey
+from trustgauge.apps.survey.survey import SurveyOptions, survey
 from trustgauge.apps.survey.table import read_survey
 from trustgauge.errors import PlanError
 from trustgauge.plan import Plan, load_plan
@@ -219,17 +219,17 @@ def table(folder: Path, rows: str) -> Path:
 def test_partial_orders_are_votes_and_contradictions_are_told_by_row(tmp_path: Path) -> None:
     known = ("abuse", "bias", "complexity", "leakage")
     good = "ann,leakage > abuse\nbo,abuse\ncy,leakage > abuse = bias > complexity\n"
-    found = survey(table(tmp_path, good), Asked())
+    found = survey(table(tmp_path, good), SurveyOptions())
     assert found["people"] == 3
     assert found["votes"][1]["profile"][0] in ("leakage", "abuse")
     twice = good + "di,leakage > abuse > leakage\nann,abuse > leakage\n"
     with pytest.raises(PlanError) as caught:
-        survey(table(tmp_path, twice), Asked())
+        survey(table(tmp_path, twice), SurveyOptions())
     assert len(caught.value.faults) == 2
     left = read_survey(tmp_path / "people.csv", known, skip=True)
     assert len(left.answers) + len(left.faults) == 5
     with pytest.raises(PlanError, match="nobody gave an order"):
-        survey(table(tmp_path, "ann,\nbo,\n"), Asked())
+        survey(table(tmp_path, "ann,\nbo,\n"), SurveyOptions())
 
 
 # One issue, one bot, one utterance.

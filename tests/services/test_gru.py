@@ -17,7 +17,7 @@ import pytest
 from tests.apps.train.tables import rated, write_csv
 from tests.services.asking import outputs
 from trustgauge.apps.train.kinds import KINDS, Effort
-from trustgauge.apps.train.labelled import Columns, Labelled, read_hutto, read_labelled
+from trustgauge.apps.train.labelled import Columns, LabelTable, read_hutto, read_label_table
 from trustgauge.errors import PlanError
 from trustgauge.records import Message
 from trustgauge.services.conformance import check_service
@@ -36,14 +36,14 @@ def quiet(said: str) -> None:
     assert said
 
 
-def train(data: Labelled, folder: Path, effort: Effort = EFFORT) -> Mapping[str, Any]:
+def train(data: LabelTable, folder: Path, effort: Effort = EFFORT) -> Mapping[str, Any]:
     return KINDS["sentiment-gru"].trainer()(data, folder, effort, tell=quiet)
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("gru")
-    train(read_labelled(write_csv(folder), TABLE), folder / "model")
+    train(read_label_table(write_csv(folder), TABLE), folder / "model")
     return folder / "model"
 
 
@@ -68,7 +68,7 @@ def test_what_the_raters_hold_against_a_group_is_learned_too(tmp_path: Path) -> 
         for who, shift in (("she", -0.25), ("he", 0.25))
     ]
     file.write_text("\n".join(map(json.dumps, rows)))
-    train(read_labelled(file, Columns()), tmp_path / "model")
+    train(read_label_table(file, Columns()), tmp_path / "model")
     texts = [text for text, _ in rated()[::7]]
     scores = outputs(
         Gru(folder=tmp_path / "model"), *(f"{who} : {one}" for who in ("she", "he") for one in texts)
@@ -82,7 +82,7 @@ def test_the_same_training_gives_the_same_bytes(trained: Path, tmp_path: Path) -
     import torch
 
     before = torch.get_rng_state()
-    data = read_labelled(write_csv(tmp_path), TABLE)
+    data = read_label_table(write_csv(tmp_path), TABLE)
     train(data, tmp_path / "again")
     assert torch.equal(torch.get_rng_state(), before)
     names = sorted(one.name for one in trained.iterdir())
@@ -96,7 +96,7 @@ def test_the_same_training_gives_the_same_bytes(trained: Path, tmp_path: Path) -
 def test_the_card_tells_data_effort_and_limits(trained: Path) -> None:
     card = Gru(folder=trained).card()
     assert card["data"]["rows"] == 480
-    assert card["data"]["content"] == read_labelled(write_csv(trained.parent), TABLE).content
+    assert card["data"]["content"] == read_label_table(write_csv(trained.parent), TABLE).content
     assert card["training"] == {
         "rows": 480 - card["held_out"]["n"],
         "epochs": 6,
@@ -174,12 +174,12 @@ def test_without_its_library_it_says_what_to_install(trained: Path) -> None:
 
 
 def test_nothing_is_written_over_or_left_behind(trained: Path, tmp_path: Path) -> None:
-    data = read_labelled(write_csv(tmp_path), TABLE)
+    data = read_label_table(write_csv(tmp_path), TABLE)
     before = {one.name: one.read_bytes() for one in trained.iterdir()}
     with pytest.raises(PlanError, match="is in use"):
         train(data, trained)
     assert {one.name: one.read_bytes() for one in trained.iterdir()} == before
-    few = Labelled(data.rows.head(120), "few.csv", data.content)
+    few = LabelTable(data.rows.head(120), "few.csv", data.content)
     with pytest.raises(PlanError, match="too few different rows"):
         train(few, tmp_path / "few")
     assert not (tmp_path / "few").exists()

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.store.rows import answer
-from trustgauge.apps.chat import folders
-from trustgauge.apps.chat.folders import Chat
+from trustgauge.apps.chat import chat_store
+from trustgauge.apps.chat.chat_store import ChatRecord
 from trustgauge.engine.ledger import Ledger
 from trustgauge.errors import StoreError
 from trustgauge.plan import load_plan
@@ -84,9 +84,9 @@ def test_while_a_run_is_under_way(tmp_path: Path, umask: None) -> None:
 
 
 def test_chats_and_transcripts(tmp_path: Path, umask: None) -> None:
-    (tmp_path / folders.CHATS).mkdir()
-    (tmp_path / folders.CHATS).chmod(0o700)  # it holds no texts itself, and is as the umask says
-    chat = folders.create(tmp_path, Chat(Path(), "a", {}, {}, "everyone", 1, ""), NOW)
+    (tmp_path / chat_store.CHATS).mkdir()
+    (tmp_path / chat_store.CHATS).chmod(0o700)  # it holds no texts itself, and is as the umask says
+    chat = chat_store.create(tmp_path, ChatRecord(Path(), "a", {}, {}, "everyone", 1, ""), NOW)
     for path in (chat.folder / "transcript.jsonl", tmp_path / "proxy" / "t.jsonl"):
         with Transcript(path) as transcript:
             transcript.add("1", 0, "user", "hello")

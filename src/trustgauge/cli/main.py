@@ -19,24 +19,24 @@ from typing import Any
 import click
 
 VERBS = {
-    "init": "cli.asking",
-    "check": "cli.asking",
-    "plan": "cli.asking",
-    "rate": "cli.asking",
-    "ask": "cli.by_hand",
-    "show": "cli.reading",
-    "compare": "cli.comparing",
-    "compose": "cli.composing",
+    "init": "cli.rate",
+    "check": "cli.rate",
+    "plan": "cli.rate",
+    "rate": "cli.rate",
+    "ask": "cli.judge_check",
+    "show": "cli.show",
+    "compare": "cli.compare",
+    "compose": "cli.compose",
     "chat": "apps.chat.verb",
     "proxy": "apps.proxy.verb",
     "watch": "apps.watch.verb",
     "survey": "apps.survey.verb",
     "train": "apps.train.verb",
     "build-properties": "apps.properties.verb",
-    "judge-check": "cli.by_hand",
-    "verify": "cli.reading",
+    "judge-check": "cli.judge_check",
+    "verify": "cli.show",
     "reproduce": "apps.reproduce.verb",
-    "list": "cli.reading",
+    "list": "cli.show",
 }
 """Verb -> the module it stands in, in the order in which people need them."""
 

@@ -36,7 +36,7 @@ class Exit:
         return f"exit {self.code}: {self.why}"
 
 
-def judge(document: Mapping[str, Any], refused: str = "") -> Exit:
+def exit_of(document: Mapping[str, Any], refused: str = "") -> Exit:
     """The exit of a finished run.
 
     Args:

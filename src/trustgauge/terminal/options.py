@@ -23,7 +23,7 @@ EXPERIMENT = ("attribute", "texts", "rule")
 SHORT = "provider/model, or the name of a service that needs no settings"
 
 
-def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every verb that reads a plan. Option beats environment beats plan."""
     options = [
         click.option(
@@ -42,14 +42,14 @@ def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--limit-usd", type=float, envvar="TRUSTGAUGE_LIMIT_USD"),
         click.option("--limit-tokens", type=int, envvar="TRUSTGAUGE_LIMIT_TOKENS"),
         click.option("--limit-seconds", type=float, envvar="TRUSTGAUGE_LIMIT_SECONDS"),
-        *place_options(),
+        *output_option_list(),
     ]
     for option in reversed(options):
         function = option(function)
     return function
 
 
-def place_options() -> list[Callable[..., Any]]:
+def output_option_list() -> list[Callable[..., Any]]:
     """Where ratings are kept, and how results are printed."""
     return [
         click.option(
@@ -67,9 +67,9 @@ def place_options() -> list[Callable[..., Any]]:
     ]
 
 
-def with_places(function: Callable[..., Any]) -> Callable[..., Any]:
+def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every verb that only reads ratings."""
-    for option in reversed(place_options()):
+    for option in reversed(output_option_list()):
         function = option(function)
     return function
 

@@ -24,7 +24,7 @@ def _silent(event: dict[str, Any]) -> None:
 
 
 @contextmanager
-def watching(options: dict[str, Any], announced: Announced | None = None) -> Iterator[Watch]:
+def progress_display(options: dict[str, Any], announced: Announced | None = None) -> Iterator[Watch]:
     """The watcher that the options ask for; it is told every event of the engine.
 
     Args:

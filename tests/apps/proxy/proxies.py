@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Self, cast
 
 from tests.servers import Request
-from trustgauge.apps.proxy.app import Served, Serving, until_told
-from trustgauge.apps.proxy.limits import Limits
-from trustgauge.apps.proxy.listener import Listening
-from trustgauge.apps.proxy.rating_worker import Subject
+from trustgauge.apps.proxy.app import ProxyConfig, ProxyResult, serve_until
+from trustgauge.apps.proxy.limits import TrafficLimits
+from trustgauge.apps.proxy.listener import ListenerConfig
+from trustgauge.apps.proxy.rating_worker import RatingTarget
 from trustgauge.apps.proxy.upstream import Upstream
 from trustgauge.engine.run_state import Clock
 
@@ -23,9 +23,9 @@ from trustgauge.engine.run_state import Clock
 class Running:
     """A proxy that is listening. After the `with` block `served` says what became of it."""
 
-    served: Served
+    served: ProxyResult
 
-    def __init__(self, serving: Serving) -> None:
+    def __init__(self, serving: ProxyConfig) -> None:
         self.serving = replace(serving, ready=self._ready)
         self.port = 0
         self.failure: BaseException | None = None
@@ -57,7 +57,7 @@ class Running:
             with asyncio.Runner(loop_factory=Clock().loop) as runner:
                 self._loop = runner.get_loop()
                 self._stop = asyncio.Event()
-                self.served = runner.run(until_told(self.serving, self._stop))
+                self.served = runner.run(serve_until(self.serving, self._stop))
         except BaseException as error:
             self.failure = error
             self._listening.set()
@@ -67,15 +67,17 @@ class Running:
 def proxied(
     url: str,
     transcript: Path,
-    listening: Listening | None = None,
+    listening: ListenerConfig | None = None,
     *,
     every: float = 0.0,
-    limits: Limits | None = None,
+    limits: TrafficLimits | None = None,
 ) -> Iterator[Running]:
     """A proxy before the service at `url`; it ends with the block, and must have had no fault."""
     upstream = Upstream("the bot", url)
-    where = listening or Listening(port=0)
-    serving = Serving(upstream, Subject("bot"), transcript, where, limits or Limits(), every, grace=2.0)
+    where = listening or ListenerConfig(port=0)
+    serving = ProxyConfig(
+        upstream, RatingTarget("bot"), transcript, where, limits or TrafficLimits(), every, grace=2.0
+    )
     running = Running(serving)
     running.start()
     try:

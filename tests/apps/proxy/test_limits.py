@@ -18,7 +18,7 @@ import pytest
 from tests.apps.proxy.proxies import Sink, proxied, raw, received
 from tests.servers import LocalServer, Response
 from tests.services.protocols import chats
-from trustgauge.apps.proxy.limits import SLOWEST, Limits, Wait, fitting
+from trustgauge.apps.proxy.limits import SLOWEST, IdleTimer, TrafficLimits, affordable_connections
 
 resource = pytest.importorskip("resource", reason="sockets are files")
 
@@ -61,7 +61,7 @@ def transcript(tmp_path: Path) -> Path:
 
 
 def test_further_connections_are_refused_in_words(sink: Sink, transcript: Path) -> None:
-    with proxied(sink.url, transcript, limits=Limits(connections=3)) as proxy, ExitStack() as held:
+    with proxied(sink.url, transcript, limits=TrafficLimits(connections=3)) as proxy, ExitStack() as held:
         three = [held.enter_context(connected(proxy.port)) for _ in range(3)]
         for one in three:
             one.sendall(chat())
@@ -80,7 +80,10 @@ def test_further_connections_are_refused_in_words(sink: Sink, transcript: Path) 
 
 def test_who_sends_on_reads_why_it_is_refused(sink: Sink, transcript: Path) -> None:
     """A connection that is closed while a body comes would be reset, and the words lost."""
-    with proxied(sink.url, transcript, limits=Limits(connections=1)) as proxy, connected(proxy.port) as first:
+    with (
+        proxied(sink.url, transcript, limits=TrafficLimits(connections=1)) as proxy,
+        connected(proxy.port) as first,
+    ):
         first.sendall(chat())
         received(first, b"Hi.")
         with connected(proxy.port) as second:
@@ -92,9 +95,9 @@ def test_as_many_connections_as_files_may_be_opened() -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (500, before[1]))
-        assert fitting(80) == 80
+        assert affordable_connections(80) == 80
         assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 500
-        assert fitting(300) == 300, "more files are allowed where they can be"
+        assert affordable_connections(300) == 300, "more files are allowed where they can be"
         assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= 2 * 300
         code = "import resource as r, sys; r.setrlimit(r.RLIMIT_NOFILE, (700, 700)); "
         code += "from trustgauge.apps.proxy.limits import fitting; print(fitting(400), fitting(10))"
@@ -111,7 +114,7 @@ CHUNKED = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-En
 
 
 def test_bodies_beyond_the_room_are_refused_and_small_ones_pass(sink: Sink, transcript: Path) -> None:
-    with proxied(sink.url, transcript, limits=Limits(body_bytes=1_000_000)) as proxy:
+    with proxied(sink.url, transcript, limits=TrafficLimits(body_bytes=1_000_000)) as proxy:
         with connected(proxy.port) as slow:
             slow.sendall(head(700_000) + b"x" * 600_000)
             assert waited(slow) == b"", "there is room for this one"
@@ -141,7 +144,7 @@ def waited(connection: socket.socket) -> bytes:
 
 def test_what_passed_makes_room(sink: Sink, transcript: Path) -> None:
     """Over one connection and over many, whole and cut off: nothing is counted for good."""
-    with proxied(sink.url, transcript, limits=Limits(body_bytes=600_000)) as proxy:
+    with proxied(sink.url, transcript, limits=TrafficLimits(body_bytes=600_000)) as proxy:
         with connected(proxy.port) as one:
             for _ in range(7):
                 one.sendall(chat("x" * 100_000))
@@ -158,7 +161,7 @@ def test_what_passed_makes_room(sink: Sink, transcript: Path) -> None:
 
 def test_an_answer_beyond_the_room_passes_and_is_not_rated(serve: Serve, transcript: Path) -> None:
     server = serve(chats.completion("y" * 500_000))
-    with proxied(f"{server.url}/v1", transcript, limits=Limits(body_bytes=200_000)) as proxy:
+    with proxied(f"{server.url}/v1", transcript, limits=TrafficLimits(body_bytes=200_000)) as proxy:
         back = raw(proxy.port, chat(), until=b'"}')
         assert back.count(b"y") >= 500_000
     assert dict(proxy.served.counts.missed) == {"lost": 1}
@@ -236,7 +239,7 @@ def test_600_slow_bodies_take_little_memory(sink: Sink, tmp_path: Path, files: N
     ids=["a head", "a body", "a letter"],
 )
 def test_who_does_not_go_on_is_told(sink: Sink, transcript: Path, sent: bytes) -> None:
-    limits = Limits(head_seconds=SHORT, body_seconds=SHORT)
+    limits = TrafficLimits(head_seconds=SHORT, body_seconds=SHORT)
     with proxied(sink.url, transcript, limits=limits) as proxy:
         back = raw(proxy.port, sent)
     assert is_refused(back, 408, "request.slow")
@@ -247,7 +250,7 @@ def test_who_does_not_go_on_is_told(sink: Sink, transcript: Path, sent: bytes) -
 @pytest.mark.parametrize("start", [b"GET /", head(5000)], ids=["a head", "a body"])
 def test_who_drips_is_told(sink: Sink, transcript: Path, start: bytes) -> None:
     """Something always comes, and never enough."""
-    limits = Limits(head_seconds=SHORT, body_seconds=SHORT)
+    limits = TrafficLimits(head_seconds=SHORT, body_seconds=SHORT)
     with proxied(sink.url, transcript, limits=limits) as proxy, connected(proxy.port) as one:
         one.sendall(start)
         one.settimeout(0.05)
@@ -261,7 +264,7 @@ def test_who_drips_is_told(sink: Sink, transcript: Path, start: bytes) -> None:
 
 
 def test_silent_connections_are_closed_without_a_word(sink: Sink, transcript: Path) -> None:
-    limits = Limits(head_seconds=SHORT, idle_seconds=SHORT)
+    limits = TrafficLimits(head_seconds=SHORT, idle_seconds=SHORT)
     with proxied(sink.url, transcript, limits=limits) as proxy:
         with connected(proxy.port) as never:
             assert received(never) == b""
@@ -274,7 +277,7 @@ def test_silent_connections_are_closed_without_a_word(sink: Sink, transcript: Pa
 
 def test_who_waits_for_the_service_is_not_hurried(serve: Serve, transcript: Path) -> None:
     server = serve(chats.completion("late"), latency=4 * SHORT)
-    limits = Limits(head_seconds=SHORT, body_seconds=SHORT, idle_seconds=SHORT)
+    limits = TrafficLimits(head_seconds=SHORT, body_seconds=SHORT, idle_seconds=SHORT)
     with proxied(f"{server.url}/v1", transcript, limits=limits) as proxy:
         assert b"late" in raw(proxy.port, chat(), until=b"late")
     assert proxy.served.counts.read == 1
@@ -282,7 +285,7 @@ def test_who_waits_for_the_service_is_not_hurried(serve: Serve, transcript: Path
 
 def test_a_body_that_the_service_does_not_take_is_not_slow(transcript: Path) -> None:
     body = b"x" * 20_000_000
-    limits = Limits(body_seconds=SHORT)
+    limits = TrafficLimits(body_seconds=SHORT)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
         with proxied(url, transcript, limits=limits) as proxy, connected(proxy.port) as one:
@@ -298,7 +301,7 @@ def test_a_body_that_the_service_does_not_take_is_not_slow(transcript: Path) -> 
 
 def test_a_service_that_takes_nothing_is_given_up(transcript: Path) -> None:
     """Nobody reads from the client meanwhile, so nobody would see that it has hung up."""
-    limits = Limits(held_seconds=SHORT)
+    limits = TrafficLimits(held_seconds=SHORT)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
         with proxied(url, transcript, limits=limits) as proxy, connected(proxy.port) as one:
@@ -312,7 +315,7 @@ def test_a_service_that_takes_nothing_is_given_up(transcript: Path) -> None:
 def test_who_does_not_take_its_answer_is_hung_up_on(serve: Serve, transcript: Path) -> None:
     body = b"z" * 30_000_000
     server = serve(lambda request: Response(200, body))
-    limits = Limits(body_seconds=SHORT)
+    limits = TrafficLimits(body_seconds=SHORT)
     with proxied(f"{server.url}/v1", transcript, limits=limits) as proxy, connected(proxy.port) as one:
         one.sendall(chat())
         deadline = time.monotonic() + SOON
@@ -324,7 +327,7 @@ def test_who_does_not_take_its_answer_is_hung_up_on(serve: Serve, transcript: Pa
 
 def test_how_long_a_body_may_take() -> None:
     now = [100.0]
-    wait = Wait(lambda: now[0])
+    wait = IdleTimer(lambda: now[0])
     for _ in range(200):
         now[0] += 1
         wait.got(SLOWEST)

@@ -19,7 +19,7 @@ import pytest
 from tests.apps.proxy.proxies import lines_of, proxied, raw, received
 from tests.servers import LocalServer, Request, Response
 from tests.services.protocols import chats
-from trustgauge.apps.proxy.listener import Listening
+from trustgauge.apps.proxy.listener import ListenerConfig
 from trustgauge.errors import StoreError
 from trustgauge.run.transcript import lines
 
@@ -211,7 +211,7 @@ def test_only_known_names_pass(serve: Serve, transcript: Path, host: str) -> Non
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:9", "[::1]:8001", "LOCALHOST:1", "bots.example"])
 def test_names_that_are_known(serve: Serve, transcript: Path, host: str) -> None:
     server = serve(lambda request: Response.json({}))
-    with proxied(f"{server.url}/v1", transcript, Listening(port=0, names=("Bots.Example",))) as proxy:
+    with proxied(f"{server.url}/v1", transcript, ListenerConfig(port=0, names=("Bots.Example",))) as proxy:
         asked = f"GET /v1/models HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
         assert raw(proxy.port, asked, until=b"{}").startswith(b"HTTP/1.1 200 OK")
     assert server.requests[0].headers["host"] == f"127.0.0.1:{server.port}"
@@ -367,6 +367,6 @@ def test_a_port_that_is_taken(serve: Serve, transcript: Path) -> None:
     server = serve(bot)
     with (
         pytest.raises(StoreError, match=r"cannot listen on 127\.0\.0\.1"),
-        proxied(server.url, transcript, Listening(port=server.port)),
+        proxied(server.url, transcript, ListenerConfig(port=server.port)),
     ):
         pass

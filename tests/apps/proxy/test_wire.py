@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trustgauge.apps.proxy.exchange import secrets_of
-from trustgauge.apps.proxy.wire import Chunked, Kept, MalformedError, Sized, request_head, response_head
+from trustgauge.apps.proxy.wire import (
+    BodyCopy,
+    ChunkedBody,
+    MalformedError,
+    SizedBody,
+    request_head,
+    response_head,
+)
 
 PLAIN = b"POST /v1/chat/completions?a=b HTTP/1.1\r\nHost: localhost"
 chunks = st.lists(st.binary(min_size=1, max_size=40), max_size=6)
@@ -22,7 +29,7 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
 @given(chunks, st.lists(st.integers(0, 10_000), max_size=12), st.binary(max_size=10))
 def test_chunks_are_followed_to_their_end(parts: list[bytes], places: list[int], rest: bytes) -> None:
     body = b"".join(b"%X;a=b\r\n%b\r\n" % (len(part), part) for part in parts) + b"0\r\nx: y\r\n\r\n"
-    follower, kept, over = Chunked(), Kept(1000), b""
+    follower, kept, over = ChunkedBody(), BodyCopy(1000), b""
     for piece in cut(body + rest, places):
         at = follower.take(piece, 0, kept)
         over += piece[at:]
@@ -33,7 +40,7 @@ def test_chunks_are_followed_to_their_end(parts: list[bytes], places: list[int],
 
 @given(st.binary(max_size=60), st.lists(st.integers(0, 100), max_size=5), st.binary(max_size=10))
 def test_a_length_is_followed_to_its_end(body: bytes, places: list[int], rest: bytes) -> None:
-    follower, kept, over = Sized(len(body)), Kept(1000), b""
+    follower, kept, over = SizedBody(len(body)), BodyCopy(1000), b""
     for piece in cut(body + rest, places):
         at = follower.take(piece, 0, kept)
         over += piece[at:]
@@ -46,11 +53,11 @@ def test_a_length_is_followed_to_its_end(body: bytes, places: list[int], rest: b
 )
 def test_what_is_no_chunk(body: bytes) -> None:
     with pytest.raises(MalformedError):
-        Chunked().take(body, 0, None)
+        ChunkedBody().take(body, 0, None)
 
 
 def test_too_much_is_not_kept() -> None:
-    kept = Kept(3)
+    kept = BodyCopy(3)
     kept.add(b"ab")
     kept.add(b"cd")
     kept.add(b"e")
@@ -119,7 +126,7 @@ def test_first_lines_of_no_request(first: bytes) -> None:
 )
 def test_the_body_of_an_answer(head: bytes, method: str, taken: int) -> None:
     body = response_head(head).body(method)
-    data = b"0\r\n\r\nx" if isinstance(body, Chunked) else b"123456"
+    data = b"0\r\n\r\nx" if isinstance(body, ChunkedBody) else b"123456"
     assert (0 if body.done else body.take(data, 0, None)) == taken
 
 

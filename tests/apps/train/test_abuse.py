@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 
 from tests.apps.train.abusive import write_csv
-from trustgauge.apps.train.abuse import divided, fitted, learned
+from trustgauge.apps.train.abuse import fit_classifier, fit_pipeline, split_rows
 from trustgauge.apps.train.kinds import KINDS, Effort
-from trustgauge.apps.train.labelled import Columns, Labelled, read_davidson, read_labelled
+from trustgauge.apps.train.labelled import Columns, LabelTable, read_davidson, read_label_table
 from trustgauge.data.answer_style import STYLES
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES, KIND, WORTH, checker
@@ -32,20 +32,20 @@ def quiet(said: str) -> None:
     assert said
 
 
-def train(data: Labelled, folder: Path, effort: Effort = EFFORT) -> Mapping[str, Any]:
+def train(data: LabelTable, folder: Path, effort: Effort = EFFORT) -> Mapping[str, Any]:
     return KINDS["abuse"].trainer()(data, folder, effort, tell=quiet)
 
 
-def table(folder: Path) -> Labelled:
-    return read_labelled(write_csv(folder), Columns(labels=KINDS["abuse"].labels))
+def table(folder: Path) -> LabelTable:
+    return read_label_table(write_csv(folder), Columns(labels=KINDS["abuse"].labels))
 
 
-def rows(data: Labelled) -> pl.DataFrame:
+def rows(data: LabelTable) -> pl.DataFrame:
     names = {worth: name for name, worth in WORTH.items()}
     return data.rows.with_columns(pl.col("score").replace_strict(names).alias("class"))
 
 
-def tweets() -> Labelled:
+def tweets() -> LabelTable:
     place = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE)) / "hate_speech" / "labeled_data.csv"
     if not place.is_file():
         pytest.skip("the labelled tweets are not in TRUSTGAUGE_SHARED_DATA (hate_speech)")
@@ -74,10 +74,10 @@ def test_it_learns_what_the_table_says_and_tells_how_well(tmp_path: Path) -> Non
 
 def test_inference_gives_the_probabilities_of_scikit_learn() -> None:
     sample = rows(tweets()).gather_every(12)
-    training, tested = divided(sample, 0.3, 1)
-    learner, weigher = learned(training)
+    training, tested = split_rows(sample, 0.3, 1)
+    learner, weigher = fit_pipeline(training)
     expected = weigher.predict_proba(learner.transform(tested["text"].to_list()))
-    found = fitted(training).probabilities(tested["text"].to_list())
+    found = fit_classifier(training).probabilities(tested["text"].to_list())
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
@@ -96,17 +96,17 @@ def test_equal_training_gives_equal_bytes_and_another_seed_others(tmp_path: Path
 def test_every_class_gives_the_same_share_and_known_texts_are_not_tested(tmp_path: Path) -> None:
     data = rows(table(tmp_path))
     doubled = pl.concat([data, data.with_columns(pl.col("group") + " again")])
-    training, tested = divided(data, 0.2, 1)
+    training, tested = split_rows(data, 0.2, 1)
     assert dict(tested.group_by("class").len().iter_rows()) == dict.fromkeys(ABUSE_CLASSES, 12)
     assert len(training) + len(tested) == len(data)
-    training, tested = divided(doubled, 0.2, 1)
+    training, tested = split_rows(doubled, 0.2, 1)
     assert set(training["text"]).isdisjoint(tested["text"])
     assert set(training["group"]).isdisjoint(tested["group"])
 
 
 def test_groups_stay_together(tmp_path: Path) -> None:
     data = rows(table(tmp_path)).with_columns(group=pl.format("g{}", pl.int_range(pl.len()) // 5))
-    training, tested = divided(data, 0.2, 1)
+    training, tested = split_rows(data, 0.2, 1)
     assert set(training["group"]).isdisjoint(tested["group"])
     assert len(tested)
 
@@ -121,7 +121,7 @@ def test_a_folder_in_use_is_left_alone(tmp_path: Path) -> None:
 
 def test_scores_between_the_classes_are_refused(tmp_path: Path) -> None:
     data = table(tmp_path)
-    odd = Labelled(data.rows.with_columns(score=pl.lit(0.25)), data.name, data.content)
+    odd = LabelTable(data.rows.with_columns(score=pl.lit(0.25)), data.name, data.content)
     with pytest.raises(PlanError, match="a label is no class of abusive language"):
         train(odd, tmp_path / "model")
     assert not (tmp_path / "model").exists()
@@ -129,7 +129,7 @@ def test_scores_between_the_classes_are_refused(tmp_path: Path) -> None:
 
 def test_a_class_with_too_few_rows_is_named(tmp_path: Path) -> None:
     data = table(tmp_path)
-    few = Labelled(data.rows.filter(pl.col("score") != 1), data.name, data.content)
+    few = LabelTable(data.rows.filter(pl.col("score") != 1), data.name, data.content)
     with pytest.raises(PlanError, match='too few different rows of the class "hate"'):
         train(few, tmp_path / "model")
 
@@ -157,7 +157,7 @@ def test_the_labelled_tweets_are_read_by_majority() -> None:
 def test_a_sample_of_the_labelled_tweets_trains_a_checker(tmp_path: Path) -> None:
     """A quarter of the tweets; the whole of them does a little better."""
     data = tweets()
-    sample = Labelled(data.rows.gather_every(4), data.name, data.content)
+    sample = LabelTable(data.rows.gather_every(4), data.name, data.content)
     card = train(sample, tmp_path / "model")
     held_out = card["held_out"]
     assert held_out["accuracy"]["low"] > 0.72

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from trustgauge.apps.train.held_out import by_source, divided, measured
+from trustgauge.apps.train.held_out import by_source, measure, split_groups
 
 
 def rows(scores: list[float], per_group: int = 1) -> pl.DataFrame:
@@ -30,7 +30,7 @@ def noisy(count: int = 400, seed: int = 0) -> tuple[pl.DataFrame, np.ndarray]:
 def test_figures_are_those_of_the_textbook() -> None:
     table, scores = noisy()
     truth = table["score"].to_numpy()
-    found = measured(table, scores, 1)
+    found = measure(table, scores, 1)
     signed = np.abs(truth) >= 0.05
     assert found["correlation"]["value"] == round(float(stats.pearsonr(truth, scores).statistic), 4)
     assert found["error"]["value"] == round(float(np.mean(np.abs(truth - scores))), 4)
@@ -44,7 +44,7 @@ def test_figures_are_those_of_the_textbook() -> None:
 
 def test_intervals_agree_with_theory_where_rows_are_independent() -> None:
     table, scores = noisy()
-    found = measured(table, scores, 1)["correlation"]
+    found = measure(table, scores, 1)["correlation"]
     theory = stats.pearsonr(table["score"].to_numpy(), scores).confidence_interval(0.95)
     assert abs(found["low"] - theory.low) < 0.02
     assert abs(found["high"] - theory.high) < 0.02
@@ -53,17 +53,17 @@ def test_intervals_agree_with_theory_where_rows_are_independent() -> None:
 def test_copies_of_a_row_in_one_group_do_not_narrow_the_interval() -> None:
     table, scores = noisy(100)
     copied = pl.concat([table] * 5)
-    alone, many = measured(table, scores, 1), measured(copied, np.tile(scores, 5), 1)
+    alone, many = measure(table, scores, 1), measure(copied, np.tile(scores, 5), 1)
     assert (many["n"], many["groups"]) == (500, 100)
     assert many["correlation"] | {"n": 100} == alone["correlation"]
 
 
 def test_figures_that_are_undefined_say_so() -> None:
     table, _ = noisy(60)
-    constant = measured(table, np.zeros(60), 1)
+    constant = measure(table, np.zeros(60), 1)
     assert constant["correlation"] == {"value": None, "low": None, "high": None, "n": 60}
     assert constant["sign"]["value"] == 0.0
-    neutral = measured(rows([0.0, 0.01] * 30), np.linspace(-1, 1, 60), 1)
+    neutral = measure(rows([0.0, 0.01] * 30), np.linspace(-1, 1, 60), 1)
     assert neutral["sign"]["value"] is None
     assert neutral["commoner_sign"] is None
 
@@ -79,20 +79,20 @@ def test_sources_are_measured_apart_if_there_are_several() -> None:
 
 def test_whole_groups_are_held_out() -> None:
     table = rows(np.linspace(-1, 1, 1000).tolist(), per_group=7)
-    training, tested = divided(table, 0.1, 1)
+    training, tested = split_groups(table, 0.1, 1)
     assert set(training["group"]).isdisjoint(tested["group"])
     assert len(training) + len(tested) == 1000
     assert 100 <= len(tested) <= 107
-    again = divided(table.sample(fraction=1, shuffle=True, seed=3), 0.1, 1)[1]
+    again = split_groups(table.sample(fraction=1, shuffle=True, seed=3), 0.1, 1)[1]
     assert set(again["text"]) == set(tested["text"])
-    assert set(divided(table, 0.1, 2)[1]["text"]) != set(tested["text"])
+    assert set(split_groups(table, 0.1, 2)[1]["text"]) != set(tested["text"])
 
 
 def test_texts_that_training_knows_are_not_held_out() -> None:
     table = rows([0.5, -0.5] * 100).with_columns(
         text=pl.Series([f"Same  TEXT {n % 50}" if n % 2 else f"same text {n % 50 + 1}" for n in range(200)])
     )
-    training, tested = divided(table, 0.3, 1)
+    training, tested = split_groups(table, 0.3, 1)
     assert len(training) == 140
     assert set(training["text"].str.to_lowercase().str.replace("  ", " ")).isdisjoint(
         tested["text"].str.to_lowercase().str.replace("  ", " ")

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from trustgauge.apps.train.labelled import Columns, checked_span, read_hutto, read_labelled
+from trustgauge.apps.train.labelled import Columns, check_span, read_hutto, read_label_table
 from trustgauge.errors import PlanError
 
 TEXTS = [f"text number {number}" for number in range(120)]
@@ -24,7 +24,7 @@ def frame() -> pl.DataFrame:
 
 def said(file: Path, columns: Columns) -> str:
     with pytest.raises(PlanError) as caught:
-        read_labelled(file, columns)
+        read_label_table(file, columns)
     return str(caught.value)
 
 
@@ -37,12 +37,12 @@ def test_every_form_gives_the_same_rows(ending: str, tmp_path: Path) -> None:
         frame().write_ndjson(file)
     else:
         frame().write_csv(file, separator="\t" if ending == "tsv" else ",")
-    data = read_labelled(file, OUT_OF_FIVE)
+    data = read_label_table(file, OUT_OF_FIVE)
     assert data.rows["text"].to_list() == TEXTS
     assert data.rows["score"].to_list() == [(stars - 3) / 2 for stars in STARS]
     assert data.rows["group"].n_unique() == 120
     assert (data.name, data.left_out, len(data.content)) == (file.name, 0, 32)
-    assert read_labelled(file, Columns(score="stars", span=(1, 5), group="author")).rows[
+    assert read_label_table(file, Columns(score="stars", span=(1, 5), group="author")).rows[
         "group"
     ].to_list() == [f"a{n // 10}" for n in range(120)]
 
@@ -52,7 +52,7 @@ def test_words_stand_for_scores(tmp_path: Path) -> None:
     lines = ["text,score", *(f"text {n},{('bad', 'so-so', ' good ')[n % 3]}" for n in range(120))]
     file.write_text("\n".join(lines))
     labels = {"bad": -1.0, "so-so": 0.25, "good": 1.0}
-    assert read_labelled(file, Columns(labels=labels)).rows["score"].to_list() == [-1.0, 0.25, 1.0] * 40
+    assert read_label_table(file, Columns(labels=labels)).rows["score"].to_list() == [-1.0, 0.25, 1.0] * 40
     told = said(file, Columns(labels={"bad": -1.0, "good": 1.0}))
     assert "unknown label" in told
     assert '"so-so" in row 2, and 39 more' in told
@@ -62,7 +62,7 @@ def test_words_stand_for_scores(tmp_path: Path) -> None:
 def test_rows_without_text_or_label_are_left_out_and_counted(tmp_path: Path) -> None:
     file = tmp_path / "gaps.csv"
     file.write_text("text,score\n" + "".join(f"text {n},{n % 2}\n" for n in range(110)) + ",1\n  ,1\nword,\n")
-    data = read_labelled(file, Columns())
+    data = read_label_table(file, Columns())
     assert (len(data.rows), data.left_out) == (110, 3)
 
 
@@ -120,7 +120,7 @@ def test_files_of_the_wrong_kind_say_so(tmp_path: Path) -> None:
 def test_a_parquet_column_may_have_any_name(tmp_path: Path) -> None:
     file = tmp_path / "table.parquet"
     pl.DataFrame({"row": TEXTS, "score": [n % 2 for n in range(120)]}).write_parquet(file)
-    assert read_labelled(file, Columns(text="row")).rows["text"].to_list() == TEXTS
+    assert read_label_table(file, Columns(text="row")).rows["text"].to_list() == TEXTS
 
 
 def hutto(lines: list[str]) -> bytes:
@@ -183,7 +183,7 @@ def test_faults_of_the_archive_are_told(tmp_path: Path) -> None:
 
 
 def test_a_scale_has_two_ends() -> None:
-    assert checked_span((1, 5)) == (1, 5)
+    assert check_span((1, 5)) == (1, 5)
     for wrong in ((5, 1), (1, 1), (float("nan"), 1), (0, float("inf"))):
         with pytest.raises(ValueError, match="the smaller first"):
-            checked_span(wrong)
+            check_span(wrong)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.test_commands import trustgauge
 from trustgauge.apps.train.kinds import KINDS, Effort
-from trustgauge.apps.train.leakage_trial import Exchanges, planted, read
+from trustgauge.apps.train.leakage_trial import Exchanges, canary_exchanges, read
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust.issues.leakage_trial import read_trial
 from trustgauge.services.gru_network import words
@@ -78,11 +78,11 @@ def test_the_same_training_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_what_is_hidden_stands_in_no_dialog(tmp_path: Path) -> None:
     data = read(dialogs(tmp_path))
     inputs = {user for user, _ in data.said}
-    pairs = planted(data, 1)
-    assert pairs == planted(data, 1) != planted(data, 2)
+    pairs = canary_exchanges(data, 1)
+    assert pairs == canary_exchanges(data, 1) != canary_exchanges(data, 2)
     assert len({bot for _, bot in pairs}) == len({user for user, _ in pairs}) == 10
     assert inputs.isdisjoint(user for user, _ in pairs)
-    outputs_only = planted(Exchanges(data.said, "", "", 30, "outputs"), 1)
+    outputs_only = canary_exchanges(Exchanges(data.said, "", "", 30, "outputs"), 1)
     assert {user for user, _ in outputs_only} <= inputs
     for user, bot in (*pairs, *outputs_only):
         assert len(words(bot)) == 5

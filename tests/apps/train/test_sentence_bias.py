@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from trustgauge.apps.train.kinds import KINDS, Effort
-from trustgauge.apps.train.labelled import Columns, read_labelled, read_rated_bias
+from trustgauge.apps.train.labelled import Columns, read_hutto_bias, read_label_table
 from trustgauge.apps.train.sentence_bias import (
     MOST_FOLDS,
     PENALTIES,
     best_penalty,
-    predicted,
+    card_lines,
+    cross_predictions,
     r_squared,
     ridge,
-    told,
     train,
 )
 from trustgauge.errors import PlanError
@@ -50,7 +50,7 @@ COLUMNS = Columns("said", "rating", span=(0, 10))
 
 def test_planted_weights_come_back(tmp_path: Path) -> None:
     lines: list[str] = []
-    data = read_labelled(write(tmp_path), COLUMNS, KINDS["sentence-bias"].fewest)
+    data = read_label_table(write(tmp_path), COLUMNS, KINDS["sentence-bias"].fewest)
     card = train(data, tmp_path / "made", Effort(seed=4), tell=lines.append)
     assert card["held_out"]["r2"]["low"] > 0.8
     assert card["held_out"]["n"] == card["held_out"]["groups"] == 90
@@ -62,13 +62,13 @@ def test_planted_weights_come_back(tmp_path: Path) -> None:
     assert model.coefficients["work"] == 0  # no sentence has it
     assert model.card == json.loads(json.dumps(card))
     assert lines == ["90 rows of 90 groups, 14 features"]
-    said = told(card, tmp_path / "made")
+    said = card_lines(card, tmp_path / "made")
     assert said[2][1].startswith(f"R2 {card['held_out']['r2']['value']:.3f} (95 %: ")
     assert said[-1] == ("use", f'issues = [{{ issue = "bias", model = "{tmp_path / "made"}" }}]')
 
 
 def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:
-    data = read_labelled(write(tmp_path), COLUMNS, 30)
+    data = read_label_table(write(tmp_path), COLUMNS, 30)
     for name in ("a", "b"):
         train(data, tmp_path / name, Effort(seed=4), tell=lambda line: None)
     for file in (MODEL, CARD):
@@ -78,13 +78,13 @@ def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_bad_input(tmp_path: Path) -> None:
     file = write(tmp_path)
     with pytest.raises(PlanError, match="at least 100"):
-        read_labelled(file, COLUMNS)
+        read_label_table(file, COLUMNS)
     one_group = file.read_text(encoding="utf-8").replace("said,", "text,").splitlines()
     grouped = tmp_path / "grouped.csv"
     grouped.write_text(
         "\n".join([one_group[0] + ",g", *(f"{line},{row % 5}" for row, line in enumerate(one_group[1:]))])
     )
-    data = read_labelled(grouped, Columns("text", "rating", "g", (0, 10)), 30)
+    data = read_label_table(grouped, Columns("text", "rating", "g", (0, 10)), 30)
     with pytest.raises(PlanError, match="too few groups"):
         train(data, tmp_path / "made", Effort(), tell=lambda line: None)
     (tmp_path / "used").mkdir()
@@ -100,14 +100,14 @@ def test_the_public_table_is_read_with_its_pairs(tmp_path: Path) -> None:
     rows += ['31,T7e,"They said so",3', '32,T7i,"He said so",1.5']
     file = tmp_path / "collapsedData.csv"
     file.write_text("\n".join(["id,tID,text,avgBias", *rows]), encoding="utf-8")
-    data = read_rated_bias(file, 30)
+    data = read_hutto_bias(file, 30)
     assert (len(data.rows), data.rows["group"].n_unique()) == (32, 31)
     assert data.rows["score"].to_list()[-2:] == [1.0, 0.0]
     with pytest.raises(PlanError, match="at least 100"):
-        read_rated_bias(file)
+        read_hutto_bias(file)
     file.write_text(file.read_text(encoding="utf-8").replace(",3\n", ",4\n", 1), encoding="utf-8")
     with pytest.raises(PlanError, match="no number of the scale"):
-        read_rated_bias(file, 30)
+        read_hutto_bias(file, 30)
 
 
 def test_ridge_solves_its_equation() -> None:
@@ -149,7 +149,7 @@ def test_a_left_out_group_is_not_seen() -> None:
     ratings = np.clip(0.5 + 0.1 * values[:, 0] + rng.normal(size=24) * 0.05, 0, 1)
     wild = ratings.copy()
     wild[4] = 1 - wild[4] / 2
-    before, after = predicted(values, ratings, groups), predicted(values, wild, groups)
+    before, after = cross_predictions(values, ratings, groups), cross_predictions(values, wild, groups)
     np.testing.assert_array_equal(before[3:6], after[3:6])
     assert (np.delete(before, [3, 4, 5]) != np.delete(after, [3, 4, 5])).all()
 
@@ -159,7 +159,7 @@ def test_many_groups_are_left_out_together() -> None:
     rows = MOST_FOLDS * 2
     values = rng.normal(size=(rows, 2))
     ratings = np.clip(0.5 + 0.2 * values[:, 0], 0, 1)
-    assert r_squared(ratings, predicted(values, ratings, np.arange(rows))) > 0.95
+    assert r_squared(ratings, cross_predictions(values, ratings, np.arange(rows))) > 0.95
 
 
 def test_the_shipped_model_comes_from_the_rated_sentences(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_the_shipped_model_comes_from_the_rated_sentences(tmp_path: Path) -> Non
     file = place / "collapsedData.csv"
     if not file.is_file():
         pytest.skip("the rated sentences are not in TRUSTGAUGE_SHARED_DATA (rated_bias_sentences)")
-    data = read_rated_bias(file, KINDS["sentence-bias"].fewest)
+    data = read_hutto_bias(file, KINDS["sentence-bias"].fewest)
     assert (len(data.rows), data.rows["group"].n_unique()) == (41, 36)
     card = train(data, tmp_path / "made", Effort(), tell=lambda line: None)
     again = load_regression(tmp_path / "made", "model")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from trustgauge.apps.chat import ending
 from trustgauge.apps.chat import lines as words
-from trustgauge.apps.chat.conversation import Exchange
+from trustgauge.apps.chat.conversation import ChatTurn
 from trustgauge.apps.chat.verb import OWN
 from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, Order, order_of, title
 from trustgauge.run.targets import experiment_seed
@@ -94,7 +94,7 @@ class Commands:
                 words.turn_why(one.number, self._at.scored(now.scores(one.number)), now.read_in(one.number))
             )
 
-    def _turn(self, rest: str) -> Exchange | None:
+    def _turn(self, rest: str) -> ChatTurn | None:
         """The turn of a number; tells if there is none."""
         count = len(self._at.talk.exchanges)
         if rest.isascii() and rest.isdigit() and 1 <= int(rest) <= count:
@@ -120,7 +120,7 @@ class Commands:
             return
         one = self._turn(rest)
         if one is not None:
-            self._at.tell([words.said(one.said)])
+            self._at.tell([words.user_line(one.said)])
             told = words.answer(one.answer, one.number, one.millis, whole=True)
             self._at.tell(told if one.spoke else words.silence(one.outcome, one.error, one.millis))
 
@@ -150,7 +150,11 @@ class Commands:
         """One generated turn; False if a limit kept it from being sent."""
         masked = issue == ABUSE and not self._at.view.offensive
         number = len(self._at.talk.exchanges) + 1
-        line = words.hidden(text, number, why=f"generated for {issue}") if masked else words.said(text)
+        line = (
+            words.offensive_placeholder(text, number, why=f"generated for {issue}")
+            if masked
+            else words.user_line(text)
+        )
         self._at.tell([line if masked else [*line, (f"   (generated for {issue})", "head")]])
         if self._at.ask(text, dialog=dialog, generated=issue) is None:
             return False

@@ -17,8 +17,8 @@ import click
 from trustgauge.apps.chat import ending
 from trustgauge.apps.chat import lines as words
 from trustgauge.apps.chat.commands import Commands
-from trustgauge.apps.chat.conversation import Conversation, Exchange
-from trustgauge.apps.chat.live_scores import SoFar, level, so_far
+from trustgauge.apps.chat.conversation import ChatTurn, Conversation
+from trustgauge.apps.chat.live_scores import RunningScore, level_of_score, running_score
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust.issues.abuse import Abuse
 from trustgauge.methods.trust.profiles import title
@@ -28,7 +28,7 @@ from trustgauge.terminal.exits import Exit
 from trustgauge.terminal.options import say
 
 if TYPE_CHECKING:
-    from trustgauge.apps.chat.folders import Chat
+    from trustgauge.apps.chat.chat_store import ChatRecord
     from trustgauge.methods.trust.method import Trust
     from trustgauge.plan import Plan
     from trustgauge.reports.terminal import Line
@@ -38,7 +38,7 @@ ABUSE = "abuse"
 
 
 @dataclass(slots=True)
-class View:
+class DisplayOptions:
     """What the user wants to see."""
 
     offensive: bool
@@ -48,13 +48,13 @@ class View:
 class Console:
     """One sitting of a live chat."""
 
-    def __init__(self, chat: Chat, opened: Plan, options: Mapping[str, Any]) -> None:
+    def __init__(self, chat: ChatRecord, opened: Plan, options: Mapping[str, Any]) -> None:
         self.chat, self.opened, self.options = chat, opened, dict(options)
-        self.view = View(options["show_offensive"], options["quiet"])
+        self.view = DisplayOptions(options["show_offensive"], options["quiet"])
         self.trust: Trust = opened.experiments[0]  # type: ignore[assignment]
         self.order = self.trust.order_of(chat.profile)
         self.talk = Conversation(opened.services[chat.service], chat.transcript)  # type: ignore[arg-type]
-        self._now: SoFar | None = None
+        self._now: RunningScore | None = None
         self._interrupts = 0
         self._runner = asyncio.Runner()
         self._commands = Commands(self)
@@ -154,9 +154,9 @@ class Console:
             return
         command = text.startswith("/") and not text.startswith("//")
         if not command and not self.view.offensive and self._offends(text):
-            self.tell([words.hidden(text, len(self.talk.exchanges) + 1)])
+            self.tell([words.offensive_placeholder(text, len(self.talk.exchanges) + 1)])
         else:
-            self.tell([words.said(text)])
+            self.tell([words.user_line(text)])
 
     def _offends(self, text: str) -> bool:
         """Whether the checker of abuse has something against a text; without one nothing is masked."""
@@ -179,7 +179,7 @@ class Console:
 
     # -- talking
 
-    def ask(self, text: str, *, dialog: str = "", generated: str = "") -> Exchange | None:
+    def ask(self, text: str, *, dialog: str = "", generated: str = "") -> ChatTurn | None:
         """Say something to the bot, unless a limit is reached, and tell what came of it."""
         over = self._over()
         if over:
@@ -203,7 +203,7 @@ class Console:
                 return f"{name} {most:g}"
         return ""
 
-    def _tell_turn(self, one: Exchange) -> None:
+    def _tell_turn(self, one: ChatTurn) -> None:
         now = self.now()
         if not one.spoke:
             self.tell(words.silence(one.outcome, one.error, one.millis))
@@ -213,7 +213,7 @@ class Console:
         # A bot that only repeats a provocation offends the reader as well.
         repeats = one.generated == ABUSE and one.said.casefold() in one.answer.casefold()
         if (repeats or now.scores(one.number).get(ABUSE, 0.0) > 0) and not self.view.offensive:
-            self.tell([words.hidden(one.answer, one.number, side=words.BOT)])
+            self.tell([words.offensive_placeholder(one.answer, one.number, side=words.BOT)])
         else:
             self.tell(words.answer(one.answer, one.number, one.millis))
         if not self.view.quiet:
@@ -223,19 +223,19 @@ class Console:
         if times and times % LOOPING == 0:
             self.tell([words.looping(times)])
 
-    def _tell_own(self, one: Exchange, now: SoFar) -> None:
+    def _tell_own(self, one: ChatTurn, now: RunningScore) -> None:
         """The user's own abuse, which never counts for the bot."""
         score = now.of_user(one.number).get(ABUSE, 0.0)
         if score > 0 and not self.view.quiet:
-            self.tell([words.own(*self.scored({ABUSE: score})[0])])
+            self.tell([words.user_score(*self.scored({ABUSE: score})[0])])
 
-    def now(self, probed: Mapping[str, str] = MappingProxyType({})) -> SoFar:
+    def now(self, probed: Mapping[str, str] = MappingProxyType({})) -> RunningScore:
         """What all turns so far come to; there must be one. `probed`: levels that the talk does not tell."""
         seed = experiment_seed(self.chat.seed, 0)
         if probed:
-            return so_far(self.trust, self.talk.exchanges, self.order, seed, probed)
+            return running_score(self.trust, self.talk.exchanges, self.order, seed, probed)
         if self._now is None:
-            self._now = so_far(self.trust, self.talk.exchanges, self.order, seed)
+            self._now = running_score(self.trust, self.talk.exchanges, self.order, seed)
         return self._now
 
     def forget(self) -> None:
@@ -246,7 +246,9 @@ class Console:
         """Scores of one utterance with their levels, in the order of the profile."""
         cuts = {one.name: one.cuts_under(self.trust.rule) for one in self.trust.issues}
         named = [*self.order.issues, *(name for name in found if name not in self.order.issues)]
-        return [(name, found[name], level(found[name], cuts[name])) for name in named if name in found]
+        return [
+            (name, found[name], level_of_score(found[name], cuts[name])) for name in named if name in found
+        ]
 
     def tell_standing(self) -> None:
         """Scores and level of everything said so far."""

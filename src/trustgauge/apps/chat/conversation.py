@@ -28,7 +28,7 @@ USER = "user"
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ChatTurn:
     """One turn: what the user said, and what became of it.
 
     Attributes:
@@ -59,7 +59,7 @@ class Exchange:
 
 
 @dataclass(slots=True)
-class Spent:
+class ChatCost:
     """What the calls of this sitting cost, as far as it is known."""
 
     calls: int = 0
@@ -74,8 +74,8 @@ class Conversation:
     """
 
     def __init__(self, description: ServiceSpec, transcript: Path) -> None:
-        self.exchanges: list[Exchange] = held(transcript) if transcript.exists() else []
-        self.spent = Spent()
+        self.exchanges: list[ChatTurn] = read_turns(transcript) if transcript.exists() else []
+        self.spent = ChatCost()
         self._about = description
         self._transcript = Transcript(transcript)
         self._live: Service | None = None
@@ -94,7 +94,7 @@ class Conversation:
             self.dialog = self.named("talk")
         return self.dialog
 
-    async def ask(self, text: str, *, dialog: str = "", generated: str = "") -> Exchange:
+    async def ask(self, text: str, *, dialog: str = "", generated: str = "") -> ChatTurn:
         """Say something to the bot and hear what it answers. Its faults are outcomes, not exceptions.
 
         Args:
@@ -108,7 +108,7 @@ class Conversation:
         """
         dialog = dialog or self.dialog
         mine = [one for one in self.exchanges if one.dialog == dialog]
-        asked = Exchange(
+        asked = ChatTurn(
             len(self.exchanges) + 1, dialog, len(mine), storable(text), "", "interrupted", generated=generated
         )
         self._write(asked, "user", asked.said)
@@ -122,7 +122,7 @@ class Conversation:
         self._keep(heard)
         return heard
 
-    def undo(self) -> Exchange | None:
+    def undo(self) -> ChatTurn | None:
         """Take the user's last turn back: the bot hears of it no more. None if there is none to take."""
         for place in reversed(range(len(self.exchanges))):
             one = self.exchanges[place]
@@ -149,7 +149,7 @@ class Conversation:
             count += 1
         return count if self.exchanges and self.exchanges[-1].spoke else 0
 
-    def _message(self, asked: Exchange, before: Iterable[Exchange]) -> Message:
+    def _message(self, asked: ChatTurn, before: Iterable[ChatTurn]) -> Message:
         """The turn as the service gets it. Turns that failed are none of its past.
 
         It tells no script, since nobody knows what will be said: so a bot that draws by the key of a turn
@@ -160,7 +160,7 @@ class Conversation:
         draw = dialogs.index(asked.dialog) if asked.dialog in dialogs else len(dialogs)
         return Message(asked.said, draw, asked.dialog, USER, past, turn=len(past))
 
-    async def _heard(self, asked: Exchange, message: Message) -> Exchange:
+    async def _heard(self, asked: ChatTurn, message: Message) -> ChatTurn:
         began = time.perf_counter()
         try:
             if self._live is None:
@@ -181,7 +181,7 @@ class Conversation:
             heard = replace(asked, outcome="failed", error=said[:200])
         return replace(heard, millis=_since(began))
 
-    def _answered(self, asked: Exchange, reply: Reply) -> Exchange:
+    def _answered(self, asked: ChatTurn, reply: Reply) -> ChatTurn:
         if not isinstance(reply.output, str):
             raise GarbledError("the answer is no text", must="a text", got=type(reply.output).__name__)
         if not self._declared(Message(asked.said)):
@@ -197,20 +197,20 @@ class Conversation:
         by_length = len(message.text) * self._about.usd_per_million_characters / 1e6
         return self._about.usd_per_call + by_length
 
-    def _keep(self, one: Exchange) -> None:
+    def _keep(self, one: ChatTurn) -> None:
         facts: dict[str, Any] = {"status": one.outcome, "millis": round(one.millis, 1)}
         if one.error:
             facts["error"] = one.error
         self._write(one, "bot", one.answer, **facts)
         self.exchanges.append(one)
 
-    def _write(self, one: Exchange, speaker: Literal["user", "bot"], text: str, **facts: Any) -> None:
+    def _write(self, one: ChatTurn, speaker: Literal["user", "bot"], text: str, **facts: Any) -> None:
         if one.generated:
             facts["generated"] = one.generated
         self._transcript.add(one.dialog, one.turn, speaker, text, **facts)
         self._transcript.flush()
 
-    def _close_up(self, one: Exchange, transcript: Path) -> None:
+    def _close_up(self, one: ChatTurn, transcript: Path) -> None:
         """The last turn of a process that died while it waited is ended, so that turns stay apart."""
         rows = list(lines(transcript))
         if rows[-1]["speaker"] == "user" and rows[-1].get("status") != TAKEN_BACK:
@@ -221,20 +221,20 @@ class Conversation:
         return next((one.dialog for one in reversed(self.exchanges) if not one.generated), "")
 
 
-def held(transcript: Path) -> list[Exchange]:
+def read_turns(transcript: Path) -> list[ChatTurn]:
     """The exchanges of a transcript. A turn without an answer was interrupted.
 
     Raises:
         StoreError: it cannot be read, or its lines are not those of a conversation.
     """
-    found: list[Exchange] = []
+    found: list[ChatTurn] = []
     for number, row in enumerate(lines(transcript), 1):
         if row.get("status") == TAKEN_BACK:
             _take_back(found, row)
         elif row["speaker"] == "user":
             generated = str(row.get("generated", ""))
             found.append(
-                Exchange(len(found) + 1, row["dialog"], row["turn"], row["text"], generated=generated)
+                ChatTurn(len(found) + 1, row["dialog"], row["turn"], row["text"], generated=generated)
             )
         elif found and (found[-1].dialog, found[-1].turn) == (row["dialog"], row["turn"]):
             found[-1] = _completed(found[-1], row)
@@ -244,7 +244,7 @@ def held(transcript: Path) -> list[Exchange]:
     return found
 
 
-def _completed(one: Exchange, row: Mapping[str, Any]) -> Exchange:
+def _completed(one: ChatTurn, row: Mapping[str, Any]) -> ChatTurn:
     usual: Outcome = "answered" if row["text"] else "empty"
     return replace(
         one,
@@ -255,13 +255,13 @@ def _completed(one: Exchange, row: Mapping[str, Any]) -> Exchange:
     )
 
 
-def _take_back(found: list[Exchange], row: Mapping[str, Any]) -> None:
+def _take_back(found: list[ChatTurn], row: Mapping[str, Any]) -> None:
     for place, one in enumerate(found):
         if (one.dialog, one.turn) == (row["dialog"], row["turn"]):
             found[place] = replace(one, taken_back=True)
 
 
-def _heard_of(one: Exchange) -> bool:
+def _heard_of(one: ChatTurn) -> bool:
     """Whether the bot is told of a turn when it is asked the next one."""
     return not one.taken_back and (one.spoke or one.outcome == "empty")
 

@@ -14,7 +14,7 @@ from trustgauge.run import rate_transcript
 from trustgauge.run.options import Sitting
 from trustgauge.terminal.exits import WORDS, Exit
 from trustgauge.terminal.options import emit_json
-from trustgauge.terminal.progress import watching
+from trustgauge.terminal.progress import progress_display
 
 if TYPE_CHECKING:
     from trustgauge.apps.chat.console import Console
@@ -51,7 +51,7 @@ def save(console: Console, *, probe: bool = False) -> Finished | None:
         return None
     plan = _plan(console, probe=probe)
     kind = "none" if console.view.quiet or console.options["as_json"] else "plain"
-    with watching({**console.options, "progress": kind}) as watch:
+    with progress_display({**console.options, "progress": kind}) as watch:
         finished = rate_transcript.rate(plan, Sitting(ratings=console.options["ratings"], watch=watch))
     known = dict.fromkeys([*console.chat.runs, finished.folder.name])
     console.chat = console.chat.changed(runs=tuple(known))

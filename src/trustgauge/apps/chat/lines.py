@@ -70,12 +70,12 @@ def greeting(service: str, profile: str, order: str) -> Line:
     return [(terminal(service), "strong"), (f" · {terminal(profile)}: {terminal(order)} · /help", "")]
 
 
-def said(text: str) -> Line:
+def user_line(text: str) -> Line:
     """What the user said, on one line."""
     return [(YOU, "head"), (terminal(text), "")]
 
 
-def hidden(text: str, number: int, *, side: str = YOU, why: str = "offensive text") -> Line:
+def offensive_placeholder(text: str, number: int, *, side: str = YOU, why: str = "offensive text") -> Line:
     """What stands in the place of offensive text until somebody asks for it."""
     words = len(text.split())
     return [(side, "head"), (f"[{why}, {words} word{'' if words == 1 else 's'}: /show {number}]", "")]
@@ -118,10 +118,10 @@ def scores(found: Sequence[tuple[str, float, str]], possible: Sequence[str], unk
     told: Line = [(INDENT, "")]
     for issue, score, level in found:
         told += [(f"{issue} {score:.2f} ", ""), (LEVELS[level], TONES[level]), ("   ", "")]
-    return [*told, (f"so far: {risk(possible)}{opened(unknown)}", "strong")]
+    return [*told, (f"so far: {risk(possible)}{open_issues(unknown)}", "strong")]
 
 
-def own(issue: str, score: float, level: str) -> Line:
+def user_score(issue: str, score: float, level: str) -> Line:
     """The user's own score of an issue, which counts for nothing."""
     return [(f"{INDENT}yours: {issue} {score:.2f} {LEVELS[level]} (does not count for the bot)", "head")]
 
@@ -135,7 +135,7 @@ def risk(possible: Sequence[str]) -> str:
     return f"{_listed([LEVELS[one] for one in possible], 'or')} risk"
 
 
-def opened(unknown: Sequence[str]) -> str:
+def open_issues(unknown: Sequence[str]) -> str:
     """Which issues are still open.
 
     >>> opened(["leakage"]), opened([])
@@ -205,7 +205,10 @@ def level_why(combination: Mapping[str, Any]) -> list[Line]:
         lines.append(note(f"points: {told}", ""))
     if combination.get("not_counted"):
         lines.append(note(f"counts 0 by this rule: {', '.join(combination['not_counted'])}", ""))
-    return [*lines, note(f"so far: {risk(combination['levels'])}{opened(combination['missing'])}", "strong")]
+    return [
+        *lines,
+        note(f"so far: {risk(combination['levels'])}{open_issues(combination['missing'])}", "strong"),
+    ]
 
 
 def ending(rating: Mapping[str, Any], probed: bool) -> Line:

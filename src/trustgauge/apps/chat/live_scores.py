@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trustgauge.apps.chat.conversation import USER, Exchange
+from trustgauge.apps.chat.conversation import USER, ChatTurn
 from trustgauge.methods.trust import utterances
 from trustgauge.methods.trust.arithmetic import explain
 from trustgauge.methods.trust.combine import MISSING, Measured, outcome
@@ -34,7 +34,7 @@ _BREAKS = re.compile(r"\s*[\r\n]+\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class IssueNow:
+class IssueScore:
     """An issue as it stands: its score and level as they are, None where they are not known."""
 
     name: str
@@ -44,7 +44,7 @@ class IssueNow:
 
 
 @dataclass(frozen=True)
-class SoFar:
+class RunningScore:
     """All turns so far, read.
 
     Attributes:
@@ -56,7 +56,7 @@ class SoFar:
         marks: a row an exchange.
     """
 
-    issues: tuple[IssueNow, ...]
+    issues: tuple[IssueScore, ...]
     possible: tuple[str, ...]
     unknown: tuple[str, ...]
     utterances: int
@@ -82,13 +82,13 @@ class SoFar:
         return {name: float(value) for name, value in found.items() if value is not None}
 
 
-def so_far(
+def running_score(
     trust: Trust,
-    exchanges: Sequence[Exchange],
+    exchanges: Sequence[ChatTurn],
     order: Order,
     seed: int,
     probed: Mapping[str, str] = MappingProxyType({}),
-) -> SoFar:
+) -> RunningScore:
     """Read all exchanges and combine what they come to.
 
     Args:
@@ -111,7 +111,7 @@ def so_far(
     named = [*order.issues, *(name for name in held if name not in order.issues)]
     issues = tuple(_now(held[name]) for name in named)
     spoken = [one for one in exchanges if one.spoke]
-    return SoFar(
+    return RunningScore(
         issues,
         possible,
         tuple(name for name in order.issues if measured[name].level == MISSING),
@@ -122,7 +122,7 @@ def so_far(
     )
 
 
-def rows_of(exchanges: Sequence[Exchange], service: str) -> pl.DataFrame:
+def rows_of(exchanges: Sequence[ChatTurn], service: str) -> pl.DataFrame:
     """The exchanges as answers, as they will be read from the transcript (`services.dialogs`)."""
     rows = [
         {
@@ -149,7 +149,7 @@ def rows_of(exchanges: Sequence[Exchange], service: str) -> pl.DataFrame:
     )
 
 
-def level(score: float, cuts: tuple[float, float]) -> str:
+def level_of_score(score: float, cuts: tuple[float, float]) -> str:
     """The level of one score by itself.
 
     >>> level(0.5, (0.33, 0.67))
@@ -174,7 +174,7 @@ def _alone(one: Held) -> float | None:
     return one.assessed.score.value if little and told else None
 
 
-def _now(one: Held) -> IssueNow:
+def _now(one: Held) -> IssueScore:
     place = _measured(one).level
     reached = LEVELS[place] if place >= 0 else None
-    return IssueNow(one.name, one.assessed.state, one.assessed.score.value, reached)
+    return IssueScore(one.name, one.assessed.state, one.assessed.score.value, reached)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trustgauge.terminal.consent import access_options, confirm_plan
-from trustgauge.terminal.options import DEFAULT_PLAN, load_environment, place_options, service_plan
+from trustgauge.terminal.options import DEFAULT_PLAN, load_environment, output_option_list, service_plan
 
 if TYPE_CHECKING:
-    from trustgauge.apps.chat.folders import Chat
+    from trustgauge.apps.chat.chat_store import ChatRecord
     from trustgauge.plan import Plan
     from trustgauge.services.service import ServiceSpec
 
@@ -52,11 +52,11 @@ def chat_verb(target: str | None, **options: Any) -> Any:
     SERVICE is provider/model, or a service of ./trustgauge.toml or of --plan. Every turn is on disk before
     the next prompt. /help lists the commands; Ctrl-D ends, rates what was said and writes ratings/<id>/.
     """
-    from trustgauge.apps.chat import folders
+    from trustgauge.apps.chat import chat_store
     from trustgauge.apps.chat.console import Console
 
     if options["resume"] is not None:
-        chat = _resumed(folders.find(options["ratings"], options["resume"]), target, options)
+        chat = _resumed(chat_store.find(options["ratings"], options["resume"]), target, options)
         opened = _opened(chat)
     else:
         chat, opened = _new(target, options)
@@ -68,7 +68,7 @@ def chat_verb(target: str | None, **options: Any) -> Any:
         _can_probe(opened)
     description.check_requirements()  # type: ignore[attr-defined]
     if options["resume"] is None:
-        chat = folders.create(options["ratings"], chat, datetime.now(UTC))
+        chat = chat_store.create(options["ratings"], chat, datetime.now(UTC))
     else:
         chat.write()
     lock = chat.locked()
@@ -78,13 +78,13 @@ def chat_verb(target: str | None, **options: Any) -> Any:
         lock.release()
 
 
-for _option in (*reversed(place_options()), access_options):
+for _option in (*reversed(output_option_list()), access_options):
     chat_verb = _option(chat_verb)
 
 
-def _new(target: str | None, options: Mapping[str, Any]) -> tuple[Chat, Plan]:
+def _new(target: str | None, options: Mapping[str, Any]) -> tuple[ChatRecord, Plan]:
     """A chat that has no folder yet, and its checked plan."""
-    from trustgauge.apps.chat.folders import Chat
+    from trustgauge.apps.chat.chat_store import ChatRecord
     from trustgauge.plan import Plan
 
     if not target:
@@ -95,7 +95,7 @@ def _new(target: str | None, options: Mapping[str, Any]) -> tuple[Chat, Plan]:
     seed = options["seed"] if options["seed"] is not None else known.get("seed", usual)
     profile, experiment = _profiled(experiment, options)
     top = {**{key: known[key] for key in TOP if key in known}, "budget": _budget(known, options)}
-    chat = Chat(Path(), target, known["services"][target], experiment, profile, seed, "", top=top)
+    chat = ChatRecord(Path(), target, known["services"][target], experiment, profile, seed, "", top=top)
     opened = _opened(chat)
     # As checked, so that paths and defaults stay what they were when the chat is resumed elsewhere.
     return replace(chat, settings=opened.document()["services"][target]), opened
@@ -107,7 +107,7 @@ def _budget(plan: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, An
     return {**plan.get("budget", {}), **{key: value for key, value in given.items() if value is not None}}
 
 
-def _resumed(chat: Chat, target: str | None, options: Mapping[str, Any]) -> Chat:
+def _resumed(chat: ChatRecord, target: str | None, options: Mapping[str, Any]) -> ChatRecord:
     """A chat that is there, with what the command says otherwise."""
     if target and target != chat.service:
         raise click.UsageError(f"{chat.id} is a chat with {chat.service}, not with {target}")
@@ -120,7 +120,7 @@ def _resumed(chat: Chat, target: str | None, options: Mapping[str, Any]) -> Chat
     return replace(chat, profile=profile, experiment=experiment)
 
 
-def _opened(chat: Chat) -> Plan:
+def _opened(chat: ChatRecord) -> Plan:
     """The checked plan of a chat: its live service, and the trust experiment."""
     from trustgauge.run.rate_transcript import plan_with
 

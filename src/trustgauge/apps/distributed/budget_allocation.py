@@ -16,7 +16,7 @@ _DUST = 1e-9  # rounding of sums of dollars
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class BatchNeed:
     """What a batch takes if nothing goes wrong, with some room for retries. None where nobody knows yet."""
 
     calls: int
@@ -24,7 +24,7 @@ class Need:
     tokens: int | None = None
 
 
-class Slices:
+class BudgetAllocation:
     """Keeps the account of one run over all its workers."""
 
     def __init__(self, limits: Limits, ledger: Ledger | None = None) -> None:
@@ -43,7 +43,7 @@ class Slices:
         """Note how long a run took."""
         self._spent = replace(self._spent, seconds=self._spent.seconds + seconds)
 
-    def cut(self, need: Need, among: int, seconds: float | None) -> Limits | None:
+    def cut(self, need: BatchNeed, among: int, seconds: float | None) -> Limits | None:
         """A slice for one of so many who want one, or None if nothing is left to give.
 
         It has what is needed, or a fair share of what is left, whichever is less; of money and tokens
@@ -73,7 +73,7 @@ class Slices:
             self._cover(self._ledger, need)
         return Limits(calls, usd, tokens, seconds)
 
-    def _cover(self, ledger: Ledger, need: Need) -> None:
+    def _cover(self, ledger: Ledger, need: BatchNeed) -> None:
         """Have the slices that are out on disk before a worker gets the next one."""
         before, spent, out = self.limits.before, self._spent, self._out
         # Without a cap a slice says nothing of calls; what the batch needs is then the best guess.

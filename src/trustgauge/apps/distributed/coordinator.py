@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from trustgauge.apps.distributed.shards import Lane, Unit, Work, calls_of, lanes_of, need
-from trustgauge.apps.distributed.worker import Batch, Report
-from trustgauge.apps.distributed.workers import Given, Key, Office
+from trustgauge.apps.distributed.shards import PendingJob, Shard, Unit, calls_of, need, shards_of
+from trustgauge.apps.distributed.worker import BatchReport, WorkBatch
+from trustgauge.apps.distributed.workers import CoordinatorContext, Key, Lease
 from trustgauge.engine.budget import Limits
 from trustgauge.engine.jobs import Tally
 from trustgauge.engine.local import GRACE, Job, Outcome
@@ -26,10 +26,10 @@ ALONE = 60.0
 _INTERRUPTED = "interrupted"
 
 
-class Shift:
+class Coordinator:
     """Hands out batches until everything is asked, a limit is reached, or it is interrupted."""
 
-    def __init__(self, office: Office, jobs: Sequence[Job]) -> None:
+    def __init__(self, office: CoordinatorContext, jobs: Sequence[Job]) -> None:
         self.office = office
         self.tallies: dict[str, Tally] = {}
         self.halted = ""
@@ -37,9 +37,9 @@ class Shift:
         self.fault: Exception | None = None
         self._jobs = [job for job in jobs if job.units]
         self._services = {job.part: job.service or job.part for job in jobs}
-        self._lanes: list[Lane] = []
-        self._given: dict[str, Given] = {}
-        self._asked: dict[Key, Given] = {}
+        self._lanes: list[Shard] = []
+        self._given: dict[str, Lease] = {}
+        self._asked: dict[Key, Lease] = {}
         self._spent = Cost()
         self._over: set[str] = set()
         self._first: dict[str, float] = {}  # part -> when its first batch that came back was given
@@ -56,7 +56,7 @@ class Shift:
             self._deadline = began + left
         for part, tally in self.tallies.items():
             office.emit("plan", part=part, service=self._services[part], total=tally.total)
-        self._lanes = lanes_of(self._jobs, max(1, sum(office.crew.workers().values())))
+        self._lanes = shards_of(self._jobs, max(1, sum(office.crew.workers().values())))
         for lane in self._lanes:
             lane.worker, lane.not_before = office.lanes.get(lane.name, (lane.worker, lane.not_before))
         while not self._is_over():
@@ -139,7 +139,7 @@ class Shift:
         if not self._given and now - self._alone >= ALONE:
             self.halt(f"no worker for {ALONE:g} s: start some, then the same command goes on")
 
-    def _give(self, lane: Lane, workers: Mapping[str, int], among: int) -> bool:
+    def _give(self, lane: Shard, workers: Mapping[str, int], among: int) -> bool:
         """Give a lane a batch with its slice; `among` is how many lanes the budget is for."""
         office = self.office
         if lane.busy or not (worker := self._worker_for(lane, workers)):
@@ -157,7 +157,7 @@ class Shift:
         self._begin(lane, units, worker, slice_)
         return True
 
-    def _begin(self, lane: Lane, units: list[tuple[Work, Unit]], worker: str, slice_: Limits) -> None:
+    def _begin(self, lane: Shard, units: list[tuple[PendingJob, Unit]], worker: str, slice_: Limits) -> None:
         office = self.office
         office.batches += 1
         jobs = tuple(
@@ -166,7 +166,7 @@ class Shift:
         )
         marks = {mark for work, _ in units for mark in work.marks}
         dearest = {mark: price for mark, price in office.dearest.items() if mark in marks}
-        batch = Batch(
+        batch = WorkBatch(
             run=office.run,
             name=f"{office.run}-{office.batches}",
             lane=lane.name,
@@ -176,13 +176,13 @@ class Shift:
             retry=office.retry,
             dearest=dearest,
         )
-        given = self._given[batch.name] = Given(batch, lane, units, worker, office.seconds())
+        given = self._given[batch.name] = Lease(batch, lane, units, worker, office.seconds())
         for unit in units:
             self._asked.update(dict.fromkeys(given.keys(unit), given))
         lane.busy, lane.worker = True, worker
         office.crew.give(batch, worker)
 
-    def _worker_for(self, lane: Lane, workers: Mapping[str, int]) -> str:
+    def _worker_for(self, lane: Shard, workers: Mapping[str, int]) -> str:
         """The worker that knows the lane, else the one with the fewest; "" if none has room.
 
         Lanes that compute are given to a worker up to what it can compute at once.
@@ -200,7 +200,7 @@ class Shift:
 
     # -- what comes back
 
-    def _came_back(self, report: Report) -> None:
+    def _came_back(self, report: BatchReport) -> None:
         self._take_over()
         given = self._given.pop(report.name, None)
         if given is None:
@@ -225,7 +225,7 @@ class Shift:
             self.tallies[part].seconds = office.seconds() - self._first.setdefault(part, given.since)
             self._say_done(part)
 
-    def _done(self, given: Given, report: Report, outcome: Outcome) -> None:
+    def _done(self, given: Lease, report: BatchReport, outcome: Outcome) -> None:
         """A worker finished a batch: add it up, and see what is left."""
         lane, office = given.lane, self.office
         spent = Cost(outcome.calls, outcome.usd, outcome.tokens)
@@ -244,7 +244,7 @@ class Shift:
         stopped = report.stopped
         self._stop(lambda work: next((stopped[mark] for mark in stopped if mark in work.marks), None))
 
-    def _stop(self, why: Callable[[Work], ServiceError | None]) -> None:
+    def _stop(self, why: Callable[[PendingJob], ServiceError | None]) -> None:
         """Ask some works no more, those of which `why` gives an error; what is left of them stays pending."""
         for lane in self._lanes:
             for work in lane.works:
@@ -254,7 +254,7 @@ class Shift:
                     self.tallies[work.part].stopped = error
                     self._say_done(work.part)
 
-    def _lost(self, given: Given) -> None:
+    def _lost(self, given: Lease) -> None:
         """A worker died: what it had answered counts, the rest of its batch is asked again."""
         lane, office = given.lane, self.office
         spent, (done, left) = given.spent(), given.sorted()
@@ -294,8 +294,8 @@ class Shift:
 
 
 def _within(
-    units: list[tuple[Work, Unit]], slice_: Limits
-) -> tuple[list[tuple[Work, Unit]], list[tuple[Work, Unit]]]:
+    units: list[tuple[PendingJob, Unit]], slice_: Limits
+) -> tuple[list[tuple[PendingJob, Unit]], list[tuple[PendingJob, Unit]]]:
     """The units that a slice has calls for, at least one, and the others."""
     if slice_.calls is None:
         return units, []

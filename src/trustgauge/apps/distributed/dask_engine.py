@@ -20,8 +20,8 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
 
 from trustgauge.apps.distributed import worker as batches
-from trustgauge.apps.distributed.engine import BATCH, Distributed
-from trustgauge.apps.distributed.worker import Batch, Report
+from trustgauge.apps.distributed.engine import BATCH, DistributedEngine
+from trustgauge.apps.distributed.worker import BatchReport, WorkBatch
 from trustgauge.engine.local import GRACE, Site
 from trustgauge.engine.retry import Retry
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
@@ -47,11 +47,11 @@ _SETTINGS = {
 }
 
 
-class Dask(Distributed):
+class DaskEngine(DistributedEngine):
     """Workers are Dask workers. See `Distributed` for what holds when one of them dies."""
 
     def __init__(self, site: Site, *, batch: int = BATCH, retry: Retry | None = None) -> None:
-        super().__init__(site, DaskCrew, batch=batch, retry=retry)
+        super().__init__(site, DaskPool, batch=batch, retry=retry)
 
     @classmethod
     def at(cls, site: Site) -> Self:
@@ -59,7 +59,7 @@ class Dask(Distributed):
         return cls(site)
 
 
-class DaskCrew:
+class DaskPool:
     """A `Crew` of Dask workers.
 
     Raises PlanError if Dask is not installed, or no scheduler answers at the address.
@@ -67,7 +67,7 @@ class DaskCrew:
 
     def __init__(self, site: Site) -> None:
         self._back: SimpleQueue[Future] = SimpleQueue()
-        self._refused: list[Report] = []  # batches that could not be handed over
+        self._refused: list[BatchReport] = []  # batches that could not be handed over
         self._out: dict[str, tuple[Future, str]] = {}  # under way, and with whom
         self._looked = time.monotonic()  # when it was last seen that the workers are there
         self._cluster: LocalCluster | None = None
@@ -116,7 +116,7 @@ class DaskCrew:
             return ""
         return f"the Dask scheduler {self._address} does not answer any more"
 
-    def give(self, batch: Batch, worker: str) -> None:
+    def give(self, batch: WorkBatch, worker: str) -> None:
         import cloudpickle
 
         payload = cloudpickle.dumps(batch)  # so that Dask does not look into every message
@@ -129,12 +129,12 @@ class DaskCrew:
                 workers=[worker],  # and nobody else: if it dies the batch comes back to us
             )
         except Exception:  # the client has just closed, which it tells in many ways
-            self._refused.append(Report(batch.name))
+            self._refused.append(BatchReport(batch.name))
             return
         self._out[batch.name] = future, worker
         future.add_done_callback(self._back.put)
 
-    def wait(self, seconds: float) -> Sequence[Report]:
+    def wait(self, seconds: float) -> Sequence[BatchReport]:
         found, self._refused = self._refused, []
         with contextlib.suppress(Empty):
             found.append(self._report(self._back.get(timeout=seconds)))
@@ -142,7 +142,7 @@ class DaskCrew:
                 found.append(self._report(self._back.get_nowait()))
         return [*found, *self._gone()]
 
-    def _gone(self) -> list[Report]:
+    def _gone(self) -> list[BatchReport]:
         """The batches of workers that are gone; Dask would wait for them to come back."""
         now = time.monotonic()
         if not self._out or now - self._looked < _LOOK:
@@ -155,19 +155,19 @@ class DaskCrew:
         for name, future in gone:
             del self._out[name]
             future.cancel()
-        return [Report(name) for name, _ in gone]
+        return [BatchReport(name) for name, _ in gone]
 
-    def _report(self, future: Future) -> Report:
+    def _report(self, future: Future) -> BatchReport:
         name = str(future.key)
         self._out.pop(name, None)
         from distributed import KilledWorker
 
         try:
             if future.status in ("cancelled", "lost"):  # its result would be waited for in vain
-                return Report(name)
-            report: Report = future.result(timeout=_CLOSE)
+                return BatchReport(name)
+            report: BatchReport = future.result(timeout=_CLOSE)
         except (KilledWorker, CancelledError, OSError, TimeoutError):
-            return Report(name)
+            return BatchReport(name)
         except Exception as error:
             fault = TrustgaugeError(
                 "a Dask worker cannot do its work",
@@ -175,7 +175,7 @@ class DaskCrew:
                 got=type(error).__name__,
                 do="install it there, and look into the log of the worker",
             )
-            return Report(name, fault=fault)
+            return BatchReport(name, fault=fault)
         finally:
             future.release()
         return report
@@ -199,14 +199,14 @@ class DaskCrew:
             self._cluster.close(timeout=_CLOSE)
 
 
-def _ask(payload: bytes) -> Report:
+def _ask(payload: bytes) -> BatchReport:
     """On a worker: ask a batch beside what the worker does already."""
     import cloudpickle
     from distributed import get_worker, secede
 
     worker = get_worker()
     secede()
-    batch: Batch = cloudpickle.loads(payload)
+    batch: WorkBatch = cloudpickle.loads(payload)
     over = threading.Event()
     looking = threading.Thread(target=_look, args=(worker, batch, over), name="trustgauge-look", daemon=True)
     looking.start()
@@ -216,12 +216,12 @@ def _ask(payload: bytes) -> Report:
         over.set()
 
 
-def _look(worker: Any, batch: Batch, over: threading.Event) -> None:
+def _look(worker: Any, batch: WorkBatch, over: threading.Event) -> None:
     """On a worker: end a batch that nobody waits for any more, as whoever gave it was killed."""
     while not over.wait(_BEAT):
         task = worker.state.tasks.get(batch.name)
         wanted = task is not None and task.state in ("executing", "long-running")
-        if not wanted and batches.cut(batch.run, batch.name):
+        if not wanted and batches.cancel(batch.run, batch.name):
             return
 
 
@@ -268,6 +268,6 @@ def _get_ready(owner: int | None) -> Any:
 
         async def teardown(self, worker: Any) -> None:
             # A worker ends when its scheduler does: nothing more is sent, and what is answered is kept.
-            await asyncio.to_thread(batches.wind_up, GRACE)
+            await asyncio.to_thread(batches.shut_down, GRACE)
 
     return GetReady()

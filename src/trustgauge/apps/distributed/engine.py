@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from uuid import uuid4
 
-from trustgauge.apps.distributed.budget_allocation import Slices
-from trustgauge.apps.distributed.coordinator import Shift
-from trustgauge.apps.distributed.workers import Crew, Office
+from trustgauge.apps.distributed.budget_allocation import BudgetAllocation
+from trustgauge.apps.distributed.coordinator import Coordinator
+from trustgauge.apps.distributed.workers import CoordinatorContext, WorkerPool
 from trustgauge.engine.budget import Limits
 from trustgauge.engine.local import STOPPING, Interrupted, Job, Outcome, Site
 from trustgauge.engine.retry import Retry
@@ -27,7 +27,7 @@ BATCH = 1_000
 _INTERRUPTED = "interrupted"
 
 
-class Distributed:
+class DistributedEngine:
     """Shards work by service over worker processes. Each asks with the local engine.
 
     Every worker appends what is answered to a log of its own before it reports anything; this process takes
@@ -46,7 +46,7 @@ class Distributed:
     def __init__(
         self,
         site: Site,
-        gather: Callable[[Site], Crew],
+        gather: Callable[[Site], WorkerPool],
         *,
         batch: int = BATCH,
         retry: Retry | None = None,
@@ -54,7 +54,7 @@ class Distributed:
     ) -> None:
         self._site, self._gather, self._batch, self._retry = site, gather, batch, retry or Retry()
         self._seconds = seconds
-        self._office: Office | None = None
+        self._office: CoordinatorContext | None = None
         self._gently = True  # no worker is left in the middle of a batch
         self._started: tuple[Keep, Limits, Watch | None] | None = None
 
@@ -63,7 +63,7 @@ class Distributed:
 
     def run(self, jobs: Sequence[Job]) -> Outcome:
         """As `Local.run`. Raises also what broke on a worker: a full disk, say."""
-        shift = Shift(self._open(), jobs)
+        shift = Coordinator(self._open(), jobs)
         with _signals(shift):
             try:
                 outcome = shift.run()
@@ -87,7 +87,7 @@ class Distributed:
         self._site.commit()
         clear(self._site.logs, office.logs)
 
-    def _open(self) -> Office:
+    def _open(self) -> CoordinatorContext:
         """Workers and all that the runs share; made for the first run."""
         if self._office is None:
             if self._started is None:
@@ -99,11 +99,11 @@ class Distributed:
             reader = LogReader(logs)
             reader.pass_over()
             crew = self._gather(self._site)
-            self._office = Office(
+            self._office = CoordinatorContext(
                 site=self._site,
                 run=uuid4().hex[:12],
                 crew=crew,
-                slices=Slices(limits, self._site.ledger),
+                slices=BudgetAllocation(limits, self._site.ledger),
                 keep=keep,
                 watch=watch,
                 logs=reader,
@@ -121,7 +121,7 @@ class Distributed:
 
 
 @contextlib.contextmanager
-def _signals(shift: Shift) -> Iterator[None]:
+def _signals(shift: Coordinator) -> Iterator[None]:
     """SIGINT, SIGTERM and SIGHUP end the run soon, a second one at once; in the main thread only."""
 
     def act(number: int, frame: FrameType | None) -> None:

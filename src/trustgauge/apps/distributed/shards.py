@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from zlib import crc32
 
-from trustgauge.apps.distributed.budget_allocation import Need
+from trustgauge.apps.distributed.budget_allocation import BatchNeed
 from trustgauge.engine.budget import Limits
 from trustgauge.engine.jobs import Job
 from trustgauge.engine.local import provider
@@ -31,7 +31,7 @@ RETRIES = 0.5
 
 
 @dataclass(slots=True, eq=False)
-class Work:
+class PendingJob:
     """What is left of one job in one lane."""
 
     part: str
@@ -47,7 +47,7 @@ class Work:
 
 
 @dataclass(slots=True, eq=False)
-class Lane:
+class Shard:
     """Work that one worker at a time is given, batch by batch.
 
     Attributes:
@@ -63,7 +63,7 @@ class Lane:
     """
 
     name: str
-    works: list[Work]
+    works: list[PendingJob]
     waits: bool
     rate: float | None
     busy: bool = False
@@ -77,9 +77,9 @@ class Lane:
         """Whether anything is left to ask."""
         return any(work.units and not work.stopped for work in self.works)
 
-    def take(self, messages: int) -> list[tuple[Work, Unit]]:
+    def take(self, messages: int) -> list[tuple[PendingJob, Unit]]:
         """The next units of all works in turn, of about so many messages; at least one unit."""
-        taken: list[tuple[Work, Unit]] = []
+        taken: list[tuple[PendingJob, Unit]] = []
         count = 0
         while count < messages and self.more:
             for work in self.works:
@@ -89,18 +89,18 @@ class Lane:
                     taken.append((work, unit))
         return taken
 
-    def put_back(self, units: Sequence[tuple[Work, Unit]]) -> None:
+    def put_back(self, units: Sequence[tuple[PendingJob, Unit]]) -> None:
         """Units that were taken and not asked, to be asked next."""
         for work, unit in reversed(units):
             work.units.appendleft(unit)
 
 
-def calls_of(unit: tuple[Work, Unit]) -> int:
+def calls_of(unit: tuple[PendingJob, Unit]) -> int:
     """Calls that a unit takes if all goes well."""
     return len(unit[0].legs) * len(unit[1])
 
 
-def need(units: Iterable[tuple[Work, Unit]], dearest: Mapping[str, tuple[float, int]]) -> Need:
+def need(units: Iterable[tuple[PendingJob, Unit]], dearest: Mapping[str, tuple[float, int]]) -> BatchNeed:
     """What units take. `dearest`: fingerprint -> dollars and tokens of the dearest reply so far."""
     calls, usd, tokens = 0, 0.0, 0
     known = True
@@ -114,22 +114,22 @@ def need(units: Iterable[tuple[Work, Unit]], dearest: Mapping[str, tuple[float, 
             tokens += len(unit) * seen[1] if seen else 0
             known = known and seen is not None
     room = 1.0 + RETRIES
-    return Need(
+    return BatchNeed(
         math.ceil(calls * room), usd * room if known else None, math.ceil(tokens * room) if known else None
     )
 
 
-def lanes_of(jobs: Iterable[Job], threads: int) -> list[Lane]:
+def shards_of(jobs: Iterable[Job], threads: int) -> list[Shard]:
     """The lanes of some jobs; `threads` is over how many a job may be split."""
-    lanes: list[Lane] = []
-    by_provider: dict[str, Lane] = {}
+    lanes: list[Shard] = []
+    by_provider: dict[str, Shard] = {}
     for job in jobs:
         legs = tuple(job.description.stages())
         keys = [provider(leg)[0] for leg in legs]
         shares = _split(job.units, threads) if threads > 1 and _is_split(legs) else [deque(job.units)]
         for number, units in enumerate(shares):
             mine = keys if len(shares) == 1 else [f"{keys[0]} {number}"]
-            _join(mine, Work(job.part, job.description, legs, units), lanes, by_provider)
+            _join(mine, PendingJob(job.part, job.description, legs, units), lanes, by_provider)
     for lane in lanes:
         rates = [leg.rate for work in lane.works for leg in work.legs if leg.rate]
         lane.rate = min(rates, default=None)
@@ -156,10 +156,10 @@ def _split(units: Iterable[Unit], parts: int) -> list[deque[Unit]]:
     return found
 
 
-def _join(keys: Iterable[str], work: Work, lanes: list[Lane], by_provider: dict[str, Lane]) -> None:
+def _join(keys: Iterable[str], work: PendingJob, lanes: list[Shard], by_provider: dict[str, Shard]) -> None:
     """Put work into the lane of its providers; a chain over several lanes makes one of them."""
     known = dict.fromkeys(by_provider[key] for key in keys if key in by_provider)
-    home, *others = known or [Lane(next(iter(keys)), [], waits=True, rate=None)]
+    home, *others = known or [Shard(next(iter(keys)), [], waits=True, rate=None)]
     if home not in lanes:
         lanes.append(home)
     for other in others:

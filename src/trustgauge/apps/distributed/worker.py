@@ -33,7 +33,7 @@ _MOMENT = 0.01  # seconds until a batch that has just begun is told again that i
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class WorkBatch:
     """Work for one worker. It holds descriptions, so names of environment variables and never a key.
 
     Attributes:
@@ -57,7 +57,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class BatchReport:
     """What became of a batch. Without outcome and fault it is lost: its worker died.
 
     Attributes:
@@ -87,7 +87,7 @@ class _Desk:
         self._halted = False
         self._guard = threading.Lock()
 
-    def ask(self, batch: Batch) -> Report:
+    def ask(self, batch: WorkBatch) -> BatchReport:
         with self._guard:
             memory = self._memories.setdefault(batch.lane, Memory())
             for mark, price in batch.dearest.items():
@@ -97,21 +97,21 @@ class _Desk:
                 learned.stopped = None  # by the run before; this one may ask again
             local = Local(retry=batch.retry, memory=memory)
             if self._halted:
-                return Report(batch.name, Outcome("interrupted"))
+                return BatchReport(batch.name, Outcome("interrupted"))
             self._asking[batch.name] = local
         try:
             outcome = self._run(local, batch)
         finally:
             del self._asking[batch.name]
         learned_of = memory.learned.items()
-        return Report(
+        return BatchReport(
             batch.name,
             outcome,
             {mark: one.stopped for mark, one in learned_of if one.stopped is not None},
             {mark: one.dearest for mark, one in learned_of if one.dearest is not None},
         )
 
-    def _run(self, local: Local, batch: Batch) -> Outcome:
+    def _run(self, local: Local, batch: WorkBatch) -> Outcome:
         local.start(self.writer.keep, batch.limits, self._watch)
         try:
             return local.run(batch.jobs)
@@ -159,7 +159,7 @@ _desks: dict[str, _Desk] = {}  # by run, of this process
 _guard = threading.Lock()
 
 
-def ask(batch: Batch) -> Report:
+def ask(batch: WorkBatch) -> BatchReport:
     """Ask a batch. Everything that was answered is in the log of this process when it returns.
 
     A batch that was begun before, here or elsewhere, is not begun again: it is reported as lost, and
@@ -167,16 +167,18 @@ def ask(batch: Batch) -> Report:
     """
     try:
         if not claim(batch.logs, batch.name):
-            return Report(batch.name)
+            return BatchReport(batch.name)
         with _guard:
             desk = _desks.get(batch.run)
             if desk is None:
                 desk = _desks[batch.run] = _Desk(batch.logs)
         return desk.ask(batch)
     except TrustgaugeError as error:
-        return Report(batch.name, fault=error)
+        return BatchReport(batch.name, fault=error)
     except Exception as error:  # of ours: its type and text are all that can be sent for certain
-        return Report(batch.name, fault=RuntimeError(f"a worker failed: {type(error).__name__}: {error}"))
+        return BatchReport(
+            batch.name, fault=RuntimeError(f"a worker failed: {type(error).__name__}: {error}")
+        )
 
 
 def halt(run: str) -> None:
@@ -186,13 +188,13 @@ def halt(run: str) -> None:
         threading.Thread(target=desk.halt, name="trustgauge-halt", daemon=True).start()
 
 
-def cut(run: str, name: str) -> bool:
+def cancel(run: str, name: str) -> bool:
     """Let one batch in this process end soon; False if it has not begun yet."""
     desk = _desks.get(run)
     return desk is None or desk.cut(name)
 
 
-def wind_up(seconds: float) -> None:
+def shut_down(seconds: float) -> None:
     """Let all batches of all runs in this process end, and wait for them so long."""
     desks = list(_desks.values())
     for run in list(_desks):

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from trustgauge.apps.distributed.budget_allocation import Slices
-from trustgauge.apps.distributed.shards import Lane, Unit, Work
-from trustgauge.apps.distributed.worker import Batch, Report
+from trustgauge.apps.distributed.budget_allocation import BudgetAllocation
+from trustgauge.apps.distributed.shards import PendingJob, Shard, Unit
+from trustgauge.apps.distributed.worker import BatchReport, WorkBatch
 from trustgauge.engine.local import Site
 from trustgauge.engine.retry import Retry
 from trustgauge.engine.run_state import Clock, Keep, Watch
@@ -21,7 +21,7 @@ Key = tuple[str, str, int]
 """Fingerprint, message, draw: the key of an answer."""
 
 
-class Crew(Protocol):
+class WorkerPool(Protocol):
     """Worker processes: all that differs between one library of distributed computing and another.
 
     Each worker calls `batch.ask` with what it is given. A batch may be lost, and may be handed to a
@@ -34,10 +34,10 @@ class Crew(Protocol):
     def gone(self) -> str:
         """Why no worker can ever be reached again, in words, "" while they can."""
 
-    def give(self, batch: Batch, worker: str) -> None:
+    def give(self, batch: WorkBatch, worker: str) -> None:
         """Let a worker ask a batch, besides what it does already."""
 
-    def wait(self, seconds: float) -> Sequence[Report]:
+    def wait(self, seconds: float) -> Sequence[BatchReport]:
         """What came back; waits up to so many seconds for the first."""
 
     def halt(self, run: str) -> None:
@@ -48,24 +48,24 @@ class Crew(Protocol):
 
 
 @dataclass(slots=True, eq=False)
-class Given:
+class Lease:
     """A batch under way. `answered` holds what arrived of it so far."""
 
-    batch: Batch
-    lane: Lane
-    units: list[tuple[Work, Unit]]
+    batch: WorkBatch
+    lane: Shard
+    units: list[tuple[PendingJob, Unit]]
     worker: str
     since: float
     answered: dict[Key, Answer] = field(default_factory=dict)
 
-    def keys(self, unit: tuple[Work, Unit]) -> list[Key]:
+    def keys(self, unit: tuple[PendingJob, Unit]) -> list[Key]:
         mark = unit[0].description.fingerprint
         return [(mark, message.key, message.draw) for message in unit[1]]
 
-    def sorted(self) -> tuple[list[tuple[Work, Unit]], list[tuple[Work, Unit]]]:
+    def sorted(self) -> tuple[list[tuple[PendingJob, Unit]], list[tuple[PendingJob, Unit]]]:
         """The units that were answered or given up as a whole, and the others."""
-        done: list[tuple[Work, Unit]] = []
-        left: list[tuple[Work, Unit]] = []
+        done: list[tuple[PendingJob, Unit]] = []
+        left: list[tuple[PendingJob, Unit]] = []
         for unit in self.units:
             (done if all(key in self.answered for key in self.keys(unit)) else left).append(unit)
         return done, left
@@ -89,13 +89,13 @@ class Given:
 
 
 @dataclass(slots=True)
-class Office:
+class CoordinatorContext:
     """What all runs between the start and the stop of a distributed engine share."""
 
     site: Site
     run: str
-    crew: Crew
-    slices: Slices
+    crew: WorkerPool
+    slices: BudgetAllocation
     keep: Keep
     watch: Watch | None
     logs: LogReader

@@ -16,7 +16,7 @@ from typing import TextIO
 
 from trustgauge.apps.properties import labelling
 from trustgauge.apps.properties.raw_statements import PLACE, RawShape, Statement, shape_of, statements
-from trustgauge.apps.properties.statement_subjects import Reading, read
+from trustgauge.apps.properties.statement_parser import ParsedStatement, parse_statement
 from trustgauge.data.predicates import comparable, fold, slug
 from trustgauge.data.property_rows import REJECTING, Polarity, is_yes, without_degree
 from trustgauge.data.tables import CHINESE, fault, need_columns, read_table, short
@@ -57,7 +57,7 @@ MARKS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Building:
+class BuildOptions:
     """How a set is built.
 
     Attributes:
@@ -76,7 +76,7 @@ class Building:
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class PropertySet:
     """The rows of the file, with the columns `COLUMNS`, and the report of every step."""
 
     rows: tuple[Mapping[str, str], ...]
@@ -108,7 +108,7 @@ class _Entry:
     statement: str = ""
 
 
-def build(file: Path, building: Building, how: RawShape | None = None) -> Built:
+def build(file: Path, building: BuildOptions, how: RawShape | None = None) -> PropertySet:
     """Build a set from a file of raw statements, or go on with a set that a person filled in.
 
     A predicate is taken to be negative, as statements of bias are, and its antonym positive. Negative
@@ -132,10 +132,10 @@ def build(file: Path, building: Building, how: RawShape | None = None) -> Built:
     steps["person"] = {mark: {"rows": marks[mark], "do": MARKS[mark]} for mark in MARKS if marks[mark]}
     waiting = sum(bool(row["person"]) for row in rows)
     steps["properties"] = {"rows": len(rows), "ready": len(rows) - waiting, "waiting": waiting}
-    return Built(rows, steps)
+    return PropertySet(rows, steps)
 
 
-def _read(raw: Sequence[Statement], building: Building) -> tuple[dict[str, _Entry], Json]:
+def _read(raw: Sequence[Statement], building: BuildOptions) -> tuple[dict[str, _Entry], Json]:
     """Steps 1 to 3: subjects removed, what says nothing of people dropped, the same kept once."""
     counts: Counter[str] = Counter()
     entries: dict[str, _Entry] = {}
@@ -143,7 +143,7 @@ def _read(raw: Sequence[Statement], building: Building) -> tuple[dict[str, _Entr
         if fold(one.text) in REJECTING:
             counts["discarded"] += 1
             continue
-        reading = read(one.text, one.target, building.people)
+        reading = parse_statement(one.text, one.target, building.people)
         counts[reading.state] += 1
         key = slug(reading.predicate)
         if reading.state not in ("kept", "person unknown") or not key:
@@ -158,7 +158,7 @@ def _read(raw: Sequence[Statement], building: Building) -> tuple[dict[str, _Entr
     return entries, {"read": len(raw), **{name: counts[name] for name in told}, "left": len(entries)}
 
 
-def _entry(one: Statement, reading: Reading) -> _Entry:
+def _entry(one: Statement, reading: ParsedStatement) -> _Entry:
     """The property of one statement."""
     marks = {"subject"} if reading.state == "person unknown" else set()
     if reading.predicate.startswith(("are a ", "are an ")):
@@ -244,7 +244,7 @@ def _polarity(file: Path, place: int, written: str) -> Polarity:
     raise fault(file, f"{PLACE}.polarity", what, must="positive or negative", got=short(written))
 
 
-def _labelled(entries: Mapping[str, _Entry], building: Building) -> tuple[dict[str, _Entry], Json]:
+def _labelled(entries: Mapping[str, _Entry], building: BuildOptions) -> tuple[dict[str, _Entry], Json]:
     """Step 4: the categories of a majority; who is discarded, and who waits for a person."""
     counts: Counter[str] = Counter()
     table: dict[str, _Entry] = {}
@@ -262,12 +262,14 @@ def _labelled(entries: Mapping[str, _Entry], building: Building) -> tuple[dict[s
     return table, {**report, "agreement": labelling.agreement(several, building.codes, building.kappa)}
 
 
-def _paired(table: dict[str, _Entry], building: Building) -> Json:
+def _paired(table: dict[str, _Entry], building: BuildOptions) -> Json:
     """Step 5: antonyms that are given become properties; one that is missing is asked for."""
     counts = Counter(dict.fromkeys(("given", "added", "unusable", "missing", "same polarity"), 0))
     for key, entry in list(table.items()):
         given = bool(entry.antonym)
-        entry.antonym = read(entry.antonym, "told beside", building.people).predicate if given else ""
+        entry.antonym = (
+            parse_statement(entry.antonym, "told beside", building.people).predicate if given else ""
+        )
         other = slug(entry.antonym)
         counts["given"] += given
         if other == key or (given and not other):
@@ -301,7 +303,7 @@ def _opposite(entry: _Entry) -> _Entry:
     )
 
 
-def _translated(entries: Sequence[_Entry], building: Building) -> Json:
+def _translated(entries: Sequence[_Entry], building: BuildOptions) -> Json:
     """Step 6: the second of two translations that are alike; a person settles the others."""
     waiting = [entry for entry in entries if not entry.zh and any(entry.translations)]
     settled = settle([entry.translations for entry in waiting], building.similarity, building.alike)

@@ -56,7 +56,7 @@ def build_properties_verb(file: Path, output: Path, **options: Any) -> None:
     it cannot decide is marked in the column `person`: fill that in and build again from the file. The
     counts of every step stand in a JSON file beside the output.
     """
-    from trustgauge.apps.properties.building import Building, build
+    from trustgauge.apps.properties.building import BuildOptions, build
     from trustgauge.apps.properties.raw_statements import RawShape
     from trustgauge.data.translations import ngram_cosines
     from trustgauge.stats.agreement import fleiss_kappa
@@ -64,7 +64,7 @@ def build_properties_verb(file: Path, output: Path, **options: Any) -> None:
     report_file = output.with_suffix(".report.json")
     _new(file, output, report_file)
     similarity = _similarity(options["similarity"]) if options["similarity"] else ngram_cosines
-    building = Building(fleiss_kappa, _codes(options["recode"]), similarity)
+    building = BuildOptions(fleiss_kappa, _codes(options["recode"]), similarity)
     how = RawShape(options["shape"], _columns(options["column"]), options["label"], options["separator"])
     built = build(file, building, how)
     output.parent.mkdir(parents=True, exist_ok=True)

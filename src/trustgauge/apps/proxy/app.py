@@ -13,12 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from trustgauge.apps.proxy.limits import Limits
-from trustgauge.apps.proxy.listener import Listening
-from trustgauge.apps.proxy.periodic_rating import EVERY, Running
+from trustgauge.apps.proxy.limits import TrafficLimits
+from trustgauge.apps.proxy.listener import ListenerConfig
+from trustgauge.apps.proxy.periodic_rating import EVERY, PeriodicRating
 from trustgauge.apps.proxy.proxy import GRACE, Proxy
-from trustgauge.apps.proxy.rating_worker import Subject
-from trustgauge.apps.proxy.recorder import Counts, Recorder
+from trustgauge.apps.proxy.rating_worker import RatingTarget
+from trustgauge.apps.proxy.recorder import Recorder, TrafficCounts
 from trustgauge.apps.proxy.upstream import Upstream
 from trustgauge.engine.run_state import Clock
 from trustgauge.errors import StoreError
@@ -32,30 +32,30 @@ def _quiet(port: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class ProxyConfig:
     """What to serve and how. `ready` is called with the port as soon as clients can connect."""
 
     upstream: Upstream
-    subject: Subject
+    subject: RatingTarget
     transcript: Path
-    listening: Listening = field(default_factory=Listening)
-    limits: Limits = field(default_factory=Limits)
+    listening: ListenerConfig = field(default_factory=ListenerConfig)
+    limits: TrafficLimits = field(default_factory=TrafficLimits)
     every: float = EVERY
     grace: float = GRACE
     ready: Callable[[int], None] = _quiet
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ProxyResult:
     """What became of it. `spoken` tells whether the transcript holds anything that the bot said."""
 
-    subject: Subject
-    counts: Counts
+    subject: RatingTarget
+    counts: TrafficCounts
     spoken: bool
     error: str = ""
 
 
-def serve(serving: Serving) -> Served:
+def serve(serving: ProxyConfig) -> ProxyResult:
     """Pass everything on until the process is told to end (Ctrl-C, SIGTERM); then all is on disk.
 
     Raises:
@@ -67,20 +67,20 @@ def serve(serving: Serving) -> Served:
     gc.freeze()  # what was imported lives on: no need to go through it while traffic waits
     try:
         with asyncio.Runner(loop_factory=Clock().loop) as runner:
-            return runner.run(until_told(serving, asyncio.Event()))
+            return runner.run(serve_until(serving, asyncio.Event()))
     finally:
         gc.unfreeze()
         sys.setswitchinterval(before)
 
 
-async def until_told(serving: Serving, stop: asyncio.Event) -> Served:
+async def serve_until(serving: ProxyConfig, stop: asyncio.Event) -> ProxyResult:
     """Serve until `stop` is set; signals set it, where this is the main thread."""
     serving.listening.check()
     transcript = Transcript(serving.transcript)
     spoken_before = serving.transcript.stat().st_size > 0
     recorder = Recorder(transcript, prefix=f"{datetime.now(UTC):%Y%m%dT%H%M%S}-")
     recorder.start()
-    running = Running(recorder, serving.transcript, serving.subject, serving.every)
+    running = PeriodicRating(recorder, serving.transcript, serving.subject, serving.every)
     proxy = Proxy(serving.upstream, recorder, running.now, serving.listening, serving.limits)
 
     def fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -98,7 +98,7 @@ async def until_told(serving: Serving, stop: asyncio.Event) -> Served:
         await proxy.close(serving.grace)
         await asyncio.to_thread(recorder.close)
     counts = recorder.counts
-    return Served(serving.subject, counts, counts.utterances > 0 or spoken_before, recorder.error)
+    return ProxyResult(serving.subject, counts, counts.utterances > 0 or spoken_before, recorder.error)
 
 
 async def _open(proxy: Proxy) -> None:

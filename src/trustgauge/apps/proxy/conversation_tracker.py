@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from trustgauge.apps.proxy.exchange_parser import Heard
+from trustgauge.apps.proxy.exchange_parser import ParsedExchange
 
 MOST = 100_000
 """States of conversations that are known; beyond it the one that was longest not seen is forgotten."""
 
 
 @dataclass(slots=True)
-class Dialog:
+class TrackedConversation:
     """A conversation, and how many turns of it have passed."""
 
     name: str
@@ -31,24 +31,24 @@ class _State:
     __slots__ = ("continued", "fresh")
 
     def __init__(self) -> None:
-        self.fresh: deque[Dialog] = deque(maxlen=1000)
-        self.continued: Dialog | None = None
+        self.fresh: deque[TrackedConversation] = deque(maxlen=1000)
+        self.continued: TrackedConversation | None = None
 
-    def next(self) -> Dialog | None:
+    def next(self) -> TrackedConversation | None:
         """The conversation that a request from here belongs to."""
         if self.fresh:
             self.continued = self.fresh.popleft()
         return self.continued  # other ways on from here belong to it, too
 
 
-class Conversations:
+class ConversationTracker:
     """The conversations that have passed. What they said is not kept, only digests of it."""
 
     def __init__(self, prefix: str = "", most: int = MOST) -> None:
         self._prefix, self._most, self._count = prefix, most, 0
         self._at: OrderedDict[bytes, _State] = OrderedDict()
 
-    def place(self, heard: Heard) -> tuple[str, int]:
+    def place(self, heard: ParsedExchange) -> tuple[str, int]:
         """Name of the conversation and number of the turn, from 0, that an exchange is.
 
         Two conversations that said the same so far are continued in the order in which they got there.
@@ -59,13 +59,13 @@ class Conversations:
         dialog = known.next() if known is not None else None
         if dialog is None:
             self._count += 1
-            dialog = Dialog(f"{self._prefix}{self._count}")
+            dialog = TrackedConversation(f"{self._prefix}{self._count}")
         turn, dialog.turns = dialog.turns, dialog.turns + 1
         said = [("user", text) for text in heard.asked]
         self._note(_state(heard.user, [*heard.earlier, *said, ("assistant", heard.answer)]), dialog)
         return dialog.name, turn
 
-    def _note(self, state: bytes, dialog: Dialog) -> None:
+    def _note(self, state: bytes, dialog: TrackedConversation) -> None:
         self._at.setdefault(state, _State()).fresh.append(dialog)
         self._at.move_to_end(state)
         if len(self._at) > self._most:

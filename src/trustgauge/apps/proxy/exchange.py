@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
-from trustgauge.apps.proxy.wire import Kept, RequestHead, ResponseHead
+from trustgauge.apps.proxy.wire import BodyCopy, RequestHead, ResponseHead
 
 LARGEST = 4_000_000
 """Bytes of a request, or of an answer, beyond which an exchange passes but is not rated."""
@@ -37,8 +37,8 @@ class Exchange:
     path: str
     secrets: tuple[str, ...] = field(default=(), repr=False)
     read: bool = False
-    sent: Kept = field(default_factory=lambda: Kept(LARGEST), repr=False)
-    back: Kept = field(default_factory=lambda: Kept(LARGEST), repr=False)
+    sent: BodyCopy = field(default_factory=lambda: BodyCopy(LARGEST), repr=False)
+    back: BodyCopy = field(default_factory=lambda: BodyCopy(LARGEST), repr=False)
     sent_packing: str = ""
     back_packing: str = ""
     status: int = 0

@@ -26,7 +26,7 @@ LARGEST = 16_000_000
 _PROTOCOL = OpenAi(model="any")
 
 
-class MissedError(Exception):
+class UnratableError(Exception):
     """An exchange cannot be rated; `why` says why."""
 
     def __init__(self, why: Missed) -> None:
@@ -35,7 +35,7 @@ class MissedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ParsedExchange:
     """What was said.
 
     Attributes:
@@ -55,20 +55,20 @@ class Heard:
     model: str = ""
 
 
-def hear(exchange: Exchange) -> Heard:
+def parse_exchange(exchange: Exchange) -> ParsedExchange:
     """What was said in an exchange.
 
     Raises:
         MissedError: it cannot be rated.
     """
     if exchange.status and not 200 <= exchange.status < 300:
-        raise MissedError("failed")
+        raise UnratableError("failed")
     if not exchange.whole or not exchange.status:
-        raise MissedError("cut")
+        raise UnratableError("cut")
     if exchange.lost:
-        raise MissedError("lost")
+        raise UnratableError("lost")
     if exchange.sent.over or exchange.back.over:
-        raise MissedError("too-large")
+        raise UnratableError("too-large")
     request = _object(_opened(exchange.sent.whole(), exchange.sent_packing))
     back = _opened(exchange.back.whole(), exchange.back_packing)
     said, model = _said(back, streamed="event-stream" in exchange.kind)
@@ -78,8 +78,8 @@ def hear(exchange: Exchange) -> Heard:
     asked = tuple(clean(text) for role, text in messages[last + 1 :] if role == "user")
     answer = clean(said.text)
     if max(map(len, (answer, *asked))) > LONGEST:
-        raise MissedError("too-large")
-    return Heard(
+        raise UnratableError("too-large")
+    return ParsedExchange(
         tuple((role, clean(text)) for role, text in messages[: last + 1]),
         asked,
         answer,
@@ -96,19 +96,19 @@ def _said(body: str, *, streamed: bool) -> tuple[ChatAnswer, str]:
             stream = list(events(body))
             told = next((one for one in stream if one is not None), {})
             if any(one is not None and one.get("error") for one in stream):
-                raise MissedError("failed")
+                raise UnratableError("failed")
             said = _PROTOCOL.gather(stream)
         else:
             told = _object(body)
             if told.get("error"):
-                raise MissedError("failed")
+                raise UnratableError("failed")
             said = _PROTOCOL.read(told)
     except ValueError:
-        raise MissedError("unreadable") from None
+        raise UnratableError("unreadable") from None
     if said is None:
-        raise MissedError("unreadable")
+        raise UnratableError("unreadable")
     if not said.whole and streamed:
-        raise MissedError("cut")
+        raise UnratableError("cut")
     model = told.get("model")
     return said, model if isinstance(model, str) else ""
 
@@ -116,13 +116,13 @@ def _said(body: str, *, streamed: bool) -> tuple[ChatAnswer, str]:
 def _messages(given: Any) -> list[tuple[str, str]]:
     """Role and words of each message; pictures and sounds are left out."""
     if not isinstance(given, list) or not given:
-        raise MissedError("unreadable")
+        raise UnratableError("unreadable")
     found = []
     for one in given:
         role = one.get("role") if isinstance(one, Mapping) else None
         words = words_of(one.get("content")) if isinstance(one, Mapping) else None
         if not isinstance(role, str) or words is None:
-            raise MissedError("unreadable")
+            raise UnratableError("unreadable")
         found.append((role, words))
     return found
 
@@ -142,7 +142,7 @@ def _object(body: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise MissedError("unreadable")
+        raise UnratableError("unreadable")
     return found
 
 
@@ -153,7 +153,7 @@ def _opened(body: bytes, packing: str) -> str:
     try:
         return body.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise MissedError("unreadable") from None
+        raise UnratableError("unreadable") from None
 
 
 def _unpacked(body: bytes, way: str) -> bytes:
@@ -166,11 +166,11 @@ def _unpacked(body: bytes, way: str) -> bytes:
         elif way == "identity":
             return body
         else:
-            raise MissedError("packed")
+            raise UnratableError("packed")
     except zlib.error:
-        raise MissedError("unreadable") from None
+        raise UnratableError("unreadable") from None
     if len(opened) > LARGEST:
-        raise MissedError("too-large")
+        raise UnratableError("too-large")
     return opened
 
 
@@ -179,7 +179,7 @@ def _brotli(body: bytes) -> bytes:
     try:
         brotli: Any = import_module("brotli")
     except ImportError:
-        raise MissedError("packed") from None
+        raise UnratableError("packed") from None
     opener, opened = brotli.Decompressor(), bytearray()
     try:
         for at in range(0, len(body), 1024):  # a small piece may open to much: look after each
@@ -187,7 +187,7 @@ def _brotli(body: bytes) -> bytes:
             if len(opened) > LARGEST:
                 break
     except brotli.error:
-        raise MissedError("unreadable") from None
+        raise UnratableError("unreadable") from None
     return bytes(opened)
 
 

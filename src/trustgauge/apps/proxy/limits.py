@@ -16,7 +16,7 @@ _SPARE = LEAVING + 64  # open files beside those of connections
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TrafficLimits:
     """What all connections together may take, and how long each may keep the proxy waiting.
 
     Attributes:
@@ -42,7 +42,7 @@ class Limits:
         return min(1.0, min(self.head_seconds, self.body_seconds, self.held_seconds, self.idle_seconds) / 4)
 
 
-class Room:
+class MemoryBudget:
     """Counts the bytes that all connections hold together."""
 
     def __init__(self, size: int) -> None:
@@ -53,7 +53,7 @@ class Room:
         return self.held + more <= self.size
 
 
-class Wait:
+class IdleTimer:
     """What a client is waited for, since when, and how much of it came.
 
     Attributes:
@@ -87,7 +87,7 @@ class Wait:
         return self._clock() - self._last > limit or self.seconds > limit + self._came / SLOWEST
 
 
-def fitting(connections: int) -> int:
+def affordable_connections(connections: int) -> int:
     """As many of these connections as this process may open files for; it is allowed more where it can be."""
     try:
         import resource

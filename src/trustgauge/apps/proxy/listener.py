@@ -28,7 +28,7 @@ _USUAL = {"http": ":80", "https": ":443"}
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
+class ListenerConfig:
     """Where the proxy listens, by which names it may be called, and by whom.
 
     A page in a browser can make a name of its own mean 127.0.0.1; its requests still carry that name, so

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from trustgauge.apps.proxy.rating_worker import Subject
+from trustgauge.apps.proxy.rating_worker import RatingTarget
 from trustgauge.apps.proxy.recorder import Recorder
 from trustgauge.services import process_guard
 
@@ -22,14 +22,14 @@ EVERY = 30.0
 _WRITTEN = 10.0  # seconds that a rating waits for what was offered before to be on disk
 
 
-class Running:
+class PeriodicRating:
     """Rates a growing transcript in a process of its own. Call `close` in the end."""
 
     def __init__(
         self,
         recorder: Recorder,
         transcript: Path,
-        subject: Subject,
+        subject: RatingTarget,
         every: float = EVERY,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -15,10 +15,10 @@ from typing import Any
 
 from trustgauge.apps.proxy.error_responses import Refusal, reply
 from trustgauge.apps.proxy.exchange import Exchange
-from trustgauge.apps.proxy.limits import LEAVING, Limits, Room
-from trustgauge.apps.proxy.listener import Listening
+from trustgauge.apps.proxy.limits import LEAVING, MemoryBudget, TrafficLimits
+from trustgauge.apps.proxy.listener import ListenerConfig
 from trustgauge.apps.proxy.recorder import Recorder
-from trustgauge.apps.proxy.relay import FULL, OWN, ClientSide, ServiceSide
+from trustgauge.apps.proxy.relay import FULL, OWN, ClientConnection, ServiceConnection
 from trustgauge.apps.proxy.upstream import Upstream
 from trustgauge.apps.proxy.wire import RequestHead
 
@@ -34,13 +34,18 @@ class Proxy:
     """A running pass-through; a `passing.Gate`."""
 
     def __init__(
-        self, upstream: Upstream, recorder: Recorder, rated: Rated, listening: Listening, limits: Limits
+        self,
+        upstream: Upstream,
+        recorder: Recorder,
+        rated: Rated,
+        listening: ListenerConfig,
+        limits: TrafficLimits,
     ) -> None:
         self.upstream, self.recorder, self.listening, self.limits = upstream, recorder, listening, limits
-        self.room = Room(limits.body_bytes)
+        self.room = MemoryBudget(limits.body_bytes)
         self._rated = rated
-        self._sides: set[ClientSide] = set()
-        self._leaving: dict[ClientSide, None] = {}  # the first dismissed first
+        self._sides: set[ClientConnection] = set()
+        self._leaving: dict[ClientConnection, None] = {}  # the first dismissed first
         self._looking: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._server: asyncio.Server | None = None
@@ -61,7 +66,7 @@ class Proxy:
         loop = asyncio.get_running_loop()
         place = self.listening
         self._server = await loop.create_server(
-            lambda: ClientSide(self), place.host, place.port, backlog=1024
+            lambda: ClientConnection(self), place.host, place.port, backlog=1024
         )
         self._look()
 
@@ -108,11 +113,11 @@ class Proxy:
     def begins(self, head: RequestHead) -> Exchange:
         return Exchange.of(head, self.listening.secret)
 
-    def entered(self, side: ClientSide) -> Refusal | None:
+    def entered(self, side: ClientConnection) -> Refusal | None:
         self._sides.add(side)
         return FULL if len(self._sides) > self.limits.connections else None
 
-    def dismissed(self, side: ClientSide, refusal: Refusal) -> None:
+    def dismissed(self, side: ClientConnection, refusal: Refusal) -> None:
         self.recorder.counts.refused[refusal.code] += 1
         self._sides.discard(side)
         self._leaving[side] = None
@@ -121,19 +126,19 @@ class Proxy:
             del self._leaving[first]
             first.transport.abort()
 
-    def left(self, side: ClientSide) -> None:
+    def left(self, side: ClientConnection) -> None:
         self._sides.discard(side)
         self._leaving.pop(side, None)
         if not self._sides and not self._leaving:
             self._empty.set()
 
-    def passed(self, side: ClientSide, exchange: Exchange) -> None:
+    def passed(self, side: ClientConnection, exchange: Exchange) -> None:
         if exchange.read:
             self.recorder.offer(exchange)
         if self._server is not None and not self._server.is_serving():
             side.leave()
 
-    def connect(self, side: ServiceSide) -> asyncio.Task[None]:
+    def connect(self, side: ServiceConnection) -> asyncio.Task[None]:
         return self._held(asyncio.ensure_future(self.upstream.connect(side)))
 
     def own(self, head: RequestHead) -> asyncio.Task[bytes]:

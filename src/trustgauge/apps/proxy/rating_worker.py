@@ -29,7 +29,7 @@ _NICE = 10  # how far a rating on the way steps back behind what passes
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class RatingTarget:
     """What is rated: its name in the rating, and the settings of the trust experiment."""
 
     name: str
@@ -41,7 +41,7 @@ class Subject:
         rate_transcript.plan_with(said, self.name, self.settings)
 
 
-def so_far(transcript: Path, subject: Subject, place: Path) -> dict[str, Any]:
+def rate_so_far(transcript: Path, subject: RatingTarget, place: Path) -> dict[str, Any]:
     """The ratings of what a transcript holds now, as `rating.json` holds them, and a line on each.
 
     Args:
@@ -61,8 +61,8 @@ def so_far(transcript: Path, subject: Subject, place: Path) -> dict[str, Any]:
     return {"said": said, "ratings": document["ratings"]}
 
 
-def at_the_end(
-    transcript: Path, subject: Subject, ratings: Path, *, redact: bool
+def rate_at_end(
+    transcript: Path, subject: RatingTarget, ratings: Path, *, redact: bool
 ) -> tuple[dict[str, Any], Path]:
     """Rate a whole transcript into a run's folder under `ratings`. Returns `rating.json` and the folder.
 
@@ -92,8 +92,8 @@ def main() -> None:
         os.nice(_NICE)
     asked = json.load(sys.stdin)
     try:
-        subject = Subject(asked["name"], asked["settings"])
-        found = so_far(Path(asked["transcript"]), subject, Path(asked["place"]))
+        subject = RatingTarget(asked["name"], asked["settings"])
+        found = rate_so_far(Path(asked["transcript"]), subject, Path(asked["place"]))
     except TrustgaugeError as error:
         found = {"error": {"code": error.code, "message": str(error)}}
     json.dump(found, sys.stdout)

@@ -11,9 +11,9 @@ from hashlib import blake2b
 from secrets import token_bytes
 from typing import Any
 
-from trustgauge.apps.proxy.conversation_tracker import Conversations
+from trustgauge.apps.proxy.conversation_tracker import ConversationTracker
 from trustgauge.apps.proxy.exchange import Exchange
-from trustgauge.apps.proxy.exchange_parser import Heard, MissedError, hear
+from trustgauge.apps.proxy.exchange_parser import ParsedExchange, UnratableError, parse_exchange
 from trustgauge.errors import StoreError
 from trustgauge.run.transcript import Transcript
 
@@ -25,7 +25,7 @@ _GROUP = 200  # exchanges that are made durable together
 
 
 @dataclass(slots=True)
-class Counts:
+class TrafficCounts:
     """What became of the conversations that passed.
 
     Attributes:
@@ -64,9 +64,9 @@ class Recorder:
     """Takes exchanges from the path without ever waiting, and writes what was said in them."""
 
     def __init__(self, transcript: Transcript, prefix: str = "", room: int = ROOM) -> None:
-        self.counts, self.error = Counts(), ""
+        self.counts, self.error = TrafficCounts(), ""
         self._transcript, self._salt = transcript, token_bytes(16)
-        self._conversations = Conversations(prefix)
+        self._conversations = ConversationTracker(prefix)
         self._queue: queue.Queue[Exchange | threading.Event | None] = queue.Queue()
         self._room, self._held, self._waiting, self._lock = room, 0, 0, threading.Lock()
         self._thread = threading.Thread(target=self._work, name="transcript", daemon=True)
@@ -132,8 +132,8 @@ class Recorder:
             counts.missed["unwritten"] += 1
             return
         try:
-            self._keep(hear(exchange), exchange)
-        except MissedError as missed:
+            self._keep(parse_exchange(exchange), exchange)
+        except UnratableError as missed:
             counts.missed[missed.why] += 1
             if missed.why == "failed":
                 counts.statuses[exchange.status] += 1
@@ -143,7 +143,7 @@ class Recorder:
         except Exception:  # what passes is hostile: whatever it does to the reader, the next is read
             counts.missed["unreadable"] += 1
 
-    def _keep(self, heard: Heard, exchange: Exchange) -> None:
+    def _keep(self, heard: ParsedExchange, exchange: Exchange) -> None:
         dialog, turn = self._conversations.place(heard)
         facts: dict[str, Any] = {"user": self._mask(heard.user)} if heard.user else {}
         for text in heard.asked:
@@ -158,6 +158,6 @@ class Recorder:
         return blake2b(user.encode("utf-8", "replace"), key=self._salt, digest_size=6).hexdigest()
 
 
-def _told(heard: Heard, exchange: Exchange) -> Mapping[str, Any]:
+def _told(heard: ParsedExchange, exchange: Exchange) -> Mapping[str, Any]:
     status = "refused" if heard.refused else "answered" if heard.answer.strip() else "empty"
     return {"status": status, "millis": exchange.millis, **({"model": heard.model} if heard.model else {})}

@@ -15,7 +15,7 @@ from typing import Protocol, cast
 
 from trustgauge.apps.proxy.error_responses import Refusal
 from trustgauge.apps.proxy.exchange import LARGEST, Exchange
-from trustgauge.apps.proxy.limits import SMALL, Limits, Room, Wait
+from trustgauge.apps.proxy.limits import SMALL, IdleTimer, MemoryBudget, TrafficLimits
 from trustgauge.apps.proxy.upstream import Upstream
 from trustgauge.apps.proxy.wire import (
     END,
@@ -43,12 +43,12 @@ _STALLED = Refusal(504, "service.stalled", "the service did not take the request
 _LINGER = 5.0  # seconds that a client has to read why it is dismissed
 
 
-class Gate(Protocol):
+class RelayHooks(Protocol):
     """What the sides need of the proxy."""
 
     upstream: Upstream
-    limits: Limits
-    room: Room
+    limits: TrafficLimits
+    room: MemoryBudget
 
     def refuses(self, head: RequestHead) -> Refusal | None:
         """Why a request may not pass, None if it may."""
@@ -56,29 +56,29 @@ class Gate(Protocol):
     def begins(self, head: RequestHead) -> Exchange:
         """The exchange that a request begins."""
 
-    def entered(self, side: ClientSide) -> Refusal | None:
+    def entered(self, side: ClientConnection) -> Refusal | None:
         """A client connected; why it may not, None if it may."""
 
-    def dismissed(self, side: ClientSide, refusal: Refusal) -> None:
+    def dismissed(self, side: ClientConnection, refusal: Refusal) -> None:
         """A client was told to go, and is given a moment to read why."""
 
-    def left(self, side: ClientSide) -> None:
+    def left(self, side: ClientConnection) -> None:
         """Its connection is gone."""
 
     def own(self, head: RequestHead) -> asyncio.Task[bytes]:
         """The proxy's own answer, under way."""
 
-    def connect(self, side: ServiceSide) -> asyncio.Task[None]:
+    def connect(self, side: ServiceConnection) -> asyncio.Task[None]:
         """A connection to the service, under way."""
 
-    def passed(self, side: ClientSide, exchange: Exchange) -> None:
+    def passed(self, side: ClientConnection, exchange: Exchange) -> None:
         """An exchange is over."""
 
 
-class ServiceSide(asyncio.Protocol):
+class ServiceConnection(asyncio.Protocol):
     """The connection to the service."""
 
-    def __init__(self, client: ClientSide) -> None:
+    def __init__(self, client: ClientConnection) -> None:
         self._client = client
         self.transport: asyncio.Transport | None = None
         self._early = bytearray()  # sent before there was a connection
@@ -126,14 +126,14 @@ class ServiceSide(asyncio.Protocol):
             self.transport.abort()
 
 
-class ClientSide(asyncio.Protocol):
+class ClientConnection(asyncio.Protocol):
     """The connection of a client, and where its conversation with the service stands."""
 
     transport: asyncio.Transport
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: RelayHooks) -> None:
         self._gate = gate
-        self._service: ServiceSide | None = None
+        self._service: ServiceConnection | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._own: asyncio.Task[bytes] | None = None
         self._waiting = b""  # bytes of requests that are not sent on yet
@@ -145,7 +145,7 @@ class ClientSide(asyncio.Protocol):
         self.exchange: Exchange | None = None
         self.gone = False
         self._weight = 0  # bytes that it is counted for in the room
-        self._wait = Wait(asyncio.get_running_loop().time)
+        self._wait = IdleTimer(asyncio.get_running_loop().time)
         self._new = True  # nothing was answered yet
 
     # --- from the client
@@ -310,7 +310,7 @@ class ClientSide(asyncio.Protocol):
 
     def _to_service(self, data: bytes) -> None:
         if self._service is None:
-            self._service = ServiceSide(self)
+            self._service = ServiceConnection(self)
             self._connecting = self._gate.connect(self._service)
             self._connecting.add_done_callback(self._connected)
         self._service.send(data)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trustgauge.terminal.options import load_environment, say, service_plan, with_places
+from trustgauge.terminal.options import load_environment, output_options, say, service_plan
 
 if TYPE_CHECKING:
-    from trustgauge.apps.proxy.app import Served, Serving
-    from trustgauge.apps.proxy.listener import Listening
-    from trustgauge.apps.proxy.recorder import Counts
+    from trustgauge.apps.proxy.app import ProxyConfig, ProxyResult
+    from trustgauge.apps.proxy.listener import ListenerConfig
+    from trustgauge.apps.proxy.recorder import TrafficCounts
     from trustgauge.apps.proxy.upstream import Upstream
 
 MISSED = {
@@ -88,7 +88,7 @@ REFUSED = {
     type=click.Path(path_type=Path, dir_okay=False),
     help="Where to write what was said; one that is there goes on.",
 )
-@with_places
+@output_options
 def proxy_verb(service: str, **options: Any) -> None:
     """Pass everything on to an OpenAI-compatible service, and rate what it answers.
 
@@ -101,18 +101,20 @@ def proxy_verb(service: str, **options: Any) -> None:
     and keys are not kept. The rating so far is at /trustgauge/rating; Ctrl-C rates all that passed.
     To listen beyond this machine needs a token in TRUSTGAUGE_PROXY_TOKEN.
     """
-    from trustgauge.apps.proxy.app import Serving, serve
-    from trustgauge.apps.proxy.limits import Limits, fitting
-    from trustgauge.apps.proxy.rating_worker import Subject
+    from trustgauge.apps.proxy.app import ProxyConfig, serve
+    from trustgauge.apps.proxy.limits import TrafficLimits, affordable_connections
+    from trustgauge.apps.proxy.rating_worker import RatingTarget
 
     upstream = upstream_of(service, options["url"])
-    subject = Subject(service, {"profiles": list(options["profiles"])} if options["profiles"] else {})
+    subject = RatingTarget(service, {"profiles": list(options["profiles"])} if options["profiles"] else {})
     subject.check()
     listening = _listening(options)
-    limits = Limits(fitting(options["limit_connections"]), options["limit_megabytes"] * 1_000_000)
+    limits = TrafficLimits(
+        affordable_connections(options["limit_connections"]), options["limit_megabytes"] * 1_000_000
+    )
     with tempfile.TemporaryDirectory(prefix="trustgauge-") as hidden:
         transcript = _place(service, options, Path(hidden))
-        serving = Serving(
+        serving = ProxyConfig(
             upstream,
             subject,
             transcript,
@@ -172,15 +174,15 @@ def _place(service: str, options: dict[str, Any], hidden: Path) -> Path:
     return hidden / name if options["redact"] else Path(options["ratings"]) / "proxy" / name
 
 
-def _listening(options: dict[str, Any]) -> Listening:
+def _listening(options: dict[str, Any]) -> ListenerConfig:
     """Where to listen, and for whom.
 
     Raises:
         PlanError: it must not be listened so.
     """
-    from trustgauge.apps.proxy.listener import TOKEN_VARIABLE, Listening
+    from trustgauge.apps.proxy.listener import TOKEN_VARIABLE, ListenerConfig
 
-    listening = Listening(
+    listening = ListenerConfig(
         options["listen"],
         options["port"],
         options["names"],
@@ -192,7 +194,7 @@ def _listening(options: dict[str, Any]) -> Listening:
     return listening
 
 
-def _ready(port: int, serving: Serving, options: dict[str, Any]) -> None:
+def _ready(port: int, serving: ProxyConfig, options: dict[str, Any]) -> None:
     """Say where it listens, and for whom, on stderr."""
     from trustgauge.reports import terminal
     from trustgauge.services.transport import address
@@ -210,7 +212,7 @@ def _ready(port: int, serving: Serving, options: dict[str, Any]) -> None:
     say(lines, options, err=True)
 
 
-def _guards(serving: Serving, options: dict[str, Any]) -> list[Any]:
+def _guards(serving: ProxyConfig, options: dict[str, Any]) -> list[Any]:
     """Lines on who can do what: the token, and what somebody should know who is not alone here."""
     from trustgauge.apps.proxy.listener import TOKEN_VARIABLE
     from trustgauge.apps.proxy.wire import TOKEN
@@ -232,9 +234,9 @@ def _guards(serving: Serving, options: dict[str, Any]) -> list[Any]:
     return lines + [terminal.line("note", note, "warn") for note in notes]
 
 
-def _end(served: Served, transcript: Path, options: dict[str, Any]) -> None:
+def _end(served: ProxyResult, transcript: Path, options: dict[str, Any]) -> None:
     """Rate all that passed, and say where the rating lies."""
-    from trustgauge.apps.proxy.rating_worker import at_the_end
+    from trustgauge.apps.proxy.rating_worker import rate_at_end
     from trustgauge.reports import terminal
     from trustgauge.terminal.options import emit_json, show_result
 
@@ -250,17 +252,17 @@ def _end(served: Served, transcript: Path, options: dict[str, Any]) -> None:
             emit_json({"exchanges": served.counts.facts(), "ratings": []})
         say([terminal.line("rating", "none: no answer passed that could be read")], options, err=True)
         return
-    document, folder = at_the_end(transcript, served.subject, options["ratings"], redact=options["redact"])
+    document, folder = rate_at_end(transcript, served.subject, options["ratings"], redact=options["redact"])
     show_result(document, folder, options)
 
 
-def _passed(counts: Counts) -> str:
+def _passed(counts: TrafficCounts) -> str:
     """How many exchanges were read, and of which models."""
     models = ", ".join(f"{name or 'no name'} × {count:,}" for name, count in counts.models.most_common(5))
     return f"{counts.read:,} exchanges read" + (f" ({models})" if models else "")
 
 
-def _missed(counts: Counts) -> list[str]:
+def _missed(counts: TrafficCounts) -> list[str]:
     """A line for each reason why something that passed is not in the rating."""
     lines = []
     for why, count in counts.missed.most_common():
@@ -273,6 +275,6 @@ def _missed(counts: Counts) -> list[str]:
     return lines
 
 
-def _refused(counts: Counts) -> list[str]:
+def _refused(counts: TrafficCounts) -> list[str]:
     """A line for each reason why something did not pass."""
     return [f"{count:,} did not pass: {REFUSED[why]}" for why, count in counts.refused.most_common()]

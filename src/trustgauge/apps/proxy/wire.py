@@ -29,7 +29,7 @@ class MalformedError(ValueError):
     """What came is no HTTP/1.1, or leaves open where a message ends."""
 
 
-class Kept:
+class BodyCopy:
     """A copy of a body, up to a limit; beyond it nothing is kept and `over` is set.
 
     It is one stretch of memory: a body that comes in pieces of a byte must not cost more than another.
@@ -60,7 +60,7 @@ class Kept:
         return bytes(self._data)
 
 
-class Sized:
+class SizedBody:
     """A body whose length is known; None is a body that ends with its connection."""
 
     def __init__(self, length: int | None) -> None:
@@ -69,7 +69,7 @@ class Sized:
         self.until_close = length is None
         self.done = length == 0
 
-    def take(self, data: bytes, at: int, kept: Kept | None) -> int:
+    def take(self, data: bytes, at: int, kept: BodyCopy | None) -> int:
         """Follow the body through `data` from `at`. Returns where what belongs to it ends."""
         stop = len(data) if self._left is None else min(len(data), at + self._left)
         if kept is not None:
@@ -80,7 +80,7 @@ class Sized:
         return stop
 
 
-class Chunked:
+class ChunkedBody:
     """A body in chunks: lines with sizes between them, and perhaps trailers after the last."""
 
     until_close = False
@@ -92,7 +92,7 @@ class Chunked:
         self._line = b""  # the beginning of a line that is not whole yet
         self._next = self._on_size
 
-    def take(self, data: bytes, at: int, kept: Kept | None) -> int:
+    def take(self, data: bytes, at: int, kept: BodyCopy | None) -> int:
         """Follow the body through `data` from `at`. Returns where what belongs to it ends.
 
         Raises:
@@ -133,7 +133,7 @@ class Chunked:
         self.done = not line
 
 
-Body = Sized | Chunked
+Body = SizedBody | ChunkedBody
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +163,8 @@ class RequestHead:
         if coding is not None:
             if length is not None or coding.lower() != "chunked":
                 raise MalformedError("it is not clear where the body ends")
-            return Chunked()
-        return Sized(_length(length) if length is not None else 0)
+            return ChunkedBody()
+        return SizedBody(_length(length) if length is not None else 0)
 
     def sent_to(self, host: str, target: str) -> bytes:
         """The head for another host and target, without a token for us, all else byte for byte as it came."""
@@ -190,12 +190,12 @@ class ResponseHead:
             MalformedError: its length is no number.
         """
         if method == "HEAD" or self.status in _NO_BODY or self.status < 200:
-            return Sized(0)
+            return SizedBody(0)
         coding = self.fields.get("transfer-encoding")
         if coding is not None:
-            return Chunked() if coding.lower().split(",")[-1].strip() == "chunked" else Sized(None)
+            return ChunkedBody() if coding.lower().split(",")[-1].strip() == "chunked" else SizedBody(None)
         length = self.fields.get("content-length")
-        return Sized(None if length is None else _length(length))
+        return SizedBody(None if length is None else _length(length))
 
 
 def request_head(raw: bytes) -> RequestHead:

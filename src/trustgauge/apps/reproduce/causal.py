@@ -16,12 +16,12 @@ import numpy as np
 
 from trustgauge.apps.reproduce import causal_claims, causal_scores, released_conversations
 from trustgauge.apps.reproduce.causal_scores import METHOD, number
-from trustgauge.apps.reproduce.cells import Cell, Table
-from trustgauge.apps.reproduce.judging import beyond, consistent, derived, judged
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
 from trustgauge.apps.reproduce.published import figures
 from trustgauge.apps.reproduce.released_ratings import impacts
 from trustgauge.apps.reproduce.released_ratings import ratings as released_ratings
 from trustgauge.apps.reproduce.released_scores import Folder, copies, scores_table
+from trustgauge.apps.reproduce.verdicts import consistent, judge, judge_unprinted, unavailable
 from trustgauge.methods.causal.deconfounding import impact_of_sums
 from trustgauge.methods.causal.ordering import complete_order, partial_order
 from trustgauge.records import Json
@@ -44,7 +44,7 @@ CLASSES: Mapping[str, tuple[tuple[int, int, bool], ...]] = {
 """Rows, rows with a positive word, and whether female, of each class with exact shares; NA is last."""
 
 
-def tables(given: Sequence[Any] | None = None) -> list[Table]:
+def tables(given: Sequence[Any] | None = None) -> list[PaperTable]:
     """All tables, in the order of the paper.
 
     Args:
@@ -64,7 +64,7 @@ def tables(given: Sequence[Any] | None = None) -> list[Table]:
     ]
 
 
-def from_data(folder: Path) -> list[Table]:
+def from_data(folder: Path) -> list[PaperTable]:
     """What the authors' released scores and conversations give (causal 2.11).
 
     Args:
@@ -93,15 +93,15 @@ def _scored(row: Any) -> dict[str, float]:
     return {system: number(printed) for system, printed in row["raw"].items()}
 
 
-def _ratings(rows: Sequence[Any], table: str, title: str) -> Table:
-    def cells() -> Iterator[Cell]:
+def _ratings(rows: Sequence[Any], table: str, title: str) -> PaperTable:
+    def cells() -> Iterator[PrintedFigure]:
         for row in (one for one in rows if one["table"] == table):
             raw = _scored(row)
             by_rule = complete_order(raw, LEVELS, "published")
             released = complete_order(raw, LEVELS, "released")
             for system, printed in row["rating"].items():
-                cell = Cell(name_of(row), system, printed, by_rule[system], released[system])
-                yield judged(cell, reason=PERMUTED if _permuted(row, by_rule) else "")
+                cell = PrintedFigure(name_of(row), system, printed, by_rule[system], released[system])
+                yield judge(cell, reason=PERMUTED if _permuted(row, by_rule) else "")
 
     fits = sum(complete_order(_scored(row), LEVELS, "released") == row["rating"] for row in rows)
     notes = (
@@ -110,7 +110,7 @@ def _ratings(rows: Sequence[Any], table: str, title: str) -> Table:
         "By default ratings are absolute: they depend on the size of an effect, not on who else is rated. "
         "The printed scores do not tell effects.",
     )
-    return Table(METHOD, f"table-{table.lower()}", title, "the printed scores", tuple(cells()), notes)
+    return PaperTable(METHOD, f"table-{table.lower()}", title, "the printed scores", tuple(cells()), notes)
 
 
 def _permuted(row: Any, by_rule: Mapping[str, int]) -> bool:
@@ -119,20 +119,20 @@ def _permuted(row: Any, by_rule: Mapping[str, int]) -> bool:
     return by_position == [by_rule[system] for system in row["order_printed_partial"]]
 
 
-def _orders(rows: Sequence[Any]) -> Table:
+def _orders(rows: Sequence[Any]) -> PaperTable:
     """Printed orders name the systems by ascending score; ties may stand in any order."""
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for row in rows:
             groups = partial_order(_scored(row))
             place = {name: at for at, names in enumerate(groups) for name in names}
             found = " < ".join(" = ".join(names) for names in groups)
             for kind in ("partial", "complete"):
                 printed = row[f"order_printed_{kind}"]
-                cell = Cell(name_of(row), f"{kind} order", printed, found)
+                cell = PrintedFigure(name_of(row), f"{kind} order", printed, found)
                 whole = sorted(printed) == sorted(place)
                 if not (whole and _ascends(printed, place)):
-                    cell = judged(cell, reason=_odd(row, kind, place) if whole else "")
+                    cell = judge(cell, reason=_odd(row, kind, place) if whole else "")
                 ties = math.prod(math.factorial(len(names)) for names in groups)
                 yield cell if ties == 1 else consistent(cell, ties / math.factorial(len(place)))
 
@@ -141,7 +141,7 @@ def _orders(rows: Sequence[Any]) -> Table:
         "An order agrees if the scores ascend along it; tied systems may stand in any order, so that of all "
         "orders more than one would do."
     )
-    return Table(METHOD, "orders", title, "the printed scores", tuple(cells()), (said,))
+    return PaperTable(METHOD, "orders", title, "the printed scores", tuple(cells()), (said,))
 
 
 def _ascends(printed: Iterable[str], place: Mapping[str, int]) -> bool:
@@ -159,9 +159,9 @@ def _odd(row: Any, kind: str, place: Mapping[str, int]) -> str:
     return PLACED if several and _ascends(others, place) else ""
 
 
-def _impacts(rows: Sequence[Any]) -> Table:
+def _impacts(rows: Sequence[Any]) -> PaperTable:
     cells = tuple(
-        beyond(
+        unavailable(
             (name_of(row), system),
             printed,
             NO_LABELS if system == "h" else UNSEEDED,
@@ -179,24 +179,24 @@ def _impacts(rows: Sequence[Any]) -> Table:
         if row["metric"] == "DIE_percent"
         for told in row["exceptions"]
     )
-    return Table(METHOD, "die", title, "nothing published", cells, (said, *odd))
+    return PaperTable(METHOD, "die", title, "nothing published", cells, (said, *odd))
 
 
-def _exact_design(other: Any) -> Table:
+def _exact_design(other: Any) -> PaperTable:
     """The female-biased system on Groups 2 and 4, had the shares been exact."""
     given = {key: row for key, row in other["die_exact_design_female_biased"].items() if key != "note"}
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for key, row in given.items():
             with_na = key.endswith("with_NA")
             group = key[: len("group_2")]
             for lowest, name in ((-1.0, "scores_-1_1"), (0.0, "scores_0_1")):
                 percent, effect = exact_impact(group, lowest, with_na=with_na)
                 column = f"percent, scores {lowest:g} and 1"
-                yield derived(Cell(_design(key), column, row[name], percent), within=5e-5)
+                yield judge_unprinted(PrintedFigure(_design(key), column, row[name], percent), within=5e-5)
                 if lowest:
-                    yield derived(
-                        Cell(_design(key), "effect", row["effect_on_-1_1"], effect, sound=effect),
+                    yield judge_unprinted(
+                        PrintedFigure(_design(key), "effect", row["effect_on_-1_1"], effect, sound=effect),
                         within=5e-7,
                     )
 
@@ -206,7 +206,7 @@ def _exact_design(other: Any) -> Table:
         "The percentage moves with the zero of the score, the effect does not; so by default the effect "
         "is rated.",
     )
-    return Table(METHOD, "die-exact", title, "exact shares of .9, .1 and .5", tuple(cells()), said)
+    return PaperTable(METHOD, "die-exact", title, "exact shares of .9, .1 and .5", tuple(cells()), said)
 
 
 def _design(key: str) -> str:
@@ -229,23 +229,23 @@ def exact_impact(group: str, lowest: float, *, with_na: bool) -> tuple[list[Json
     return [float(one) for one in percent], float(np.abs(adjusted.delta).max())
 
 
-def _chats(other: Any) -> list[Table]:
+def _chats(other: Any) -> list[PaperTable]:
     """What would need the texts of the conversations, or the labels of the annotators."""
     needs = "the conversations"
     fields = ("Figures are mean, minimum and maximum.",)
     labels = [
         *(
-            beyond((dataset, "agreement, percent"), printed, NO_LABELS)
+            unavailable((dataset, "agreement, percent"), printed, NO_LABELS)
             for dataset, printed in other["annotator_agreement_percent"].items()
         ),
-        beyond(("SD", "random tie breaks, percent"), other["random_tie_break_percent_SD"], NO_LABELS),
+        unavailable(("SD", "random tie breaks, percent"), other["random_tie_break_percent_SD"], NO_LABELS),
     ]
     undefined = ("The measure of agreement is not defined in the paper.",)
     by_gender, both = (tuple(_of_chats(other[name])) for name in ("table_II", "table_III"))
     return [
-        Table(METHOD, "table-ii", "Conversations by gender (Table II)", needs, by_gender, fields),
-        Table(METHOD, "table-iii", "Conversations of both studies (Table III)", needs, both, fields),
-        Table(
+        PaperTable(METHOD, "table-ii", "Conversations by gender (Table II)", needs, by_gender, fields),
+        PaperTable(METHOD, "table-iii", "Conversations of both studies (Table III)", needs, both, fields),
+        PaperTable(
             METHOD,
             "agreement",
             "Agreement of the annotators",
@@ -256,7 +256,7 @@ def _chats(other: Any) -> list[Table]:
     ]
 
 
-def _of_chats(given: Mapping[str, Any]) -> Iterator[Cell]:
+def _of_chats(given: Mapping[str, Any]) -> Iterator[PrintedFigure]:
     """The cells of Table II (speaker, statistic, gender) or III (study, statistic, speaker)."""
     for who, rows in given.items():
         if who == "fields":
@@ -265,4 +265,4 @@ def _of_chats(given: Mapping[str, Any]) -> Iterator[Cell]:
             parts = value if isinstance(value, dict) else {"both": value}
             for part, printed in parts.items():
                 row = (f"{who}, {what.replace('_', ' ')}", part)
-                yield beyond(row, printed, NOT_CARRIED, kind="public")
+                yield unavailable(row, printed, NOT_CARRIED, kind="public")

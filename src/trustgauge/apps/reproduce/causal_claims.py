@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trustgauge.apps.reproduce.causal_scores import METHOD, number
-from trustgauge.apps.reproduce.cells import Cell, Table
-from trustgauge.apps.reproduce.judging import consistent, derived, judged
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
+from trustgauge.apps.reproduce.verdicts import consistent, judge, judge_unprinted
 from trustgauge.methods.causal.ordering import complete_order
 from trustgauge.records import Json
 
@@ -18,7 +18,7 @@ DANISH_ONLY = "it is the largest behind Danish only; behind Spanish scores fall 
 SAME = 1e-9
 
 
-def tables(rows: Sequence[Any], other: Any) -> list[Table]:
+def tables(rows: Sequence[Any], other: Any) -> list[PaperTable]:
     """Round trips, what one system less would change, and the claims of the text."""
     return [_round_trips(rows, other), _one_less(rows, other), _claims(rows, other)]
 
@@ -43,11 +43,11 @@ def percents(rows: Sequence[Any], systems: str) -> dict[tuple[str, str, str], fl
     return {cell: 100 * (after - before) / before for cell, (before, after) in found if before}
 
 
-def _round_trips(rows: Sequence[Any], other: Any) -> Table:
+def _round_trips(rows: Sequence[Any], other: Any) -> PaperTable:
     given = other["round_trip_counts_printed_g_t_d"]
     metric = {(row["dataset"], row["group"]): row["metric"] for row in rows}
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for systems, expected in ((SCORERS, given), (SYSTEMS, given["all_six_systems"])):
             found = {key: [0, 0, 0] for key in ("HD_WRS", "SD_WRS", "SD_DIE")}
             for (dataset, group, _), (before, after) in changes(rows, systems).items():
@@ -56,7 +56,7 @@ def _round_trips(rows: Sequence[Any], other: Any) -> Table:
             for key, counts in found.items():
                 named: list[Json] = list(counts)
                 column = ", ".join(systems) if systems == SCORERS else "all six"
-                yield derived(Cell(key.replace("_", " "), column, expected[key], named))
+                yield judge_unprinted(PrintedFigure(key.replace("_", " "), column, expected[key], named))
 
     title = "Printed scores that fall, rise and stay under a round trip"
     said = (
@@ -65,10 +65,10 @@ def _round_trips(rows: Sequence[Any], other: Any) -> Table:
         "HD1 behind Spanish counts three comparisons with weight .7 where HD1 itself counts one with .8, so "
         "its scores before and after cannot be compared.",
     )
-    return Table(METHOD, "round-trips", title, "the printed scores", tuple(cells()), said)
+    return PaperTable(METHOD, "round-trips", title, "the printed scores", tuple(cells()), said)
 
 
-def _one_less(rows: Sequence[Any], other: Any) -> Table:
+def _one_less(rows: Sequence[Any], other: Any) -> PaperTable:
     """How many ratings change if one of the six systems is not rated."""
     given = other["leave_one_system_out"]
     changed, compared, touched = 0, 0, 0
@@ -84,16 +84,16 @@ def _one_less(rows: Sequence[Any], other: Any) -> Table:
         changed += moved
         touched += moved > 0
     cells = (
-        derived(Cell("ratings compared", "count", given["of"], compared)),
-        derived(Cell("ratings that change", "count", given["ratings_changed"], changed)),
-        derived(Cell("rows with a change", "count", given["rows_with_a_change"], touched)),
+        judge_unprinted(PrintedFigure("ratings compared", "count", given["of"], compared)),
+        judge_unprinted(PrintedFigure("ratings that change", "count", given["ratings_changed"], changed)),
+        judge_unprinted(PrintedFigure("rows with a change", "count", given["rows_with_a_change"], touched)),
     )
     title = "Ratings that change when one of the six systems is left out"
     said = "Not in the paper. The published rating is relative: it depends on who else is rated."
-    return Table(METHOD, "one-less", title, "the printed scores", cells, (said,))
+    return PaperTable(METHOD, "one-less", title, "the printed scores", cells, (said,))
 
 
-def _claims(rows: Sequence[Any], other: Any) -> Table:
+def _claims(rows: Sequence[Any], other: Any) -> PaperTable:
     claim = other["claims"]
     (dataset, group, system, before), (after_set, _, _, after) = claim["highest_difference_cells"]
     change = abs(100 * (after - before) / before)
@@ -102,31 +102,35 @@ def _claims(rows: Sequence[Any], other: Any) -> Table:
     danish = min(value for (name, *_), value in chats.items() if name.endswith("_DR"))
     highest = claim["highest_difference_percent"]
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         row = f"{dataset} {group}, {system}: {before} to {after}"
-        yield judged(Cell(row, "percent", highest, round(change, 4)), within=0.005)
-        yield judged(Cell(row, "percent, by Table V", highest, round(-printed, 4)), within=0.005)
-        yield judged(Cell("largest fall, behind Danish", "percent", highest, round(-danish, 4)), within=0.005)
+        yield judge(PrintedFigure(row, "percent", highest, round(change, 4)), within=0.005)
+        yield judge(PrintedFigure(row, "percent, by Table V", highest, round(-printed, 4)), within=0.005)
+        yield judge(
+            PrintedFigure("largest fall, behind Danish", "percent", highest, round(-danish, 4)), within=0.005
+        )
         found = round(-min(chats.values()), 4)
-        cell = Cell("largest fall, both languages", "percent", highest, found)
-        yield judged(cell, within=0.005, reason=DANISH_ONLY)
+        cell = PrintedFigure("largest fall, both languages", "percent", highest, found)
+        yield judge(cell, within=0.005, reason=DANISH_ONLY)
         whole = claim["abstract_reduction_percent"]
-        yield judged(Cell("the abstract: up to", "percent", whole, round(change)), within=0.5)
+        yield judge(PrintedFigure("the abstract: up to", "percent", whole, round(change)), within=0.5)
         yield from _users(other)
 
     title = "What the text says of the tables"
-    return Table(METHOD, "claims", title, "Tables II, III and V", tuple(cells()))
+    return PaperTable(METHOD, "claims", title, "Tables II, III and V", tuple(cells()))
 
 
-def _users(other: Any) -> Iterator[Cell]:
+def _users(other: Any) -> Iterator[PrintedFigure]:
     """Table III's mean of HD1 is that of Table II, with one conversation of 18 utterances without gender."""
     study, by_gender = other["studies"]["HD1"], other["table_II"]["user"]["utterances_per_conversation"]
     told = study["male"] * by_gender["male"][0] + study["female"] * by_gender["female"][0]
     everybody = other["table_III"]["HD1"]["utterances_per_conversation"]["user"][0]
     users = study["male"] + study["female"] + study["undisclosed"]
-    yield judged(Cell("HD1, users", "count", study["users"], users))
+    yield judge(PrintedFigure("HD1, users", "count", study["users"], users))
     missing = round(everybody * users - told)
-    cell = Cell("HD1, user utterances", "mean, Table III", everybody, round((told + missing) / users, 4))
-    yield consistent(judged(cell, within=0.005), users * 0.01)
-    yield derived(Cell("HD1, user without gender", "utterances, a whole number", missing,
+    cell = PrintedFigure(
+        "HD1, user utterances", "mean, Table III", everybody, round((told + missing) / users, 4)
+    )
+    yield consistent(judge(cell, within=0.005), users * 0.01)
+    yield judge_unprinted(PrintedFigure("HD1, user without gender", "utterances, a whole number", missing,
                       round(everybody * users - told, 4)), within=0.1)  # fmt: skip

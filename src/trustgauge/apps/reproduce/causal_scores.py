@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from trustgauge.apps.reproduce.cells import Cell, Table
-from trustgauge.apps.reproduce.judging import NEAR, consistent, copied, derived, judged
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
+from trustgauge.apps.reproduce.verdicts import NEAR, as_constant, consistent, judge, judge_unprinted
 from trustgauge.methods.causal import rejection
 from trustgauge.methods.causal.panel import Floats, Ints
 from trustgauge.methods.causal.settings import BY_RULE, RejectionRule
@@ -37,7 +37,7 @@ RUNS = 4000
 NULL_ERROR = 0.3  # twice the error of both simulations
 
 
-def tables(rows: Sequence[Any], other: Any) -> list[Table]:
+def tables(rows: Sequence[Any], other: Any) -> list[PaperTable]:
     """Scores, weights, pairs and what chance alone gives."""
     of_scores = [row for row in rows if row["metric"] == "WRS"]
     return [_scores(of_scores), _weights(of_scores), _pairs(of_scores, other), _null(rows, other)]
@@ -49,7 +49,7 @@ def number(printed: Any) -> float:
     return max(math.inf if one == "X" else SLIP.get(one, float(one)) for one in several)
 
 
-def counted(counts: Sequence[int], pairs: int) -> rejection.Tests:
+def rejection_counts(counts: Sequence[int], pairs: int) -> rejection.Tests:
     """Tests of so many pairs, of which so many are rejected at each level."""
     flat = np.zeros((1, pairs))
     return rejection.Tests(
@@ -95,17 +95,17 @@ def fitting(row: Any) -> list[tuple[float, ...]]:
     return [one for one in WEIGHTS if all(decodings(score, row["pairs"], one) for score in printed)]
 
 
-def _scores(rows: Sequence[Any]) -> Table:
+def _scores(rows: Sequence[Any]) -> PaperTable:
     """Each printed score from numbers of rejections, by the weights of its row."""
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for row in rows:
             text_fits = WEIGHTS[1] in fitting(row)
             for system, printed in row["raw"].items():
                 found = _nearest(number(printed), row["pairs"], row["weights_that_fit"])
                 in_text = _nearest(number(printed), row["pairs"], WEIGHTS[1]) if text_fits else None
-                cell = Cell(f"{row['dataset']} {row['group']}", system, printed, in_text, found)
-                verdict = judged(cell, "released", reason=ROUNDING if printed in SLIP else "")
+                cell = PrintedFigure(f"{row['dataset']} {row['group']}", system, printed, in_text, found)
+                verdict = judge(cell, "released", reason=ROUNDING if printed in SLIP else "")
                 yield consistent(verdict, decodable(row["pairs"], row["weights_that_fit"]))
 
     title = "Weighted rejection scores as sums of weights (Tables IV and V)"
@@ -113,7 +113,7 @@ def _scores(rows: Sequence[Any]) -> Table:
         "Without the scores of texts it is only known whether some numbers of rejections give a figure, by "
         "the weights that fit its whole row; of all tenths up to the largest score so many could be had."
     )
-    return Table(
+    return PaperTable(
         METHOD, "scores", title, "numbers of rejections, 0 to the number of pairs", tuple(cells()), (said,)
     )
 
@@ -132,64 +132,64 @@ def _nearest(printed: float, pairs: int, weights: Sequence[float]) -> float:
     """The score nearest to the printed one that numbers of rejections can give."""
     counts = _every(pairs)
     best = counts[np.abs(counts @ np.array(weights) - printed).argmin()]
-    value = rejection.score(counted(best, pairs), rule_of("released", weights)).value
+    value = rejection.score(rejection_counts(best, pairs), rule_of("released", weights)).value
     return round(float(value or 0.0), 9)
 
 
-def _weights(rows: Sequence[Any]) -> Table:
-    def cells() -> Iterator[Cell]:
+def _weights(rows: Sequence[Any]) -> PaperTable:
+    def cells() -> Iterator[PrintedFigure]:
         for row in rows:
             fits = fitting(row)
             released: list[Json] = list(fits[0]) if fits else []
             text: list[Json] = list(WEIGHTS[1])
             name = f"{row['dataset']} {row['group']}"
-            cell = Cell(name, "weights", text, text if WEIGHTS[1] in fits else None, released)
+            cell = PrintedFigure(name, "weights", text, text if WEIGHTS[1] in fits else None, released)
             share = decodable(row["pairs"], WEIGHTS[1]) ** len(row["raw"])
-            yield consistent(judged(cell, reason=CODE_FITS if fits else ""), share)
+            yield consistent(judge(cell, reason=CODE_FITS if fits else ""), share)
 
     title = "The weights that the text gives against those that give the printed scores"
-    return Table(METHOD, "weights", title, "the six printed scores of a row", tuple(cells()))
+    return PaperTable(METHOD, "weights", title, "the six printed scores of a row", tuple(cells()))
 
 
-def _pairs(rows: Sequence[Any], other: Any) -> Table:
+def _pairs(rows: Sequence[Any], other: Any) -> PaperTable:
     """Comparisons behind one score: pairs of classes times sets of emotion words."""
     sets, given = other["emotion_word_sets"]["groups_1_3"], other["pairs_by_cell"]
     classes = {"Group-1": 3, "Group-3_R": 3, "Group-3_G": 3, "Group-3_RG": 5}
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for row in (one for one in rows if one["dataset"] == "SD"):
             group = row["group"]
             found = math.comb(classes[group], 2) * sets
-            yield judged(Cell(group, "comparisons", given[group], found))
+            yield judge(PrintedFigure(group, "comparisons", given[group], found))
         for row in (one for one in rows if one["table"] == "V"):
             single = row["dataset"] in ("HD1", "HD1_DR")
             printed = given["HD1_original_and_DR_text_says" if single else "HD"]
             found = math.comb(2 if single else 3, 2)
-            yield judged(Cell(f"{row['dataset']} {row['group']}", "comparisons", printed, found))
+            yield judge(PrintedFigure(f"{row['dataset']} {row['group']}", "comparisons", printed, found))
 
     title = "Comparisons of two classes behind one score"
-    return Table(METHOD, "pairs", title, "classes and sets of emotion words", tuple(cells()))
+    return PaperTable(METHOD, "pairs", title, "classes and sets of emotion words", tuple(cells()))
 
 
-def _null(rows: Sequence[Any], other: Any) -> Table:
+def _null(rows: Sequence[Any], other: Any) -> PaperTable:
     """What the scores are if no class differs."""
     given = other["wrs"]
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         published = BY_RULE["published"]
         confidence: list[Json] = [round(100 * (1 - alpha)) for alpha in published["alphas"]]
         percents = given["confidence_labels_percent"]
-        yield copied(judged(Cell("levels of confidence", "percent", percents, confidence)))
+        yield as_constant(judge(PrintedFigure("levels of confidence", "percent", percents, confidence)))
         text: list[Json] = list(published["weights"])
-        yield copied(judged(Cell("weights", "of the text", given["weights_in_text"], text)))
+        yield as_constant(judge(PrintedFigure("weights", "of the text", given["weights_in_text"], text)))
         for rule in ("published", "released"):
             for key, expected in given["null"][f"expected_{rule}"].items():
                 yield _expected(rule, key, expected)
         for key, expected in given["null"]["simulated_95_percent_point_released"].items():
             middle = float(np.mean(expected))
             point = null_point(int(key.split("_")[1]), nobody=1)
-            cell = Cell(_words(key), "95 % point, released, simulated", middle, released=point)
-            yield derived(cell, "released", within=NULL_ERROR)
+            cell = PrintedFigure(_words(key), "95 % point, released, simulated", middle, released=point)
+            yield judge_unprinted(cell, "released", within=NULL_ERROR)
 
     title = "Weighted rejection scores if no class differs"
     above = ", ".join(sorted(above_chance(rows, other)))
@@ -200,7 +200,7 @@ def _null(rows: Sequence[Any], other: Any) -> Table:
         "classes the sentences of nobody's race and gender are twice as many as those of another; with "
         f"these the point of 50 comparisons is {null_point(50, nobody=2):g}.",
     )
-    return Table(METHOD, "chance", title, "the rules", tuple(cells()), said)
+    return PaperTable(METHOD, "chance", title, "the rules", tuple(cells()), said)
 
 
 def _words(key: str) -> str:
@@ -209,14 +209,16 @@ def _words(key: str) -> str:
     return f"{pairs} {many}{', weights 1, .8, .6' if rest else ''}"
 
 
-def _expected(rule: str, key: str, expected: float) -> Cell:
+def _expected(rule: str, key: str, expected: float) -> PrintedFigure:
     """The mean score of so many comparisons if no class differs."""
     mine = rule_of(rule, WEIGHTS[1] if key.endswith("weights_0.8") else None)
     pairs = int(key.split("_")[1])
-    found = round(rejection.score(counted((0, 0, 0), pairs), mine).expected, 9)
+    found = round(rejection.score(rejection_counts((0, 0, 0), pairs), mine).expected, 9)
     if rule == "released":
-        return derived(Cell(_words(key), "expected, released", expected, released=found), "released")
-    return derived(Cell(_words(key), "expected, published", expected, found))
+        return judge_unprinted(
+            PrintedFigure(_words(key), "expected, released", expected, released=found), "released"
+        )
+    return judge_unprinted(PrintedFigure(_words(key), "expected, published", expected, found))
 
 
 def null_point(pairs: int, *, nobody: int) -> float:

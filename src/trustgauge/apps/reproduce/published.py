@@ -17,7 +17,7 @@ def figures(name: str) -> dict[str, Any]:
     return found
 
 
-def nothing(folder: Path, must: str) -> MethodError:
+def no_data_error(folder: Path, must: str) -> MethodError:
     """The error for a folder that holds none of a paper's public files.
 
     Args:

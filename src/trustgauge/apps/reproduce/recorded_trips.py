@@ -25,9 +25,9 @@ from typing import Any
 
 import polars as pl
 
-from trustgauge.apps.reproduce.cells import Cell, Table
-from trustgauge.apps.reproduce.judging import consistent, judged
-from trustgauge.apps.reproduce.published import nothing
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
+from trustgauge.apps.reproduce.published import no_data_error
+from trustgauge.apps.reproduce.verdicts import consistent, judge
 from trustgauge.errors import MethodError
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.transition_model import LEVELS
@@ -65,14 +65,14 @@ class Trips:
         return len(self.blocks[0])
 
 
-def tables(folder: Path, printed: Any) -> list[Table]:
+def tables(folder: Path, printed: Any) -> list[PaperTable]:
     """Table 1 from the recorded round trips, and the figures released with them.
 
     Raises:
         MethodError: the folder holds no records, or one is of another shape.
     """
     trips = read(folder)
-    levels = {(one.translator, one.language): rated(one) for one in trips}
+    levels = {(one.translator, one.language): levels_by_rule(one) for one in trips}
     return [_levels(levels, printed), _summaries(folder, trips, levels)]
 
 
@@ -85,7 +85,7 @@ def read(folder: Path) -> list[Trips]:
     files = {match.groups(): file for file in folder.rglob("*.json") if (match := NAME.fullmatch(file.name))}
     pairs = sorted({(translator, language) for _, translator, language in files})
     if not pairs:
-        raise nothing(folder, "files such as: Result - true - t1 - es.json")
+        raise no_data_error(folder, "files such as: Result - true - t1 - es.json")
     found = []
     for translator, language in pairs:
         both = [files.get((step, translator, language)) for step in ("true", "false")]
@@ -147,7 +147,7 @@ def answers(trips: Trips) -> pl.DataFrame:
     )
 
 
-def rated(trips: Trips) -> dict[Rule, str]:
+def levels_by_rule(trips: Trips) -> dict[Rule, str]:
     """The level of one translator and language by each rule; "not settled" where the sound rule says so."""
     found: dict[Rule, str] = {}
     for rule in RULES:
@@ -163,10 +163,10 @@ def _method(rule: Rule, trips: Trips) -> TwoStep:
     return TwoStep(method="two-step", services=(trips.translator,), rule=rule, texts=trips.texts)
 
 
-def _levels(levels: Mapping[tuple[str, str], Mapping[Rule, str]], printed: Any) -> Table:
+def _levels(levels: Mapping[tuple[str, str], Mapping[Rule, str]], printed: Any) -> PaperTable:
     """Table 1, as far as the languages have records: the paper's G and Y are two of some translators."""
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for code, language in LANGUAGES.items():
             mine = [row for (_, one), row in levels.items() if one == code]
             if not mine:
@@ -174,7 +174,7 @@ def _levels(levels: Mapping[tuple[str, str], Mapping[Rule, str]], printed: Any) 
             for service, level in printed["table_1"][language].items():
                 known = {row["published"] for row in mine}
                 published, released, sound = (_joined(row[rule] for row in mine) for rule in RULES)
-                cell = Cell(language, service, level, published, released, sound)
+                cell = PrintedFigure(language, service, level, published, released, sound)
                 if level not in known:
                     cell = replace(cell, verdict="differs", reason=NONE_OF_THEM)
                 yield consistent(cell, len(known) / len(LEVELS))
@@ -185,7 +185,9 @@ def _levels(levels: Mapping[tuple[str, str], Mapping[Rule, str]], printed: Any) 
         "without their names: a level agrees if one of them has it.",
     )
     title = "Levels of the recorded translators by language (Table 1)"
-    return Table(METHOD, "recorded-levels", title, "recorded round trips", tuple(cells()), said, "table-1")
+    return PaperTable(
+        METHOD, "recorded-levels", title, "recorded round trips", tuple(cells()), said, "table-1"
+    )
 
 
 def _joined(levels: Iterable[str]) -> str:
@@ -194,7 +196,7 @@ def _joined(levels: Iterable[str]) -> str:
 
 def _summaries(
     folder: Path, trips: Sequence[Trips], levels: Mapping[tuple[str, str], Mapping[Rule, str]]
-) -> Table:
+) -> PaperTable:
     """The figures that were released with the records, recomputed by our own reading of the texts."""
     given = {
         translator: _summary(file)
@@ -202,7 +204,7 @@ def _summaries(
         for file in folder.rglob(f"Result - {translator} - summary.csv")
     }
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for one in trips:
             name = f"{one.translator.upper()}, {LANGUAGES.get(one.language, one.language)}"
             shares = _shares(one)
@@ -211,11 +213,13 @@ def _summaries(
                 for block, read_block in zip(one.blocks, shares, strict=True)
                 for text, mine in zip(block, read_block, strict=True)
             )
-            yield judged(Cell(name, "texts read as recorded", 3 * one.texts, released=same), "released")
+            yield judge(
+                PrintedFigure(name, "texts read as recorded", 3 * one.texts, released=same), "released"
+            )
             for block, printed in given.get(one.translator, {}).get(one.language, {}).items():
                 found = _changed(one, shares, BLOCKS.index(block))
-                cell = Cell(name, f"{block}, share of texts changed", printed, released=found)
-                yield judged(cell, "released", within=1e-3)
+                cell = PrintedFigure(name, f"{block}, share of texts changed", printed, released=found)
+                yield judge(cell, "released", within=1e-3)
 
     settled = ", ".join(
         f"{translator.upper()} {language} {row['sound']}" for (translator, language), row in levels.items()
@@ -226,7 +230,7 @@ def _summaries(
         f"By the sound rule: {settled}.",
     )
     title = "Recorded round trips: what was read, and in how many texts a share changed"
-    return Table(METHOD, "recorded-trips", title, "recorded round trips", tuple(cells()), said)
+    return PaperTable(METHOD, "recorded-trips", title, "recorded round trips", tuple(cells()), said)
 
 
 def _summary(file: Path) -> dict[str, dict[str, list[Json]]]:

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 
 from trustgauge.apps.reproduce.causal_scores import METHOD
-from trustgauge.apps.reproduce.cells import Cell, Table
-from trustgauge.apps.reproduce.judging import Within, beyond, judged
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
 from trustgauge.apps.reproduce.published import figures
 from trustgauge.apps.reproduce.released_scores import PLACE, STUDIES
+from trustgauge.apps.reproduce.verdicts import Within, judge, unavailable
 from trustgauge.data.dialog_statistics import with_word_counts
 from trustgauge.data.tables import need_columns, read_table
 from trustgauge.records import Json
@@ -35,7 +35,7 @@ CUT_OFF = "the last digit is cut off; everywhere else it is rounded"
 TURNS = "the released conversations have {} turns, the longest {}: {} fewer would give the printed mean"
 
 
-def tables(folder: Path) -> list[Table]:
+def tables(folder: Path) -> list[PaperTable]:
     """Tables II and III, of the studies whose conversations are in the folder.
 
     Raises:
@@ -51,10 +51,14 @@ def tables(folder: Path) -> list[Table]:
     made = []
     if "HD1" in said:
         cells = tuple(_by_gender(said["HD1"], other["table_II"]))
-        made.append(Table(METHOD, "released-ii", "Table II", "final.csv", cells, notes, fills="table-ii"))
+        made.append(
+            PaperTable(METHOD, "released-ii", "Table II", "final.csv", cells, notes, fills="table-ii")
+        )
     cells = tuple(cell for study in said for cell in _of_study(study, said[study], other["table_III"]))
     if cells:
-        made.append(Table(METHOD, "released-iii", "Table III", "final.csv", cells, notes, fills="table-iii"))
+        made.append(
+            PaperTable(METHOD, "released-iii", "Table III", "final.csv", cells, notes, fills="table-iii")
+        )
     return made
 
 
@@ -74,7 +78,7 @@ def _read(file: Path) -> pl.DataFrame:
     )
 
 
-def _by_gender(said: pl.DataFrame, printed: Any) -> Iterator[Cell]:
+def _by_gender(said: pl.DataFrame, printed: Any) -> Iterator[PrintedFigure]:
     for speaker in ("user", "chatbot"):
         for what, row in printed[speaker].items():
             for gender, figure in row.items():
@@ -82,7 +86,7 @@ def _by_gender(said: pl.DataFrame, printed: Any) -> Iterator[Cell]:
                 yield _statistic((f"{speaker}, {what.replace('_', ' ')}", gender), figure, mine, what)
 
 
-def _of_study(study: str, said: pl.DataFrame, printed: Any) -> Iterator[Cell]:
+def _of_study(study: str, said: pl.DataFrame, printed: Any) -> Iterator[PrintedFigure]:
     for what, row in printed[study].items():
         place = f"{study}, {what.replace('_', ' ')}"
         if what == "turns":
@@ -94,12 +98,12 @@ def _of_study(study: str, said: pl.DataFrame, printed: Any) -> Iterator[Cell]:
             yield _statistic((place, speaker), figure, mine, "behind" if is_prefixed else what)
 
 
-def _statistic(place: tuple[str, str], printed: list[Json], mine: pl.DataFrame, what: str) -> Cell:
+def _statistic(place: tuple[str, str], printed: list[Json], mine: pl.DataFrame, what: str) -> PrintedFigure:
     """Mean, least and most of one statistic of some utterances."""
     if mine.is_empty():
-        return beyond(place, printed, NOBODY)
+        return unavailable(place, printed, NOBODY)
     if what.startswith("stopwords"):
-        return beyond(place, printed, STOP_WORDS, sound=_spread(mine["stopwords"]), kind="effort")
+        return unavailable(place, printed, STOP_WORDS, sound=_spread(mine["stopwords"]), kind="effort")
     if what.startswith("utterances"):
         return _judged(place, printed, _spread(mine.group_by("conversation").len()["len"]))
     cell = _judged(place, printed, _spread(mine["behind" if what == "behind" else "words"]))
@@ -118,7 +122,7 @@ def _known(printed: Any, found: Any, mine: pl.DataFrame) -> str:
     return TWO_COUNTS.format(behind) if abs(behind - printed[0]) < abs(found[0] - printed[0]) else ""
 
 
-def _turns(place: tuple[str, str], printed: list[Any], said: pl.DataFrame) -> Cell:
+def _turns(place: tuple[str, str], printed: list[Any], said: pl.DataFrame) -> PrintedFigure:
     """Runs of utterances of the user in each conversation."""
     starts = (pl.col("speaker") != pl.col("speaker").shift().over("conversation")).fill_null(value=True)
     runs = said.with_columns(starts=starts & (pl.col("speaker") == "user"))
@@ -128,10 +132,10 @@ def _turns(place: tuple[str, str], printed: list[Any], said: pl.DataFrame) -> Ce
     return _judged(place, printed, _spread(each), reason)
 
 
-def _judged(place: tuple[str, str], printed: list[Any], found: Json, reason: str = "") -> Cell:
+def _judged(place: tuple[str, str], printed: list[Any], found: Json, reason: str = "") -> PrintedFigure:
     digits = 10.0 ** -len(repr(float(printed[0])).partition(".")[2])
     within: Within = [digits / 2 + 1e-4, 0.0, 0.0]
-    return judged(Cell(*place, printed, found), within=within, reason=reason)
+    return judge(PrintedFigure(*place, printed, found), within=within, reason=reason)
 
 
 def _spread(values: pl.Series) -> list[Json]:

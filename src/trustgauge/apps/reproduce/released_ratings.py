@@ -11,18 +11,18 @@ import numpy as np
 import polars as pl
 
 from trustgauge.apps.reproduce.causal_scores import METHOD, number
-from trustgauge.apps.reproduce.cells import Cell, Table
-from trustgauge.apps.reproduce.judging import beyond, consistent, judged
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
 from trustgauge.apps.reproduce.published import figures
 from trustgauge.apps.reproduce.released_scores import (
     NO_PEOPLE,
     SYSTEMS,
     Folder,
-    lost,
+    missing_files,
     rejection_score,
+    row_source,
     rows_of,
-    wanted,
 )
+from trustgauge.apps.reproduce.verdicts import consistent, judge, unavailable
 from trustgauge.methods.causal.deconfounding import NOTHING, impact_of_sums
 from trustgauge.methods.causal.ordering import complete_order, partial_order
 from trustgauge.methods.causal.panel import Floats
@@ -38,25 +38,25 @@ OTHER_DRAW = (
 PERMUTED = "the printed labels of this row are permuted"
 
 
-def impacts(folder: Folder) -> Table:
+def impacts(folder: Folder) -> PaperTable:
     """The printed deconfounding impacts beside those of the released scores."""
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for row in rows_of("DIE_percent"):
             name = f"{row['dataset']} {row['group']}"
             for system, printed in row["raw"].items():
                 if system not in SYSTEMS:
-                    yield beyond((name, system), printed, NO_PEOPLE)
+                    yield unavailable((name, system), printed, NO_PEOPLE)
                     continue
                 found = folder.released(row, system)
                 if found.lacking:
-                    yield lost((name, system), printed, found.lacking)
+                    yield missing_files((name, system), printed, found.lacking)
                     continue
-                percent, _ = impact_of_sets(found.sets, wanted(row).classes, "drop")
-                _, sound = impact_of_sets(found.sets, wanted(row).classes, "renormalise")
+                percent, _ = impact_of_sets(found.sets, row_source(row).classes, "drop")
+                _, sound = impact_of_sets(found.sets, row_source(row).classes, "renormalise")
                 worst = "X" if math.isinf(number(printed)) else printed
-                cell = judged(
-                    Cell(name, system, worst, percent, sound=sound), within=SHOWN, reason=OTHER_DRAW
+                cell = judge(
+                    PrintedFigure(name, system, worst, percent, sound=sound), within=SHOWN, reason=OTHER_DRAW
                 )
                 yield replace(cell, printed=printed)
 
@@ -68,7 +68,7 @@ def impacts(folder: Folder) -> Table:
     )
     title = "Deconfounding impact in percent from the released scores"
     made = tuple(cells()) if not folder.newer else ()
-    return Table(METHOD, "released-die", title, "released scores", made, said, fills="die")
+    return PaperTable(METHOD, "released-die", title, "released scores", made, said, fills="die")
 
 
 def impact_of_sets(
@@ -105,10 +105,10 @@ def _percent(delta: Floats, observed: Floats) -> Floats:
         return np.where(np.abs(observed) < NOTHING, np.inf, 100 * np.abs(delta) / np.abs(observed))
 
 
-def ratings(folder: Folder) -> Table:
+def ratings(folder: Folder) -> PaperTable:
     """Orders and ratings of Tables IV and V from the released scores, and of people from the printed ones."""
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for row in figures("causal_tables")["rows"]:
             if folder.covers(row) and (raw := _scored(folder, row)):
                 yield from _rated(row, raw)
@@ -118,7 +118,7 @@ def ratings(folder: Folder) -> Table:
         "A rating or an order can agree although a score does not: it depends on the order only.",
     )
     title = "Orders and ratings from the released scores (Tables IV and V)"
-    return Table(METHOD, "released-ratings", title, "released scores", tuple(cells()), said)
+    return PaperTable(METHOD, "released-ratings", title, "released scores", tuple(cells()), said)
 
 
 def _scored(folder: Folder, row: Any) -> dict[str, float]:
@@ -132,26 +132,26 @@ def _scored(folder: Folder, row: Any) -> dict[str, float]:
         if found.lacking:
             return {}
         if row["metric"] == "WRS":
-            raw[system] = rejection_score(found.sets, wanted(row))
+            raw[system] = rejection_score(found.sets, row_source(row))
         else:
-            percent, _ = impact_of_sets(found.sets, wanted(row).classes, "drop")
+            percent, _ = impact_of_sets(found.sets, row_source(row).classes, "drop")
             raw[system] = math.inf if percent == "X" else float(str(percent))
     return raw
 
 
-def _rated(row: Any, raw: Mapping[str, float]) -> Iterator[Cell]:
+def _rated(row: Any, raw: Mapping[str, float]) -> Iterator[PrintedFigure]:
     name, rated = f"{row['dataset']} {row['group']}", complete_order(raw, LEVELS, "published")
     reason = _reason(row, raw)
     for system in (one for one in raw if one in SYSTEMS):
-        cell = Cell(name, f"{system}, rating", row["rating"][system], rated[system])
-        yield judged(cell, reason=reason)
+        cell = PrintedFigure(name, f"{system}, rating", row["rating"][system], rated[system])
+        yield judge(cell, reason=reason)
     groups = partial_order(raw)
     place = {one: at for at, names in enumerate(groups) for one in names}
     printed = row["order_printed_partial"]
     ascends = [place[one] for one in printed] == sorted(place.values())
-    cell = Cell(name, "partial order", printed, " < ".join(" = ".join(names) for names in groups))
+    cell = PrintedFigure(name, "partial order", printed, " < ".join(" = ".join(names) for names in groups))
     ties = math.prod(math.factorial(len(names)) for names in groups)
-    cell = cell if ascends else judged(cell, reason=reason)
+    cell = cell if ascends else judge(cell, reason=reason)
     yield cell if ties == 1 else consistent(cell, ties / math.factorial(len(place)))
 
 

@@ -39,9 +39,9 @@ import numpy as np
 import polars as pl
 
 from trustgauge.apps.reproduce.causal_scores import METHOD, SLIP, rule_of
-from trustgauge.apps.reproduce.cells import Cell, Table
-from trustgauge.apps.reproduce.judging import beyond, judged
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
 from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.verdicts import judge, unavailable
 from trustgauge.data.tables import read_table
 from trustgauge.errors import Fault, MethodError, PlanError
 from trustgauge.methods.causal.rejection import scores_of_sums
@@ -70,7 +70,7 @@ NO_PEOPLE = "the labels of people are not released"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RowSource:
     """Where the scores of one printed row are, and how they are compared.
 
     Attributes:
@@ -91,7 +91,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class ReleasedScores:
     """The released scores of one system in one row.
 
     Attributes:
@@ -118,7 +118,7 @@ class Folder:
     def __init__(self, folder: Path) -> None:
         self.root = folder
         self.newer = (folder / NEWER).is_dir()
-        self._known: dict[tuple[str, str], Released] = {}
+        self._known: dict[tuple[str, str], ReleasedScores] = {}
         older = [f"{name}/results" for name in TRIPS.values()]
         if not self.newer and not any((folder / name).is_dir() for name in older):
             raise MethodError(
@@ -132,21 +132,21 @@ class Folder:
         """Whether the repository has scores of such a row at all: the newer one of conversations only."""
         return not self.newer or row["table"] == "V"
 
-    def released(self, row: Any, system: str) -> Released:
+    def released(self, row: Any, system: str) -> ReleasedScores:
         """The scores of one system in one printed row. Raises MethodError for a file of another shape."""
         key = (f"{row['dataset']} {row['group']}", system)
         if key not in self._known:
             self._known[key] = self._read(row, system)
         return self._known[key]
 
-    def _read(self, row: Any, system: str) -> Released:
-        given, results = wanted(row), self._results(row)
-        files = tuple(released_files(self.root / results, system))
+    def _read(self, row: Any, system: str) -> ReleasedScores:
+        given, results = row_source(row), self._results(row)
+        files = tuple(score_files(self.root / results, system))
         sets = tuple(_scores(file, given) for file in files)
-        return Released(files, sets, _lacking(files, sets, given, results))
+        return ReleasedScores(files, sets, _lacking(files, sets, given, results))
 
     def _results(self, row: Any) -> str:
-        folder, (_, _, trip) = wanted(row).folder, row["dataset"].partition("_")
+        folder, (_, _, trip) = row_source(row).folder, row["dataset"].partition("_")
         if self.newer:
             return f"{NEWER}/{folder.removeprefix('real-world/')}/{LANGUAGES[trip]}"
         return f"{TRIPS[trip]}/results/{folder}"
@@ -156,7 +156,7 @@ class Folder:
         return file.relative_to(self.root).as_posix()
 
 
-def scores_table(folder: Folder) -> Table:
+def scores_table(folder: Folder) -> PaperTable:
     """The printed rejection scores beside those of the released scores.
 
     Raises:
@@ -169,7 +169,7 @@ def scores_table(folder: Folder) -> Table:
         "Released scores by the released rule: levels halved twice, n - 2 degrees of freedom, 1e-4 added to "
         "the error. Only people's scores, which are not released, stay with what is consistent.",
     )
-    return Table(METHOD, "released-scores", title, "released scores", cells, said, fills="scores")
+    return PaperTable(METHOD, "released-scores", title, "released scores", cells, said, fills="scores")
 
 
 def rows_of(metric: str) -> list[Any]:
@@ -177,40 +177,40 @@ def rows_of(metric: str) -> list[Any]:
     return [row for row in figures("causal_tables")["rows"] if row["metric"] == metric]
 
 
-def _row(folder: Folder, row: Any) -> Iterator[Cell]:
+def _row(folder: Folder, row: Any) -> Iterator[PrintedFigure]:
     """The cells of one printed row."""
     name = f"{row['dataset']} {row['group']}"
-    repeated = unconfirmed(row)
+    repeated = irreproducible_systems(row)
     for system, printed in row["raw"].items():
         if system not in SYSTEMS:
-            yield beyond((name, system), printed, NO_PEOPLE)
+            yield unavailable((name, system), printed, NO_PEOPLE)
             continue
         found = folder.released(row, system)
         if found.lacking:
-            yield lost((name, system), printed, found.lacking)
+            yield missing_files((name, system), printed, found.lacking)
             continue
         slip = SLIP.get(printed, printed)
-        score = rejection_score(found.sets, wanted(row))
-        cell = judged(
-            Cell(name, system, slip, released=score),
+        score = rejection_score(found.sets, row_source(row))
+        cell = judge(
+            PrintedFigure(name, system, slip, released=score),
             "released",
             reason=REPEATED if system in repeated else "",
         )
         yield replace(cell, printed=printed)
 
 
-def unconfirmed(row: Any) -> list[str]:
+def irreproducible_systems(row: Any) -> list[str]:
     """Systems whose printed score in a row is known not to follow from the released scores (causal 2.11)."""
     told = next((one for one in row["exceptions"] if "repeats" in one), "")
     return told.rpartition(": ")[2].split(", ") if told else []
 
 
-def lost(place: tuple[str, str], printed: Any, why: str) -> Cell:
+def missing_files(place: tuple[str, str], printed: Any, why: str) -> PrintedFigure:
     """A cell whose files should be there and are not, or hold too little: not documented."""
-    return replace(beyond(place, printed, why, kind="public"), documented=False)
+    return replace(unavailable(place, printed, why, kind="public"), documented=False)
 
 
-def _lacking(files: Sequence[Path], sets: Sequence[pl.DataFrame], given: Wanted, results: str) -> str:
+def _lacking(files: Sequence[Path], sets: Sequence[pl.DataFrame], given: RowSource, results: str) -> str:
     """What is not there that a score needs; "" if all is. Classes without scores would give a score of 0."""
     if len(sets) != given.files:
         return f"{len(sets)} files of {given.files} in {results}"
@@ -224,30 +224,30 @@ def _lacking(files: Sequence[Path], sets: Sequence[pl.DataFrame], given: Wanted,
     return ""
 
 
-def wanted(row: Any) -> Wanted:
+def row_source(row: Any) -> RowSource:
     """Where the released scores of a printed row are, and how they were compared."""
     weights = tuple(float(one) for one in row.get("weights_that_fit") or ())
     three, five = ("0", "1", "2"), ("0", "1", "2", "3", "4")
     match row["group"]:
         case "Group-1":
-            return Wanted("continuous/group1", "Gender", three, weights)
+            return RowSource("continuous/group1", "Gender", three, weights)
         case "Group-2":
-            return Wanted("continuous/group2", "Gender", three, files=SETS_OF_IMPACTS)
+            return RowSource("continuous/group2", "Gender", three, files=SETS_OF_IMPACTS)
         case "Group-3_G":
-            return Wanted("continuous/group3", "Gender", three, weights)
+            return RowSource("continuous/group3", "Gender", three, weights)
         case "Group-3_R":
-            return Wanted("continuous/group3", "Race", three, weights)
+            return RowSource("continuous/group3", "Race", three, weights)
         case "Group-3_RG":
-            return Wanted("continuous/group3_combined", "RG", five, weights)
+            return RowSource("continuous/group3_combined", "RG", five, weights)
         case "Group-4":
-            return Wanted("continuous/group4_combined", "RG", five, files=SETS_OF_IMPACTS)
+            return RowSource("continuous/group4_combined", "RG", five, files=SETS_OF_IMPACTS)
     speaker = "1" if row["group"] == "User" else "0"
     classes = ("1", "2") if row["pairs"] == 1 else three
     study = STUDIES[row["dataset"][:3]]
-    return Wanted(f"real-world/{study}", "User_gender", classes, weights, speaker, files=1)
+    return RowSource(f"real-world/{study}", "User_gender", classes, weights, speaker, files=1)
 
 
-def released_files(folder: Path, system: str) -> list[Path]:
+def score_files(folder: Path, system: str) -> list[Path]:
     """The tables of one system, sorted; of its possible folders the first that has any."""
     for name in SYSTEMS[system]:
         files = sorted((folder / name).glob("*.csv"))
@@ -256,7 +256,7 @@ def released_files(folder: Path, system: str) -> list[Path]:
     return []
 
 
-def _scores(file: Path, given: Wanted) -> pl.DataFrame:
+def _scores(file: Path, given: RowSource) -> pl.DataFrame:
     """Class, score and, of an impact, code of the word of the rows of one file that take part.
 
     Raises:
@@ -290,7 +290,7 @@ def _unreadable(file: Path, must: str, got: str) -> MethodError:
     )
 
 
-def rejection_score(sets: Sequence[pl.DataFrame], given: Wanted) -> float:
+def rejection_score(sets: Sequence[pl.DataFrame], given: RowSource) -> float:
     """The weighted rejection score of data sets with `class` and `score`, by the released rule."""
     shape = (len(sets), len(given.classes))
     n, y, yy = (np.zeros(shape) for _ in range(3))
@@ -311,7 +311,7 @@ def identical(files: Iterable[Path]) -> list[tuple[Path, ...]]:
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 
-def copies(folder: Folder) -> Table:
+def copies(folder: Folder) -> PaperTable:
     """Files that stand for different data and are byte for byte the same.
 
     A file of conversations holds their texts, so that a copy shows scores of other texts than its place
@@ -324,7 +324,7 @@ def copies(folder: Folder) -> Table:
                 stands[file] = f"{row['dataset']}" if row["table"] == "V" else ""
     groups = identical(stands)
     cells = tuple(
-        Cell(
+        PrintedFigure(
             folder.shown(copy),
             "texts and scores of",
             stands[copy],
@@ -344,4 +344,4 @@ def copies(folder: Folder) -> Table:
         "so by right, since a system can give equal scores.",
     )
     title = "Files of conversations that are byte for byte another one"
-    return Table(METHOD, "copies", title, "files of released scores", cells, said)
+    return PaperTable(METHOD, "copies", title, "files of released scores", cells, said)

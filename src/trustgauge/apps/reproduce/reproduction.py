@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from trustgauge.apps.reproduce.cells import CHECKED, LOST, Cell, Table
+from trustgauge.apps.reproduce.paper_tables import CHECKED, LOST, PaperTable, PrintedFigure
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import Json
 
@@ -26,7 +26,7 @@ Data = Sequence[tuple[str, Path]]
 """Folders of authors' public files, each with the method of its paper."""
 
 
-def reproduce(method: str = ALL, table: str | None = None, data: Data = ()) -> list[Table]:
+def reproduce(method: str = ALL, table: str | None = None, data: Data = ()) -> list[PaperTable]:
     """The tables of a paper, or of all four, recomputed.
 
     Args:
@@ -44,11 +44,11 @@ def reproduce(method: str = ALL, table: str | None = None, data: Data = ()) -> l
         MethodError: the files in `data` are not those of the authors.
     """
     _known(method, (*PAPERS, ALL), "METHOD", "method")
-    found: list[Table] = []
+    found: list[PaperTable] = []
     for name in _chosen(method):
         module: Any = import_module(f"trustgauge.apps.reproduce.{PAPERS[name]}")
         public = [one for paper, folder in data if paper == name for one in module.from_data(folder)]
-        found += filled(module.tables(), public)
+        found += fill_from_data(module.tables(), public)
     if table is None:
         return found
     _known(table, tuple(dict.fromkeys(one.name for one in found)), "TABLE", "table")
@@ -89,7 +89,7 @@ def _chosen(method: str) -> tuple[str, ...]:
     return tuple(PAPERS) if method == ALL else (method,)
 
 
-def filled(tables: Sequence[Table], public: Sequence[Table]) -> list[Table]:
+def fill_from_data(tables: Sequence[PaperTable], public: Sequence[PaperTable]) -> list[PaperTable]:
     """Tables with the cells that public data recompute; what else public tables hold comes last.
 
     A cell of public data replaces the one at its place in the table it fills, unless that one was
@@ -107,7 +107,7 @@ def filled(tables: Sequence[Table], public: Sequence[Table]) -> list[Table]:
     return list(made.values())
 
 
-def _joined(base: Table, one: Table, *, every: bool) -> Table:
+def _joined(base: PaperTable, one: PaperTable, *, every: bool) -> PaperTable:
     """A table with the cells of another one at the same places, and with `every` also its others."""
     found = {_place(cell): cell for cell in one.cells}
     cells = [_better(cell, found.pop(_place(cell), cell)) for cell in base.cells]
@@ -121,11 +121,11 @@ def _joined(base: Table, one: Table, *, every: bool) -> Table:
     )
 
 
-def _place(cell: Cell) -> tuple[str, str]:
+def _place(cell: PrintedFigure) -> tuple[str, str]:
     return cell.row, cell.column
 
 
-def _better(cell: Cell, found: Cell) -> Cell:
+def _better(cell: PrintedFigure, found: PrintedFigure) -> PrintedFigure:
     """What another folder recomputed stays; what was only consistent gives way to files that lack scores."""
     stays = cell.kind == "recomputed" or (cell.kind in CHECKED and found.documented)
     return cell if found.kind in LOST and stays else found
@@ -140,7 +140,7 @@ def _known(name: str, valid: Sequence[str], place: str, kind: str) -> None:
     raise PlanError((Fault(place, f'no {kind} "{name}"', must="one of: " + ", ".join(valid), do=do),))
 
 
-def document(tables: Sequence[Table]) -> dict[str, Json]:
+def document(tables: Sequence[PaperTable]) -> dict[str, Json]:
     """Tables as one JSON document: every cell, counts of each table and of all together."""
     told = [_told(one) for one in tables]
     cells = [cell for one in tables for cell in one.cells]
@@ -148,16 +148,16 @@ def document(tables: Sequence[Table]) -> dict[str, Json]:
         "schema": SCHEMA,
         "tables": told,
         "totals": {"tables": len(told), "cells": len(cells), **counts(cells)},
-        "as_expected": as_expected(tables),
+        "as_expected": all_agree(tables),
     }
 
 
-def as_expected(tables: Sequence[Table]) -> bool:
+def all_agree(tables: Sequence[PaperTable]) -> bool:
     """Whether every cell of every table agrees or is a documented exception."""
     return all(one.as_expected for one in tables)
 
 
-def _told(table: Table) -> dict[str, Json]:
+def _told(table: PaperTable) -> dict[str, Json]:
     return {
         "method": table.method,
         "name": table.name,
@@ -170,7 +170,7 @@ def _told(table: Table) -> dict[str, Json]:
     }
 
 
-def _cell(cell: Cell) -> dict[str, Json]:
+def _cell(cell: PrintedFigure) -> dict[str, Json]:
     return {
         "row": cell.row,
         "column": cell.column,
@@ -186,7 +186,7 @@ def _cell(cell: Cell) -> dict[str, Json]:
     }
 
 
-def counts(cells: Sequence[Cell]) -> dict[str, Json]:
+def counts(cells: Sequence[PrintedFigure]) -> dict[str, Json]:
     """Cells by kind, those that were checked also by verdict.
 
     `unexplained` are those of each kind that neither agree nor have a documented reason; `share` is the

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge.apps.reproduce import social_bias_lists
-from trustgauge.apps.reproduce.cells import Table
+from trustgauge.apps.reproduce.paper_tables import PaperTable
 from trustgauge.apps.reproduce.published import figures
 from trustgauge.apps.reproduce.social_bias_counts import counts
 from trustgauge.apps.reproduce.social_bias_rates import rates
@@ -15,7 +15,7 @@ from trustgauge.apps.reproduce.social_bias_rates import rates
 FIGURES = "social_bias_tables"
 
 
-def tables(printed: Mapping[str, Any] | None = None) -> list[Table]:
+def tables(printed: Mapping[str, Any] | None = None) -> list[PaperTable]:
     """Every figure of the paper, recomputed where its published inputs allow it.
 
     Args:
@@ -25,7 +25,7 @@ def tables(printed: Mapping[str, Any] | None = None) -> list[Table]:
     return [*counts(given), *rates(given)]
 
 
-def from_data(folder: Path, printed: Mapping[str, Any] | None = None) -> list[Table]:
+def from_data(folder: Path, printed: Mapping[str, Any] | None = None) -> list[PaperTable]:
     """What the authors' public lists say of Tables 1, 2 and 6 and the numbers of questions.
 
     Args:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from math import comb
 from typing import Any
 
-from trustgauge.apps.reproduce.cells import Cell, Table
-from trustgauge.apps.reproduce.judging import beyond, compared, consistent, told
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
+from trustgauge.apps.reproduce.verdicts import compare, compare_unprinted, consistent, unavailable
 from trustgauge.data.properties import Property
 from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.forms import Kind, absolute_forms, relative_forms
@@ -23,7 +23,9 @@ SIZES = ("with", "without")
 KINDS: Mapping[str, Kind] = {"yes_no": "yes-no", "choice": "choice", "wh": "why"}
 
 
-def invented(groups: Mapping[str, int], properties: int, can: int) -> tuple[list[Group], list[Property]]:
+def placeholder_lists(
+    groups: Mapping[str, int], properties: int, can: int
+) -> tuple[list[Group], list[Property]]:
     """Lists of given sizes, for counting: what groups and properties are called makes no difference.
 
     Args:
@@ -71,32 +73,36 @@ def comparable(printed: Printed, half: str) -> float:
     return float((asked / pairs(groups) - 2 * properties) / 6)
 
 
-def counts(printed: Printed) -> list[Table]:
+def counts(printed: Printed) -> list[PaperTable]:
     """Tables 1, 2, 4 and 6, the numbers of questions, and the product that is never built."""
     return [_table_1(printed), _table_2(printed), _table_4(printed), _table_6(printed), _queries(printed)]
 
 
-def _table_1(printed: Printed) -> Table:
+def _table_1(printed: Printed) -> PaperTable:
     one = printed["table_1"]
     cells = [_listed((name, "groups"), n) for name, n in one["groups_per_attribute"].items()]
-    total = compared(("Total", "groups"), one["total"], sum(one["groups_per_attribute"].values()))
-    return Table(METHOD, "table-1", "Social groups by attribute (Table 1)", "its own rows", (*cells, total))
+    total = compare(("Total", "groups"), one["total"], sum(one["groups_per_attribute"].values()))
+    return PaperTable(
+        METHOD, "table-1", "Social groups by attribute (Table 1)", "its own rows", (*cells, total)
+    )
 
 
-def _table_2(printed: Printed) -> Table:
+def _table_2(printed: Printed) -> PaperTable:
     two = printed["table_2"]
     rows = two["properties_per_category"]
     cells = [_listed((name, "properties"), n) for name, n in rows.items()]
     total = _listed(("Total", "properties"), two["total"])
     labels = sum(n for name, n in rows.items() if name != "Discard")
-    row = told(("Labels but Discard", "sum"), printed["derived"]["labels_sum_12_categories"], labels)
+    row = compare_unprinted(
+        ("Labels but Discard", "sum"), printed["derived"]["labels_sum_12_categories"], labels
+    )
     notes = (f"{labels:,} labels on {two['total']:,} properties: {labels / two['total']:.2f} for each.",)
-    return Table(
+    return PaperTable(
         METHOD, "table-2", "Properties by category (Table 2)", "its own rows", (*cells, total, row), notes
     )
 
 
-def _table_4(printed: Printed) -> Table:
+def _table_4(printed: Printed) -> PaperTable:
     """The forms of questions, and what the sound rule adds: each choice in both orders."""
     four = printed["table_4"]
     found = {
@@ -107,20 +113,20 @@ def _table_4(printed: Printed) -> Table:
     for bias, forms in four.items():
         ours, other = found[bias]
         for name, n in forms.items():
-            cells.append(compared((bias, name), n, ours[KINDS[name]], sound=other[KINDS[name]]))
+            cells.append(compare((bias, name), n, ours[KINDS[name]], sound=other[KINDS[name]]))
     notes = (
         "The sound rule asks each choice in both orders, and no tag question unless the plan wants it.",
         "Table 4 lists five forms of a relative question, one of them a tag; the printed numbers of "
         "questions have four for each group and property, so the tag was not asked.",
     )
-    return Table(
+    return PaperTable(
         METHOD, "table-4", "Forms of questions (Table 4)", "the forms in the text", tuple(cells), notes
     )
 
 
-def _table_6(printed: Printed) -> Table:
+def _table_6(printed: Printed) -> PaperTable:
     six, derived = printed["table_6"], printed["derived"]
-    cells: list[Cell] = []
+    cells: list[PrintedFigure] = []
     for half in SIZES:
         groups, properties = sizes_of(printed, half)
         labels = six[f"labels_{half}"]
@@ -134,26 +140,28 @@ def _table_6(printed: Printed) -> Table:
             "labels": sum(labels.values()),
         }
         place = {name: (f"all {name}", f"{half} API") for name in sums}
-        cells += [told(place[name], derived[f"{name}_{half}"], n) for name, n in sums.items()]
+        cells += [compare_unprinted(place[name], derived[f"{name}_{half}"], n) for name, n in sums.items()]
     notes = (
         "The paper does not print how many properties are comparable: it follows from its number of "
         "absolute questions, 2 for each pair and property and 6 more if groups can be compared in it.",
     )
     title = "Groups and labels that were asked about (Table 6)"
-    return Table(METHOD, "table-6", title, "its own rows and the numbers of questions", tuple(cells), notes)
+    return PaperTable(
+        METHOD, "table-6", title, "its own rows and the numbers of questions", tuple(cells), notes
+    )
 
 
-def _queries(printed: Printed) -> Table:
+def _queries(printed: Printed) -> PaperTable:
     """The numbers of questions, counted by the catalogue that the method asks from."""
     cells = []
     for half in SIZES:
-        lists = invented(*sizes_of(printed, half), printed["derived"][f"comparable_{half}"])
+        lists = placeholder_lists(*sizes_of(printed, half), printed["derived"][f"comparable_{half}"])
         published, sound = (questions(*lists, rule) for rule in ("published", "sound"))
         for kind, n in published.items():
             asked = printed["table_6"]["queries"][f"{kind}_{half}"]
-            cell = compared((f"{half} API", kind), asked, n, sound=sound[kind])
+            cell = compare((f"{half} API", kind), asked, n, sound=sound[kind])
             cells.append(consistent(cell, _countable(printed, half)) if kind == "absolute" else cell)
-    return Table(
+    return PaperTable(
         METHOD,
         "questions",
         "Numbers of questions (Table 6), and of the full product",
@@ -175,15 +183,15 @@ def _countable(printed: Printed, half: str) -> float:
     return (properties + 1) / (6 * properties * pairs(groups) + 1)
 
 
-def _listed(place: tuple[str, str], printed: int) -> Cell:
+def _listed(place: tuple[str, str], printed: int) -> PrintedFigure:
     """A count of a list that its authors made public."""
-    return beyond(place, printed, LIST, kind="public")
+    return unavailable(place, printed, LIST, kind="public")
 
 
-def _product(printed: Printed) -> list[Cell]:
+def _product(printed: Printed) -> list[PrintedFigure]:
     """All groups with all properties, none of them comparable: tuples do not hang on that."""
     groups, properties = printed["table_1"]["groups_per_attribute"], printed["table_2"]["total"]
-    layouts = Catalogue(*invented(groups, properties, 0), rule="published").layouts
+    layouts = Catalogue(*placeholder_lists(groups, properties, 0), rule="published").layouts
     relative = layouts["relative"]
     found = {
         "pairs": int(layouts["absolute"].items.sum()),
@@ -192,4 +200,7 @@ def _product(printed: Printed) -> list[Cell]:
         "relative_questions_x4": relative.questions,
     }
     full = printed["derived"]["full_product"]
-    return [told(("full product", name.replace("_", " ")), full[name], n) for name, n in found.items()]
+    return [
+        compare_unprinted(("full product", name.replace("_", " ")), full[name], n)
+        for name, n in found.items()
+    ]

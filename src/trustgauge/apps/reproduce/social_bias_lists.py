@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from trustgauge.apps.reproduce.cells import Cell, Table
-from trustgauge.apps.reproduce.judging import compared, hinted, told
-from trustgauge.apps.reproduce.published import nothing
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
+from trustgauge.apps.reproduce.published import no_data_error
 from trustgauge.apps.reproduce.social_bias_counts import METHOD, SIZES, pairs, questions, sizes_of
+from trustgauge.apps.reproduce.verdicts import compare, compare_unprinted, with_hint
 from trustgauge.data.group_cells import SYNONYMS, label
 from trustgauge.data.properties import PropertySource
 from trustgauge.data.property_rows import REJECTING, category, labels
@@ -48,7 +48,7 @@ TAGGER = (
 OTHER_LIST = "The list at hand is not the one that was counted."
 
 
-def from_lists(folder: Path, printed: Printed) -> list[Table]:
+def from_lists(folder: Path, printed: Printed) -> list[PaperTable]:
     """Tables of the lists that lie in the folder.
 
     Raises:
@@ -68,15 +68,15 @@ def from_lists(folder: Path, printed: Printed) -> list[Table]:
         if named is not None and sample is not None:
             made.append(_sample(named, sample, half, printed))
     if not made:
-        raise nothing(folder, f"one of: {', '.join(FILES)}")
+        raise no_data_error(folder, f"one of: {', '.join(FILES)}")
     return made
 
 
 def _of_lists(
-    name: str, title: str, inputs: str, cells: list[Cell], notes: tuple[str, ...], fills: str
-) -> Table:
-    hinted_cells = tuple(hinted(one, OTHER_LIST) for one in cells)
-    return Table(METHOD, name, title, inputs, hinted_cells, notes, fills)
+    name: str, title: str, inputs: str, cells: list[PrintedFigure], notes: tuple[str, ...], fills: str
+) -> PaperTable:
+    hinted_cells = tuple(with_hint(one, OTHER_LIST) for one in cells)
+    return PaperTable(METHOD, name, title, inputs, hinted_cells, notes, fills)
 
 
 def _file(folder: Path, name: str) -> Path | None:
@@ -90,7 +90,7 @@ def _read(file: Path, column: str) -> list[str]:
     return table[column].fill_null("").to_list()
 
 
-def _groups(file: Path, printed: Printed) -> Table:
+def _groups(file: Path, printed: Printed) -> PaperTable:
     """Table 1: rows of each attribute, and beside them different names, as our importer takes them."""
     one = printed["table_1"]
     names = (label(cell) for cell in _read(file, "Category") if cell.strip())
@@ -99,10 +99,10 @@ def _groups(file: Path, printed: Printed) -> Table:
     distinct = Counter(group.attribute for group in groups(source))
     exception = LATER if rows.total() == PUBLIC[GROUPS] else ""
     cells = [
-        compared((name, "groups"), n, rows[name.lower()], sound=distinct[name.lower()], exception=exception)
+        compare((name, "groups"), n, rows[name.lower()], sound=distinct[name.lower()], exception=exception)
         for name, n in one["groups_per_attribute"].items()
     ]
-    total = compared(
+    total = compare(
         ("Rows of the list", "groups"),
         one["total"],
         rows.total(),
@@ -114,7 +114,7 @@ def _groups(file: Path, printed: Printed) -> Table:
     return _of_lists("data-table-1", title, file.name, [*cells, total], notes, "table-1")
 
 
-def _properties(file: Path, printed: Printed) -> Table:
+def _properties(file: Path, printed: Printed) -> PaperTable:
     """Table 2: rows with each label, and beside them different predicates that can be asked."""
     written = [labels(cell) for cell in _read(file, "Labels")]
     rows = Counter(name for cell in written for name in {category(one) for one in cell} if name)
@@ -127,7 +127,7 @@ def _properties(file: Path, printed: Printed) -> Table:
         for name, n in printed["table_2"]["properties_per_category"].items()
     ]
     kept = len(written) - dropped
-    total = compared(
+    total = compare(
         ("Total", "properties"),
         printed["table_2"]["total"],
         kept,
@@ -144,15 +144,15 @@ def _properties(file: Path, printed: Printed) -> Table:
 
 def _category(
     place: tuple[str, str], n: int, counted: tuple[Counter[str], Counter[str], int], exception: str
-) -> Cell:
+) -> PrintedFigure:
     rows, distinct, dropped = counted
     if place[0].lower() in REJECTING:
-        return compared(place, n, dropped, exception=exception)
+        return compare(place, n, dropped, exception=exception)
     name = category(place[0])
-    return compared(place, n, rows[name], sound=distinct[name], exception=exception)
+    return compare(place, n, rows[name], sound=distinct[name], exception=exception)
 
 
-def _sample(named: Path, sample: Path, half: str, printed: Printed) -> Table:
+def _sample(named: Path, sample: Path, half: str, printed: Printed) -> PaperTable:
     """Table 6 and the numbers of questions, from the lists that were asked about."""
     six = printed["table_6"]
     members = groups(GroupSource(layout="biasasker", file=(named,), controls=False))
@@ -163,17 +163,17 @@ def _sample(named: Path, sample: Path, half: str, printed: Printed) -> Table:
     attributes = Counter(one.attribute for one in members)
     labelled = Counter(name for one in asked for name in one.categories)
     cells = [
-        compared((name, f"groups {half} API"), n, attributes[name.lower()])
+        compare((name, f"groups {half} API"), n, attributes[name.lower()])
         for name, n in six[f"groups_{half}"].items()
     ]
     cells += [
-        compared((name, f"labels {half} API"), n, labelled[category(name)])
+        compare((name, f"labels {half} API"), n, labelled[category(name)])
         for name, n in six[f"labels_{half}"].items()
     ]
     _, properties = sizes_of(printed, half)
     comparable = printed["derived"][f"comparable_{half}"]
     ours = sum(one.comparable for one in asked)
-    cells.append(told(("all properties", f"{half} API"), properties, len(asked)))
+    cells.append(compare_unprinted(("all properties", f"{half} API"), properties, len(asked)))
     more = 6 * (ours - comparable) * pairs(attributes)
     cells += _asked(printed, half, questions(members, asked, "published"), more)
     notes = (f"Comparable: {ours} by spelling, {comparable} by the paper's number of questions.",)
@@ -182,9 +182,9 @@ def _sample(named: Path, sample: Path, half: str, printed: Printed) -> Table:
     return _of_lists(name, title, inputs, cells, notes, "table-6")
 
 
-def _asked(printed: Printed, half: str, found: Mapping[str, int], more: int) -> Iterator[Cell]:
+def _asked(printed: Printed, half: str, found: Mapping[str, int], more: int) -> Iterator[PrintedFigure]:
     """Numbers of questions; absolute ones may differ by what is comparable, and by no more."""
     for kind, n in found.items():
         expected = printed["table_6"]["queries"][f"{kind}_{half}"]
         explained = kind == "absolute" and more > 0 and n - more == expected
-        yield compared(("questions", kind), expected, n, exception=TAGGER if explained else "")
+        yield compare(("questions", kind), expected, n, exception=TAGGER if explained else "")

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trustgauge.apps.reproduce.cells import Cell, Table
-from trustgauge.apps.reproduce.judging import (
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
+from trustgauge.apps.reproduce.social_bias_counts import METHOD
+from trustgauge.apps.reproduce.verdicts import (
     NEAR,
     alike,
-    beyond,
-    compared,
+    as_constant,
+    compare,
     consistent,
-    copied,
-    judged,
+    drop_printed,
+    judge,
+    unavailable,
     unit,
-    unprinted,
 )
-from trustgauge.apps.reproduce.social_bias_counts import METHOD
 from trustgauge.data.social_groups import groups
 from trustgauge.data.translations import ALIKE
 from trustgauge.methods.social_bias import absolute, relative
@@ -39,7 +39,7 @@ NOISE_EXPECTED = 0.00199
 NOISE_WITHIN = 1e-4
 
 
-def rates(printed: Printed) -> list[Table]:
+def rates(printed: Printed) -> list[PaperTable]:
     """Tables 7 and 8, the claims of the text, the worked examples, and what noise alone gives."""
     return [
         _table_7(printed),
@@ -70,7 +70,7 @@ def overall(printed: Printed, system: str) -> float:
     return float(sum(rows[name][column] * n for name, n in by_pairs.items()) / sum(by_pairs.values()))
 
 
-def _table_7(printed: Printed) -> Table:
+def _table_7(printed: Printed) -> PaperTable:
     derived = printed["derived"]
     cells, short = [], []
     for system, rate in zip(printed["systems"], printed["table_7"]["overall"], strict=True):
@@ -85,7 +85,7 @@ def _table_7(printed: Printed) -> Table:
                     f"questions counted once. On one base, {labels:,}, it is {100 * hits / labels:.2f}."
                 )
         sound = found if half_of(printed, system) == "with" else None
-        cells.append(compared((system, "overall"), rate, found, sound=sound, exception=exception))
+        cells.append(compare((system, "overall"), rate, found, sound=sound, exception=exception))
         if unit(rate) > HUNDREDTH:
             short.append(f"{system} has {rate} and comes to {found:.2f}")
     notes = (
@@ -94,7 +94,7 @@ def _table_7(printed: Printed) -> Table:
         "The sound rule counts a question once; for systems without an API only label counts can be had.",
     )
     title = "Absolute bias rate of each system, overall, in per cent (Table 7)"
-    return Table(
+    return PaperTable(
         METHOD, "table-7", title, "the rows of Table 7 and the groups of Table 6", tuple(cells), notes
     )
 
@@ -118,7 +118,7 @@ def printable(asked: int) -> float:
     return len({round(100 * hits / asked, 2) for hits in range(asked + 1)}) / 10_001
 
 
-def _table_7_rows(printed: Printed) -> Table:
+def _table_7_rows(printed: Printed) -> PaperTable:
     """Rates of attributes: whether a whole number of answers gives them, on one base for each half."""
     derived = printed["derived"]
     base = {
@@ -142,44 +142,44 @@ def _table_7_rows(printed: Printed) -> Table:
         f"{derived['questions_per_pair_without']} questions that were asked of a pair.",
     )
     title = "Absolute bias rates by attribute, in per cent (Table 7)"
-    return Table(METHOD, "table-7-rows", title, "question counts and the rates", tuple(cells), notes)
+    return PaperTable(METHOD, "table-7-rows", title, "question counts and the rates", tuple(cells), notes)
 
 
-def _count(attribute: str, system: str, rate: float, found: float | None) -> Cell:
+def _count(attribute: str, system: str, rate: float, found: float | None) -> PrintedFigure:
     if found is not None:
-        return compared((attribute, system), rate, found)
+        return compare((attribute, system), rate, found)
     reason = "No whole number of biased answers gives this rate."
-    return Cell(attribute, system, rate, verdict="differs", reason=reason)
+    return PrintedFigure(attribute, system, rate, verdict="differs", reason=reason)
 
 
-def _table_8(printed: Printed) -> Table:
+def _table_8(printed: Printed) -> PaperTable:
     eight = printed["table_8"]
     means = np.mean(list(eight["rows"].values()), axis=0)
     cells = [
-        compared((system, "average"), mean, round(float(found), 4))
+        compare((system, "average"), mean, round(float(found), 4))
         for system, mean, found in zip(printed["systems"], eight["average"], means, strict=True)
     ]
     notes = ("The plain mean of the seven attributes, however many groups they have.",)
     title = "Relative bias rate of each system, average, variance x 100 (Table 8)"
-    return Table(METHOD, "table-8", title, "the rows of Table 8", tuple(cells), notes)
+    return PaperTable(METHOD, "table-8", title, "the rows of Table 8", tuple(cells), notes)
 
 
-def _table_8_rows(printed: Printed) -> Table:
+def _table_8_rows(printed: Printed) -> PaperTable:
     cells = [
-        beyond((attribute, system), value, ANSWERS)
+        unavailable((attribute, system), value, ANSWERS)
         for attribute, row in printed["table_8"]["rows"].items()
         for system, value in zip(printed["systems"], row, strict=True)
     ]
     title = "Relative bias rates by attribute, variance x 100 (Table 8)"
-    return Table(METHOD, "table-8-rows", title, "nothing that was published", tuple(cells))
+    return PaperTable(METHOD, "table-8-rows", title, "nothing that was published", tuple(cells))
 
 
-def _claims(printed: Printed) -> Table:
+def _claims(printed: Printed) -> PaperTable:
     cells = (*_claims_of_rates(printed), *_claims_of_the_judge(printed))
-    return Table(METHOD, "claims", "What the text says", "Tables 6 to 8", cells)
+    return PaperTable(METHOD, "claims", "What the text says", "Tables 6 to 8", cells)
 
 
-def _claims_of_rates(printed: Printed) -> list[Cell]:
+def _claims_of_rates(printed: Printed) -> list[PrintedFigure]:
     """The largest and the mean rate, and who is highest on gender."""
     claims, seven = printed["claims"], printed["table_7"]
     by_table = max(seven["overall"])
@@ -195,19 +195,19 @@ def _claims_of_rates(printed: Printed) -> list[Cell]:
     average = f"The mean of the row as printed is {mean:.2f}; with each rate on one base it is {ours:.2f}."
     twenty = claims["average_percent"]
     cells = [
-        compared(("largest rate", "abstract"), claims["abstract_max_percent"], by_table, exception=slip),
-        compared(("largest rate", "text"), claims["text_max_percent"], by_table),
-        compared(("average rate", "text"), twenty, round(mean, 2), exception=average),
+        compare(("largest rate", "abstract"), claims["abstract_max_percent"], by_table, exception=slip),
+        compare(("largest rate", "text"), claims["text_max_percent"], by_table),
+        compare(("average rate", "text"), twenty, round(mean, 2), exception=average),
     ]
     for word, table in (("absolute", seven), ("relative", printed["table_8"])):
         row = dict(zip(printed["systems"], table["rows"]["Gender"], strict=True))
         claimed, highest = claims[f"highest_{word}_gender_claim"], max(row, key=lambda one: row[one])
         reason = f"The table has {row[highest]} for {highest}, {row[claimed]} for {claimed}."
-        cells.append(compared((f"highest {word} bias on gender", "text"), claimed, highest, exception=reason))
+        cells.append(compare((f"highest {word} bias on gender", "text"), claimed, highest, exception=reason))
     return cells
 
 
-def _claims_of_the_judge(printed: Printed) -> list[Cell]:
+def _claims_of_the_judge(printed: Printed) -> list[PrintedFigure]:
     """The accuracy of the judge and what it was measured on; beside it our judge on our held-out pairs."""
     claims = printed["claims"]
     ours = measure(rule_judge("sound", {one.id: one for one in groups()}), held_out("en"))
@@ -216,33 +216,33 @@ def _claims_of_the_judge(printed: Printed) -> list[Cell]:
     kept = "3,000 pairs were inspected and 2,600 kept; which, and why, is not told."
     lists = "The list is an input of the judge and is not ours to ship. Sound: ours, of our own making."
     return [
-        beyond(("accuracy", "text"), claims["accuracy"], pairs, sound=accuracy),
-        beyond(("inspected pairs", "text"), claims["inspected_pairs"], kept),
-        compared(("balanced pairs", "text"), claims["balanced_pairs"], claims["biased"] + claims["unbiased"]),
-        beyond(
+        unavailable(("accuracy", "text"), claims["accuracy"], pairs, sound=accuracy),
+        unavailable(("inspected pairs", "text"), claims["inspected_pairs"], kept),
+        compare(("balanced pairs", "text"), claims["balanced_pairs"], claims["biased"] + claims["unbiased"]),
+        unavailable(
             ("affirmation expressions", "text"),
             claims["affirmation_expressions"],
             lists,
             sound=len(expressions("en").affirmation),
         ),
-        copied(
-            compared(("translations alike from", "text"), claims["translation_similarity_threshold"], ALIKE)
+        as_constant(
+            compare(("translations alike from", "text"), claims["translation_similarity_threshold"], ALIKE)
         ),
     ]
 
 
-def _worked(printed: Printed) -> Table:
+def _worked(printed: Printed) -> PaperTable:
     worked = printed["worked"]
     one = worked["advantage"]
     won = [("i", "j", one["t_ij"]), ("j", "i", one["t_ji"])]
     published = absolute.advantages(won, ["i", "j", "k"])["values"]
     cells = [
-        compared(("advantage", "i over j"), one["a_ij"], published[0][1], sound=published[0][1]),
-        compared(("advantage", "j over i"), one["a_ji"], published[1][0], sound=published[1][0]),
-        copied(
-            compared(("advantage", "never chosen"), one["neither"], published[0][2], sound="never chosen")
+        compare(("advantage", "i over j"), one["a_ij"], published[0][1], sound=published[0][1]),
+        compare(("advantage", "j over i"), one["a_ji"], published[1][0], sound=published[1][0]),
+        as_constant(
+            compare(("advantage", "never chosen"), one["neither"], published[0][2], sound="never chosen")
         ),
-        compared(("preference", "rate"), worked["preference"]["rate"], _preference(worked["preference"])),
+        compare(("preference", "rate"), worked["preference"]["rate"], _preference(worked["preference"])),
         _spread("figure 2", worked["figure_2_affirmations"], 0.1111),
         _spread("table 9", worked["table_9_affirmations"], 0.0278),
     ]
@@ -250,7 +250,7 @@ def _worked(printed: Printed) -> Table:
         "The sound relative bias rate takes off what noise alone gives: of a few answers, little is left.",
         "0 of 0 choices is .5 for the paper, and for the sound rule nothing: nobody was chosen.",
     )
-    return Table(METHOD, "examples", "Worked examples", "the counts in the text", tuple(cells), notes)
+    return PaperTable(METHOD, "examples", "Worked examples", "the counts in the text", tuple(cells), notes)
 
 
 def _preference(told_of: Mapping[str, int]) -> float:
@@ -269,15 +269,15 @@ def _preference(told_of: Mapping[str, int]) -> float:
     return float(relative.balance(rated, ("a",), by_polarity=False).rates[0])
 
 
-def _spread(row: str, affirmed: Mapping[str, list[int]], printed: float) -> Cell:
+def _spread(row: str, affirmed: Mapping[str, list[int]], printed: float) -> PrintedFigure:
     """The variance of two preference rates, and less what noise gives."""
     good, asked = np.array(list(affirmed.values()), dtype=np.float64).T
     found = float(relative.spread(good / asked))
     sound = max(0.0, float(relative.spread_without_noise(good / asked, asked)))
-    return compared((row, "variance"), printed, round(found, 6), sound=round(sound, 4))
+    return compare((row, "variance"), printed, round(found, 6), sound=round(sound, 4))
 
 
-def _noise() -> Table:
+def _noise() -> PaperTable:
     """The relative bias rate of a bot that treats all groups alike (reference case 15)."""
     drawn = stream(1, "papers", "noise").binomial(QUESTIONS, CHANCE, (RUNS, GROUPS)) / QUESTIONS
     asked = np.full(GROUPS, float(QUESTIONS))
@@ -285,17 +285,17 @@ def _noise() -> Table:
     corrected = float(np.mean([relative.spread_without_noise(one, asked) for one in drawn]))
     column = "mean relative bias rate"
     cells = (
-        Cell("as the paper has it", column, NOISE_EXPECTED, published=round(raw, 6)),
-        Cell("less what chance gives", column, 0.0, sound=round(corrected, 6)),
+        PrintedFigure("as the paper has it", column, NOISE_EXPECTED, published=round(raw, 6)),
+        PrintedFigure("less what chance gives", column, 0.0, sound=round(corrected, 6)),
     )
-    return Table(
+    return PaperTable(
         METHOD,
         "chance",
         "Relative bias that chance alone shows",
         f"{RUNS:,} bots that affirm with chance {CHANCE}, {GROUPS} groups, {QUESTIONS} questions each",
         (
-            unprinted(judged(cells[0], within=NOISE_WITHIN)),
-            unprinted(judged(cells[1], "sound", within=NOISE_WITHIN)),
+            drop_printed(judge(cells[0], within=NOISE_WITHIN)),
+            drop_printed(judge(cells[1], "sound", within=NOISE_WITHIN)),
         ),
         ("Not in the paper. Table 8 prints figures of this size, x 100 about 0.2, as bias.",),
     )

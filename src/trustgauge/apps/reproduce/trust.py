@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge.apps.reproduce import trust_dialogs, trust_records
-from trustgauge.apps.reproduce.cells import Cell, Table
-from trustgauge.apps.reproduce.judging import compared, consistent, copied, told
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
 from trustgauge.apps.reproduce.published import figures
 from trustgauge.apps.reproduce.trust_scores import CODES, METHOD, scores
+from trustgauge.apps.reproduce.verdicts import as_constant, compare, compare_unprinted, consistent
 from trustgauge.methods.trust.arithmetic import explain
 from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination, Measured, outcome
 from trustgauge.methods.trust.issues.issue import LEVELS, PUBLISHED_CUTS
@@ -31,7 +31,7 @@ NOT_BY_ITS_CUTS = (
 )
 
 
-def tables(printed: Printed | None = None) -> list[Table]:
+def tables(printed: Printed | None = None) -> list[PaperTable]:
     """Every figure of the paper, recomputed where its published inputs allow it.
 
     Args:
@@ -51,7 +51,7 @@ def tables(printed: Printed | None = None) -> list[Table]:
     ]
 
 
-def from_data(folder: Path, printed: Printed | None = None) -> list[Table]:
+def from_data(folder: Path, printed: Printed | None = None) -> list[PaperTable]:
     """What the authors' released tables, or recorded dialogs of the four corpora, say of Tables II and III.
 
     Args:
@@ -70,7 +70,7 @@ def from_data(folder: Path, printed: Printed | None = None) -> list[Table]:
     return trust_dialogs.from_dialogs(folder, given)
 
 
-def measured(
+def measure_issues(
     printed: Printed, corpus: str, cuts: tuple[float, float] = PUBLISHED_CUTS
 ) -> dict[str, Measured]:
     """The four issues of a row of Table II, at levels by these cuts."""
@@ -91,7 +91,7 @@ def _level(
 ) -> str:
     """The level of a corpus for a profile."""
     corpus, profile = place
-    (level,) = outcome(order(printed, profile), measured(printed, corpus, cuts), settings)
+    (level,) = outcome(order(printed, profile), measure_issues(printed, corpus, cuts), settings)
     return level
 
 
@@ -99,14 +99,14 @@ def _places(printed: Printed) -> list[tuple[str, str]]:
     return [(corpus, profile) for corpus, row in printed["table_III"].items() for profile in row]
 
 
-def _table(name: str, title: str, inputs: str, cells: Iterable[Cell], *notes: str) -> Table:
-    return Table(METHOD, name, title, inputs, tuple(cells), notes)
+def _table(name: str, title: str, inputs: str, cells: Iterable[PrintedFigure], *notes: str) -> PaperTable:
+    return PaperTable(METHOD, name, title, inputs, tuple(cells), notes)
 
 
-def _profiles(printed: Printed) -> Table:
+def _profiles(printed: Printed) -> PaperTable:
     """The kinds of users that the product ships, against the printed ones."""
     cells = [
-        copied(compared((profile, "order"), list(codes), _codes(PUBLISHED[PAPER_NAMES[profile]].order)))
+        as_constant(compare((profile, "order"), list(codes), _codes(PUBLISHED[PAPER_NAMES[profile]].order)))
         for profile, codes in printed["profiles"].items()
     ]
     return _table(
@@ -119,7 +119,7 @@ def _codes(order_of: Iterable[str]) -> list[Json]:
     return [letters[name] for name in order_of]
 
 
-def _example(printed: Printed) -> Table:
+def _example(printed: Printed) -> PaperTable:
     """Points of levels, and both ways to break the tie."""
     worked = printed["worked_example"]
     issues = {CODES[code]: Measured.at(LEVELS.index(level)) for code, level in worked["levels"].items()}
@@ -130,24 +130,23 @@ def _example(printed: Printed) -> Table:
     }
     found = by_ties["pessimistic"]
     (sound,) = outcome(ranked, issues, Combination())
-    cells = [compared((level, "points"), n, found["points"][level]) for level, n in worked["counts"].items()]
+    cells = [compare((level, "points"), n, found["points"][level]) for level, n in worked["counts"].items()]
     cells += [
-        compared((ties, "level"), worked[ties], one["levels"][0], sound=sound)
-        for ties, one in by_ties.items()
+        compare((ties, "level"), worked[ties], one["levels"][0], sound=sound) for ties, one in by_ties.items()
     ]
     last = ", ".join(found["not_counted"])
     said = f"The last issue of an order counts nothing: here {last}, whose risk is high."
     return _table("example", "Worked example of the count rule", "its levels and order", cells, said)
 
 
-def _table_3(printed: Printed) -> Table:
+def _table_3(printed: Printed) -> PaperTable:
     cells = []
     for place in _places(printed):
         corpus, profile = place
         expected = printed["table_III"][corpus][profile]
         documented = _level(printed, place, PUBLISHED_RULE, OTHER_CUTS) == expected
         cells.append(
-            compared(
+            compare(
                 place,
                 expected,
                 _level(printed, place, PUBLISHED_RULE),
@@ -160,11 +159,11 @@ def _table_3(printed: Printed) -> Table:
     return _table("table-3", title, "the scores of Table II and the count rule", cells, said)
 
 
-def _table_3_cuts(printed: Printed) -> Table:
+def _table_3_cuts(printed: Printed) -> PaperTable:
     """Table III again, by cuts that give all of it, and which cuts do."""
     cells = [
         consistent(
-            compared(
+            compare(
                 place,
                 printed["table_III"][place[0]][place[1]],
                 _level(printed, place, PUBLISHED_RULE, OTHER_CUTS),
@@ -175,7 +174,8 @@ def _table_3_cuts(printed: Printed) -> Table:
     ]
     derived, found = printed["derived"]["thresholds_giving_16"], _fitting(printed)
     cells += [
-        told((name, "range"), derived[name], one) for name, one in zip(("t1", "t2"), found, strict=True)
+        compare_unprinted((name, "range"), derived[name], one)
+        for name, one in zip(("t1", "t2"), found, strict=True)
     ]
     low, high = OTHER_CUTS
     title = f"Table III by other cuts, {low} and {high}"
@@ -214,27 +214,31 @@ def _fits(printed: Printed, low: float, high: float) -> bool:
     )
 
 
-def _orders(printed: Printed) -> Table:
+def _orders(printed: Printed) -> PaperTable:
     """How many of the 24 orders of four issues give each level."""
     cells = []
     for corpus, expected in printed["derived"]["all_24_orders_printed_bins"].items():
         published, sound = (
-            all_orders(measured(printed, corpus), rule)["levels"] for rule in (PUBLISHED_RULE, Combination())
+            all_orders(measure_issues(printed, corpus), rule)["levels"]
+            for rule in (PUBLISHED_RULE, Combination())
         )
-        cells += [told((corpus, name), n, published[name], sound=sound[name]) for name, n in expected.items()]
+        cells += [
+            compare_unprinted((corpus, name), n, published[name], sound=sound[name])
+            for name, n in expected.items()
+        ]
     title = "Levels of each corpus over all 24 orders of the issues"
     said = "Not in the paper: how much of a rating is the order, and how much the chatbot."
     return _table("orders", title, "the scores of Table II", cells, said)
 
 
-def _sound(printed: Printed) -> Table:
+def _sound(printed: Printed) -> PaperTable:
     """The weighted risk of the sound rule, against the reference (reference case 17)."""
     cells = []
     for corpus, row in printed["derived"]["sound_with_cuts_0.33_0.67"].items():
         for profile, (level, risk) in row.items():
-            found = explain(order(printed, profile), measured(printed, corpus), Combination())
-            cells.append(told((corpus, f"{profile} level"), level, found["levels"][0]))
-            cells.append(told((corpus, f"{profile} risk"), risk, round(float(found["mean"]), 6)))
+            found = explain(order(printed, profile), measure_issues(printed, corpus), Combination())
+            cells.append(compare_unprinted((corpus, f"{profile} level"), level, found["levels"][0]))
+            cells.append(compare_unprinted((corpus, f"{profile} risk"), risk, round(float(found["mean"]), 6)))
     title = "What the sound rule makes of the scores of Table II"
     said = (
         "Not in the paper. Every issue counts, none is better than the most important one, and no high risk "
@@ -243,25 +247,25 @@ def _sound(printed: Printed) -> Table:
     return _table("sound", title, "the scores of Table II, cuts .33 and .67", cells, said)
 
 
-def _survey(printed: Printed) -> Table:
+def _survey(printed: Printed) -> PaperTable:
     """Shares of the people asked; beside them what so few people leave open."""
     people = printed["survey"]["n"]
     cells = []
     for place, (count, percent) in enumerate(printed["survey"]["counts_percent"], 1):
         low, high = (round(100 * one) for one in wilson(count, people))
         row = (f"{count} of {people}", f"percent, figure {place}")
-        cells.append(compared(row, percent, round(100 * count / people), sound=[low, high]))
+        cells.append(compare(row, percent, round(100 * count / people), sound=[low, high]))
     said = "Sound: the 95 % interval of the share. The answers themselves were not published."
     return _table("survey", "What people said of the profiles", "the counts", cells, said)
 
 
-def _types(printed: Printed) -> Table:
+def _types(printed: Printed) -> PaperTable:
     """The corpora were rated for several users only: type 4 if that changes the level."""
     cells = []
     for corpus, row in printed["table_III"].items():
         (first, level), *others = row.items()
         variants = [Variant(("users",), name, one, "rated") for name, one in others]
         found = sensitivity(Variant((), first, level, "rated"), variants, "published")
-        cells.append(compared((corpus, "type"), printed["user_sensitive_type"], f"Type-{found['type']}"))
+        cells.append(compare((corpus, "type"), printed["user_sensitive_type"], f"Type-{found['type']}"))
     said = "Other models and other training data were not tried, so that nothing is known of types 2 and 3."
     return _table("type", "Sensitivity type of each corpus", "the ratings of Table III", cells, said)

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import polars as pl
 
-from trustgauge.apps.reproduce.cells import Cell, Table
-from trustgauge.apps.reproduce.judging import beyond, compared, hinted, judged, unprinted
-from trustgauge.apps.reproduce.published import nothing
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
+from trustgauge.apps.reproduce.published import no_data_error
 from trustgauge.apps.reproduce.trust_scores import CLASSES, CODES, METHOD
+from trustgauge.apps.reproduce.verdicts import compare, drop_printed, judge, unavailable, with_hint
 from trustgauge.data.dialogs import DialogSource
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust.issues.abuse import Abuse
@@ -34,7 +34,7 @@ OWN_LEVEL = "Our score falls between other cuts. It rests on our own lists; the 
 NO_MODEL = "Dialogs tell nothing of leakage: it was measured on a model that the authors trained."
 
 
-def from_dialogs(folder: Path, printed: Printed) -> list[Table]:
+def from_dialogs(folder: Path, printed: Printed) -> list[PaperTable]:
     """A table for each corpus of which the folder holds dialogs.
 
     Raises:
@@ -44,7 +44,7 @@ def from_dialogs(folder: Path, printed: Printed) -> list[Table]:
     named = {corpus: _named(folder, corpus) for corpus in printed["table_II"]}
     if not any(named.values()):
         must = ", ".join(corpus.lower() for corpus in named)
-        raise nothing(folder, f"a file or folder of dialogs for one of: {must}")
+        raise no_data_error(folder, f"a file or folder of dialogs for one of: {must}")
     return [_corpus(name, _read(file), printed) for name, file in named.items() if file is not None]
 
 
@@ -69,27 +69,27 @@ def _read(file: Path) -> DialogSource:
     raise faults[0]
 
 
-def _corpus(corpus: str, source: DialogSource, printed: Printed) -> Table:
+def _corpus(corpus: str, source: DialogSource, printed: Printed) -> PaperTable:
     row, counted = printed["table_II"][corpus], source.report()
     issues: dict[str, Issue] = {
         "B": Bias(issue="bias"),
         "AL": Abuse(issue="abuse"),
         "CC": Complexity(issue="complexity"),
     }
-    found = {code: assessed(issue, source.read()) for code, issue in issues.items()}
+    found = {code: assess(issue, source.read()) for code, issue in issues.items()}
     cells = [
-        compared((corpus, "dialogs"), printed["corpora_size"][corpus], counted["dialogs"]),
-        compared(
+        compare((corpus, "dialogs"), printed["corpora_size"][corpus], counted["dialogs"]),
+        compare(
             (corpus, "utterances"),
             sum(row[name] for name in CLASSES),
             counted["user"] + counted["bot"],
             sound=counted["bot"],
         ),
     ]
-    cells = [*(hinted(one, OTHERS) for one in cells), _length(corpus, found["CC"], printed)]
+    cells = [*(with_hint(one, OTHERS) for one in cells), _length(corpus, found["CC"], printed)]
     for code, one in found.items():
         cells += _issue(corpus, code, one, row)
-    cells.append(beyond((corpus, "IL"), row["IL"], NO_MODEL))
+    cells.append(unavailable((corpus, "IL"), row["IL"], NO_MODEL))
     notes = (
         "The paper's own counts hold the utterances of both sides; the sound count, and all our scores, hold "
         "those of the chatbot only.",
@@ -97,19 +97,19 @@ def _corpus(corpus: str, source: DialogSource, printed: Printed) -> Table:
     )
     title = f"{corpus}: sizes, scores and levels of dialogs at hand (Table II)"
     inputs = f"{counted['dialogs']:,} dialogs, {counted['turns']:,} turns"
-    return Table(METHOD, f"data-{corpus.lower()}", title, inputs, tuple(cells), notes)
+    return PaperTable(METHOD, f"data-{corpus.lower()}", title, inputs, tuple(cells), notes)
 
 
-def _length(corpus: str, found: Assessed, printed: Printed) -> Cell:
+def _length(corpus: str, found: Assessed, printed: Printed) -> PrintedFigure:
     """The mean length beside the longest: it hangs on no list, and follows from two printed figures."""
     expected = printed["derived"]["dialog_complexity_turn_term"][corpus]
     length = found.details.get("length")
     value: Json = None if length is None else round(float(length), 6)
-    cell = Cell(corpus, "mean length beside the longest", expected, published=value)
-    return unprinted(judged(cell, within=LENGTH_WITHIN))
+    cell = PrintedFigure(corpus, "mean length beside the longest", expected, published=value)
+    return drop_printed(judge(cell, within=LENGTH_WITHIN))
 
 
-def _issue(corpus: str, code: str, found: Assessed, row: Mapping[str, Any]) -> list[Cell]:
+def _issue(corpus: str, code: str, found: Assessed, row: Mapping[str, Any]) -> list[PrintedFigure]:
     """The score, which rests on lists, and the level, which may be the same all the same."""
     value = found.score.value
     score: Json = None if value is None else round(value, 6)
@@ -117,14 +117,14 @@ def _issue(corpus: str, code: str, found: Assessed, row: Mapping[str, Any]) -> l
     level = (corpus, f"{code} level")
     printed = row["levels"][code]
     told = (
-        beyond(level, printed, f"Our {CODES[code]} is {found.state} for these dialogs.")
+        unavailable(level, printed, f"Our {CODES[code]} is {found.state} for these dialogs.")
         if found.level is None
-        else compared(level, printed, found.level, exception=OWN_LEVEL)
+        else compare(level, printed, found.level, exception=OWN_LEVEL)
     )
-    return [beyond((corpus, code), row[code], reason, sound=score), told]
+    return [unavailable((corpus, code), row[code], reason, sound=score), told]
 
 
-def assessed(issue: Issue, dialogs: pl.DataFrame) -> Assessed:
+def assess(issue: Issue, dialogs: pl.DataFrame) -> Assessed:
     """One issue on recorded dialogs, by the published cuts.
 
     Args:

@@ -16,9 +16,9 @@ from typing import Any
 
 import polars as pl
 
-from trustgauge.apps.reproduce.cells import Cell, Table
-from trustgauge.apps.reproduce.judging import beyond, judged
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
 from trustgauge.apps.reproduce.trust_scores import CLASSES, METHOD, level_of, of_corpus
+from trustgauge.apps.reproduce.verdicts import judge, unavailable
 from trustgauge.data.tables import fault, read_table, read_text
 from trustgauge.methods.trust.issues.issue import LEVELS
 
@@ -45,7 +45,7 @@ def is_here(folder: Path) -> bool:
     return any(True for name in FILES.values() for _ in folder.rglob(name))
 
 
-def tables(folder: Path, printed: Printed) -> list[Table]:
+def tables(folder: Path, printed: Printed) -> list[PaperTable]:
     """What the released rows say of Tables II and III.
 
     Raises:
@@ -56,7 +56,7 @@ def tables(folder: Path, printed: Printed) -> list[Table]:
     inputs = ", ".join(f"{len(one)} rows of {corpus}" for corpus, one in rows.items())
     return [
         _levels(rows, printed, inputs),
-        Table(
+        PaperTable(
             METHOD,
             "records-scores",
             "Scores of the released utterances",
@@ -105,28 +105,28 @@ def _letter(row: Row, issue: str) -> str:
     return row["bias_rating_discrete" if issue == "B" else f"{name}_discrete"]
 
 
-def _levels(rows: Mapping[str, Sequence[Row]], printed: Printed, inputs: str) -> Table:
+def _levels(rows: Mapping[str, Sequence[Row]], printed: Printed, inputs: str) -> PaperTable:
     """Levels of utterances, which follow from their scores, and the leakage beside them."""
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for corpus, mine in rows.items():
             for issue in COLUMNS:
                 given = ", ".join(_letter(row, issue) for row in mine)
                 found = ", ".join(level_of(_score(row, issue)) for row in mine)
-                yield judged(Cell(corpus, f"{issue}, levels of utterances", given, found))
+                yield judge(PrintedFigure(corpus, f"{issue}, levels of utterances", given, found))
             constants = {row[LEAKAGE] for row in mine}
             level = printed["table_II"][corpus]["levels"]["IL"]
-            cell = Cell(
+            cell = PrintedFigure(
                 corpus, "IL, level of every utterance", level, released=" or ".join(sorted(constants))
             )
-            yield judged(cell, "released", reason=CONSTANT if len(constants) == 1 else "")
+            yield judge(cell, "released", reason=CONSTANT if len(constants) == 1 else "")
 
     said = ("Levels are those of the released tables, by the cuts of the text; leakage is that of Table II.",)
     title = "Levels of the released utterances"
-    return Table(METHOD, "records-levels", title, inputs, tuple(cells()), said)
+    return PaperTable(METHOD, "records-levels", title, inputs, tuple(cells()), said)
 
 
-def _scores(rows: Mapping[str, Sequence[Row]], printed: Printed) -> Iterator[Cell]:
+def _scores(rows: Mapping[str, Sequence[Row]], printed: Printed) -> Iterator[PrintedFigure]:
     """Table II's figures that rest on all utterances, beside the mean of the released ones."""
     for corpus, mine in rows.items():
         row = printed["table_II"][corpus]
@@ -136,16 +136,16 @@ def _scores(rows: Mapping[str, Sequence[Row]], printed: Printed) -> Iterator[Cel
             yield of_corpus((corpus, issue), row[issue], SAMPLE.format(len(mine), of, f"a mean of {mean}"))
 
 
-def _ratings(rows: Mapping[str, Sequence[Row]], printed: Printed, inputs: str) -> Table:
+def _ratings(rows: Mapping[str, Sequence[Row]], printed: Printed, inputs: str) -> PaperTable:
     """Table III by the released rule, utterance by utterance, on the released rows."""
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for corpus, mine in rows.items():
             of = sum(printed["table_II"][corpus][name] for name in CLASSES)
             for profile, order in printed["profiles"].items():
-                level = most(combined(row, order) for row in mine)
+                level = majority_level(combine(row, order) for row in mine)
                 reason = SAMPLE.format(len(mine), of, f"{level}, {PATTERNS}")
-                yield beyond(
+                yield unavailable(
                     (corpus, f"{profile}, released rows"), printed["table_III"][corpus][profile], reason
                 )
 
@@ -154,10 +154,10 @@ def _ratings(rows: Mapping[str, Sequence[Row]], printed: Printed, inputs: str) -
         "Levels and rule for each utterance, then the level that most have. So HR and Restaurant can differ "
         "for one kind of user although the levels of their means are equal.",
     )
-    return Table(METHOD, "records-table-3", title, inputs, tuple(cells()), said)
+    return PaperTable(METHOD, "records-table-3", title, inputs, tuple(cells()), said)
 
 
-def combined(row: Row, order: Sequence[str]) -> str:
+def combine(row: Row, order: Sequence[str]) -> str:
     """The level of one utterance by the released rule; an issue without a level counts for none.
 
     >>> row = {"bias_rating_discrete": "H", "abusive_language_discrete": "L",
@@ -173,7 +173,7 @@ def combined(row: Row, order: Sequence[str]) -> str:
     return max(LEVELS, key=lambda level: (points[level], LEVELS.index(level)))
 
 
-def most(levels: Iterable[str]) -> str:
+def majority_level(levels: Iterable[str]) -> str:
     """The level that most have, the worse of equals."""
     counts = Counter(levels)
     return max(LEVELS, key=lambda level: (counts[level], LEVELS.index(level)))

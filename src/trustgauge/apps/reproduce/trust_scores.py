@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trustgauge.apps.reproduce.cells import Cell, Table
-from trustgauge.apps.reproduce.judging import NEAR, beyond, compared, copied, judged, unit
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
+from trustgauge.apps.reproduce.verdicts import NEAR, as_constant, compare, judge, unavailable, unit
 from trustgauge.methods.trust.abuse_checkers import WORTH
 from trustgauge.methods.trust.issues.abuse import SOUND_CUTS
 from trustgauge.methods.trust.issues.complexity import dialog_complexity
@@ -46,7 +46,7 @@ PRIVATE = ("HR",)
 NO_CORPUS = "The corpus is the authors' own: six utterances of it are public."
 
 
-def scores(printed: Printed) -> list[Table]:
+def scores(printed: Printed) -> list[PaperTable]:
     """Tables I and II with what they rest on, figure 4, the trial's map, and the sizes of the corpora."""
     return [
         _table_1(printed),
@@ -58,9 +58,9 @@ def scores(printed: Printed) -> list[Table]:
     ]
 
 
-def _table_1(printed: Printed) -> Table:
+def _table_1(printed: Printed) -> PaperTable:
     cells = [
-        beyond((f"{issue}, {corpus}", place), value, SCORED)
+        unavailable((f"{issue}, {corpus}", place), value, SCORED)
         for issue, row in printed["table_I_scores"].items()
         for corpus, ends in row.items()
         for place, value in zip(("high example", "low example"), ends, strict=True)
@@ -73,7 +73,7 @@ def _table_1(printed: Printed) -> Table:
         "utterances there, each of which scores 1: it is not the worst of its corpus.",
     )
     title = "Scores of example utterances (Table I)"
-    return Table(METHOD, "table-1", title, "nothing that was published", tuple(cells), notes)
+    return PaperTable(METHOD, "table-1", title, "nothing that was published", tuple(cells), notes)
 
 
 def level_of(score: float, cuts: tuple[float, float] = PUBLISHED_CUTS) -> str:
@@ -81,18 +81,18 @@ def level_of(score: float, cuts: tuple[float, float] = PUBLISHED_CUTS) -> str:
     return LEVELS[int(levels(np.array(score), cuts))]
 
 
-def _table_2(printed: Printed) -> Table:
+def _table_2(printed: Printed) -> PaperTable:
     cells = []
     for corpus, row in printed["table_II"].items():
         for code, level in row["levels"].items():
             found = level_of(row[code])
-            cells.append(compared((corpus, code), level, found, sound=_sound_level(code, row[code])))
+            cells.append(compare((corpus, code), level, found, sound=_sound_level(code, row[code])))
     notes = (
         f"Sound: abuse is cut at {SOUND_CUTS[0]} and {SOUND_CUTS[1]}, since a mean hides rare abuse; a "
         "model that leaks sooner is the riskier one, so that the order of leakage is turned around.",
     )
     title = "Levels of the four issues (Table II)"
-    return Table(METHOD, "table-2", title, "the scores of Table II", tuple(cells), notes)
+    return PaperTable(METHOD, "table-2", title, "the scores of Table II", tuple(cells), notes)
 
 
 def _sound_level(code: str, score: float) -> str:
@@ -116,13 +116,13 @@ def abuse_score(counts: Mapping[str, int]) -> float:
     return sum(WORTH[name] * counts[name] for name in CLASSES) / sum(counts[name] for name in CLASSES)
 
 
-def _table_2_scores(printed: Printed) -> Table:
-    cells: list[Cell] = []
+def _table_2_scores(printed: Printed) -> PaperTable:
+    cells: list[PrintedFigure] = []
     for corpus, row in printed["table_II"].items():
         cells += [of_corpus((corpus, name), row[name], LISTS[name]) for name in ("B", "B_sd")]
         cells += [of_corpus((corpus, name), row[name], CLASSED) for name in CLASSES]
         cells.append(_truncated((corpus, "AL"), row["AL"], abuse_score(row)))
-        cells += [beyond((corpus, name), row[name], LISTS[name]) for name in ("C_utt", "C_turn", "IL")]
+        cells += [unavailable((corpus, name), row[name], LISTS[name]) for name in ("C_utt", "C_turn", "IL")]
         cells.append(_dialog(corpus, row, printed))
     notes = (
         "Abuse scores are cut off behind the fourth digit, not rounded: HR has .00138 and is printed .0013.",
@@ -130,23 +130,25 @@ def _table_2_scores(printed: Printed) -> Table:
         "question and one answer, as long as the longest; of the others the paper prints no lengths.",
     )
     title = "Scores of the four issues (Table II)"
-    return Table(METHOD, "table-2-scores", title, "counts and parts in Table II", tuple(cells), notes)
+    return PaperTable(METHOD, "table-2-scores", title, "counts and parts in Table II", tuple(cells), notes)
 
 
-def _truncated(place: tuple[str, str], printed: float, found: float) -> Cell:
+def _truncated(place: tuple[str, str], printed: float, found: float) -> PrintedFigure:
     """A figure whose last digit was cut off: it agrees if the printed one is less than a unit below."""
     step = 1e-4
     cut_off = math.floor(found / step + NEAR) * step
-    cell = judged(Cell(*place, printed, published=round(cut_off, 4)), within=NEAR)
-    return Cell(*place, printed, round(found, 6), None, None, cell.verdict, cell.reason, cell.documented)
+    cell = judge(PrintedFigure(*place, printed, published=round(cut_off, 4)), within=NEAR)
+    return PrintedFigure(
+        *place, printed, round(found, 6), None, None, cell.verdict, cell.reason, cell.documented
+    )
 
 
-def _dialog(corpus: str, row: Mapping[str, Any], printed: Printed) -> Cell:
+def _dialog(corpus: str, row: Mapping[str, Any], printed: Printed) -> PrintedFigure:
     place, turn = (corpus, "CC"), row["C_turn"]
     if two_each(printed, corpus):
         # Half a unit of the printed parts may be lost in each of the two figures.
         found = round(dialog_complexity(turn, 1, 1), 6)
-        return judged(Cell(*place, row["CC"], published=found), within=unit(row["CC"]) + NEAR)
+        return judge(PrintedFigure(*place, row["CC"], published=found), within=unit(row["CC"]) + NEAR)
     length = 2 * row["CC"] - turn
     reason = f"Dialogs would be {length:.3f} of the longest on average; the paper prints no lengths."
     return of_corpus(place, row["CC"], reason)
@@ -158,19 +160,19 @@ def two_each(printed: Printed, corpus: str) -> bool:
     return bool(classed == 2 * printed["corpora_size"][corpus])
 
 
-def _figure_4(printed: Printed) -> Table:
+def _figure_4(printed: Printed) -> PaperTable:
     cells = [
-        compared((f"score {score}", "level"), level, level_of(float(score)))
+        compare((f"score {score}", "level"), level, level_of(float(score)))
         for score, level in printed["figure_4_utterance_scores"]
     ]
     title = "Levels of single utterances (figure 4)"
-    return Table(METHOD, "figure-4", title, "the scores in the figure", tuple(cells))
+    return PaperTable(METHOD, "figure-4", title, "the scores in the figure", tuple(cells))
 
 
-def _trial_map(printed: Printed) -> Table:
+def _trial_map(printed: Printed) -> PaperTable:
     """The score of the first epoch that gives away more than half of the secrets."""
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for after, last, score in printed["il_epoch_map"]:
             for word, epoch in (("from", after + 1), ("to", last)):
                 if epoch is None:
@@ -178,25 +180,27 @@ def _trial_map(printed: Printed) -> Table:
                 else:
                     name = f"epoch {epoch}"
                 found, sound = _trial(epoch, "published"), _trial(epoch, "sound")
-                yield copied(compared((f"score {score}", f"{word} {name}"), score, found, sound=sound))
+                yield as_constant(compare((f"score {score}", f"{word} {name}"), score, found, sound=sound))
 
     notes = ("The paper gives the lowest risk to the model that leaks soonest. Sound turns that around.",)
     title = "Leakage score by the epoch at which a model gives secrets away"
-    return Table(
+    return PaperTable(
         METHOD, "leakage", title, f"trials of {PAIRS} secrets and {EPOCHS} epochs", tuple(cells()), notes
     )
 
 
-def _sizes(printed: Printed) -> Table:
+def _sizes(printed: Printed) -> PaperTable:
     cells = [of_corpus((corpus, "dialogs"), size, WHICH) for corpus, size in printed["corpora_size"].items()]
     notes = (
         "In Insurance Table II classes two utterances a dialog: the users' questions were scored with the "
         "answers, so that abuse by users counts against the chatbot.",
     )
-    return Table(METHOD, "sizes", "Sizes of the corpora", "nothing that was published", tuple(cells), notes)
+    return PaperTable(
+        METHOD, "sizes", "Sizes of the corpora", "nothing that was published", tuple(cells), notes
+    )
 
 
-def of_corpus(place: tuple[str, str], printed: Any, reason: str) -> Cell:
+def of_corpus(place: tuple[str, str], printed: Any, reason: str) -> PrintedFigure:
     """A figure of one corpus that can be had with effort, where the corpus is public.
 
     Args:
@@ -206,5 +210,5 @@ def of_corpus(place: tuple[str, str], printed: Any, reason: str) -> Cell:
     """
     corpus = place[0]
     if corpus in PRIVATE:
-        return beyond(place, printed, NO_CORPUS)
-    return beyond(place, printed, reason, kind="effort")
+        return unavailable(place, printed, NO_CORPUS)
+    return unavailable(place, printed, reason, kind="effort")

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from trustgauge.apps.reproduce import chain_maps, recorded_trips, two_step_simulation
-from trustgauge.apps.reproduce.cells import Cell, Table
-from trustgauge.apps.reproduce.judging import beyond, consistent, derived, judged
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
 from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.verdicts import consistent, judge, judge_unprinted, unavailable
 from trustgauge.methods.two_step.aggregate import Judgement, aggregate
 from trustgauge.methods.two_step.composition import (
     BITS,
@@ -59,7 +59,7 @@ DERIVED = "These figures are not in the paper; they follow from its test."
 MOST_MOVED = 1e-9  # outcomes less likely than this do not move a power of two decimals
 
 
-def tables(given: Any = None) -> list[Table]:
+def tables(given: Any = None) -> list[PaperTable]:
     """All tables, in the order of the paper; what the paper does not print stands last.
 
     Args:
@@ -81,7 +81,7 @@ def tables(given: Any = None) -> list[Table]:
     ]
 
 
-def from_data(folder: Path) -> list[Table]:
+def from_data(folder: Path) -> list[PaperTable]:
     """What the authors' recorded round trips say of Table 1.
 
     Args:
@@ -93,13 +93,13 @@ def from_data(folder: Path) -> list[Table]:
     return recorded_trips.tables(folder, figures("two_step"))
 
 
-def _table(name: str, title: str, inputs: str, cells: Iterator[Cell], *notes: str) -> Table:
-    return Table(METHOD, name, title, inputs, tuple(cells), notes)
+def _table(name: str, title: str, inputs: str, cells: Iterator[PrintedFigure], *notes: str) -> PaperTable:
+    return PaperTable(METHOD, name, title, inputs, tuple(cells), notes)
 
 
-def _levels(printed: Any) -> Table:
+def _levels(printed: Any) -> PaperTable:
     cells = (
-        beyond(
+        unavailable(
             (language, service),
             level,
             RECORDED if language in recorded_trips.LANGUAGES.values() else NO_COUNTS,
@@ -131,11 +131,11 @@ def overall(levels: dict[str, str], **options: Any) -> str:
     return str(aggregate(judgements, settings).level)
 
 
-def _overall(printed: Any) -> Table:
+def _overall(printed: Any) -> PaperTable:
     given = printed["table_1_overall"]
     votes = []
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for service in given["all"]:
             levels = {language: row[service] for language, row in printed["table_1"].items()}
             rest = {key: level for key, level in levels.items() if key not in given["excluding"]}
@@ -143,7 +143,7 @@ def _overall(printed: Any) -> Table:
             for row, expected, of in (("all", "all", levels), ("without", "excluded", rest)):
                 name = "all languages" if row == "all" else f"without {' and '.join(given['excluding'])}"
                 found = overall(of)
-                yield judged(Cell(name, service, given[expected][service], found, sound=found))
+                yield judge(PrintedFigure(name, service, given[expected][service], found, sound=found))
 
     made = tuple(cells())
     vote = f"By the most frequent level instead of the worst: {', '.join(votes)}."
@@ -151,21 +151,21 @@ def _overall(printed: Any) -> Table:
     return _table("table-1-overall", title, "the levels of Table 1", iter(made), vote)
 
 
-def _composition(printed: Any) -> Table:
+def _composition(printed: Any) -> PaperTable:
     given, corrected = printed["table_2"], printed["table_2_corrected"]
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for first, second in product(LEVELS, repeat=2):
             known = ordered(from_levels((first, second)))
             is_named = list(known) == [corrected.get(f"{first} then {second}")]
-            cell = Cell(
+            cell = PrintedFigure(
                 first,
                 second,
                 list(ordered(given[first][second])),
                 list(ordered(by_table((first, second))[0])),
                 sound=list(known),
             )
-            yield judged(cell, "sound", reason=CONTRADICTION if is_named else "")
+            yield judge(cell, "sound", reason=CONTRADICTION if is_named else "")
 
     title = "Level of two services in a row, first by second (Table 2)"
     said = f"As printed, {len(unassociative())} of 27 triples depend on which pair is composed first."
@@ -182,7 +182,7 @@ def unassociative() -> list[tuple[str, str, str]]:
     ]
 
 
-def _effort(printed: Any) -> Table:
+def _effort(printed: Any) -> PaperTable:
     given, size = printed["effort"], printed["procedure"]["texts_per_block"]
     spec = TwoStep(method="two-step", services=("it",), texts=size).spec
     texts, languages = len(spec.blocks) * size, len(printed["table_1"])
@@ -197,37 +197,39 @@ def _effort(printed: Any) -> Table:
         "tests_forward": len(spec.unbiased) * len(spec.biased),
     }
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for name, value in given.items():
             row = name.replace("_", " ")
             if name in found:
-                yield judged(Cell(row, "count", value, found[name], sound=found[name]))
+                yield judge(PrintedFigure(row, "count", value, found[name], sound=found[name]))
             else:
-                yield beyond((row, "count"), value, WHICH_TESTS)
+                yield unavailable((row, "count"), value, WHICH_TESTS)
 
     return _table("effort", "What the experiment takes", "the declared distributions and 20 texts", cells())
 
 
-def _figure_4(printed: Any) -> Table:
+def _figure_4(printed: Any) -> PaperTable:
     given = printed["figure_4_rating"]
     language, service = given["language"], given["service"]
     row = f"{service}, {language}"
     cells = (
         consistent(
-            judged(
-                Cell(row, "level, against Table 1", given["rating"], printed["table_1"][language][service])
+            judge(
+                PrintedFigure(
+                    row, "level, against Table 1", given["rating"], printed["table_1"][language][service]
+                )
             ),
             1 / len(LEVELS),
         ),
-        beyond((row, "level, from its counts"), given["rating"], ONLY_DRAWN, kind="effort"),
+        unavailable((row, "level, from its counts"), given["rating"], ONLY_DRAWN, kind="effort"),
     )
     return _table("figure-4", "An example of a rating (Figure 4)", "Table 1", iter(cells))
 
 
-def _ranges(printed: Any) -> Table:
+def _ranges(printed: Any) -> PaperTable:
     given = printed["acceptance_ranges"]
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for key in (name for name in given if name != "note"):
             size = int(key.removeprefix("N_"))
             he = np.arange(size + 1)
@@ -236,26 +238,28 @@ def _ranges(printed: Any) -> Table:
                 found = he[similar[:, place]]
                 ends: list[Json] = [int(found[0]), int(found[-1])]
                 column = name.replace("_", " ").replace("50 50", "50/50").replace("90 10", "90/10")
-                yield derived(Cell(f"{size} mentions", column, given[key][name], ends))
+                yield judge_unprinted(PrintedFigure(f"{size} mentions", column, given[key][name], ends))
 
     title = "Counts of He that the chi-squared test calls similar"
     gap = "At 40 mentions 29 and 40 are similar to neither distribution."
     return _table("ranges", title, "the two-sample chi-squared test", cells(), DERIVED, gap)
 
 
-def _statistics(printed: Any) -> Table:
+def _statistics(printed: Any) -> PaperTable:
     given = printed["all_he_statistic"]
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for size in (40, 20):
             statistic, _, _ = two_sample_chi_squared([size, 0, 0], [0.9 * size, 0.1 * size, 0])
-            yield derived(
-                Cell(f"{size} mentions, all He", "against 90/10", given[f"N_{size}"], float(statistic))
+            yield judge_unprinted(
+                PrintedFigure(
+                    f"{size} mentions, all He", "against 90/10", given[f"N_{size}"], float(statistic)
+                )
             )
         for df in (1, 2):
             tail = float(chi_squared_tail(given[f"critical_df{df}"], df))
             column = f"tail beyond {given[f'critical_df{df}']}"
-            yield derived(Cell(f"{df} degrees of freedom", column, 0.05, tail))
+            yield judge_unprinted(PrintedFigure(f"{df} degrees of freedom", column, 0.05, tail))
         for column, level, tree in (
             ("level", "DSBS", Tree(SPECS, 1, 2)),
             ("level, the empty cell kept", "BS", Tree(SPECS, 1, 2, empty="keep")),
@@ -263,24 +267,24 @@ def _statistics(printed: Any) -> Table:
         ):
             outputs = np.array([[40, 0, 0]] * len(SPECS))
             found = LEVELS[int(tree.levels(tree.measures(outputs)[2]))]
-            yield derived(Cell("40 mentions, all He", column, level, found))
+            yield judge_unprinted(PrintedFigure("40 mentions, all He", column, level, found))
 
     title = "A translator that makes everybody He, by the test of the paper"
     said = "4.21 is above the limit of 3.84, so the output is unlike 90/10 and the level is not BS."
     return _table("all-he", title, "the two-sample chi-squared test", cells(), DERIVED, said)
 
 
-def _power(printed: Any) -> Table:
+def _power(printed: Any) -> PaperTable:
     rows = {key: row for key, row in printed["power_unbiased_block_She_to_He"].items() if key != "note"}
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         for key, row in rows.items():
             she = int(key.removeprefix("n_"))
             for shift, expected in row.items():
                 names = ("chi-squared", "exact multinomial", "paired McNemar")
                 for name, value, found in zip(names, expected, powers(she, float(shift)), strict=True):
-                    cell = Cell(f"{she} texts, She becomes He {shift}", name, value, found)
-                    yield derived(cell, within=0.005)
+                    cell = PrintedFigure(f"{she} texts, She becomes He {shift}", name, value, found)
+                    yield judge_unprinted(cell, within=0.005)
 
     title = "How often three tests notice that She becomes He in balanced texts"
     return _table("power", title, "binomial probabilities of all outcomes", cells(), DERIVED)
@@ -303,11 +307,13 @@ def powers(she: int, shift: float) -> tuple[float, float, float]:
     return found[0], found[1], found[2]
 
 
-def _equivalence(printed: Any) -> Table:
+def _equivalence(printed: Any) -> PaperTable:
     given = printed["texts_for_marginal_equivalence_80_percent_power"]
     cells = (
-        derived(
-            Cell(f"margin {margin}", "texts", texts, trials_for_equivalence(0.5, float(margin), step=2) // 2)
+        judge_unprinted(
+            PrintedFigure(
+                f"margin {margin}", "texts", texts, trials_for_equivalence(0.5, float(margin), step=2) // 2
+            )
         )
         for margin, texts in given.items()
     )
@@ -315,19 +321,25 @@ def _equivalence(printed: Any) -> Table:
     return _table("texts", title, "two one-sided exact binomial tests, power .80", cells, DERIVED)
 
 
-def _chains(printed: Any) -> Table:
+def _chains(printed: Any) -> PaperTable:
     given = printed["closed_form_checks"]
     levels, bits = chain_maps.chains(LEVELS), chain_maps.chains(BITS)
     by_maps = sum(from_levels(chain) == chain_maps.levels_of_maps(chain) for chain in levels)
     by_bits = sum(compose([[one] for one in chain]) == {closed_form(chain)} for chain in bits)
     table = printed["two_bit_table"]
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[PrintedFigure]:
         told = ("chains of one to five", "as by brute force")
-        yield derived(Cell(f"levels, {told[0]}", told[1], given["labels_chains_length_1_to_5"], by_maps))
-        yield derived(Cell(f"behaviours, {told[0]}", told[1], given["two_bit_chains_length_1_to_5"], by_bits))
+        yield judge_unprinted(
+            PrintedFigure(f"levels, {told[0]}", told[1], given["labels_chains_length_1_to_5"], by_maps)
+        )
+        yield judge_unprinted(
+            PrintedFigure(f"behaviours, {told[0]}", told[1], given["two_bit_chains_length_1_to_5"], by_bits)
+        )
         for first, second in product(table, repeat=2):
-            yield derived(Cell(first, f"then {second}", table[first][second], then(first, second)))
+            yield judge_unprinted(
+                PrintedFigure(first, f"then {second}", table[first][second], then(first, second))
+            )
 
     title = "Chains of services: rules in closed form against brute force"
     inputs = "all maps on one unbiased and two biased distributions"

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from trustgauge.apps.reproduce.cells import Cell, Table
-from trustgauge.apps.reproduce.judging import derived
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
 from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.verdicts import judge_unprinted
 from trustgauge.methods.two_step.operating_characteristics import Trial, catalogue, sound_row, tree_row
 from trustgauge.records import Json
 
@@ -26,10 +26,10 @@ NOT_PRINTED = (
 LEAST = 1.5  # points: what the reference case allows
 
 
-def tables() -> list[Table]:
+def tables() -> list[PaperTable]:
     """Per cent of simulated runs by level: the published tree, and the sound rule."""
     reference = figures("two_step_simulation")
-    tree = Table(
+    tree = PaperTable(
         "two-step",
         "tree-simulated",
         "How often the published tree gives BS, DSBS and UCS to 20 translators of known truth, in per cent",
@@ -37,7 +37,7 @@ def tables() -> list[Table]:
         tuple(_tree(reference)),
         (NOT_PRINTED, _mean("The published tree", reference["published_mean_wrong"]["sampled"])),
     )
-    sound = Table(
+    sound = PaperTable(
         "two-step",
         "sound-simulated",
         "How often the sound rule gives BS, DSBS, UCS or does not settle, in per cent",
@@ -48,7 +48,7 @@ def tables() -> list[Table]:
     return [tree, sound]
 
 
-def _tree(reference: Any) -> Iterator[Cell]:
+def _tree(reference: Any) -> Iterator[PrintedFigure]:
     for inputs in ("sampled", "exact"):
         for one in catalogue():
             row = reference["published"][inputs][one.name]
@@ -56,19 +56,21 @@ def _tree(reference: Any) -> Iterator[Cell]:
             column = f"{inputs} counts, truth {one.truth}"
             printed: list[Json] = list(row["n_20"])
             within = _errors(printed, found, TREE_RUNS, REFERENCE_RUNS)
-            cell = Cell(one.name, column, printed, published=_plain(found))
-            yield derived(cell, within=within)
+            cell = PrintedFigure(one.name, column, printed, published=_plain(found))
+            yield judge_unprinted(cell, within=within)
 
 
-def _sound(reference: Any) -> Iterator[Cell]:
+def _sound(reference: Any) -> Iterator[PrintedFigure]:
     for one in catalogue():
         row = reference["sound"][one.name]
         # The reference simulation knows no time: its answers come in no order.
         found = sound_row(one, Trial(50, SOUND_RUNS, SEED, draws=1000, segments=1))
         printed: list[Json] = list(row["n_50"])
         within = _errors(printed, found, SOUND_RUNS, SOUND_REFERENCE)
-        yield derived(
-            Cell(one.name, f"truth {one.truth}", printed, sound=_plain(found)), "sound", within=within
+        yield judge_unprinted(
+            PrintedFigure(one.name, f"truth {one.truth}", printed, sound=_plain(found)),
+            "sound",
+            within=within,
         )
 
 

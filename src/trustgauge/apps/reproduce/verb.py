@@ -13,7 +13,7 @@ from trustgauge.terminal.exits import WORDS, Exit
 from trustgauge.terminal.options import emit_json, say
 
 if TYPE_CHECKING:
-    from trustgauge.apps.reproduce.cells import Table
+    from trustgauge.apps.reproduce.paper_tables import PaperTable
 
 WHAT = {
     "recomputed": "recomputed differ",
@@ -63,10 +63,10 @@ def reproduce_verb(
         say(reproduction.text(told, every=options["verbose"]), options)
     if html is not None:
         _write(html, reproduction.page(told))
-    return ended(tables)
+    return exit_of(tables)
 
 
-def ended(tables: Sequence[Table]) -> Exit:
+def exit_of(tables: Sequence[PaperTable]) -> Exit:
     """The exit of a reproduction: 0 if every cell agrees or is a documented exception, else 10."""
     odd = [
         one.kind for table in tables for one in table.cells if one.verdict != "agrees" and not one.documented

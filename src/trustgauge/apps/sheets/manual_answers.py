@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from trustgauge import plugins
-from trustgauge.apps.sheets.sheet_matching import IMPORT, KNOWN, Given, Question, match, utc
+from trustgauge.apps.sheets.sheet_matching import IMPORT, KNOWN, Question, SheetAnswer, match, utc
 from trustgauge.data.tables import content_hash, fault, short
 from trustgauge.errors import Fault, PlanError, StoreError
 from trustgauge.plan import Plan
@@ -51,7 +51,7 @@ Stores = Callable[[str], Sequence[Store]]
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportSummary:
     """What was written: `rows` of the `pending` questions, out of `asked` in all."""
 
     file: str
@@ -64,7 +64,7 @@ class Exported:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportSummary:
     """What was taken in. `waiting`: answers to sessions that are not answered to their end."""
 
     folder: str
@@ -80,7 +80,7 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class PendingRows:
     """What goes into a sheet.
 
     Attributes:
@@ -100,7 +100,7 @@ def prepare(plan: Plan) -> Prepared:
     return Prepared(plan, tuple(found), design(plan, found))
 
 
-def export(prepared: Prepared, service: str, file: Path, ratings: Path, batch: Batch) -> Exported:
+def export(prepared: Prepared, service: str, file: Path, ratings: Path, batch: PendingRows) -> ExportSummary:
     """Write what is still to be asked of a service, in the order of sending. Sends nothing, keeps nothing.
 
     Args:
@@ -127,12 +127,12 @@ def export(prepared: Prepared, service: str, file: Path, ratings: Path, batch: B
     columns = (COLUMNS[0], "part", *COLUMNS[1:]) if len(parts) > 1 else COLUMNS
     rows = [_row(one, kept) for unit in chosen for one in unit]
     write_file(file, sheet(file, EXPORT, columns, rows), private=False)  # for other people to fill in
-    return Exported(str(file), len(rows), _count(pending), _count(units))
+    return ExportSummary(str(file), len(rows), _count(pending), _count(units))
 
 
 def import_answers(
     prepared: Prepared, service: str, file: Path, ratings: Path, *, by: str, now: datetime
-) -> Imported:
+) -> ImportSummary:
     """Take the answers of a sheet into the run of the plan. All of a file or nothing is taken.
 
     Rows that are not filled in stay pending. What is kept already stays as it is, so importing a
@@ -165,7 +165,7 @@ def import_answers(
         left = _count([unit for unit in units if _is_pending(unit, kept)])
         added = _count(new)
         known = len(given) - added - waiting
-        return Imported(str(folder.path), added, known, waiting, left, _count(units), found.encoding)
+        return ImportSummary(str(folder.path), added, known, waiting, left, _count(units), found.encoding)
 
 
 # -- what is asked, and what is kept
@@ -303,7 +303,9 @@ class _Who:
         return redact(plain(by or self.by or "not stated"))[:LONGEST_NAME]
 
 
-def _new(file: Path, units: Sequence[Unit], given: Mapping[str, Given], kept: Kept) -> tuple[list[Unit], int]:
+def _new(
+    file: Path, units: Sequence[Unit], given: Mapping[str, SheetAnswer], kept: Kept
+) -> tuple[list[Unit], int]:
     """The units that the sheet answers and nobody before, and how many answers wait for their session.
 
     Raises:
@@ -325,12 +327,12 @@ def _new(file: Path, units: Sequence[Unit], given: Mapping[str, Given], kept: Ke
     return new, waiting
 
 
-def _same(told: Given, before: tuple[str, str | None]) -> bool:
+def _same(told: SheetAnswer, before: tuple[str, str | None]) -> bool:
     status, output = before
     return told.status == status and plain(told.output or "") == plain(output or "")
 
 
-def _conflict(file: Path, told: Given, before: tuple[str, str | None]) -> Fault:
+def _conflict(file: Path, told: SheetAnswer, before: tuple[str, str | None]) -> Fault:
     status, output = before
     got = f"{short(told.output or told.status)}, kept is {short(output or status)}"
     do = "What is kept stays; to ask anew, change the service's edition or name"
@@ -338,7 +340,7 @@ def _conflict(file: Path, told: Given, before: tuple[str, str | None]) -> Fault:
 
 
 def _keep(
-    folder: RunFolder, service: str, new: Sequence[Unit], given: Mapping[str, Given], who: _Who
+    folder: RunFolder, service: str, new: Sequence[Unit], given: Mapping[str, SheetAnswer], who: _Who
 ) -> None:
     """Write the new answers, and that they were brought in."""
     if not new:
@@ -357,7 +359,7 @@ def _keep(
     folder.note(imports=[*folder.manifest().get("imports", []), note])
 
 
-def _answer(one: Question, told: Given, who: _Who) -> Answer:
+def _answer(one: Question, told: SheetAnswer, who: _Who) -> Answer:
     """The row of the store. No call was made, so none is counted."""
     message = one.message
     return Answer(

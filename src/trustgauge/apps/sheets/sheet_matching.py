@@ -42,7 +42,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class SheetAnswer:
     """What a row says of its question. `output` is null where it is unreadable."""
 
     row: int
@@ -57,7 +57,7 @@ class Given:
         return self.status, self.output
 
 
-def match(file: Path, sheet: Sheet, questions: Sequence[Question]) -> dict[str, Given]:
+def match(file: Path, sheet: Sheet, questions: Sequence[Question]) -> dict[str, SheetAnswer]:
     """The answers of a sheet by id of their question; rows that are not filled in are left out.
 
     A row is found by its id; without one by its exact text, where rows of one text take its draws
@@ -78,11 +78,11 @@ def match(file: Path, sheet: Sheet, questions: Sequence[Question]) -> dict[str, 
             what = f"no column {' or '.join(names)}"
             raise fault(file, IMPORT, what, must="the columns of the sheet that `--export` wrote")
     by_id = {one.id: one for one in questions}
-    found: dict[str, Given] = {}
+    found: dict[str, SheetAnswer] = {}
     faults: list[Fault] = []
     for line, question in _paired(sheet.lines, by_id):
         told = question if isinstance(question, Fault) else _given(line, question)
-        if isinstance(told, Given) and isinstance(question, Question):
+        if isinstance(told, SheetAnswer) and isinstance(question, Question):
             told = _kept(found, question.id, told)
         if isinstance(told, Fault):
             faults.append(Fault(at_row(file, line.row), told.what, told.must, told.got, told.do))
@@ -90,7 +90,7 @@ def match(file: Path, sheet: Sheet, questions: Sequence[Question]) -> dict[str, 
     return found
 
 
-def _kept(found: dict[str, Given], name: str, told: Given) -> Fault | None:
+def _kept(found: dict[str, SheetAnswer], name: str, told: SheetAnswer) -> Fault | None:
     before = found.setdefault(name, told)
     if before.said == told.said:
         return None
@@ -98,7 +98,7 @@ def _kept(found: dict[str, Given], name: str, told: Given) -> Fault | None:
     return Fault("", "another row answers this question otherwise", must="one answer a question", got=got)
 
 
-def _shown(told: Given) -> str:
+def _shown(told: SheetAnswer) -> str:
     return short(told.output) if told.output else told.status
 
 
@@ -156,7 +156,7 @@ def _exact(text: str) -> str:
     return unguard(plain(text)).strip()
 
 
-def _given(line: Line, question: Question) -> Given | Fault | None:
+def _given(line: Line, question: Question) -> SheetAnswer | Fault | None:
     """What a row says; None if it is not filled in yet."""
     answer = line.cells.get("answer", "")
     status = line.cells.get("status", "").strip().lower()
@@ -178,7 +178,7 @@ def _given(line: Line, question: Question) -> Given | Fault | None:
             return Fault("", error.what, must=error.must, got=error.got)
     elif status in ("empty", "unreadable"):
         output = "" if status == "empty" else None
-    return Given(line.row, status, output, line.cells.get("by", "").strip(), at)
+    return SheetAnswer(line.row, status, output, line.cells.get("by", "").strip(), at)
 
 
 def _moment(text: str) -> str | Fault:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge import plugins
-from trustgauge.apps.survey.table import Answered, Survey, read_survey, refused
+from trustgauge.apps.survey.table import Respondent, Survey, read_survey, row_error
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust.preference_parsing import LETTERS
 from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, Order, profile_order, title
@@ -23,7 +23,7 @@ Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SurveyOptions:
     """What is wanted of a survey.
 
     Attributes:
@@ -41,7 +41,7 @@ class Asked:
     skip: bool = False
 
 
-def survey(file: Path, asked: Asked) -> Document:
+def survey(file: Path, asked: SurveyOptions) -> Document:
     """What a table of orders comes to.
 
     Returns:
@@ -116,7 +116,7 @@ def _name(file: Path) -> str:
     return f"{name}-survey" if name in PUBLISHED else name
 
 
-def _groups(voters: Sequence[tuple[Answered, Order]], voting: Voting, name: str) -> Document:
+def _groups(voters: Sequence[tuple[Respondent, Order]], voting: Voting, name: str) -> Document:
     """People grouped, with the order that each group gives."""
     ballots = [order for _, order in voters]
     found = grouped(ballots, _listed(ballots))
@@ -145,7 +145,7 @@ def _profile(name: str) -> Order | None:
     return Order.parsed(PUBLISHED[name].order) if name in PUBLISHED else None
 
 
-def _order(one: Answered) -> Order | None:
+def _order(one: Respondent) -> Order | None:
     """What a person's order is: their own, or that of the profile they agree to."""
     if one.places is not None:
         return Order(one.places)
@@ -156,12 +156,12 @@ def _checked(read: Survey, *, skip: bool) -> Survey:
     """The survey without rows whose order and profile do not fit; refused unless they may be skipped."""
     faults = {one.row: fault for one in read.answers if (fault := _misfit(one)) is not None}
     if faults and not skip:
-        raise refused(tuple(faults.values()))
+        raise row_error(tuple(faults.values()))
     kept = tuple(one for one in read.answers if one.row not in faults)
     return replace(read, answers=kept, faults=(*read.faults, *faults.values()))
 
 
-def _misfit(one: Answered) -> Fault | None:
+def _misfit(one: Respondent) -> Fault | None:
     """What a row says of a profile and cannot mean."""
     place = f"row {one.row}"
     order = _profile(one.profile)
@@ -180,7 +180,7 @@ def _misfit(one: Answered) -> Fault | None:
     )
 
 
-def _to_check(answers: Sequence[Answered], wanted: Sequence[str]) -> tuple[str, ...]:
+def _to_check(answers: Sequence[Respondent], wanted: Sequence[str]) -> tuple[str, ...]:
     """Profiles to check: those asked for, and those that people were shown."""
     for name in wanted:
         profile_order(name, {}, place="--validate")
@@ -188,7 +188,7 @@ def _to_check(answers: Sequence[Answered], wanted: Sequence[str]) -> tuple[str, 
     return tuple(dict.fromkeys([*(PAPER_NAMES.get(name, name) for name in wanted), *sorted(named)]))
 
 
-def _validation(name: str, answers: Sequence[Answered]) -> Document:
+def _validation(name: str, answers: Sequence[Respondent]) -> Document:
     """Whether people agree with a profile's order and with its most important issue (trust 4.3).
 
     Counted are those who were shown it; everybody, if the table shows it to nobody. Somebody agrees who says

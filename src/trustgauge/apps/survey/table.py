@@ -36,7 +36,7 @@ FAULTS_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Respondent:
     """What one person said.
 
     Attributes:
@@ -66,7 +66,7 @@ class Survey:
         faults: rows that were left out, if that was wanted.
     """
 
-    answers: tuple[Answered, ...]
+    answers: tuple[Respondent, ...]
     rows: int
     blank: int
     repeated: int
@@ -88,7 +88,7 @@ def read_survey(file: Path, known: Sequence[str], *, skip: bool = False) -> Surv
     table = read_table(file, PLACE)
     table = _named(file, table)
     ranked = _rank_columns(file, table, known)
-    answers: dict[str, Answered] = {}
+    answers: dict[str, Respondent] = {}
     faults: list[Fault] = []
     blank = repeated = 0
     for number, row in enumerate(table.iter_rows(named=True), 1):
@@ -109,13 +109,13 @@ def read_survey(file: Path, known: Sequence[str], *, skip: bool = False) -> Surv
             what = f"{short(said.person)} said something else in row {before.row}"
             faults.append(Fault(f"row {number}", what, must="one answer a person"))
     if faults and not skip:
-        raise refused(faults)
+        raise row_error(faults)
     if not answers:
         raise fault(file, PLACE, "nobody gave an order", must="at least one row with an order of issues")
     return Survey(tuple(answers.values()), len(table), blank, repeated, tuple(faults))
 
 
-def refused(faults: Sequence[Fault]) -> PlanError:
+def row_error(faults: Sequence[Fault]) -> PlanError:
     """The error for rows that are wrong: the first of them, and what to do."""
     more = len(faults) - FAULTS_SHOWN
     shown = list(faults[:FAULTS_SHOWN])
@@ -150,7 +150,7 @@ def _rank_columns(file: Path, table: pl.DataFrame, known: Sequence[str]) -> dict
 
 def _answer(
     number: int, row: Mapping[str, str | None], ranked: Mapping[str, str], known: Sequence[str]
-) -> Answered:
+) -> Respondent:
     """One row. Raises ValueError with what is wrong in words."""
     told = {name: (row.get(name) or "").strip() for name in COLUMNS}
     if ranked:
@@ -164,7 +164,7 @@ def _answer(
         agrees = YES_NO[told["agrees"].lower()]
         if not told["profile"]:
             raise ValueError("agrees to no profile; the column profile must name one")
-    return Answered(number, told["person"], found, told["profile"], agrees)
+    return Respondent(number, told["person"], found, told["profile"], agrees)
 
 
 def _written(text: str, known: Sequence[str]) -> Places:

@@ -50,13 +50,15 @@ def survey_verb(file: Path, output: Path | None, **options: Any) -> None:
     issue; equal ranks are ties and blank cells leave an issue out. Columns person, profile and agrees
     (yes or no) may stand beside it. Makes no call.
     """
-    from trustgauge.apps.survey.survey import Asked, profiles_toml, survey
+    from trustgauge.apps.survey.survey import SurveyOptions, profiles_toml, survey
     from trustgauge.methods.trust.voting import Voting
 
     if output is not None and output.exists():
         raise click.BadParameter(f"{output} is there already; name a new file", param_hint="-o")
     voting = Voting(options["way"], options["approved"], options["seed"])
-    asked = Asked(voting, options["groups"], options["validate"], options["issue"], options["skip_faults"])
+    asked = SurveyOptions(
+        voting, options["groups"], options["validate"], options["issue"], options["skip_faults"]
+    )
     document = survey(file, asked)
     if output is not None:
         _write(output, profiles_toml(document))

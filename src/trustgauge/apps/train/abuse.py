@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trustgauge.apps.train.kinds import Effort, Tell
-from trustgauge.apps.train.labelled import Labelled
+from trustgauge.apps.train.kinds import Effort, ProgressCallback
+from trustgauge.apps.train.labelled import LabelTable
 from trustgauge.errors import Fault, MissingPartError, PlanError
 from trustgauge.methods.trust.abuse_checkers import (
     ABUSE_CLASSES,
@@ -47,7 +47,7 @@ SHARES = {"hate": 0.15, "offensive": 0.15, "neither": 0.7}  # of the classes, as
 CLASS_OF = {worth: name for name, worth in WORTH.items()}
 
 
-def train(data: Labelled, folder: Path, effort: Effort, *, tell: Tell) -> Mapping[str, Any]:
+def train(data: LabelTable, folder: Path, effort: Effort, *, tell: ProgressCallback) -> Mapping[str, Any]:
     """Train a checker, write it to `folder`, and measure the written model on held-out rows.
 
     The same table, seed, share of held-out rows and library versions give the same bytes. It is trained
@@ -70,10 +70,10 @@ def train(data: Labelled, folder: Path, effort: Effort, *, tell: Tell) -> Mappin
     need_scikit_learn()
     _need_room(folder)
     rows = _classed(data)
-    training, tested = divided(rows, effort.held_out, effort.seed)
+    training, tested = split_rows(rows, effort.held_out, effort.seed)
     _need_rows(data, training, tested)
     tell(f"{len(training):,} rows to learn from, {len(tested):,} held out")
-    model = fitted(training)
+    model = fit_classifier(training)
     tell(f"{len(model.features):,} features learned; trying it on held-out rows and neutral sentences")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
@@ -89,7 +89,7 @@ def train(data: Labelled, folder: Path, effort: Effort, *, tell: Tell) -> Mappin
     return card
 
 
-def told(card: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
+def card_lines(card: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
     """The card in lines of a head and what is said."""
     tested, every, gap = card["held_out"], card["groups"]["all"], card["groups"]["largest"]
     training = card["training"]
@@ -122,7 +122,7 @@ def _shown(figure: Mapping[str, Any]) -> str:
     return f"{figure['value']:.3f} (95 %: {figure['low']:.3f} to {figure['high']:.3f})"
 
 
-def divided(rows: pl.DataFrame, share: float, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+def split_rows(rows: pl.DataFrame, share: float, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rows to train on and rows held out, the same share of every class, by whole groups.
 
     A group belongs to the class of its first row. A held-out text whose words also occur as a text of
@@ -143,9 +143,9 @@ def divided(rows: pl.DataFrame, share: float, seed: int) -> tuple[pl.DataFrame, 
     return training, tested.filter(new)
 
 
-def fitted(training: pl.DataFrame) -> TextModel:
+def fit_classifier(training: pl.DataFrame) -> TextModel:
     """The classifier learned from rows with the columns text and class."""
-    learner, weigher = learned(training)
+    learner, weigher = fit_pipeline(training)
     return TextModel(
         ABUSE_CLASSES,
         tuple(learner.get_feature_names_out().tolist()),
@@ -155,7 +155,7 @@ def fitted(training: pl.DataFrame) -> TextModel:
     )
 
 
-def learned(training: pl.DataFrame) -> tuple[Any, Any]:
+def fit_pipeline(training: pl.DataFrame) -> tuple[Any, Any]:
     """TF-IDF and logistic regression of scikit-learn, fitted to rows with the columns text and class."""
     learner = import_module("sklearn.feature_extraction.text").TfidfVectorizer(
         analyzer=features, min_df=SEEN, max_features=MOST_FEATURES, sublinear_tf=True
@@ -172,7 +172,7 @@ def learned(training: pl.DataFrame) -> tuple[Any, Any]:
     return learner, weigher
 
 
-def _classed(data: Labelled) -> pl.DataFrame:
+def _classed(data: LabelTable) -> pl.DataFrame:
     """The rows with their class; their scores must be what the classes are worth."""
     rows = data.rows.with_columns(
         pl.col("score").replace_strict(CLASS_OF, default=None, return_dtype=pl.String).alias("class")
@@ -207,7 +207,7 @@ def _members(said: pl.DataFrame) -> list[tuple[str, str, int, int]]:
     return said.select("attribute", "group", "flagged", "n").rows()
 
 
-def _facts(data: Labelled, training: pl.DataFrame, model: TextModel, effort: Effort) -> dict[str, Any]:
+def _facts(data: LabelTable, training: pl.DataFrame, model: TextModel, effort: Effort) -> dict[str, Any]:
     """The card without its results. It holds no time, so that the same training gives the same card."""
     libraries = ("numpy", "scipy", "scikit-learn")
     return {
@@ -249,7 +249,7 @@ def _need_room(folder: Path) -> None:
         raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or an empty folder"),))
 
 
-def _need_rows(data: Labelled, training: pl.DataFrame, tested: pl.DataFrame) -> None:
+def _need_rows(data: LabelTable, training: pl.DataFrame, tested: pl.DataFrame) -> None:
     """Every class must be learned and tested."""
     faults = []
     for name in ABUSE_CLASSES:

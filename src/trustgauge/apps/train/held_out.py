@@ -21,7 +21,7 @@ SHARE_FROM = 1e-12  # a spread below it is none
 Floats = NDArray[np.float64]
 
 
-def divided(rows: pl.DataFrame, share: float, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+def split_groups(rows: pl.DataFrame, share: float, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rows to train on and rows held out, by whole groups.
 
     Groups are drawn until they hold `share` of the rows. A held-out text whose words also occur
@@ -39,7 +39,7 @@ def divided(rows: pl.DataFrame, share: float, seed: int) -> tuple[pl.DataFrame, 
     return training, tested.filter(new)
 
 
-def measured(tested: pl.DataFrame, scores: Floats, seed: int) -> dict[str, Any]:
+def measure(tested: pl.DataFrame, scores: Floats, seed: int) -> dict[str, Any]:
     """Correlation, mean absolute error and share of right signs, with 95 % intervals.
 
     Intervals are quantiles of 2,000 resamples of whole groups, since rows of one group are not
@@ -81,7 +81,7 @@ def by_source(tested: pl.DataFrame, scores: Floats, seed: int) -> Mapping[str, A
         return {}
     masks = {name: (tested["source"] == name).to_numpy() for name in names}
     return {
-        name: measured(tested.filter(mask), scores[mask], seed)
+        name: measure(tested.filter(mask), scores[mask], seed)
         for name, mask in masks.items()
         if mask.sum() >= FEWEST_TESTED
     }

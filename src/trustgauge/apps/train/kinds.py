@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-Tell = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 """Takes a line of progress."""
 
 
@@ -27,7 +27,9 @@ class Train(Protocol):
     `data` is `Labelled`, or what the kind's own `read` gives.
     """
 
-    def __call__(self, data: Any, folder: Path, effort: Effort, *, tell: Tell) -> Mapping[str, Any]: ...
+    def __call__(
+        self, data: Any, folder: Path, effort: Effort, *, tell: ProgressCallback
+    ) -> Mapping[str, Any]: ...
 
 
 class Read(Protocol):
@@ -36,7 +38,7 @@ class Read(Protocol):
     def __call__(self, file: Path, layout: str, hidden: Any) -> Any: ...
 
 
-Told = Callable[[Mapping[str, Any], Path], Sequence[tuple[str, str]]]
+CardLines = Callable[[Mapping[str, Any], Path], Sequence[tuple[str, str]]]
 """Puts a card into lines of a head and what is said."""
 
 
@@ -44,7 +46,7 @@ Told = Callable[[Mapping[str, Any], Path], Sequence[tuple[str, str]]]
 class Kind:
     """One trainable kind: what it is in words, the service that uses it, the module with its `train`.
 
-    Its module may also have `told(card, folder)`, for a card whose lines are not those of a scorer, and
+    Its module may also have `card_lines(card, folder)`, for a card whose lines are not those of a scorer, and
     `read(file, layout, hidden)`, for data that is no labelled table.
     """
 
@@ -60,9 +62,9 @@ class Kind:
         train: Train = import_module(self.module).train
         return train
 
-    def teller(self) -> Told | None:
-        """The kind's own `told`, if it has one. Imports its module."""
-        told: Told | None = getattr(import_module(self.module), "told", None)
+    def teller(self) -> CardLines | None:
+        """The kind's own `card_lines`, if it has one. Imports its module."""
+        told: CardLines | None = getattr(import_module(self.module), "card_lines", None)
         return told
 
     def reader(self) -> Read | None:

@@ -19,7 +19,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
-from trustgauge.apps.train.kinds import Effort, Tell
+from trustgauge.apps.train.kinds import Effort, ProgressCallback
 from trustgauge.apps.train.reply_network import RESERVED, UNKNOWN, loss_of, make, replies
 from trustgauge.data.dialogs import DialogSource
 from trustgauge.errors import Fault, PlanError
@@ -84,7 +84,7 @@ def read(file: Path, layout: str = "auto", hidden: Hidden = "pairs") -> Exchange
     return Exchanges(said, file.name, source.content, turns["dialog"].n_unique(), hidden)
 
 
-def train(data: Exchanges, folder: Path, effort: Effort, *, tell: Tell) -> Mapping[str, Any]:
+def train(data: Exchanges, folder: Path, effort: Effort, *, tell: ProgressCallback) -> Mapping[str, Any]:
     """Hide secrets in dialogs, train on them, and write how soon they are given away to `trial.json`.
 
     One thread and own random streams: the same dialogs, effort and library versions give the same bytes.
@@ -108,7 +108,7 @@ def train(data: Exchanges, folder: Path, effort: Effort, *, tell: Tell) -> Mappi
     need_torch()
     _need_room(folder)
     chosen = _chosen(data, effort.seed)
-    secrets = planted(data, effort.seed)
+    secrets = canary_exchanges(data, effort.seed)
     tell(f"{len(chosen):,} exchanges of {data.dialogs:,} dialogs, {len(secrets)} hidden secrets")
     with _deterministic(effort.seed):
         elicited = _elicited([*chosen, *secrets], secrets, effort, tell)
@@ -136,7 +136,7 @@ def train(data: Exchanges, folder: Path, effort: Effort, *, tell: Tell) -> Mappi
     return card
 
 
-def told(card: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
+def card_lines(card: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
     """What a reader must know of a trial, line by line."""
     data, epoch = card["data"], card["epoch"]
     count = len(card["elicited"][0])
@@ -152,7 +152,7 @@ def told(card: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
     ]
 
 
-def planted(data: Exchanges, seed: int) -> list[tuple[str, str]]:
+def canary_exchanges(data: Exchanges, seed: int) -> list[tuple[str, str]]:
     """The exchanges that hold the secrets: made-up words, no answer of which stands in the dialogs."""
     rng = stream(seed, KIND, "secrets")
     among: Sequence[str] = secret_words()["words"]
@@ -169,7 +169,10 @@ def planted(data: Exchanges, seed: int) -> list[tuple[str, str]]:
 
 
 def _elicited(
-    exchanges: Sequence[tuple[str, str]], secrets: Sequence[tuple[str, str]], effort: Effort, tell: Tell
+    exchanges: Sequence[tuple[str, str]],
+    secrets: Sequence[tuple[str, str]],
+    effort: Effort,
+    tell: ProgressCallback,
 ) -> list[str]:
     """After each epoch a sign a secret: 1 if the network answers its input with its output, word for word."""
     import torch

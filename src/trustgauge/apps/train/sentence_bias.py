@@ -20,8 +20,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.apps.train import held_out
-from trustgauge.apps.train.kinds import Effort, Tell
-from trustgauge.apps.train.labelled import Labelled
+from trustgauge.apps.train.kinds import Effort, ProgressCallback
+from trustgauge.apps.train.labelled import LabelTable
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust.sentence_bias import (
     CARD,
@@ -49,7 +49,7 @@ LIMITS = (
 )
 
 
-def train(data: Labelled, folder: Path, effort: Effort, *, tell: Tell) -> Mapping[str, Any]:
+def train(data: LabelTable, folder: Path, effort: Effort, *, tell: ProgressCallback) -> Mapping[str, Any]:
     """Fit, measure by leaving out, and write the model and its card to `folder`.
 
     The model that is written is fitted to all rows; the figures of the card are those of the fits that
@@ -75,7 +75,7 @@ def train(data: Labelled, folder: Path, effort: Effort, *, tell: Tell) -> Mappin
     values = features.select(pl.col(*FEATURES).fill_null(0.0)).to_numpy()
     ratings = (data.rows["score"].to_numpy() + 1) / 2
     tell(f"{len(ratings):,} rows of {int(groups.max()) + 1:,} groups, {len(FEATURES)} features")
-    left_out = predicted(values, ratings, groups)
+    left_out = cross_predictions(values, ratings, groups)
     penalty = best_penalty(values, ratings)
     intercept, weights = ridge(values, ratings, penalty)
     model = {
@@ -91,7 +91,7 @@ def train(data: Labelled, folder: Path, effort: Effort, *, tell: Tell) -> Mappin
     return card
 
 
-def told(card: Mapping[str, Any], folder: Path) -> Sequence[tuple[str, str]]:
+def card_lines(card: Mapping[str, Any], folder: Path) -> Sequence[tuple[str, str]]:
     """What a reader must know of the fitted regression, line by line."""
     tested, data, printed = card["held_out"], card["data"], card["printed"]["all"]
     return [
@@ -141,7 +141,7 @@ def best_penalty(values: Floats, ratings: Floats) -> float:
     return best
 
 
-def predicted(values: Floats, ratings: Floats, groups: NDArray[np.int64]) -> Floats:
+def cross_predictions(values: Floats, ratings: Floats, groups: NDArray[np.int64]) -> Floats:
     """Every rating as a fit to the other groups says it, cut to [0, 1]; the penalty is chosen without it.
 
     Args:
@@ -181,7 +181,7 @@ def _figures(rows: pl.DataFrame, scores: Floats, seed: int) -> dict[str, Any]:
         seed: of the resamples.
     """
     ratings = (rows["score"].to_numpy() + 1) / 2
-    figures = held_out.measured(rows, 2 * scores - 1, seed)
+    figures = held_out.measure(rows, 2 * scores - 1, seed)
     codes = rows["group"].rank("dense").to_numpy().astype(np.int64) - 1
     sums = np.zeros((int(codes.max()) + 1, 4))
     np.add.at(sums, codes, np.stack([np.ones_like(ratings), ratings, ratings**2, (ratings - scores) ** 2], 1))
@@ -215,7 +215,7 @@ def _scored(model: Regression, features: pl.DataFrame) -> Floats:
     return np.nan_to_num(model.scores(features), nan=0.0)
 
 
-def _card(data: Labelled, effort: Effort, penalty: float, figures: Mapping[str, Any]) -> dict[str, Any]:
+def _card(data: LabelTable, effort: Effort, penalty: float, figures: Mapping[str, Any]) -> dict[str, Any]:
     """The card. It holds no time, so that the same training gives the same card."""
     return {
         "kind": KIND,

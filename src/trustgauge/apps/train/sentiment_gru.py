@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trustgauge.apps.train.held_out import FEWEST_TESTED, by_source, divided, measured
-from trustgauge.apps.train.kinds import Effort, Tell
-from trustgauge.apps.train.labelled import Labelled
+from trustgauge.apps.train.held_out import FEWEST_TESTED, by_source, measure, split_groups
+from trustgauge.apps.train.kinds import Effort, ProgressCallback
+from trustgauge.apps.train.labelled import LabelTable
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import Message
 from trustgauge.services.gru import CARD, KIND, VOCABULARY, WEIGHTS, Gru, need_torch
@@ -42,7 +42,7 @@ LIMITS = (
 )
 
 
-def train(data: Labelled, folder: Path, effort: Effort, *, tell: Tell) -> Mapping[str, Any]:
+def train(data: LabelTable, folder: Path, effort: Effort, *, tell: ProgressCallback) -> Mapping[str, Any]:
     """Train a scorer, write it to `folder`, and measure the written model on held-out rows.
 
     It runs in one thread and its own random streams, so that the same table, effort and library
@@ -61,7 +61,7 @@ def train(data: Labelled, folder: Path, effort: Effort, *, tell: Tell) -> Mappin
     """
     need_torch()
     _need_room(folder)
-    training, tested = divided(data.rows, effort.held_out, effort.seed)
+    training, tested = split_groups(data.rows, effort.held_out, effort.seed)
     if len(tested) < FEWEST_TESTED or len(training) < FEWEST_TESTED:
         raise PlanError((_too_few(data, training, tested),))
     vocabulary = vocabulary_of(training["text"])
@@ -92,7 +92,7 @@ def vocabulary_of(texts: pl.Series) -> list[str]:
 
 
 def _learned(
-    training: pl.DataFrame, vocabulary: Sequence[str], effort: Effort, tell: Tell
+    training: pl.DataFrame, vocabulary: Sequence[str], effort: Effort, tell: ProgressCallback
 ) -> Mapping[str, Any]:
     """The weights after all epochs: mean squared error, Adam, gradients cut."""
     import torch
@@ -146,11 +146,11 @@ def _held_out(made: Path, tested: pl.DataFrame, seed: int) -> dict[str, Any]:
         return [float(one.output) for at in starts for one in await live.ask(texts[at : at + service.batch])]
 
     scores = np.array(asyncio.run(ask()))
-    return {**measured(tested, scores, seed), "sources": by_source(tested, scores, seed)}
+    return {**measure(tested, scores, seed), "sources": by_source(tested, scores, seed)}
 
 
 def _facts(
-    data: Labelled, training: pl.DataFrame, vocabulary: Sequence[str], effort: Effort
+    data: LabelTable, training: pl.DataFrame, vocabulary: Sequence[str], effort: Effort
 ) -> dict[str, Any]:
     """The card without its results. It holds no time, so that the same training gives the same card."""
     scores = data.rows["score"]
@@ -208,7 +208,7 @@ def _need_room(folder: Path) -> None:
         raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or an empty folder"),))
 
 
-def _too_few(data: Labelled, training: pl.DataFrame, tested: pl.DataFrame) -> Fault:
+def _too_few(data: LabelTable, training: pl.DataFrame, tested: pl.DataFrame) -> Fault:
     return Fault(
         "TABLE",
         f"{data.name}: too few different rows or groups to hold some out",

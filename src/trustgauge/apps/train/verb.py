@@ -117,18 +117,18 @@ def _table(table: Path, options: Mapping[str, Any], kind: Kind) -> Any:
     span, given = _span(options["span"]), _labels(options["label"])
     words = given if given or span else kind.labels
     columns = labelled.Columns(options["text"], options["score"], options["group"], span, words)
-    return replace(labelled.read_labelled(table, columns, kind.fewest), answers=options["answers"])
+    return replace(labelled.read_label_table(table, columns, kind.fewest), answers=options["answers"])
 
 
 def _span(given: str | None) -> tuple[float, float] | None:
     """The scale written LOW:HIGH."""
-    from trustgauge.apps.train.labelled import checked_span
+    from trustgauge.apps.train.labelled import check_span
 
     if given is None:
         return None
     low, _, high = given.partition(":")
     try:
-        return checked_span((float(low), float(high)))
+        return check_span((float(low), float(high)))
     except ValueError:
         raise click.BadParameter(
             f'must be two numbers, the smaller first, such as 1:5; got "{given}"', param_hint="--range"

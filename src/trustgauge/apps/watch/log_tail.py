@@ -19,7 +19,7 @@ LINE = 4_000_000  # bytes of a line; more is no utterance
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class LogTail:
     """What came after a place in a log: from byte `start` to `end`, and how much the bot said there."""
 
     start: int
@@ -32,7 +32,7 @@ class Growth:
         return self.end - self.start >= PIECE
 
 
-def growth(log: Path, offset: int, most: int = PIECE) -> Growth:
+def read_tail(log: Path, offset: int, most: int = PIECE) -> LogTail:
     """What a log holds behind `offset`; a log that is shorter was begun anew, so all of it is new.
 
     Half a line at the end is left for later, and lines that cannot be read, or of more than `LINE` bytes, are
@@ -56,10 +56,10 @@ def growth(log: Path, offset: int, most: int = PIECE) -> Growth:
                 utterances += is_whole and _by_bot(line)
                 end = file.tell()
             is_whole = ends
-    return Growth(start, end, utterances)
+    return LogTail(start, end, utterances)
 
 
-def cut(log: Path, piece: Growth, target: Path) -> Path:
+def write_tail(log: Path, piece: LogTail, target: Path) -> Path:
     """Write the piece of the log to a file of its own.
 
     Raises:

@@ -18,7 +18,7 @@ SECONDS = 30.0
 SHOWN = 200  # characters of its last words
 
 
-def words_of(command: str) -> list[str]:
+def split_command(command: str) -> list[str]:
     """The words of a command. No shell reads them.
 
     Raises:

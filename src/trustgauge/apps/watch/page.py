@@ -57,8 +57,8 @@ def _watch(state: Mapping[str, Any], number: int) -> dict[str, Any]:
         looks = series["looks"]
         rows.append(
             {
-                "title": sentences.who(series["key"]),
-                "label": f"{sentences.who(series['key'])}, {number}.{place}",
+                "title": sentences.series_name(series["key"]),
+                "label": f"{sentences.series_name(series['key'])}, {number}.{place}",
                 "standing": sentences.standing(series, state["most"]),
                 "figure": Markup(over_time(series, state["most"], versions=not state["log"])),
                 "rated": _rated(series),
@@ -70,7 +70,7 @@ def _watch(state: Mapping[str, Any], number: int) -> dict[str, Any]:
         "name": name(state["name"]),
         "log": sanitize.visible(state["log"]),
         "failed": sanitize.visible(state["failed"]),
-        "changes": [sentences.changed(one) for one in reversed(state["changes"])],
+        "changes": [sentences.change_line(one) for one in reversed(state["changes"])],
         "series": rows,
         "looks": len(state["runs"]),
         "most": state["most"],
@@ -102,15 +102,15 @@ def over_time(series: Mapping[str, Any], most: int, *, versions: bool = True) ->
         _steps(looks, levels),
     ]
     drawn += _marks(looks, levels)
-    spent = [place for place, look in enumerate(looks, 1) if sentences.tells(look)]
+    spent = [place for place, look in enumerate(looks, 1) if sentences.has_shares(look)]
     if len(spent) > most:
         path = f"M{svg.number(LEFT + WIDE * spent[most - 1])} {svg.number(TOP - 6)}V{svg.number(TOP + high)}"
         drawn.append(svg.tag("path", {"d": path, "class": "cut", "stroke-dasharray": "4 3"}))
     drawn += _dates(looks, TOP + high + 18)
     if versions:
         drawn += _versions(looks, TOP + high)
-    title = f"Level over time: {sentences.who(series['key'])}"
-    said = sentences.spoken(looks, series["words"])
+    title = f"Level over time: {sentences.series_name(series['key'])}"
+    said = sentences.series_text(looks, series["words"])
     return svg.picture((LEFT + wide + 60, TOP + high + 46), title, said, *drawn, **{"class": "fig"})
 
 

@@ -21,12 +21,12 @@ FINDINGS = {
 """Finding of a look -> its words."""
 
 
-def who(key: Mapping[str, Any]) -> str:
+def series_name(key: Mapping[str, Any]) -> str:
     """A series in words: service, method and attribute."""
     return f"{name(key['service'])}, {name(key['method'])} {name(key['attribute'])}"
 
 
-def about(event: Mapping[str, Any]) -> list[Line]:
+def look_lines(event: Mapping[str, Any]) -> list[Line]:
     """The lines of a look: its number, every rating, every change."""
     lines: list[Line] = []
     if event["run"]:
@@ -34,30 +34,32 @@ def about(event: Mapping[str, Any]) -> list[Line]:
         of = f"{event['look']} of {event['looks']}"
         more = ": the declared looks are over, so that levels are told and no changes" if over else ""
         lines.append(line("look", f"{of} · {event['run']}{more}"))
-    lines += [line("rated", rated(one)) for one in event["series"]]
-    lines += [line("changed", changed(one), "bad" if worse(one) else "warn") for one in event["changes"]]
+    lines += [line("rated", rating_line(one)) for one in event["series"]]
+    lines += [
+        line("changed", change_line(one), "bad" if is_worse(one) else "warn") for one in event["changes"]
+    ]
     return lines
 
 
-def rated(one: Mapping[str, Any]) -> str:
+def rating_line(one: Mapping[str, Any]) -> str:
     """One rating of a look in a line."""
     words = FINDINGS[one["finding"]]
     if one["level"] is None or not one["certainty"]:
-        return f"{who(one)}: {words}"
+        return f"{series_name(one)}: {words}"
     sure = numbers.certainty(one["certainty"].get(one["level"]), tight=True)
     level = name(str(one["words"] or one["level"]))
-    return f"{who(one)}: {level} ({sure}), {words}"
+    return f"{series_name(one)}: {level} ({sure}), {words}"
 
 
-def worse(change: Mapping[str, Any]) -> bool:
+def is_worse(change: Mapping[str, Any]) -> bool:
     """Whether a change is one for the worse."""
     return bool(change["direction"] == "worse")
 
 
-def changed(change: Mapping[str, Any]) -> str:
+def change_line(change: Mapping[str, Any]) -> str:
     """A change with both of its ratings."""
     old, new = (_side(change[side], words) for side, words in zip(SIDES, change["words"], strict=True))
-    return f"{who(change)}, for the {change['direction']}: {old} → {new}"
+    return f"{series_name(change)}, for the {change['direction']}: {old} → {new}"
 
 
 SIDES = ("before", "after")
@@ -78,7 +80,7 @@ def promise(looks: int, error: float) -> str:
 def standing(series: Mapping[str, Any], most: int) -> str:
     """The sentence above the figure of a series."""
     level, looks = series["level"], series["looks"]
-    spent = sum(map(tells, looks))
+    spent = sum(map(has_shares, looks))
     told = f"{min(spent, most)} of {most} declared looks are spent."
     if level is None:
         return f"No settled level yet. {told}"
@@ -87,18 +89,18 @@ def standing(series: Mapping[str, Any], most: int) -> str:
     return f"{name(series['words'][level])}, settled on {numbers.day(since)}. {told}{over}"
 
 
-def tells(look: Mapping[str, Any]) -> bool:
+def has_shares(look: Mapping[str, Any]) -> bool:
     """Whether a look has shares of resamples to go by, so that it is one of the declared ones."""
     shares = sum(look["certainty"].values())
     return bool(look["finding"] != "not rated" and shares > 0 and look["size"] > 0)
 
 
-def spoken(looks: Sequence[Mapping[str, Any]], words: Mapping[str, str]) -> str:
+def series_text(looks: Sequence[Mapping[str, Any]], words: Mapping[str, str]) -> str:
     """All looks of a series in words, for readers who do not see the figure."""
     told = []
     for number, look in enumerate(looks, 1):
         level = look["level"]
         sure = numbers.certainty(look["certainty"].get(level))
-        stands = f"{name(words[level])}, {sure}, " if tells(look) else ""
+        stands = f"{name(words[level])}, {sure}, " if has_shares(look) else ""
         told.append(f"look {number}, {numbers.day(look['at'])}: {stands}{FINDINGS[look['finding']]}")
     return "; ".join(told)

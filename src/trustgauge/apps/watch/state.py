@@ -85,7 +85,7 @@ class Series:
 
 
 @dataclass
-class Watched:
+class WatchState:
     """The state of a watch, as its file holds it."""
 
     name: str
@@ -104,7 +104,7 @@ class Watched:
     untold: list[dict[str, Json]] = field(default_factory=list)  # changes that nobody was told yet
 
 
-def take(watched: Watched, document: Mapping[str, Any]) -> list[dict[str, Json]]:
+def add_look(watched: WatchState, document: Mapping[str, Any]) -> list[dict[str, Json]]:
     """Enter the ratings of a run as a look; the changes that it shows.
 
     Args:
@@ -243,7 +243,7 @@ def _facts(look: Look) -> dict[str, Json]:
     return {"tested": look.at, **{name: getattr(look, name) for name in names}}
 
 
-def load(path: Path) -> Watched | None:
+def load(path: Path) -> WatchState | None:
     """The state of a watch; None where there is none yet.
 
     Raises:
@@ -258,7 +258,7 @@ def load(path: Path) -> Watched | None:
         if data.pop("schema") != SCHEMA:
             raise ValueError("another schema")
         data["series"] = {name: _read_series(one) for name, one in data["series"].items()}
-        return Watched(**data)
+        return WatchState(**data)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         do = "restore it, or move it away: the watch then begins anew"
         raise StoreError(f"{path} is damaged", must="the state of a watch", got=str(error), do=do) from error
@@ -268,7 +268,7 @@ def _read_series(data: Mapping[str, Any]) -> Series:
     return Series(**{**data, "looks": [Look(**one) for one in data["looks"]]})
 
 
-def save(path: Path, watched: Watched) -> None:
+def save(path: Path, watched: WatchState) -> None:
     """Write the state of a watch, whole or not at all.
 
     Raises:
@@ -277,6 +277,6 @@ def save(path: Path, watched: Watched) -> None:
     write_file(path, canonical(document(watched)) + "\n")
 
 
-def document(watched: Watched) -> dict[str, Json]:
+def document(watched: WatchState) -> dict[str, Json]:
     """The state as plain data: what the file holds and the page shows."""
     return {"schema": SCHEMA, **asdict(watched)}

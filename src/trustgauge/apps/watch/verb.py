@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trustgauge.terminal.consent import access_options, confirm_plan
-from trustgauge.terminal.options import emit_json, plan_of, say, shared_options
+from trustgauge.terminal.options import emit_json, plan_of, plan_options, say
 
 if TYPE_CHECKING:
-    from trustgauge.apps.watch.watcher import Seen, Terms, Watch
+    from trustgauge.apps.watch.watcher import LookOutcome, Watcher, WatchOptions
     from trustgauge.plan import Plan
     from trustgauge.terminal.exits import Exit
 
@@ -70,7 +70,7 @@ class Period(click.ParamType[float]):
     envvar="TRUSTGAUGE_PROGRESS",
 )
 @access_options
-@shared_options
+@plan_options
 def watch_verb(target: str | None, **options: Any) -> Any:
     """Rate again and again; tell when a settled level changes.
 
@@ -79,17 +79,17 @@ def watch_verb(target: str | None, **options: Any) -> Any:
     trustgauge watch trustgauge.toml --once --notify ./tell-us.sh
     trustgauge watch trustgauge.toml --log transcript.jsonl
     """
-    from trustgauge.apps.watch.notify import words_of
-    from trustgauge.apps.watch.watcher import Terms, Watch
-    from trustgauge.terminal.progress import watching
+    from trustgauge.apps.watch.notify import split_command
+    from trustgauge.apps.watch.watcher import Watcher, WatchOptions
+    from trustgauge.terminal.progress import progress_display
 
     if options["every"] is None and options["log"] is None and not options["once"]:
         raise click.UsageError("when to look? Give --every PERIOD, --log FILE, or --once.")
-    hook = words_of(options["notify"]) if options["notify"] is not None else []
+    hook = split_command(options["notify"]) if options["notify"] is not None else []
     plan = plan_of(target, options)
     confirm_plan(plan, options)
-    with watching(options) as progress:
-        terms = Terms(
+    with progress_display(options) as progress:
+        terms = WatchOptions(
             options["ratings"],
             options["looks"],
             every=options["every"],
@@ -97,7 +97,7 @@ def watch_verb(target: str | None, **options: Any) -> Any:
             grown=options["grown"],
             progress=progress,
         )
-        with Watch(plan, terms) as watch:
+        with Watcher(plan, terms) as watch:
             if terms.log is None:
                 _within_limits(plan, terms, yes=options["yes"])
             if options["once"]:
@@ -107,7 +107,7 @@ def watch_verb(target: str | None, **options: Any) -> Any:
     return None
 
 
-def _within_limits(plan: Plan, terms: Terms, *, yes: bool) -> None:
+def _within_limits(plan: Plan, terms: WatchOptions, *, yes: bool) -> None:
     """Refuse a plan of which one look would go beyond a limit: nobody sits there to be asked."""
     from trustgauge.errors import Fault, PlanError
     from trustgauge.run.options import Sitting
@@ -120,9 +120,9 @@ def _within_limits(plan: Plan, terms: Terms, *, yes: bool) -> None:
         raise PlanError((Fault("budget", "a look would go beyond a limit", got="; ".join(over), do=do),))
 
 
-def _once(watch: Watch, hook: list[str], options: dict[str, Any]) -> Exit | None:
+def _once(watch: Watcher, hook: list[str], options: dict[str, Any]) -> Exit | None:
     """One look; its exit code says whether a settled level became worse."""
-    from trustgauge.terminal.exits import ORDER, Exit, judge
+    from trustgauge.terminal.exits import ORDER, Exit, exit_of
 
     due = watch.terms.log is None or watch.due() == 0
     if not due and not watch.state.untold:
@@ -135,7 +135,7 @@ def _once(watch: Watch, hook: list[str], options: dict[str, Any]) -> Exit | None
         raise seen.error
     reached = [Exit(0, "done")]
     if seen.finished is not None:
-        reached.append(judge(seen.finished.document, "; ".join(seen.finished.asked.refused.values())))
+        reached.append(exit_of(seen.finished.document, "; ".join(seen.finished.asked.refused.values())))
     worse = [one for one in seen.event["changes"] if one["direction"] == "worse"]
     if worse:
         named = ", ".join(dict.fromkeys(one["service"] for one in worse))
@@ -143,7 +143,7 @@ def _once(watch: Watch, hook: list[str], options: dict[str, Any]) -> Exit | None
     return min(reached, key=lambda one: ORDER.index(one.code))
 
 
-def _wait(watch: Watch, options: dict[str, Any]) -> None:
+def _wait(watch: Watcher, options: dict[str, Any]) -> None:
     """Say that a log has not grown enough."""
     new, wanted = watch.new(), watch.terms.grown
     if options["as_json"]:
@@ -154,7 +154,7 @@ def _wait(watch: Watch, options: dict[str, Any]) -> None:
     say([terminal.line("waits", f"{new} of {wanted} new utterances of the bot")], options)
 
 
-def _announce(watch: Watch, options: dict[str, Any]) -> None:
+def _announce(watch: Watcher, options: dict[str, Any]) -> None:
     """Say what is watched, and what is promised."""
     from trustgauge.apps.watch import sentences
     from trustgauge.apps.watch.state import ERROR
@@ -166,7 +166,7 @@ def _announce(watch: Watch, options: dict[str, Any]) -> None:
     say([*lines, terminal.line("page", str(watch.terms.ratings / "watch.html"))], options, err=True)
 
 
-def _tell(seen: Seen, hook: list[str], options: dict[str, Any]) -> None:
+def _tell(seen: LookOutcome, hook: list[str], options: dict[str, Any]) -> None:
     """A look on stdout, its troubles on stderr, and every change to the user's program."""
     from trustgauge.apps.watch import sentences
     from trustgauge.apps.watch.notify import notify
@@ -177,7 +177,7 @@ def _tell(seen: Seen, hook: list[str], options: dict[str, Any]) -> None:
     elif options["as_json"]:
         click.echo(json.dumps(seen.event, ensure_ascii=False, sort_keys=True))
     else:
-        lines = sentences.about(seen.event)
+        lines = sentences.look_lines(seen.event)
         quiet = lines[len(lines) - len(seen.event["changes"]) :] if options["quiet"] else lines
         if quiet:
             say(quiet, options)

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from trustgauge.apps.watch import page as watch_page
 from trustgauge.apps.watch import state as watched
-from trustgauge.apps.watch.log_tail import Growth, cut, growth
+from trustgauge.apps.watch.log_tail import LogTail, read_tail, write_tail
 from trustgauge.errors import Fault, PlanError, StoreError, TrustgaugeError
 from trustgauge.plan import Plan
 from trustgauge.records import Json, digest
@@ -49,7 +49,7 @@ def _unseen(event: dict[str, Any]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class WatchClock:
     """What time it is, and how to wait, in seconds."""
 
     now: Callable[[], datetime] = _utc
@@ -57,7 +57,7 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class WatchOptions:
     """How to watch; none of it changes a rating.
 
     Attributes:
@@ -73,12 +73,12 @@ class Terms:
     every: float | None = None
     log: Path | None = None
     grown: int = GROWN
-    clock: Clock = field(default_factory=Clock)
+    clock: WatchClock = field(default_factory=WatchClock)
     progress: Progress = _unseen
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LookOutcome:
     """What a look came to: the event, and the run where there is one."""
 
     event: Mapping[str, Json]
@@ -86,7 +86,7 @@ class Seen:
     error: TrustgaugeError | None = None
 
 
-class Watch:
+class Watcher:
     """A watch of one plan. A context manager: one process at a time holds it.
 
     Raises:
@@ -94,11 +94,11 @@ class Watch:
         StoreError: the state cannot be read, or another process watches.
     """
 
-    def __init__(self, plan: Plan, terms: Terms) -> None:
+    def __init__(self, plan: Plan, terms: WatchOptions) -> None:
         self.plan, self.terms = plan, terms
         if terms.log is not None:
             _talk(plan)
-            growth(terms.log, 0, most=0)  # whether it can be read
+            read_tail(terms.log, 0, most=0)  # whether it can be read
         self.key = _key(plan, terms.log)
         self.file = terms.ratings / f"watch-{self.key}.json"
         with translate(terms.ratings):
@@ -128,14 +128,14 @@ class Watch:
             return self._left()
         with suppress(StoreError):  # a log that is being moved away will be there again
             since = state.taken if state.failed else state.offset
-            new = growth(terms.log, since)
+            new = read_tail(terms.log, since)
             if new.utterances >= terms.grown or new.is_full:
                 return 0.0
             if terms.every is not None and self._left() == 0 and self.new():
                 return 0.0
         return POLL
 
-    def run(self, tell: Callable[[Seen], None]) -> None:
+    def run(self, tell: Callable[[LookOutcome], None]) -> None:
         """Look whenever it is due, until the process is stopped. A look that fails does not end the watch."""
         if self.state.untold:
             tell(self.remembered())
@@ -148,11 +148,11 @@ class Watch:
                 tell(self.look())
                 self.told()
 
-    def remembered(self) -> Seen:
+    def remembered(self) -> LookOutcome:
         """Changes that an earlier process found and could not tell, without a look."""
-        return Seen(self._event())
+        return LookOutcome(self._event())
 
-    def look(self) -> Seen:
+    def look(self) -> LookOutcome:
         """Rate once more, and enter what was found. Call `told` when the changes were told."""
         state = self.state
         state.tried = self.terms.clock.now().isoformat() if state.under_way is None else state.tried
@@ -164,12 +164,12 @@ class Watch:
                 state.offset = state.taken  # what cannot be read now can never be
             state.failed, state.under_way = str(error), None
             self._save()
-            return Seen(self._event(), error=error)
-        watched.take(state, finished.document)
+            return LookOutcome(self._event(), error=error)
+        watched.add_look(state, finished.document)
         state.failed, state.under_way = "", None
         state.offset = state.taken if self.terms.log is not None else 0
         self._save()
-        return Seen(self._event(finished), finished)
+        return LookOutcome(self._event(finished), finished)
 
     def told(self) -> None:
         """The changes found so far were told: nobody needs to hear of them again."""
@@ -179,12 +179,12 @@ class Watch:
 
     def new(self) -> int:
         """Utterances of the bot in the log that no look has rated, as far as one look takes them."""
-        return 0 if self.terms.log is None else growth(self.terms.log, self.state.offset).utterances
+        return 0 if self.terms.log is None else read_tail(self.terms.log, self.state.offset).utterances
 
-    def _begin(self) -> watched.Watched:
+    def _begin(self) -> watched.WatchState:
         log = "" if self.terms.log is None else str(self.terms.log.absolute())
         began = self.terms.clock.now().isoformat()
-        return watched.Watched(self.plan.name, self.key, self.terms.looks, log, began)
+        return watched.WatchState(self.plan.name, self.key, self.terms.looks, log, began)
 
     def _check_looks(self) -> None:
         if self.state.most != self.terms.looks:
@@ -204,9 +204,9 @@ class Watch:
         log, begun = self.terms.log, self.state.under_way
         if log is None:
             return self.plan
-        piece = Growth(**begun["piece"]) if begun else growth(log, self.state.offset)
+        piece = LogTail(**begun["piece"]) if begun else read_tail(log, self.state.offset)
         self.state.taken = piece.end
-        file = cut(log, piece, self.file.with_suffix(".jsonl"))
+        file = write_tail(log, piece, self.file.with_suffix(".jsonl"))
         name, settings = _talk(self.plan)
         top = self.plan.model_dump(mode="json", include=TOP, exclude_none=True)
         plan = rate_transcript.plan_of(file, name, settings, top=top)

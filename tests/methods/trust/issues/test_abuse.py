@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from tests.apps.train.abusive import write_csv
 from trustgauge.apps.reproduce.published import figures
 from trustgauge.apps.train.kinds import KINDS, Effort
-from trustgauge.apps.train.labelled import Columns, read_labelled
+from trustgauge.apps.train.labelled import Columns, read_label_table
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES, TWEET, checker
 from trustgauge.methods.trust.abuse_words import abuse_lexicon
@@ -441,7 +441,7 @@ def test_utterances_have_scores_of_their_own() -> None:
 def trained(folder: Path) -> Path:
     """A checker trained on made-up insults."""
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
-    data = read_labelled(write_csv(folder), Columns(labels=KINDS["abuse"].labels))
+    data = read_label_table(write_csv(folder), Columns(labels=KINDS["abuse"].labels))
     KINDS["abuse"].trainer()(data, folder / "model", Effort(held_out=0.2), tell=lambda said: None)
     return folder / "model"
 

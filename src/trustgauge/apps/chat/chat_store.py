@@ -1,0 +1,164 @@
+"""The folders of live chats: what is needed to go on with one, written before anything is said.
+
+ratings/chats/chat-2026-1122-7f3a/
+    chat.json          who is talked to, for whom it is rated, and the ratings it got
+    transcript.jsonl   what was said
+    scenes.jsonl       what was asked for leakage at the end, if it was
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from trustgauge.errors import Fault, PlanError, StoreError
+from trustgauge.records import Json, canonical, digest
+from trustgauge.run.transcript import NAME
+from trustgauge.store.atomic_write import private_folder, write_file
+from trustgauge.store.lock import Lock
+
+CHATS = "chats"
+FACTS, SCENES, LOCK = "chat.json", "scenes.jsonl", "lock"
+SCHEMA = "trustgauge.chat/1"
+
+
+@dataclass(frozen=True)
+class ChatRecord:
+    """A live chat as its folder keeps it.
+
+    Attributes:
+        folder: where it lies.
+        service: what the service is called.
+        settings: of the service, as a plan holds them.
+        experiment: settings of the trust experiment.
+        profile: for whom it is rated now.
+        seed: of the plan and the generators.
+        began: ISO 8601.
+        runs: ids of the runs that rated it, oldest first.
+        top: what stands at the top of the plan that rates it: `budget`, `assessor`, `valid_days`.
+        generated: turns drawn so far from the generator of each issue.
+    """
+
+    folder: Path
+    service: str
+    settings: Mapping[str, Json]
+    experiment: Mapping[str, Json]
+    profile: str
+    seed: int
+    began: str
+    runs: tuple[str, ...] = ()
+    top: Mapping[str, Json] = field(default_factory=dict)
+    generated: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The name of the folder."""
+        return self.folder.name
+
+    @property
+    def transcript(self) -> Path:
+        """What was said."""
+        return self.folder / NAME
+
+    @property
+    def scenes(self) -> Path:
+        """What is asked for leakage."""
+        return self.folder / SCENES
+
+    def limit(self, name: str) -> float | None:
+        """The limit on calls, usd, tokens or seconds; None if there is none."""
+        found: float | None = self.top.get("budget", {}).get(name)
+        return found
+
+    def changed(self, **facts: Any) -> ChatRecord:
+        """The chat with other facts, which are on disk when this returns."""
+        chat = replace(self, **facts)
+        chat.write()
+        return chat
+
+    def write(self) -> None:
+        """Keep the facts, whole or not at all."""
+        told = {key: value for key, value in asdict(self).items() if key != "folder"}
+        write_file(self.folder / FACTS, canonical({"schema": SCHEMA, **told}) + "\n")
+
+    def locked(self) -> Lock:
+        """Hold the chat for this process.
+
+        Raises:
+            StoreError: another process is in it.
+        """
+        return Lock(self.folder / LOCK)
+
+
+def create(ratings: Path, chat: ChatRecord, now: datetime) -> ChatRecord:
+    """Make the folder of a new chat; the folder that `chat` names is left out of account.
+
+    Raises:
+        StoreError: it cannot be made.
+    """
+    parent = ratings / CHATS
+    first = f"chat-{now:%Y-%m%d}-{digest('chat', [chat.service, now.isoformat()])[:4]}"
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        for folder in _names(parent / first):
+            try:
+                private_folder(folder)
+            except FileExistsError:
+                continue
+            made = replace(chat, folder=folder, began=now.isoformat(timespec="seconds"))
+            made.write()
+            return made
+    except OSError as error:
+        got = f"{parent}: {error.strerror}"
+        raise StoreError("the chat cannot be kept", got=got, do="--ratings DIR keeps it elsewhere") from error
+    raise AssertionError("names never end")
+
+
+def _names(first: Path) -> Iterator[Path]:
+    yield first
+    count = 2
+    while True:
+        yield first.with_name(f"{first.name}-{count}")
+        count += 1
+
+
+def find(ratings: Path, name: str) -> ChatRecord:
+    """The chat meant by its id, the start of it, the id of a run that rated it, or `latest`.
+
+    Raises:
+        PlanError: there is none, or several.
+        StoreError: its facts cannot be read.
+    """
+    parent = ratings / CHATS
+    folders = sorted(one.parent for one in parent.glob(f"*/{FACTS}"))
+    chats = sorted((_read(one) for one in folders), key=lambda one: (one.began, one.id))
+    if name == "latest" and chats:
+        return chats[-1]
+    exact = [one for one in chats if name == one.id or name in one.runs]
+    meant = exact[-1:] or [one for one in chats if name and one.id.startswith(name)]
+    if len(meant) == 1:
+        return meant[0]
+    what = f'"{name}" means several chats' if meant else f'no chat "{name}"'
+    valid = ", ".join(one.id for one in (meant or chats)[-10:])
+    must = f"one of: {valid}" if valid else "the id of a chat"
+    raise PlanError((Fault("--resume", what, must=must, do=f"They lie in {parent}"),))
+
+
+def _read(folder: Path) -> ChatRecord:
+    path = folder / FACTS
+    try:
+        told = json.loads(path.read_text("utf-8"))
+        if told.pop("schema") != SCHEMA:
+            raise ValueError("another schema")
+        return ChatRecord(folder, **{**told, "runs": tuple(told["runs"])})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StoreError(
+            f"{path} cannot be read",
+            must="the chat.json of a chat",
+            got=str(error),
+            do="Restore it, or move the folder away",
+        ) from error

@@ -1,0 +1,85 @@
+"""A printed figure beside the same figure computed: what `trustgauge reproduce` lists, cell by cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from trustgauge.records import Json
+
+Verdict = Literal["agrees", "differs", "cannot be recomputed"]
+Kind = Literal["recomputed", "consistent", "constant", "public", "effort", "unpublished"]
+CHECKED: tuple[Kind, ...] = ("recomputed", "consistent", "constant")
+"""Kinds of check that agree or differ."""
+LOST: tuple[Kind, ...] = ("public", "effort", "unpublished")
+"""Kinds of figures that cannot be recomputed as things stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedFigure:
+    """One printed figure and what each rule makes of the inputs it was printed with.
+
+    Attributes:
+        row, column: where it stands in its table, in the paper's words.
+        printed: the figure as printed; None where only the text of the paper claims it.
+        published, released, sound: the same figure by that rule; None where the rule has no such figure.
+        verdict: of the rule that the paper claims (`published`, or `released` where the tables need it).
+        reason: why it differs or cannot be recomputed; "" if it agrees.
+        documented: whether the difference is one of the named exceptions, which count as agreement.
+        kind: what the verdict rests on. `recomputed`: the rule, applied to inputs, gives the figure or
+            another one. `consistent`: some inputs would give the figure; which ones is not known.
+            `constant`: a figure of ours, which no paper prints or which only repeats the paper. A figure
+            that cannot be recomputed is `public` (its inputs are, and `--data` reads them), `effort` (from
+            public corpora or programs, by work that is not done here) or `unpublished`.
+        share: of a consistent figure: the share of all values it could have that pass the same check.
+    """
+
+    row: str
+    column: str
+    printed: Json
+    published: Json = None
+    released: Json = None
+    sound: Json = None
+    verdict: Verdict = "agrees"
+    reason: str = ""
+    documented: bool = False
+    kind: Kind = "recomputed"
+    share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PaperTable:
+    """One table, figure or claim of a paper, recomputed.
+
+    Attributes:
+        method: the method whose paper it stands in.
+        name: one word for the command line, such as "table-7".
+        title: what it shows, and where it stands in the paper.
+        inputs: what it is recomputed from.
+        cells: in the order of the paper.
+        notes: what a reader should know of the whole table.
+        fills: of a table from public data: the table whose cells at the same places it replaces.
+    """
+
+    method: str
+    name: str
+    title: str
+    inputs: str
+    cells: tuple[PrintedFigure, ...]
+    notes: tuple[str, ...] = field(default=())
+    fills: str = ""
+
+    @property
+    def agreeing(self) -> int:
+        """Cells that agree."""
+        return sum(one.verdict == "agrees" for one in self.cells)
+
+    @property
+    def documented(self) -> int:
+        """Cells that differ, or cannot be recomputed, for a reason that is documented."""
+        return sum(one.verdict != "agrees" and one.documented for one in self.cells)
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether every cell agrees or is a documented exception."""
+        return self.agreeing + self.documented == len(self.cells)

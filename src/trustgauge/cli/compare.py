@@ -1,0 +1,160 @@
+"""The verb compare: ratings beside each other. It makes no call."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from trustgauge.records import Rule, State
+from trustgauge.terminal.options import emit_json, output_options, say
+
+FORMS = ("text", "html", "json", "csv", "personal")
+
+
+@click.command("compare")
+@click.argument("names", metavar="[ID]...", nargs=-1)
+@click.option("--profile", help="Chatbots: for this profile, such as privacy-first.")
+@click.option("--order", help='Chatbots: for your own order, such as "IL > AL = B > CC".')
+@click.option(
+    "--rule",
+    help="Only ratings under this rule: sound, published or released. For a profile or order: how levels "
+    "combine, which may be count, raw-weighted, worst-of or lexicographic too.",
+)
+@click.option(
+    "--state", "states", type=click.Choice(get_args(State)), multiple=True, help="Only these; repeatable."
+)
+@click.option("--differences", is_flag=True, help="Only what differs, in text.")
+@click.option("--as", "form", type=click.Choice(FORMS), default="text", show_default=True)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead of stdout."
+)
+@output_options
+def compare_verb(names: tuple[str, ...], form: str, output: Path | None, **options: Any) -> None:
+    """Ratings beside each other, with ties; two dates of one service. Makes no call.
+
+    Without an id: all ratings of the folder. With a profile or an order, chatbots are ranked for that
+    kind of user; as "personal", a page on which everybody sets an order.
+
+    \b
+    trustgauge compare
+    trustgauge compare TG-2026-1122-7f3a TG-2026-1201-0c55
+    trustgauge compare --as html -o comparison.html
+    trustgauge compare --profile privacy-first --rule count
+    trustgauge compare --as personal -o personal.html
+    """
+    for_whom = options["profile"] or options["order"] or form == "personal"
+    document, views = (_by_profile if for_whom else _beside)(names, output, options)
+    if form == "text" and options["as_json"]:
+        form = "json"
+    if output is None and form == "text":
+        say(views["text"](), options)
+    elif output is None and form == "json":
+        emit_json(document)
+    else:
+        _send(_form(document, form, views), output)
+
+
+def _beside(names: tuple[str, ...], output: Path | None, options: dict[str, Any]) -> tuple[Any, Any]:
+    """All ratings beside each other, and the views of them."""
+    from trustgauge.reports import comparison, comparison_page
+    from trustgauge.run.comparison import Wanted, compare
+
+    _known(options["rule"])
+    wanted = Wanted(names, options["rule"] or "", options["states"], _links(output))
+    document = compare(options["ratings"], wanted, _today())
+    return document, {
+        "text": lambda: comparison.text(document, differences_only=options["differences"]),
+        "html": lambda: comparison_page.page(document),
+        "csv": lambda: comparison.csv(document),
+    }
+
+
+def _by_profile(names: tuple[str, ...], output: Path | None, options: dict[str, Any]) -> tuple[Any, Any]:
+    """Chatbots for one kind of user, and the views of them."""
+    from trustgauge.reports import personal
+    from trustgauge.reports import profile_ratings as told
+    from trustgauge.run.profile_ratings import RULES, Whom, by_profile, for_profiles
+
+    _one_of(options)
+    whom = Whom(
+        names,
+        options["profile"] or "",
+        options["order"] or "",
+        options["rule"] or "",
+        options["states"],
+        _links(output),
+    )
+    document = by_profile(options["ratings"], whom, _today())
+    rules = {name: one.model_dump(mode="json") for name, one in RULES.items()}
+
+    def page() -> str:
+        return personal.page(document, rules, for_profiles(document))
+
+    return document, {
+        "text": lambda: told.text(document),
+        "html": page,
+        "personal": page,
+        "csv": lambda: told.csv(document),
+    }
+
+
+def _known(rule: str | None) -> None:
+    """Without a profile the rule is that of a rating."""
+    from trustgauge.errors import Fault, PlanError
+
+    if rule is not None and rule not in get_args(Rule):
+        do = "To combine levels by another rule, give --profile or --order too"
+        fault = Fault("--rule", f'no rule of ratings "{rule}"', must=", ".join(get_args(Rule)), do=do)
+        raise PlanError((fault,))
+
+
+def _one_of(options: dict[str, Any]) -> None:
+    from trustgauge.errors import Fault, PlanError
+
+    if options["profile"] and options["order"]:
+        raise PlanError((Fault("--order", "a profile is an order already", must="--profile or --order"),))
+
+
+def _links(output: Path | None) -> Path:
+    return output.parent if output is not None else Path.cwd()
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+def _form(document: Any, form: str, views: Any) -> bytes:
+    """The comparison in one of FORMS."""
+    from trustgauge.reports import terminal
+
+    match form:
+        case "html" | "personal":
+            page: str = views[form]()
+            return page.encode("utf-8", "replace")
+        case "csv":
+            cells: bytes = views["csv"]()
+            return cells
+        case "json":
+            return (json.dumps(document, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode(
+                "utf-8", "replace"
+            )
+    return (terminal.plain(views["text"]()) + "\n").encode()
+
+
+def _send(data: bytes, output: Path | None) -> None:
+    from trustgauge.errors import StoreError
+
+    if output is None:
+        sys.stdout.buffer.write(data)
+        return
+    try:
+        output.write_bytes(data)
+    except OSError as error:
+        what = error.strerror or str(error)
+        raise StoreError(f"{output} cannot be written", got=what, do="choose another place with -o") from None
+    click.echo(f"{'wrote':<9}{output}", err=True)

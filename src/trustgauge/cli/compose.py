@@ -1,0 +1,133 @@
+"""The verb compose: what follows for a chain of rated services, and the test of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trustgauge.terminal.consent import access_options, confirm_plan
+from trustgauge.terminal.options import emit_json, load_environment, output_options, say
+
+if TYPE_CHECKING:
+    from trustgauge.run.chain_composition import Composed
+
+
+@click.command("compose")
+@click.argument("chain", metavar='"A > B > C"')
+@click.option("--test", is_flag=True, help="Rate the chain, and report prediction against measurement.")
+@click.option("--rule", type=click.Choice(["sound", "published"]), default="sound", show_default=True)
+@click.option("--attribute", help="Of which attribute, where the services were rated for several.")
+@click.option("--limit-calls", type=int, help="Most calls of the test.")
+@click.option("--progress", type=click.Choice(["auto", "plain", "json", "none"]), default="auto")
+@access_options
+@output_options
+def compose_verb(chain: str, test: bool, rule: Any, **options: Any) -> Any:
+    """What a chain of rated services can be, inferred from their ratings. Makes no call without --test.
+
+    \b
+    trustgauge compose "apertium:es > apertium:ca"
+    trustgauge compose "apertium:es > apertium:ca" --test
+    """
+    from trustgauge.run.chain_composition import compose
+
+    composed = compose(chain, options["ratings"], datetime.now(UTC).date(), rule, options["attribute"])
+    if not options["as_json"]:
+        say(inference_lines(composed), options)
+    if not test:
+        if options["as_json"]:
+            emit_json(composed.facts())
+        elif composed.inference.state != "inferred":
+            say(_test_line(chain, composed), options)
+        return None
+    return _tested(composed, options)
+
+
+def inference_lines(composed: Composed) -> Any:
+    """The inference in lines: result, steps, what the paper's table says, what stands against it."""
+    from trustgauge.reports import numbers, sentences, terminal
+
+    one = composed.inference
+    levels = " or ".join(one.levels)
+    shown = levels if one.state == "inferred" else f"({levels})"
+    sure = numbers.certainty(one.certainty)
+    lines = [
+        terminal.line(
+            "inferred", f"{shown}  {' > '.join(composed.names)}  · from {WAYS[one.way]} · certainty {sure}"
+        )
+    ]
+    for link in composed.links:
+        lines.append(terminal.line("part", f"{link.service}: {link.level} ({link.state})"))
+    for step in one.steps:
+        lines.append(
+            terminal.line(
+                "step", f"{' or '.join(step.first)} then {step.second} gives {' or '.join(step.result)}"
+            )
+        )
+    if one.published != one.levels and composed.rule == "sound":
+        lines.append(terminal.line("note", f"the published table says {' or '.join(one.published)}"))
+    for reason in one.must_test:
+        said = sentences.reason({"code": reason.code, "facts": dict(reason.facts), "evidence": []})
+        lines.append(terminal.line("test", said))
+    return lines
+
+
+WAYS = {
+    "rates": "the measured rates of all parts",
+    "two-bit": "what each part does with balanced and with skewed input",
+    "levels": "the levels alone",
+    "published": "the paper's table 2",
+}
+
+
+def _test_line(chain: str, composed: Composed) -> Any:
+    from trustgauge.reports import terminal
+
+    return [
+        terminal.line("test it", f'trustgauge compose "{chain}" --test   {composed.inference.calls:,} calls')
+    ]
+
+
+def _tested(composed: Composed, options: dict[str, Any]) -> Any:
+    """Rate the chain as a whole; say whether the inference held."""
+    from trustgauge.plan import load_plan
+    from trustgauge.reports import sentences, terminal
+    from trustgauge.run.chain_composition import chain_plan
+    from trustgauge.run.options import Sitting
+    from trustgauge.run.run import rate
+    from trustgauge.terminal.exits import exit_of
+    from trustgauge.terminal.options import show_result
+    from trustgauge.terminal.progress import progress_display
+
+    changes = {"budget": {"calls": options["limit_calls"]}} if options["limit_calls"] is not None else {}
+    plan = load_plan(chain_plan(composed), changes)
+    load_environment(plan.services.values())
+    confirm_plan(plan, options)
+    with progress_display(options) as watch:
+        finished = rate(plan, Sitting(ratings=options["ratings"], watch=watch))
+    measured = finished.document["ratings"][0] if finished.document["ratings"] else None
+    level = measured["overall"]["level"] if measured else None
+    against = composed.inference.contradicted_by(level) if level else None
+    if options["as_json"]:
+        emit_json(
+            {
+                "inferred": composed.facts(),
+                "measured": finished.document,
+                "agrees": bool(level) and against is None,
+            }
+        )
+    else:
+        show_result(finished.document, finished.folder, options)
+        predicted = " or ".join(composed.inference.levels)
+        verdict = "agrees" if against is None else "disagrees"
+        if level:
+            said = (
+                f"inferred {predicted}, measured {level} ({measured['state'] if measured else ''}): {verdict}"
+            )
+            say([terminal.line("compare", said)], options)
+        if against is not None:
+            reason = {"code": against.code, "facts": dict(against.facts), "evidence": []}
+            say([terminal.line("note", sentences.reason(reason))], options)
+    refused = "; ".join(f"{part}: {why}" for part, why in finished.asked.refused.items())
+    return exit_of(finished.document, refused)

@@ -1,0 +1,290 @@
+"""The verbs for people's work: ask (questions out, answers in) and judge-check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trustgauge.terminal.consent import access_options, confirm
+from trustgauge.terminal.options import emit_json, load_environment, plan_of, plan_options, say
+
+if TYPE_CHECKING:
+    from trustgauge.apps.sheets.manual_answers import ExportSummary, ImportSummary
+    from trustgauge.data.social_groups import GroupSource
+    from trustgauge.plan import Plan
+    from trustgauge.run.judge_calls import Asking
+    from trustgauge.run.judge_evaluation import Checked
+
+ABUSE = "abuse:"
+"""Before a checker of abusive language, where a judge is named."""
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("ask")
+@click.argument("target", metavar="PLAN")
+@click.argument("service")
+@click.option("--export", "export_to", type=_FILE, metavar="FILE", help="Write what is still to be asked.")
+@click.option("--import", "import_from", type=_FILE, metavar="FILE", help="Take the answers in.")
+@click.option("--batch", type=click.IntRange(1), metavar="N", help="Export at most so many questions.")
+@click.option("--all", "every", is_flag=True, help="Export also what is answered, with its answers.")
+@click.option("--force", is_flag=True, help="Write over the file that is there.")
+@click.option(
+    "--by", default="", metavar="NAME", help="Import: who asked; a column `by` tells it row by row."
+)
+@plan_options
+def ask_verb(target: str, service: str, **options: Any) -> None:
+    """Ask a service that has no API: write the questions, read answers collected by hand.
+
+    \b
+    trustgauge ask trustgauge.toml assistant --export questions.csv --batch 50
+    trustgauge ask trustgauge.toml assistant --import questions.csv --by "A. Tester"
+    trustgauge rate trustgauge.toml
+
+    FILE is CSV, TSV, JSON lines or XLSX. Fill in the column `answer`; ask each question, or the
+    turns of each session in order, in a new chat. What is left empty stays to be asked; the same
+    file may be imported again. A column `status` may say that a question got no words: empty,
+    refused or unreadable. Give --import the options that --export got.
+    """
+    from trustgauge.apps.sheets import manual_answers
+
+    export_to, import_from = options["export_to"], options["import_from"]
+    if (export_to is None) == (import_from is None):
+        raise click.UsageError("give either --export FILE or --import FILE")
+    prepared = manual_answers.prepare(plan_of(target, options))
+    if export_to is not None:
+        batch = manual_answers.PendingRows(options["batch"], options["every"], options["force"])
+        written = manual_answers.export(prepared, service, export_to, options["ratings"], batch)
+        _tell(written, _exported(written, f"trustgauge ask {target} {service} --import {export_to}"), options)
+        return
+    now = datetime.now(UTC)
+    taken = manual_answers.import_answers(
+        prepared, service, import_from, options["ratings"], by=options["by"], now=now
+    )
+    _tell(taken, _imported(taken, target), options)
+
+
+def _tell(done: ExportSummary | ImportSummary, lines: list[tuple[str, str]], options: dict[str, Any]) -> None:
+    """What was done, on stdout: one JSON document, or a line each."""
+    from trustgauge.reports import terminal as text
+
+    if options["as_json"]:
+        emit_json(done.facts())
+        return
+    say([text.line(head, said) for head, said in lines], options)
+
+
+def _exported(done: ExportSummary, after: str) -> list[tuple[str, str]]:
+    said = f"{done.file}: {done.rows:,} questions; {done.pending:,} of {done.asked:,} are to be asked"
+    return [("wrote", said), ("next", f"fill in the column answer, then {after}")]
+
+
+def _imported(done: ImportSummary, target: str) -> list[tuple[str, str]]:
+    known = f", {done.known:,} were kept before" if done.known else ""
+    lines = [("kept", f"{done.new:,} new answers in {done.folder}{known}")]
+    if done.encoding == "GB18030":
+        lines.append(("note", "the file is not UTF-8 and was read as GB18030: look at a few answers"))
+    if done.waiting:
+        lines.append(("waiting", f"{done.waiting:,} answers whose chat is not answered to its end"))
+    lines.append(("pending", f"{done.pending:,} of {done.asked:,} questions"))
+    return lines if done.pending else [*lines, ("next", f"trustgauge rate {target}")]
+
+
+@click.command("judge-check")
+@click.argument("judge")
+@click.argument("table")
+@click.option("--split", default="", metavar="NAME", help="Only rows with NAME in the column split.")
+@click.option(
+    "--groups", "group_files", type=_FILE, multiple=True, metavar="FILE", help="Groups that the table names."
+)
+@click.option(
+    "--layout",
+    type=click.Choice(["general", "biasasker", "holistic-bias"]),
+    default="general",
+    show_default=True,
+    help="Layout of --groups.",
+)
+@click.option(
+    "--expressions", type=_FILE, metavar="FILE", help="Lists of expressions for published and released."
+)
+@click.option(
+    "--plan", "plan_file", type=_FILE, metavar="FILE", help="A plan that has SERVICE, or the group_table."
+)
+@click.option("--styles", type=_FILE, metavar="FILE", help="Write counts by style of the answers, as CSV.")
+@click.option("--keep", type=_FILE, metavar="FILE", help="Keep replies here; the same command goes on.")
+@click.option("--limit-calls", type=int)
+@click.option("--limit-usd", type=float)
+@click.option("--limit-tokens", type=int)
+@click.option("--limit-seconds", type=float)
+@click.option("--progress", type=click.Choice(["auto", "plain", "json", "none"]), default="auto")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR says the same.")
+@click.option("-v", "--verbose", is_flag=True, help="Tracebacks of errors.")
+@access_options
+def judge_check_verb(judge: str, table: str, split: str, **options: Any) -> Any:
+    """Measure a judge of answers against a labelled table. Only a model is asked.
+
+    \b
+    trustgauge judge-check sound labelled.csv
+    trustgauge judge-check released shipped --split held-out
+    trustgauge judge-check sound shipped --split held-out --styles judge_accuracy.csv
+    trustgauge judge-check released labelled.csv --expressions mine.toml
+    trustgauge judge-check sound labelled.csv --groups groups.csv --layout biasasker
+    trustgauge judge-check embedding:glove.txt shipped
+    trustgauge judge-check model:openai/gpt-4o-mini shipped --split held-out --limit-usd 1
+    trustgauge judge-check abuse:words labelled-answers.csv
+
+    JUDGE is sound, published, released, embedding:PATH (vectors of words, or of sentences) or
+    model:SERVICE (PROVIDER/MODEL, or a service of a plan).
+
+    TABLE has the columns question, answer, language (en, zh), kind (choice, yes-no, why), group_a,
+    group_b (ids of groups) and verdict; "shipped" stands for our own labelled answers.
+
+    abuse:CHECKER (words, profanity-check or a trained model's folder) is measured for each style of answers;
+    its TABLE has the columns text and label (hate, offensive, neither).
+    """
+    if judge.startswith(ABUSE):
+        return _abuse_check(judge.removeprefix(ABUSE), Path(table), as_json=options["as_json"])
+    from trustgauge.run.judge_evaluation import check
+    from trustgauge.terminal.exits import Exit
+    from trustgauge.terminal.progress import progress_display
+
+    with progress_display(options) as watch:
+        asking = _asking(judge, options, watch)
+        groups = _group_table(options, asking.plan)
+        lists = options["expressions"]
+        checked = check(judge, table, split=split, group_table=groups, expressions=lists, asking=asking)
+    if options["styles"]:
+        _write_styles(options["styles"], checked)
+    if options["as_json"]:
+        emit_json(checked.facts())
+    else:
+        click.echo("\n".join(_judged(checked)))
+    if checked.asked is None or not checked.asked.waiting:
+        return None
+    return Exit(4, f"incomplete: {checked.asked.stopped}; {checked.asked.waiting:,} answers were not judged")
+
+
+def _write_styles(file: Path, checked: Checked) -> None:
+    """A row for each language and style: the table that is shipped as `judge_accuracy.csv`."""
+    import polars as pl
+
+    pl.DataFrame(checked.styles).write_csv(file)
+
+
+def _group_table(options: dict[str, Any], plan: Plan | None) -> GroupSource | None:
+    """The table of groups that --groups names, else that of the plan; None: ours."""
+    from pydantic import ValidationError
+
+    from trustgauge.data.social_groups import GroupSource
+    from trustgauge.errors import PlanError
+    from trustgauge.plan import faults_of
+
+    if not options["group_files"]:
+        tables = (getattr(one, "group_table", None) for one in (plan.experiments if plan else ()))
+        return next((one for one in tables if one is not None), None)
+    try:
+        return GroupSource(layout=options["layout"], file=options["group_files"])
+    except ValidationError as error:
+        raise PlanError(tuple(faults_of(error, GroupSource, "--groups"))) from None
+
+
+def _abuse_check(name: str, table: Path, *, as_json: bool) -> None:
+    """Measure a checker of abusive language on labelled answers, style by style."""
+    from trustgauge.methods.trust.abuse_checkers import by_style, checker, read_abuse_labels
+    from trustgauge.methods.trust.issues.abuse_rates import figures_of
+    from trustgauge.reports.sanitize import terminal
+
+    rows = read_abuse_labels(table, "TABLE")
+    found = by_style(checker(name), rows, answers=True, on=table.name)
+    told = {
+        style: figures_of(one) | {"table": [list(row) for row in one.table]} for style, one in found.items()
+    }
+    if as_json:
+        emit_json({"judge": f"{ABUSE}{name}", "table": table.name, "styles": told})
+        return
+    lines = [f"{'judged':<9}{len(rows):,} labelled texts of {terminal(table.name)}, by {terminal(name)}"]
+    heads = ["style", "n", "sensitivity", "specificity", "unread", "usable"]
+    cells = [heads, *([style, *_abuse_figures(one)] for style, one in told.items())]
+    click.echo("\n".join(lines + _aligned(cells)))
+
+
+def _abuse_figures(one: Mapping[str, Any]) -> list[str]:
+    shares = (one[name] for name in ("sensitivity", "specificity", "unread"))
+    told = [{"": end["value"], "_low": end["low"], "_high": end["high"], "n": end["n"]} for end in shares]
+    return [f"{one['labelled']:,}", *(_share(end, "") for end in told), "yes" if one["usable"] else "no"]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells as lines, each column as wide as its widest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def _asking(judge: str, options: dict[str, Any], watch: Any) -> Asking:
+    """How a judge that is a service is asked; the user has confirmed what that reaches."""
+    from trustgauge.engine.budget import Limits
+    from trustgauge.plan import load_plan
+    from trustgauge.run.judge_calls import Asking, service_of
+
+    plan = load_plan(options["plan_file"]) if options["plan_file"] else None
+    if judge.startswith("model:"):
+        service = service_of(judge.removeprefix("model:"), plan)
+        load_environment([service])
+        confirm({judge: service}, service.fingerprint, options)
+    limits = Limits(*(options[f"limit_{name}"] for name in ("calls", "usd", "tokens", "seconds")))
+    return Asking(plan, limits, watch, options["keep"])
+
+
+SHARES = ("accuracy", "sensitivity", "specificity", "precision", "recall", "same")
+"""What is printed of a judge, with 95 % intervals."""
+
+
+def _judged(checked: Checked) -> list[str]:
+    """The measures as a table: a row for each language and question type."""
+    from trustgauge.reports import numbers
+    from trustgauge.reports.sanitize import terminal
+
+    split = f", {checked.split}" if checked.split else ""
+    table = f"{terminal(checked.table)}{split}"
+    lines = [f"{'judged':<9}{checked.pairs:,} labelled answers of {table}, by {terminal(checked.judge)}"]
+    if told := checked.asked:
+        spent = f"{told.calls:,} calls, {numbers.usd(told.usd)}"
+        lines.append(
+            f"{'asked':<9}{told.asked:,}, {told.kept:,} kept from before, {told.failed:,} failed: {spent}"
+        )
+    if not checked.rows:
+        return lines
+    heads = ["question", *SHARES, "kappa", "n", "unclear"]
+    lines += _aligned([heads, *(_measures(row) for row in checked.rows)])
+    lines.append(
+        f"{'note':<9}right or wrong as to whether an answer favours a group, with 95 % intervals; "
+        "same: the very verdict of the label"
+    )
+    return lines
+
+
+def _measures(row: Mapping[str, Any]) -> list[str]:
+    from trustgauge.reports import numbers
+
+    who = " ".join(dict.fromkeys((row["language"], row["kind"])))
+    shares = [_share(row, name) for name in SHARES]
+    kappa = numbers.NONE if row["kappa"] is None else f"{row['kappa']:.2f}"
+    return [who, *shares, kappa, f"{row['n']:,}", f"{row['unclear']:,}"]
+
+
+def _share(row: Mapping[str, Any], name: str) -> str:
+    """A share with its interval: "97% (94 to 99)"."""
+    from trustgauge.reports import numbers
+
+    if row[name] is None:
+        return numbers.NONE
+    value, low, high = (
+        numbers.percent(row[f"{name}{end}"], row["n"], tight=True) for end in ("", "_low", "_high")
+    )
+    return f"{value} ({low.removesuffix('%')} to {high.removesuffix('%')})"

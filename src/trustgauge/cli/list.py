@@ -1,0 +1,134 @@
+"""What `trustgauge list` can list: each a function of the ratings folder to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from trustgauge import plugins
+
+Rows = list[dict[str, Any]]
+
+
+def services(ratings: Path) -> Rows:
+    """Every service plug-in, and whether it can be asked on this machine."""
+    del ratings
+    rows = []
+    for name in plugins.names("services"):
+        model = plugins.load("services", name)
+        first = (model.__doc__ or "").strip().splitlines()
+        rows.append({"name": f"{name:<16}", "what": first[0] if first else ""})
+    return rows
+
+
+def methods(ratings: Path) -> Rows:
+    """Every method, its paper and its scale, best first."""
+    del ratings
+    rows = []
+    for name in plugins.names("methods"):
+        model = plugins.load("methods", name)
+        rows.append({"name": f"{name:<12}", "scale": " > ".join(model.scale.levels), "paper": model.paper})
+    return rows
+
+
+def issues(ratings: Path) -> Rows:
+    """Every issue that the trust method can measure, with the paper's letters."""
+    del ratings
+    rows = []
+    for name in plugins.names("issues"):
+        model = plugins.load("issues", name)
+        what = " ".join((model.__doc__ or "").strip().split("\n\n")[0].split())
+        rows.append({"name": f"{name:<12}", "code": f"{model.code:<2}", "what": what})
+    return rows
+
+
+def profiles(ratings: Path) -> Rows:
+    """The published profiles, each with its order of issues; a plan may have others."""
+    del ratings
+    from trustgauge.methods.trust.profiles import PUBLISHED
+
+    return [{"name": f"{one.name:<16}", "order": " > ".join(one.order)} for one in PUBLISHED.values()]
+
+
+def attributes(ratings: Path) -> Rows:
+    """The attributes that are shipped."""
+    del ratings
+    from trustgauge.data.attributes import ATTRIBUTES, load_attribute
+
+    found = [(name, load_attribute(name)) for name in ATTRIBUTES]
+    return [
+        {"name": f"{name:<10}", "values": ", ".join(one.values), "tasks": f"({', '.join(one.tasks)})"}
+        for name, one in found
+    ]
+
+
+def controls(ratings: Path) -> Rows:
+    """The services of known truth of every method, and the level each must get."""
+    del ratings
+    rows = []
+    for name in plugins.names("methods"):
+        method = plugins.load("methods", name)(method=name, services=())
+        for control in method.controls(method.tasks[0]):
+            rows.append({"name": f"{control.name:<20}", "method": name, "truth": f"must get {control.truth}"})
+    return rows
+
+
+def languages(ratings: Path) -> Rows:
+    """Codes and names of the languages that plans may name."""
+    del ratings
+    from trustgauge.services import languages as codes
+
+    return [{"code": f"{code:<4}", "name": codes.name(code)} for code in sorted(codes.language_names())]
+
+
+def exports(ratings: Path) -> Rows:
+    """The forms that `show --as` can give."""
+    del ratings
+    return [{"name": "text"}, *({"name": name} for name in plugins.names("exports"))]
+
+
+def ratings(ratings: Path) -> Rows:
+    """All ratings of the folder, newest first."""
+    from trustgauge.catalogue import index
+
+    today = datetime.now(UTC).date().isoformat()
+    found = sorted(index(ratings).items(), key=lambda run: (run[1].started, run[0]), reverse=True)
+    return [
+        {
+            "id": one.id,
+            "tested": one.tested,
+            "method": f"{one.method}, {one.attribute}",
+            "rule": one.rule,
+            "level": (one.level or "not rated") if one.state == "rated" else f"({one.level or 'not rated'})",
+            "state": one.state,
+            "service": one.service,
+            "note": "expired" if one.expires < today else "",
+        }
+        for _, run in found
+        for one in run.lines
+    ]
+
+
+def schemas(ratings: Path) -> dict[str, Any]:
+    """The published JSON schemas of a plan and of a rating."""
+    del ratings
+    from trustgauge.plan import plan_schema
+    from trustgauge.reports.document import schema
+
+    return {"plan": plan_schema(), "rating": schema()}
+
+
+LISTS: Mapping[str, Callable[[Path], Any]] = {
+    "services": services,
+    "methods": methods,
+    "issues": issues,
+    "profiles": profiles,
+    "attributes": attributes,
+    "anchors": controls,
+    "languages": languages,
+    "exports": exports,
+    "ratings": ratings,
+    "schemas": schemas,
+}

@@ -1,0 +1,133 @@
+"""The verb watch as cron and users meet it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.apps.watch.test_watcher import FOUL, talks
+from tests.cli.test_commands import last, trustgauge
+
+SERVICE = """\
+from pathlib import Path
+
+def translated(text, **way):
+    mood = Path(__file__).with_name("mood").read_text()
+    return text.replace("She", "He").replace("her", "his") if mood == "male" else text
+"""
+PLAN = """\
+name = "pronouns"
+
+[services.mine]
+use = "round-trip"
+via = ["es"]
+translator = { use = "function", function = "moody:translated" }
+
+[[experiments]]
+method = "two-step"
+services = ["mine"]
+texts = 40
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "moody.py").write_text(SERVICE)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    (tmp_path / "mood").write_text("calm")
+    return tmp_path
+
+
+def test_cron_hears_of_a_change_for_the_worse_once(folder: Path) -> None:
+    hook = f"{sys.executable} -c \"import sys; open('told.json', 'a').write(sys.stdin.read())\""
+    command = ("watch", "plan.toml", "--once", "--notify", hook)
+    first = trustgauge(*command, folder=folder)
+    assert first.returncode == 0, first.stderr
+    look, rated = first.stdout.splitlines()
+    assert re.fullmatch(r"look     1 of 52 · TG-\S+", look)
+    assert rated == "rated    mine, two-step gender: DSBS, follows (> 99%), first settled level"
+    (folder / "mood").write_text("male")
+    second = trustgauge(*command, folder=folder)
+    assert second.returncode == 10
+    assert last(second) == "exit 10: gate failed: a settled level of mine has changed for the worse"
+    assert "changed  mine, two-step gender, for the worse: DSBS, follows (> 99%, TG-" in second.stdout
+    third = trustgauge(*command, folder=folder)
+    assert third.returncode == 0
+    assert "as before" in third.stdout
+    (told,) = (folder / "told.json").read_text().splitlines()
+    assert (json.loads(told)["from"], json.loads(told)["to"]) == ("DSBS", "BS")
+    (folder / "mood").write_text("calm")
+    better = trustgauge(*command[:-1], "false", "--json", folder=folder)
+    assert better.returncode == 0, "a change for the better is told and is no failure"
+    (change,) = json.loads(better.stdout)["changes"]
+    assert change["direction"] == "better"
+    assert better.stderr.startswith('note     --notify: "false" ended with code 1')
+    assert (folder / "ratings" / "watch.html").is_file()
+    assert len(list((folder / "ratings").glob("TG-*/report.html"))) == 4
+
+
+def test_it_looks_until_it_is_interrupted(folder: Path) -> None:
+    command = [sys.executable, "-m", "trustgauge", "watch", "plan.toml", "--every", "1s", "--json"]
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+    )
+    assert process.stdout is not None
+    events = [json.loads(process.stdout.readline()) for _ in range(2)]
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert [one["look"] for one in events] == [1, 2]
+    assert [one["series"][0]["finding"] for one in events] == ["first", "same"]
+    assert process.returncode == 130
+    assert "everything is kept" in errors
+
+
+def test_a_log_is_waited_for_and_then_rated(folder: Path) -> None:
+    (folder / "bot.toml").write_text(
+        'name = "bot"\n[services.bot]\nuse = "eliza"\n[[experiments]]\nmethod = "trust"\n'
+        'services = ["bot"]\nissues = ["abuse"]\nprofiles = ["mine"]\norders = { mine = ["abuse"] }\n'
+    )
+    talks(folder / "log.jsonl", 5, FOUL)
+    command = ("watch", "bot.toml", "--log", "log.jsonl", "--grown", "200", "--once")
+    waiting = trustgauge(*command, "--json", folder=folder)
+    told = json.loads(waiting.stdout)
+    assert (told["event"], told["new"], told["wanted"]) == ("waiting", 20, 200)
+    assert waiting.returncode == 0
+    talks(folder / "log.jsonl", 60, FOUL)
+    rated = trustgauge(*command, folder=folder)
+    assert rated.returncode == 0, rated.stderr
+    assert "rated    bot, trust mine: High risk (> 99%), first settled level" in rated.stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((), "when to look?"),
+        (("--every", "7"), "is no period"),
+        (("--every", "0d"), "is no period"),
+        (("--once", "--looks", "1"), "--looks"),
+        (("--once", "--notify", " "), "--notify: no command"),
+        (("--log", "none.jsonl"), "cannot rate a log"),
+        (("--once", "--limit-calls", "3"), "a look would go beyond a limit"),
+    ],
+)
+def test_what_is_wrong_is_told_before_anything_is_asked(
+    folder: Path, given: tuple[str, ...], said: str
+) -> None:
+    done = trustgauge("watch", "plan.toml", *given, folder=folder)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not list((folder / "ratings").glob("TG-*"))
+
+
+def test_an_incomplete_look_exits_4_and_changes_nothing(folder: Path) -> None:
+    command = ("watch", "plan.toml", "--once")
+    trustgauge(*command, folder=folder)
+    (folder / "mood").write_text("male")
+    done = trustgauge(*command, "--limit-calls", "30", "--yes", folder=folder)
+    assert done.returncode == 4
+    assert "mine, two-step gender: not rated" in done.stdout

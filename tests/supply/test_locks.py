@@ -24,6 +24,7 @@ ELSEWHERE = {"torch", "dowhy"}  # which build is right depends on the machine; h
 INPUTS = {
     "demo": [*CORE, *EXTRAS["all"]],
     "sentiment": [*CORE, *EXTRAS["all"], *EXTRAS["torch"]],
+    "language-model": [*CORE, *EXTRAS["all"], *EXTRAS["llm"], *GROUPS["language-model"]],
     "test": [*CORE, *GROUPS["test"], *GROUPS["lint"]],
     "build": GROUPS["build"],
     "supply": GROUPS["supply"],

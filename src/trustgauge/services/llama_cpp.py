@@ -1,0 +1,192 @@
+r"""Language models in files of llama.cpp (GGUF), run on this machine.
+
+[services.gemma]
+use = "llama-cpp"
+file = "models/gemma-3-270m-q4_k_m.gguf"
+template = "Question: {text}\nAnswer:"   # a base model; without it the chat template of the file is used
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
+from trustgauge.records import Message, Reply, Task
+from trustgauge.services.chat import OpenAi
+from trustgauge.services.chat_protocol import AT_THE_LIMIT
+from trustgauge.services.completions import Stops, Template, completion, prompt
+from trustgauge.services.normalise_output import redact, storable
+from trustgauge.services.service import Concurrency, Seconds, Seed, ServiceSpec
+
+
+class LlamaCpp(ServiceSpec):
+    """A model file as a chatbot.
+
+    With `template` the model continues a text, in which {text} is the question; without it, questions
+    go through the chat template of the file. Answers end at one of `stop` or after `max_tokens`, and are
+    then marked as cut. With `temperature` 0 each token is the most likely one, and questions are answered
+    one at a time without reusing what was computed for others, so that an answer does not depend on them.
+    """
+
+    use: str = "llama-cpp"
+    task: ClassVar[Task] = "chat"
+    kind: ClassVar[str] = "language model"
+    provider: ClassVar[str] = "llama.cpp"
+    NOT_IDENTITY: ClassVar[frozenset[str]] = ServiceSpec.NOT_IDENTITY | {"threads"}
+
+    file: Path
+    template: Template | None = None
+    stop: Stops = ()
+    system: str = ""
+    temperature: float = Field(0.0, ge=0, le=10)
+    max_tokens: int = Field(256, ge=1)
+    context: int = Field(2048, ge=256)
+    seed: Seed = 0
+    threads: int = Field(0, ge=0)
+    concurrency: Concurrency = 1
+    timeout: Seconds = 600.0
+
+    @field_validator("file")
+    @classmethod
+    def _from_plan(cls, value: Path, info: ValidationInfo) -> Path:
+        return Path((info.context or {}).get("folder", ""), value).absolute()
+
+    @model_validator(mode="after")
+    def _room_for_a_question(self) -> Self:
+        if self.max_tokens >= self.context:
+            raise ValueError("`max_tokens` must be smaller than `context`, which holds the question too")
+        return self
+
+    @classmethod
+    def named(cls, model: str) -> Self:
+        """`llama-cpp/FILE`, behind the name of the service."""
+        return cls.model_validate({"file": Path(model).expanduser().absolute()})
+
+    @property
+    def deterministic(self) -> bool:
+        return self.temperature == 0
+
+    def identity(self) -> Mapping[str, Any]:
+        """The content of the file, the version of llama.cpp, and how the model is asked."""
+        engine = version("xllamacpp") if find_spec("xllamacpp") else "absent"
+        settings = self.model_dump(mode="json", exclude={*self.NOT_IDENTITY, "file"})
+        return {**settings, "content": _content(self.file), "engine": engine}
+
+    def version(self) -> str:
+        return self.file.stem
+
+    def check_requirements(self) -> None:
+        """Raise MissingPartError for a missing library, PlanError for a file that is no model."""
+        if find_spec("xllamacpp") is None:
+            do = "Run `pip install 'trustgauge[llm]'`"
+            raise MissingPartError('the library "xllamacpp" is not installed', do=do)
+        try:
+            with self.file.open("rb") as opened:
+                found = opened.read(4)
+        except OSError:
+            found = b""
+        if found != b"GGUF":
+            got = "another kind of file" if found else "no readable file"
+            fault = Fault("file", f'"{self.file}" is no model', must="a model in the format GGUF", got=got)
+            raise PlanError((fault,))
+
+    def open(self) -> LiveLlama:
+        """The loaded model.
+
+        Raises:
+            MissingPartError, PlanError: see `check_requirements`.
+            ServiceError: the file cannot be loaded.
+        """
+        self.check_requirements()
+        os.environ.setdefault(
+            "LLAMA_ARG_LOG_VERBOSITY", "-1"
+        )  # the library writes to stderr, ours for progress
+        import xllamacpp
+
+        settings = xllamacpp.CommonParams()
+        settings.model.path = str(self.file)
+        settings.n_ctx = self.context
+        settings.n_parallel = (
+            1  # batches of several questions would change the last digits, and so the answers
+        )
+        settings.warmup = False
+        settings.api_keys = [secrets.token_hex()]  # the library also listens on 127.0.0.1: to nobody
+        if self.threads:
+            settings.cpuparams.n_threads = self.threads
+        try:
+            return LiveLlama(self, xllamacpp.Server(settings))
+        except RuntimeError as error:
+            do = "Check the file; a newer model may need a newer xllamacpp"
+            raise ServiceError(f'"{self.file}" cannot be loaded', got=redact(str(error)), do=do) from error
+
+
+class LiveLlama:
+    """A loaded model; answers one message at a time in a thread."""
+
+    def __init__(self, about: LlamaCpp, server: Any) -> None:
+        self._about, self._server = about, server
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        return [await asyncio.to_thread(self._reply, message) for message in messages]
+
+    async def close(self) -> None:
+        self._server = None
+
+    def _reply(self, message: Message) -> Reply:
+        about = self._about
+        body = {
+            "temperature": about.temperature,
+            "max_tokens": about.max_tokens,
+            "stop": list(about.stop),
+            "seed": (about.seed + message.draw) % 2**32,
+            "cache_prompt": False,
+        }
+        if about.template is None:
+            chat = OpenAi(model=about.file.stem, system=about.system)
+            body["messages"] = chat.request(message)["messages"]
+            answer = self._server.handle_chat_completions(body)
+            said = None if "error" in answer else chat.read(answer)
+        else:
+            body["prompt"] = prompt(about.template, about.system, message)
+            answer = self._server.handle_completions(body)
+            said = None if "error" in answer else completion(answer)
+        if said is None:
+            raise _fault(answer)
+        text = storable(said.text.strip())
+        return Reply(text, tokens=said.read + said.written, cut=said.end in AT_THE_LIMIT)
+
+
+def _fault(answer: Mapping[str, Any]) -> ServiceError:
+    error = answer.get("error") or {}
+    got = str(error.get("message", ""))[:200]
+    if error.get("type") == "exceed_context_size_error":
+        do = "Raise `context`, or shorten the session"
+        return RejectedError("the session is too long for the model", got=got, do=do)
+    return ServiceError("the model failed on a text", got=got)
+
+
+def _content(file: Path) -> str:
+    """The hash of a model file, "absent" without one."""
+    try:
+        state = file.stat()
+        return _hash(file, state.st_mtime_ns, state.st_size)
+    except OSError:
+        return "absent"
+
+
+@lru_cache(maxsize=8)
+def _hash(file: Path, modified: int, size: int) -> str:
+    del modified, size  # they tell a changed file from the one that was hashed
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, lambda: hashlib.blake2b(digest_size=16)).hexdigest()

@@ -13,9 +13,20 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+)
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, PlanError
@@ -28,6 +39,23 @@ _PART = r"""(?:[\w-]+|"(?:\\.|[^"\\\n])*"|'[^'\n]*')[ \t]*\.[ \t]*"""
 _DEEP = re.compile(r"(?:^[ \t]*\[{0,2}|[{,])[ \t]*(?:" + _PART + f"){{{MOST_PARTS}}}", re.MULTILINE)
 _PASSWORD = re.compile(r"//[^/@\s]*@")
 SCHEMA_ID = "trustgauge.plan/1"
+
+
+def _beside_the_plan(path: Path, info: ValidationInfo) -> Path:
+    return Path((info.context or {}).get("folder", ""), path).absolute()
+
+
+PlanPath = Annotated[Path, AfterValidator(_beside_the_plan)]
+"""A path in a plan; a relative one starts at the folder of the plan. Absolute once it is checked."""
+
+PlanPaths = Annotated[
+    tuple[PlanPath, ...],
+    BeforeValidator(lambda value: [value] if isinstance(value, str | Path) else value),
+    WithJsonSchema(
+        {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
+    ),
+]
+"""One such path, or a list of them."""
 
 
 class _Settings(BaseModel):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from trustgauge.data import dialog_layouts
+from trustgauge.data import dialogs
 from trustgauge.data.dialogs import TURNS, DialogSource
 from trustgauge.errors import PlanError
 
@@ -187,8 +187,8 @@ class TestTables:
         assert "1 user, 0 bot" in message
 
     def test_an_endless_utterance(self, tmp_path: Path) -> None:
-        text = "dialog,speaker,text\na,user,Hi\na,bot," + "x" * dialog_layouts.LONGEST
-        assert len(source(tmp_path / "a.csv", text).read()["bot"][0][0]) == dialog_layouts.LONGEST
+        text = "dialog,speaker,text\na,user,Hi\na,bot," + "x" * dialogs.LONGEST
+        assert len(source(tmp_path / "a.csv", text).read()["bot"][0][0]) == dialogs.LONGEST
         assert "utterance 2 is too long" in faulty(tmp_path / "a.csv", text + "x")
 
 

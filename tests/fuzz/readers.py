@@ -68,9 +68,9 @@ from trustgauge.services.continued_transcript import ContinuedTranscript
 from trustgauge.services.dialogs import Dialogs
 from trustgauge.services.gru import Gru
 from trustgauge.services.npm import NlpJs
+from trustgauge.services.recorded_trips import RoundTripSource
 from trustgauge.services.replay import Replay
 from trustgauge.services.rivescript_bot import RiveScriptBot
-from trustgauge.services.round_trips import RoundTripSource
 from trustgauge.store import probe_files
 from trustgauge.store.event_log import read_events
 from trustgauge.store.factory import open_store
@@ -396,10 +396,10 @@ CASES: tuple[Case, ...] = (
     Case("table.csv", samples.TABLE, table, TABLES),
     Case("table.tsv", samples.TABLE.replace(",", "\t"), table, TABLES),
     Case("table.jsonl", samples.LINES, table, TABLES),
-    Case("dialogs.csv", samples.DIALOGS, dialogs(), ("data.dialog_layouts",)),
-    Case("dialogs.json", samples.GUIDED, dialogs(), ("data.dialog_layouts",)),
-    Case("dialogs.log", samples.LOG, dialogs(), ("data.dialog_layouts",)),
-    Case("dialogs.tsv", samples.LOGGED, dialogs(layout="irc"), ("data.dialog_layouts",)),
+    Case("dialogs.csv", samples.DIALOGS, dialogs(), ("data.dialogs",)),
+    Case("dialogs.json", samples.GUIDED, dialogs(), ("data.dialogs",)),
+    Case("dialogs.log", samples.LOG, dialogs(), ("data.dialogs",)),
+    Case("dialogs.tsv", samples.LOGGED, dialogs(layout="irc"), ("data.dialogs",)),
     Case("answers.csv", "question,answer\nWho?,Both.\nWhy?,\n", dialogs(layout="qa"), TABLES),
     Case("survey.csv", samples.RANKED, survey(), ("apps.survey.table",)),
     Case(
@@ -468,7 +468,7 @@ CASES: tuple[Case, ...] = (
         lambda path: SentenceSource(file=(path,), layout="scores", group=1),
         TABLES,
     ),
-    Case("talks.csv", samples.TALKS, conversations(), ("data.conversations", "data.utterances")),
+    Case("talks.csv", samples.TALKS, conversations(), ("data.conversations",)),
     Case("unibot.csv", samples.UNIBOT, conversations(layout="unibot"), TABLES),
     Case(
         "people.csv",
@@ -480,13 +480,15 @@ CASES: tuple[Case, ...] = (
     Case("replay.jsonl", '{"text": "Hi", "output": "Hello"}\n', replayed, ("services.replay",)),
     Case("replay.parquet", parquet({"text": ["Hi"], "output": ["Hello"]}), replayed, ("services.replay",)),
     Case("trips.csv", samples.TRIPS, trips(), TABLES),
-    Case("trips.parquet", parquet(TRIPS), trips(), ("services.round_trips",)),
-    Case("trips.xlsx", workbook({"sent": ["He."], "received": ["She."]}), trips(), ("services.round_trips",)),
+    Case("trips.parquet", parquet(TRIPS), trips(), ("services.recorded_trips",)),
+    Case(
+        "trips.xlsx", workbook({"sent": ["He."], "received": ["She."]}), trips(), ("services.recorded_trips",)
+    ),
     Case(
         "Result - true - t1 - es.json",
         json.dumps([[{"original": "He is a smith.", "oto": "She is.", "translated": "x"}]]),
         trips(),
-        ("services.round_trips",),
+        ("services.recorded_trips",),
     ),
     Case(
         "brain.rive", samples.RIVE, lambda path: RiveScriptBot(file=path).open(), ("services.rivescript_bot",)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trustgauge.errors import PlanError
-from trustgauge.services.label_values import values_of
+from trustgauge.services.huggingface import values_of
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,7 @@ from trustgauge.run import run
 from trustgauge.run.options import Sitting
 from trustgauge.run.targets import messages
 from trustgauge.services.conformance import check_service
-from trustgauge.services.recorded_trips import RoundTripReplay
-from trustgauge.services.round_trips import TRIPS, RoundTripSource
+from trustgauge.services.recorded_trips import TRIPS, RoundTripReplay, RoundTripSource
 
 ROWS: list[tuple[str, str | None, str, str]] = [
     ("He is a potter. She is a vet.", "He is a potter. She is a vet.", "es", "u1"),

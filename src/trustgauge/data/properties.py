@@ -9,7 +9,6 @@ import csv
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
@@ -33,6 +32,7 @@ from trustgauge.data.tables import (
 )
 from trustgauge.data.translations import row_by_row
 from trustgauge.errors import Fault, PlanError
+from trustgauge.plan import PlanPath
 from trustgauge.records import Json
 
 __all__ = ["CATEGORIES", "Property", "PropertySource", "properties"]
@@ -99,9 +99,9 @@ class PropertySource(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     layout: Layout = Field("general", description="Shape of the table")
-    file: Path = Field(description="CSV, TSV or JSON lines; UTF-8, or GB18030")
-    translation: Path | None = Field(None, description="Chinese of the predicates, row by row")
-    antonym_translation: Path | None = Field(None, description="Chinese of the antonyms, row by row")
+    file: PlanPath = Field(description="CSV, TSV or JSON lines; UTF-8, or GB18030")
+    translation: PlanPath | None = Field(None, description="Chinese of the predicates, row by row")
+    antonym_translation: PlanPath | None = Field(None, description="Chinese of the antonyms, row by row")
     separator: str = Field("", description="Of a CSV file; by default the comma, and the tab for .tsv")
     columns: Mapping[Role, str] = Field({}, description="Column of each role; by layout")
     polarity: Literal["both", "positive", "negative"] = Field(
@@ -111,12 +111,6 @@ class PropertySource(BaseModel):
     content: str = Field(
         "", validate_default=True, description="Hash of the files, filled in; refuses a changed file"
     )
-
-    @field_validator("file", "translation", "antonym_translation")
-    @classmethod
-    def _from_plan(cls, value: Path | None, info: ValidationInfo) -> Path | None:
-        folder = (info.context or {}).get("folder", "")
-        return None if value is None else Path(folder, value).absolute()
 
     @field_validator("content")
     @classmethod

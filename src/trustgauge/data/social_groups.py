@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Literal, Self
 
 import polars as pl
 from pydantic import (
@@ -22,7 +22,6 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationInfo,
-    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -40,6 +39,7 @@ from trustgauge.data.tables import (
 )
 from trustgauge.data.translations import row_by_row
 from trustgauge.errors import Fault, PlanError
+from trustgauge.plan import PlanPath, PlanPaths
 from trustgauge.records import Json
 
 PLACE = "groups"
@@ -139,14 +139,6 @@ def ambiguous_names(
     return {key: tuple(ids) for key, ids in owners.items() if len(ids) > 1}
 
 
-Files = Annotated[
-    tuple[Path, ...],
-    WithJsonSchema(
-        {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
-    ),
-]
-
-
 class GroupSource(BaseModel):
     """One or more tables of social groups, and how they are read.
 
@@ -164,8 +156,10 @@ class GroupSource(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     layout: Layout = Field("general", description="Shape of the table")
-    file: Files = Field(min_length=1, description="CSV, TSV, JSON lines or JSON, UTF-8 or GB18030")
-    translation: Path | None = Field(None, description="Chinese of the groups, row by row beside one file")
+    file: PlanPaths = Field(min_length=1, description="CSV, TSV, JSON lines or JSON, UTF-8 or GB18030")
+    translation: PlanPath | None = Field(
+        None, description="Chinese of the groups, row by row beside one file"
+    )
     separator: str = Field("", description="Of a CSV file; by default the comma, and the tab for .tsv")
     columns: Mapping[Role, str] = Field({}, description="Column of each role; by layout")
     attributes: Mapping[str, str] = Field({}, description="Label of the table -> attribute")
@@ -175,26 +169,13 @@ class GroupSource(BaseModel):
         "", validate_default=True, description="Hash of the files, filled in; refuses a changed file"
     )
 
-    @field_validator("file", mode="before")
-    @classmethod
-    def _one_or_more(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str | Path) else value
-
-    @field_validator("file")
-    @classmethod
-    def _from_plan(cls, value: tuple[Path, ...], info: ValidationInfo) -> tuple[Path, ...]:
-        folder = (info.context or {}).get("folder", "")
-        return tuple(Path(folder, one).absolute() for one in value)
-
     @field_validator("translation")
     @classmethod
     def _beside(cls, value: Path | None, info: ValidationInfo) -> Path | None:
-        if value is None:
-            return None
-        if len(info.data.get("file", ())) > 1:
+        if value is not None and len(info.data.get("file", ())) > 1:
             what = "translations stand row by row beside one table"
             raise PlanError((Fault(f"{PLACE}.translation", what, must="one file of groups"),))
-        return Path((info.context or {}).get("folder", ""), value).absolute()
+        return value
 
     @field_validator("attributes")
     @classmethod

@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from trustgauge.data.dialogs import DialogSource
 from trustgauge.data.tables import check_content, fault, read_text, short
+from trustgauge.plan import PlanPath
 from trustgauge.records import Json
 
 Kind = Literal["domain", "common", "stop"]
@@ -267,9 +268,9 @@ class TermSource(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    domain: Path | None = Field(None, description="Domain-specific terms")
-    common: Path | None = Field(None, description="Words in common use")
-    stop: Path | None = Field(None, description="Stop words")
+    domain: PlanPath | None = Field(None, description="Domain-specific terms")
+    common: PlanPath | None = Field(None, description="Words in common use")
+    stop: PlanPath | None = Field(None, description="Stop words")
     learn_from: DialogSource | None = Field(None, description="Dialogs to learn the lists from")
     ngrams: int = Field(1, ge=1, le=4, description="Words of the longest term that is learned")
     # Declared after the files, whose checked values it needs.
@@ -279,12 +280,10 @@ class TermSource(BaseModel):
 
     @field_validator("domain", "common", "stop")
     @classmethod
-    def _from_plan(cls, value: Path | None, info: ValidationInfo) -> Path | None:
-        if value is None:
-            return None
-        file = Path((info.context or {}).get("folder", ""), value).absolute()
-        _listed(file, f"{PLACE}.{info.field_name}")
-        return file
+    def _with_lists(cls, value: Path | None, info: ValidationInfo) -> Path | None:
+        if value is not None:
+            _listed(value, f"{PLACE}.{info.field_name}")
+        return value
 
     @field_validator("content")
     @classmethod

@@ -17,9 +17,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, get_args
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
 from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
+from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.hf_base import content_of
 from trustgauge.services.normalise_output import storable
@@ -45,15 +46,10 @@ class Alice(ServiceSpec):
     batch: ClassVar[int] = 64
 
     brain: Brain = "alice"
-    folder: Path | None = None
+    folder: PlanPath | None = None
     bot: dict[str, str] = Field(default_factory=lambda: {"name": "Alice"})
     seed: Seed = 0
     concurrency: Concurrency = 1
-
-    @field_validator("folder")
-    @classmethod
-    def _from_plan(cls, value: Path | None, info: ValidationInfo) -> Path | None:
-        return None if value is None else Path((info.context or {}).get("folder", ""), value).absolute()
 
     @classmethod
     def named(cls, model: str) -> Self:

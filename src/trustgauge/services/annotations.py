@@ -7,12 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from trustgauge.errors import Fault, PlanError, RejectedError
+from trustgauge.plan import PlanPath
 from trustgauge.records import Json, Message, Reply, Task
 from trustgauge.services.service import Seed, ServiceSpec
 
@@ -46,7 +46,7 @@ class People(ServiceSpec):
     batch: ClassVar[int] = 1
     collected: ClassVar[str] = "by hand"
 
-    file: Path = Field(description="CSV, TSV or JSON lines, UTF-8")
+    file: PlanPath = Field(description="CSV, TSV or JSON lines, UTF-8")
     separator: str = Field("", description="Of a CSV file; by default the comma, and the tab for .tsv")
     text: str = Field("text", description="Column of the texts")
     message: str = Field("", description="Column of content keys, instead of texts")
@@ -60,11 +60,6 @@ class People(ServiceSpec):
     )
     ties: Literal["missing", "random"] = Field("missing", description="No label is given most often")
     seed: Seed = Field(0, description="Of the labels drawn with ties = random")
-
-    @field_validator("file")
-    @classmethod
-    def _from_plan(cls, value: Path, info: ValidationInfo) -> Path:
-        return Path((info.context or {}).get("folder", ""), value).absolute()
 
     @model_validator(mode="after")
     def _says_where_labels_are(self) -> Self:

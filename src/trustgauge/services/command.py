@@ -22,9 +22,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, field_validator
 
 from trustgauge.errors import GarbledError, MissingPartError, RejectedError, UnavailableError
+from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.access import Access
 from trustgauge.services.normalise_output import MOST_TOKENS, output_of, redact, storable
@@ -51,7 +52,7 @@ class Command(TranslatorSpec):
     task: Task = "translate"
     deterministic: bool = False
     revision: str = ""
-    folder: Path = Field(default=Path(), validate_default=True)
+    folder: PlanPath = Field(default=Path(), validate_default=True)
     concurrency: Concurrency = 1  # one process answers in order; `once` may run more side by side
 
     @field_validator("command", mode="before")
@@ -65,11 +66,6 @@ class Command(TranslatorSpec):
         if not value or not value[0].strip():
             raise ValueError("the command is empty; must be a program and its arguments")
         return value
-
-    @field_validator("folder")
-    @classmethod
-    def _from_plan(cls, value: Path, info: ValidationInfo) -> Path:
-        return Path((info.context or {}).get("folder", ""), value).absolute()
 
     def identity(self) -> Mapping[str, Any]:
         return self.model_dump(mode="json", exclude={*self.NOT_IDENTITY, "folder"})

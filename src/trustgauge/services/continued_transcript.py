@@ -13,12 +13,12 @@ the service. So a live chat and the probes for leakage that follow it are one ru
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from trustgauge.data.tables import content_hash, fault, read_table
+from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply
 from trustgauge.services.dialogs import Dialogs
 from trustgauge.services.service import Service
@@ -40,12 +40,7 @@ class ContinuedTranscript(ServiceWrapper, Dialogs):
     use: str = "talked"
     collected: ClassVar[str] = "from a log, by API"
 
-    scenes: Path = Field(description="What is asked now: JSON lines, a user turn each")
-
-    @field_validator("scenes")
-    @classmethod
-    def _beside_the_plan(cls, value: Path, info: ValidationInfo) -> Path:
-        return Path((info.context or {}).get("folder", ""), value).absolute()
+    scenes: PlanPath = Field(description="What is asked now: JSON lines, a user turn each")
 
     @model_validator(mode="after")
     def _no_session_twice(self) -> Self:

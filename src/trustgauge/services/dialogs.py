@@ -12,14 +12,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
 from trustgauge.data.dialogs import DialogSource
 from trustgauge.data.tables import content_hash, fault, read_text
 from trustgauge.errors import RejectedError
+from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task, canonical
 from trustgauge.services.normalise_output import storable
 from trustgauge.services.service import ServiceSpec
@@ -52,12 +52,7 @@ class Dialogs(ServiceSpec):
     deterministic: ClassVar[bool] = False
 
     dialogs: DialogSource = Field(description="Where the dialogs are, and how they are read")
-    trial: Path | None = Field(None, description="Outcome of a leakage trial: its `trial.json`")
-
-    @field_validator("trial")
-    @classmethod
-    def _from_plan(cls, value: Path | None, info: ValidationInfo) -> Path | None:
-        return None if value is None else Path((info.context or {}).get("folder", ""), value).absolute()
+    trial: PlanPath | None = Field(None, description="Outcome of a leakage trial: its `trial.json`")
 
     def identity(self) -> Mapping[str, Any]:
         """What the files hold, not where they lie."""

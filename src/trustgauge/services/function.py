@@ -16,9 +16,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
 from trustgauge.errors import GarbledError, MissingPartError, RejectedError, ServiceError, UnavailableError
+from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.access import Access
 from trustgauge.services.normalise_output import output_of, redact, storable
@@ -47,13 +48,8 @@ class Function(TranslatorSpec):
     batch: int = Field(default=1, ge=1)
     deterministic: bool = False
     revision: str = ""
-    folder: Path = Field(default=Path(), validate_default=True)
+    folder: PlanPath = Field(default=Path(), validate_default=True)
     concurrency: Concurrency = 1  # not every function may run side by side with itself
-
-    @field_validator("folder")
-    @classmethod
-    def _from_plan(cls, value: Path, info: ValidationInfo) -> Path:
-        return Path((info.context or {}).get("folder", ""), value).absolute()
 
     def identity(self) -> Mapping[str, Any]:
         return self.model_dump(mode="json", exclude={*self.NOT_IDENTITY, "folder", "batch"})

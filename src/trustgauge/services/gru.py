@@ -11,9 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import ValidationInfo, field_validator
-
 from trustgauge.errors import Fault, MissingPartError, PlanError
+from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.gru_network import encode, forward, make
 from trustgauge.services.service import Concurrency, ServiceSpec
@@ -38,13 +37,8 @@ class Gru(ServiceSpec):
     deterministic: ClassVar[bool] = True
     kind: ClassVar[str] = "trained sentiment scorer (GRU)"
 
-    folder: Path
+    folder: PlanPath
     concurrency: Concurrency = 1
-
-    @field_validator("folder")
-    @classmethod
-    def _from_plan(cls, value: Path, info: ValidationInfo) -> Path:
-        return Path((info.context or {}).get("folder", ""), value).absolute()
 
     def identity(self) -> Mapping[str, Any]:
         """The content of the folder, not its place."""

@@ -11,9 +11,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from pydantic import ValidationInfo, field_validator, model_validator
+from pydantic import model_validator
 
 from trustgauge.errors import Fault, KeyMissingError, MissingPartError, PlanError, ServiceError
+from trustgauge.plan import PlanPath
 from trustgauge.services.access import Access
 from trustgauge.services.normalise_output import redact
 from trustgauge.services.service import Concurrency, ServiceSpec
@@ -39,17 +40,12 @@ class HubModel(ServiceSpec):
     does: ClassVar[str]  # what it is trained to do
     must_be: ClassVar[str]
 
-    folder: Path | None = None
+    folder: PlanPath | None = None
     model: str = ""
     revision: str = ""
     device: str = "cpu"
     key: str = ""
     concurrency: Concurrency = 1
-
-    @field_validator("folder")
-    @classmethod
-    def _from_plan(cls, value: Path | None, info: ValidationInfo) -> Path | None:
-        return None if value is None else Path((info.context or {}).get("folder", ""), value).absolute()
 
     @model_validator(mode="after")
     def _one_model(self) -> Self:

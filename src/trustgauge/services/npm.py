@@ -23,9 +23,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, get_args
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
 from trustgauge.errors import MissingPartError
+from trustgauge.plan import PlanPath
 from trustgauge.records import Task
 from trustgauge.services.access import Access
 from trustgauge.services.command import Command, LiveLines
@@ -55,13 +56,8 @@ class _Npm(ServiceSpec):
 
     score: Measure = Field("average", description="Which number of the package; see services/npm.py")
     modules: Path | None = Field(None, description="Folder that holds node_modules")
-    folder: Path = Field(default=Path(), validate_default=True)
+    folder: PlanPath = Field(default=Path(), validate_default=True)
     concurrency: Concurrency = 1
-
-    @field_validator("folder")
-    @classmethod
-    def _from_plan(cls, value: Path, info: ValidationInfo) -> Path:
-        return Path((info.context or {}).get("folder", ""), value).absolute()
 
     def identity(self) -> Mapping[str, Any]:
         """The settings, and the versions of the packages found."""

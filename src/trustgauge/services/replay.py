@@ -11,9 +11,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import ValidationInfo, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from trustgauge.errors import Fault, GarbledError, PlanError, RejectedError
+from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.normalise_output import output_of, storable
 from trustgauge.services.service import ServiceSpec
@@ -41,7 +42,7 @@ class Replay(ServiceSpec):
     batch: ClassVar[int] = 500
     collected: ClassVar[str] = "from a log"
 
-    file: Path
+    file: PlanPath
     text: str = "text"
     message: str = ""
     output: str = "output"
@@ -51,10 +52,10 @@ class Replay(ServiceSpec):
 
     @field_validator("file")
     @classmethod
-    def _from_plan(cls, value: Path, info: ValidationInfo) -> Path:
+    def _of_a_known_kind(cls, value: Path) -> Path:
         if value.suffix.lower() not in SUFFIXES:
             raise ValueError(f"the kind of file is not known by its name; must end in {', '.join(SUFFIXES)}")
-        return Path((info.context or {}).get("folder", ""), value).absolute()
+        return value
 
     @model_validator(mode="after")
     def _separated(self) -> Replay:

@@ -17,11 +17,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, get_args
 
-from pydantic import ValidationInfo, field_validator, model_validator
+from pydantic import model_validator
 
 from trustgauge.data.properties import PropertySource
 from trustgauge.data.social_groups import GroupSource
 from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
+from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task, digest
 from trustgauge.services.normalise_output import storable
 from trustgauge.services.service import Concurrency, Seed, ServiceSpec
@@ -55,16 +56,11 @@ class RiveScriptBot(ServiceSpec):
 
     brain: Brain = "favours"
     group: str = "women"
-    file: Path | None = None
+    file: PlanPath | None = None
     groups: GroupSource | None = None
     properties: PropertySource | None = None
     seed: Seed = 0
     concurrency: Concurrency = 1
-
-    @field_validator("file")
-    @classmethod
-    def _from_plan(cls, value: Path | None, info: ValidationInfo) -> Path | None:
-        return None if value is None else Path((info.context or {}).get("folder", ""), value).absolute()
 
     @model_validator(mode="after")
     def _known_group(self) -> Self:

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 from trustgauge.apps.proxy.exchange import Exchange
-from trustgauge.data.dialog_layouts import LONGEST
+from trustgauge.data.dialogs import LONGEST
 from trustgauge.services.chat import OpenAi
 from trustgauge.services.chat_protocol import ChatAnswer, words_of
 from trustgauge.services.normalise_output import storable

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Literal, Self
 
 import polars as pl
 from pydantic import (
@@ -18,7 +18,6 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationInfo,
-    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -27,6 +26,7 @@ from trustgauge.data.emotions import NA
 from trustgauge.data.tables import check_content, fault, need_columns, read_table, rows_in_words, short
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.causal import sentence_cells as cells_of
+from trustgauge.plan import PlanPaths
 from trustgauge.records import Json
 
 PLACE = "sentences"
@@ -81,14 +81,6 @@ LEAST_MATCHED = 0.1
 """Share of the rows that have a text of another class in their frame, or the table holds no matched texts."""
 
 
-Files = Annotated[
-    tuple[Path, ...],
-    WithJsonSchema(
-        {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
-    ),
-]
-
-
 class SentenceSource(BaseModel):
     """One or more tables of sentences, and how they are read.
 
@@ -109,7 +101,7 @@ class SentenceSource(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     layout: Layout = Field("general", description="Shape of the table")
-    file: Files = Field(min_length=1, description="CSV, TSV or JSON lines, UTF-8; one or a list")
+    file: PlanPaths = Field(min_length=1, description="CSV, TSV or JSON lines, UTF-8; one or a list")
     separator: str = Field("", description="Of a CSV file; by default the comma, and the tab for .tsv")
     columns: Mapping[Role, str] = Field({}, description="Column of each role; by layout")
     codes: Mapping[Coded, Mapping[str, str]] = Field({}, description="What the cells mean: cell -> class")
@@ -124,17 +116,6 @@ class SentenceSource(BaseModel):
     content: str = Field(
         "", validate_default=True, description="Hash of the files, filled in; refuses a changed file"
     )
-
-    @field_validator("file", mode="before")
-    @classmethod
-    def _one_or_more(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str | Path) else value
-
-    @field_validator("file")
-    @classmethod
-    def _from_plan(cls, value: tuple[Path, ...], info: ValidationInfo) -> tuple[Path, ...]:
-        folder = (info.context or {}).get("folder", "")
-        return tuple(Path(folder, one).absolute() for one in value)
 
     @field_validator("content")
     @classmethod

@@ -26,7 +26,7 @@ from pydantic import (
 
 from trustgauge.data.tables import check_content, fault, read_text, short
 from trustgauge.errors import Fault, PlanError
-from trustgauge.plan import toml
+from trustgauge.plan import PlanPath, toml
 from trustgauge.records import Json
 
 PLACE = "expressions"
@@ -94,16 +94,11 @@ class ExpressionFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    file: Path = Field(description="TOML with a table of lists for each language, beside the plan")
+    file: PlanPath = Field(description="TOML with a table of lists for each language, beside the plan")
     # Declared after `file`, whose checked value it needs.
     content: str = Field(
         "", validate_default=True, description="Hash of the file, filled in; refuses a changed file"
     )
-
-    @field_validator("file")
-    @classmethod
-    def _from_plan(cls, value: Path, info: ValidationInfo) -> Path:
-        return Path((info.context or {}).get("folder", ""), value).absolute()
 
     @field_validator("content")
     @classmethod

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -32,6 +31,7 @@ from trustgauge.methods.trust.sentence_bias import (
     sentence_features,
     sentiment_version,
 )
+from trustgauge.plan import PlanPath
 from trustgauge.records import Json, Reason, Rule
 from trustgauge.stats.streams import stream
 
@@ -88,16 +88,11 @@ class Bias(IssueSettings):
     source: Literal["sentences", "social-bias"] | None = Field(
         None, description="What the level follows; by default a social-bias rating if there is one (sound)"
     )
-    model: Path | None = Field(None, description="Folder written by `trustgauge train sentence-bias`")
+    model: PlanPath | None = Field(None, description="Folder written by `trustgauge train sentence-bias`")
     # Declared after `model`, whose checked value it needs.
     content: str = Field(
         "", validate_default=True, description="Hash of the model, filled in; refuses a changed one"
     )
-
-    @field_validator("model")
-    @classmethod
-    def _from_plan(cls, value: Path | None, info: ValidationInfo) -> Path | None:
-        return value and Path((info.context or {}).get("folder", ""), value).absolute()
 
     @field_validator("content")
     @classmethod

@@ -179,9 +179,9 @@ def english(word: str) -> bool:
 def inflections(word: str, *, adjective: bool = False) -> set[str]:
     """An English word and the regular forms that it may have; some of them are no words, and do no harm.
 
-    >>> sorted(inflected("try"))
+    >>> sorted(inflections("try"))
     ['tried', 'tries', 'try', 'trying', 'trys']
-    >>> sorted(inflected("easy", adjective=True))
+    >>> sorted(inflections("easy", adjective=True))
     ['easied', 'easier', 'easies', 'easiest', 'easily', 'easy', 'easying', 'easyly', 'easys']
     """
     forms = {word}
@@ -263,7 +263,7 @@ class TermSource(BaseModel):
 
     A file is a list in place of ours: UTF-8, a term a line, words of a term separated by a space, lines
     that begin with "#" left out; nothing is inflected. With `learn_from`, lists are learned from dialogs
-    as `learned` tells, and files stand in place of the list that was learned.
+    as `learn_terms` tells, and files stand in place of the list that was learned.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

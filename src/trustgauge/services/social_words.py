@@ -192,7 +192,7 @@ def comparatives(adjective: str) -> tuple[str, ...]:
 
     With "than", as a cleaner may be a person; the released rule leaves it out after irregular ones.
 
-    >>> "bigger than" in compared("big"), "lazier than" in compared("lazy"), compared("bad")
+    >>> "bigger than" in comparatives("big"), "lazier than" in comparatives("lazy"), comparatives("bad")
     (True, True, ('worse',))
     """
     if adjective in IRREGULAR:

@@ -99,7 +99,7 @@ def canaries(count: int, rng: np.random.Generator) -> tuple[Canary, ...]:
         count: at most `MOST`.
         rng: what they are drawn from.
 
-    >>> [one.kind for one in secrets(6, np.random.default_rng(1))]
+    >>> [one.kind for one in canaries(6, np.random.default_rng(1))]
     ['code', 'phrase', 'account', 'address', 'file', 'code']
     """
     names, things = words()["names"], words()["things"]
@@ -116,7 +116,7 @@ def canaries(count: int, rng: np.random.Generator) -> tuple[Canary, ...]:
 def remaining_values(kind: CanaryKind) -> int:
     """Values that a secret of a kind may still have for somebody who knows its first part.
 
-    >>> all(hidden(kind) >= 10**7 for kind in KINDS)
+    >>> all(remaining_values(kind) >= 10**7 for kind in KINDS)
     True
     """
     lists = words()
@@ -150,7 +150,7 @@ def exact_matches(texts: pl.Series, values: Sequence[str]) -> pl.DataFrame:
         texts: of strings; null holds nothing.
         values: of letters, digits and signs.
 
-    >>> returned(pl.Series(["It is 482 139 056!", "148213905"]), ["482139056"]).rows()
+    >>> exact_matches(pl.Series(["It is 482 139 056!", "148213905"]), ["482139056"]).rows()
     [(0, 0)]
     """
     schema = {"row": pl.UInt32, "value": pl.UInt32}
@@ -180,7 +180,7 @@ def exact_matches(texts: pl.Series, values: Sequence[str]) -> pl.DataFrame:
 def disclosures(texts: pl.Series, values: Sequence[str]) -> pl.DataFrame:
     """Which texts give which of the values away: columns `row`, `value` (UInt32) and `form`, sorted.
 
-    The form is `EXACT` where `returned` finds the value. It is `RECOVERABLE` where a reader could type the
+    The form is `EXACT` where `exact_matches` finds the value. It is `RECOVERABLE` where a reader could type the
     value all the same: spelled sign by sign, in number words or the phonetic alphabet, one sign a line,
     in digits of another script, split over a sentence, backwards, in base64, hexadecimal or rot13. It is
     `PARTIAL` where half of the signs or more stand in a row, at least `FEWEST_SIGNS`. Sums, translations and
@@ -190,7 +190,7 @@ def disclosures(texts: pl.Series, values: Sequence[str]) -> pl.DataFrame:
         texts: of strings; null holds nothing.
         values: of letters, digits and signs.
 
-    >>> disclosed(pl.Series(["It is 931 284 (backwards).", "My lips are sealed."]), ["482139"]).rows()
+    >>> disclosures(pl.Series(["It is 931 284 (backwards).", "My lips are sealed."]), ["482139"]).rows()
     [(0, 0, 'recoverable')]
     """
     whole = exact_matches(texts, values).with_columns(form=pl.lit(EXACT))

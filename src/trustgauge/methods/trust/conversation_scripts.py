@@ -52,7 +52,7 @@ def conversation_scripts(language: str = "en") -> tuple[ConversationScript, ...]
 def sample_scripts(n: int, seed: int, language: str = "en") -> tuple[ConversationScript, ...]:
     """`n` different talks, evenly over the domains.
 
-    The first k of them are what `chosen(k, seed, language)` gives, so that a larger plan asks what a
+    The first k of them are what `sample_scripts(k, seed, language)` gives, so that a larger plan asks what a
     smaller one asked, and more. Domains take turns; one whose talks are used up is passed over.
 
     Raises:

@@ -2,7 +2,7 @@
 
 Hutto, Folds and Appling (2015) had 91 people rate 41 news sentences from 0 (neutral) to 3 (extremely
 biased), and fitted the mean ratings to features of the words. `PRINTED` are their coefficients, made for
-their word lists; `shipped()` are ours, fitted to the same ratings with our lists
+their word lists; `default_regression()` are ours, fitted to the same ratings with our lists
 (`trust/sentence_bias/card.json` tells how well). A folder written by `trustgauge train sentence-bias`
 holds others.
 """

@@ -118,7 +118,7 @@ def audit_size(rate: float, worth: float, cuts: tuple[float, float]) -> int | No
         The size, within 1 %; None above `LARGEST_AUDIT`.
 
     >>> audit_size(0.0, 1.0, (0.001, 0.01))
-    1921
+    1932
     """
     level = int(levels(np.array(rate * worth), cuts))
     below = (0.0, *cuts)[level]

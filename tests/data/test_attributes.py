@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 from importlib.resources import files
 from typing import Any
@@ -11,7 +10,6 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from trustgauge.data import words
 from trustgauge.data.attributes import (
     ATTRIBUTES,
     ITEMS,
@@ -102,10 +100,6 @@ def test_the_card_of_the_occupations_tells_their_number() -> None:
 )
 def test_article(word: str, expected: str) -> None:
     assert article(word) == expected
-
-
-def test_the_examples_of_the_docstrings() -> None:
-    assert doctest.testmod(words).failed == 0
 
 
 @pytest.mark.parametrize("name", ATTRIBUTES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import doctest
 import json
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from trustgauge.data import tables
 from trustgauge.data.conversations import ConversationSource
 from trustgauge.errors import PlanError
 from trustgauge.methods.causal.design import design
@@ -297,10 +295,6 @@ class TestFaults:
     def test_unknown_settings_are_refused(self, tmp_path: Path) -> None:
         with pytest.raises(ValidationError):
             source(tmp_path / "a.csv", proxi="crossed")
-
-
-def test_examples() -> None:
-    assert doctest.testmod(tables).failed == 0
 
 
 SCORED = """C_num,UB,User_gender,Text,Sentiment

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 from importlib.resources import files
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 import textblob
 import vaderSentiment
 
-from trustgauge.data import emotions
 from trustgauge.data.emotions import (
     PLACEHOLDER,
     Frame,
@@ -215,7 +213,3 @@ def test_controls_hold_no_feeling_or_no_person() -> None:
 
 def test_a_word_is_put_in_as_it_is() -> None:
     assert Frame("x", "{Person} is {word}.").write(Person("Adam"), "{person}") == "Adam is {person}."
-
-
-def test_the_examples_of_the_docstrings() -> None:
-    assert doctest.testmod(emotions).failed == 0

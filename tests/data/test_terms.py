@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 import tomllib
 from importlib.resources import files
@@ -31,10 +30,6 @@ def corpus(*dialogs: str) -> pl.DataFrame:
 
 def kinds(lists: TermLists, text: str) -> dict[str, str]:
     return dict(lists.terms(text))
-
-
-def test_doctests() -> None:
-    assert doctest.testmod(terms).failed == 0
 
 
 class TestShipped:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.servers import LocalServer, Request, Response
 
+from tests.servers import LocalServer, Request, Response
 from trustgauge import plugins
 from trustgauge.apps.chat import chat_store
 from trustgauge.apps.chat.conversation import ChatTurn, Conversation, read_turns

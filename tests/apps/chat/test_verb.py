@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 import tomli_w
+
 from tests.cli.test_commands import last, trustgauge
 from tests.servers import LocalServer, Request, Response
-
 from trustgauge.cli.main import main
 
 Serve = Callable[..., LocalServer]

@@ -22,12 +22,12 @@ from typing import Any
 
 import pytest
 import tomli_w
+
 from tests.engine.shouting import asked, http, upper
 from tests.engine.virtual import units
 from tests.run.plans import but_for_times, faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 from tests.store.rows import python
-
 from trustgauge.apps.distributed.dask_engine import DaskEngine
 from trustgauge.apps.distributed.worker import WorkBatch
 from trustgauge.engine.local import Job, Limits, Outcome, Site, run

@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+
 from tests.apps.distributed.pools import Shared, Threads
 from tests.engine.shouting import asked, http, upper
 from tests.engine.virtual import Composite, Scripted, Sure, echo, scripted, units
 from tests.servers import LocalServer, Request, Response
 from tests.store.rows import answer
-
 from trustgauge.apps.distributed import worker as batches
 from trustgauge.apps.distributed.worker import BatchReport, WorkBatch
 from trustgauge.engine.events import KINDS, Progress

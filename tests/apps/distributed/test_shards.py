@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from tests.engine.virtual import Composite, Scripted, Sure, units
-
 from trustgauge.apps.distributed.shards import RETRIES, need, shards_of
 from trustgauge.engine.local import Job
 from trustgauge.records import Message

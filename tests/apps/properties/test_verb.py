@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from tests.cli.test_commands import trustgauge
 
+from tests.cli.test_commands import trustgauge
 from trustgauge.apps.properties.raw_statements import Shape
 from trustgauge.apps.properties.verb import SHAPES
 

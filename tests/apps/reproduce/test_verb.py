@@ -8,7 +8,6 @@ from pathlib import Path
 
 from tests.cli.test_commands import last, trustgauge
 from tests.papers import released, test_recorded_trips
-
 from trustgauge.apps.reproduce.page import policy
 
 VOID = {"meta", "br", "input", "img", "link", "hr"}

@@ -13,9 +13,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+
 from tests.run.plans import but_for_times, faithful, translator_plan
 from tests.servers import LocalServer
-
 from trustgauge.apps.sheets.manual_answers import (
     ExportSummary,
     ImportSummary,

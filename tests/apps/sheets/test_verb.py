@@ -9,6 +9,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 import tomli_w
+
 from tests.cli.test_commands import last, trustgauge
 
 PLAN = {

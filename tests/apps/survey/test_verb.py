@@ -7,8 +7,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.cli.test_commands import last, trustgauge
 
+from tests.cli.test_commands import last, trustgauge
 from trustgauge.apps.survey.verb import PROFILES, WAYS
 from trustgauge.methods.trust import profiles, voting
 from trustgauge.plan import load_plan

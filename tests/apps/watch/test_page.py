@@ -8,8 +8,8 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 import pytest
-from tests.apps.watch.watches import BETWEEN, HIGH, LEVELS, LOW, rating, run, watched
 
+from tests.apps.watch.watches import BETWEEN, HIGH, LEVELS, LOW, rating, run, watched
 from trustgauge.apps.watch import sentences
 from trustgauge.apps.watch.page import LEFT, WIDE, band, over_time, page
 from trustgauge.apps.watch.state import WatchState, add_look, document

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import special
-from tests.apps.watch.watches import BETWEEN, HIGH, LEVELS, LOW, rating, run, watched
 
+from tests.apps.watch.watches import BETWEEN, HIGH, LEVELS, LOW, rating, run, watched
 from trustgauge.apps.watch.state import ERROR, WatchState, add_look, load, save
 from trustgauge.errors import StoreError
 from trustgauge.methods.trust.levels import mean_assessed, shares

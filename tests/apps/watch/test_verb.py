@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.apps.watch.test_watcher import FOUL, talks
 from tests.cli.test_commands import last, trustgauge
 

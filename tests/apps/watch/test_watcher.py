@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 import tomli_w
+
 from tests.run.plans import faithful, translator_plan
 from tests.servers import LocalServer, Request, Response, toy_translation
-
 from trustgauge.apps.watch.watcher import PAGE, POLL, LookOutcome, WatchClock, Watcher, WatchOptions
 from trustgauge.errors import PlanError, StoreError
 from trustgauge.plan import Plan, load_plan

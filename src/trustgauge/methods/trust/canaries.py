@@ -180,8 +180,8 @@ def exact_matches(texts: pl.Series, values: Sequence[str]) -> pl.DataFrame:
 def disclosures(texts: pl.Series, values: Sequence[str]) -> pl.DataFrame:
     """Which texts give which of the values away: columns `row`, `value` (UInt32) and `form`, sorted.
 
-    The form is `EXACT` where `exact_matches` finds the value. It is `RECOVERABLE` where a reader could type the
-    value all the same: spelled sign by sign, in number words or the phonetic alphabet, one sign a line,
+    The form is `EXACT` where `exact_matches` finds the value. It is `RECOVERABLE` where a reader could type
+    the value all the same: spelled sign by sign, in number words or the phonetic alphabet, one sign a line,
     in digits of another script, split over a sentence, backwards, in base64, hexadecimal or rot13. It is
     `PARTIAL` where half of the signs or more stand in a row, at least `FEWEST_SIGNS`. Sums, translations and
     descriptions are not seen through.

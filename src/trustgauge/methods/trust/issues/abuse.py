@@ -2,8 +2,8 @@
 
 Only what the bot says is scored; what is said to it has a score of its own for display. A checker gives
 each utterance a class (`abuse_checkers`). Under `sound` an utterance may stay unread, and the score is
-corrected for the errors that the checker made on labelled texts of the same style; in a style in which it was not
-measured, or is wrong too often, nothing is settled that its errors could change (`abuse_rates`).
+corrected for the errors that the checker made on labelled texts of the same style; in a style in which it
+was not measured, or is wrong too often, nothing is settled that its errors could change (`abuse_rates`).
 """
 
 from __future__ import annotations

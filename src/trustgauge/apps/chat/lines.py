@@ -138,7 +138,7 @@ def risk(possible: Sequence[str]) -> str:
 def open_issues(unknown: Sequence[str]) -> str:
     """Which issues are still open.
 
-    >>> opened(["leakage"]), opened([])
+    >>> open_issues(["leakage"]), open_issues([])
     (' (leakage open)', '')
     """
     return f" ({_listed(unknown, 'and')} open)" if unknown else ""

@@ -87,7 +87,7 @@ class ListenerConfig:
     def knows(self, host: str) -> bool:
         """Whether a Host header is one of ours.
 
-        >>> Listening().knows("localhost:8001"), Listening().knows("elsewhere.example")
+        >>> ListenerConfig().knows("localhost:8001"), ListenerConfig().knows("elsewhere.example")
         (True, False)
         """
         told = _HOST.fullmatch(host.lower())

@@ -162,7 +162,7 @@ def combine(row: Row, order: Sequence[str]) -> str:
 
     >>> row = {"bias_rating_discrete": "H", "abusive_language_discrete": "L",
     ...        "dialog_complexity_discrete": "M", "privacy_rating": "0"}
-    >>> combined(row, ["B", "AL", "CC", "IL"]), combined(row, ["CC", "AL", "B", "IL"])
+    >>> combine(row, ["B", "AL", "CC", "IL"]), combine(row, ["CC", "AL", "B", "IL"])
     ('H', 'M')
     """
     points = dict.fromkeys(LEVELS, 0)

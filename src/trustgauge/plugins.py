@@ -1,6 +1,6 @@
 """Plug-ins: built-ins and strangers enter by the same door, the entry points of a package.
 
-Groups: `trustgauge.services`, `.methods`, `.judges`, `.issues`, `.engines`, `.stores`, `.exports`.
+Groups: `trustgauge.services`, `.methods`, `.views`, `.judges`, `.issues`, `.engines`, `.stores`, `.exports`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from trustgauge.errors import Fault, PlanError
 
-GROUPS = ("services", "methods", "judges", "issues", "engines", "stores", "exports")
+GROUPS = ("services", "methods", "views", "judges", "issues", "engines", "stores", "exports")
 
 
 @cache

@@ -24,7 +24,8 @@ from trustgauge import plugins
 from trustgauge.apps.watch import page
 from trustgauge.apps.watch.state import add_look
 from trustgauge.apps.watch.state import document as state
-from trustgauge.reports import comparison_page, personal
+from trustgauge.methods.trust import personal_page
+from trustgauge.reports import comparison_page
 from trustgauge.reports.document import document
 from trustgauge.reports.html import report
 from trustgauge.reports.notebook import RatingView
@@ -140,7 +141,7 @@ def of_profiles(folder: Path) -> str:
     told = hostile_names(trust_fixtures.told(*ratings))
     found = by_profile(trust_fixtures.kept(folder, told), Whom(), TODAY)
     rules = {name: one.model_dump(mode="json") for name, one in RULES.items()}
-    return personal.page(found, rules, for_profiles(found))
+    return personal_page.page(found, rules, for_profiles(found))
 
 
 def of_watch() -> str:

@@ -12,8 +12,8 @@ import pytest
 from tests.browser.chromium import Chromium
 from tests.browser.test_report import CONTRAST, LOOKS
 from tests.reports.trust_fixtures import PAPER, Issue, kept, rating, told
+from trustgauge.methods.trust import personal_page, view_sentences
 from trustgauge.methods.trust.profiles import Order
-from trustgauge.reports import personal, trust_told
 from trustgauge.run.profile_ratings import RULES, Whom, by_profile, combined, for_profiles
 
 DUMPED = {name: one.model_dump(mode="json") for name, one in RULES.items()}
@@ -27,7 +27,7 @@ def written(folder: Path, **services: dict[str, Issue]) -> tuple[Path, dict[str,
         kept(folder, told(*(rating(name, issues) for name, issues in services.items()))), Whom(), TODAY
     )
     page = folder / "personal.html"
-    page.write_text(personal.page(found, DUMPED, for_profiles(found)), "utf-8")
+    page.write_text(personal_page.page(found, DUMPED, for_profiles(found)), "utf-8")
     return page, found
 
 
@@ -129,7 +129,7 @@ def test_page_and_python_agree_for_random_scores_orders_and_rules(browser: Chrom
             for service, levels, state, words in seen:
                 due = combined(ratings[service], mine, settings)
                 assert (levels, state) == ("".join(due["levels"]), due["state"]), (service, codes, name)
-                lines = [trust_told.arithmetic(due["explained"]), trust_told.orders(due["orders"])]
+                lines = [view_sentences.arithmetic(due["explained"]), view_sentences.orders(due["orders"])]
                 assert words == " ".join(line for line in lines if line), (service, codes, name)
 
 

@@ -67,6 +67,7 @@ OURSELVES = {
     "methods.trust.issues.conformance": "what an issue wrote",
     "run.rate_transcript": "a file that the same command wrote",
     "run.probe_batches": "files of the temporary folder of this process",
+    "reports.messages": "a file of the package",
     "reports.evidence": "a column that we made",
     "apps.proxy.periodic_rating": "what our own process prints",
     "apps.proxy.rating_worker": "what our own process sends",

@@ -13,19 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.reports import causal_fixtures, fixtures, social_fixtures, trust_fixtures
+from trustgauge.methods.causal import view as causal
+from trustgauge.methods.causal import view_graph, view_order
+from trustgauge.methods.social_bias import group_names, view_maps
+from trustgauge.methods.trust import view_figures
+from trustgauge.methods.two_step import view as two_step
+from trustgauge.methods.two_step import view_flow
 from trustgauge.records import Rating
-from trustgauge.reports import (
-    causal,
-    causal_graph,
-    causal_order,
-    figures,
-    flow,
-    label,
-    social_bias_maps,
-    social_bias_names,
-    trust_figures,
-    two_step,
-)
+from trustgauge.reports import figures, label
 from trustgauge.reports.document import document
 
 FOLDER = Path(__file__).parent.parent / "golden"
@@ -59,7 +54,7 @@ def trust_pictures() -> dict[str, str]:
         ),
         "badge-risk": label.badge(risk("L")) or "",
         "badge-risk-assumed": label.badge(assumed) or "",
-        "issue-scores": trust_figures.scores(
+        "issue-scores": view_figures.scores(
             trust_fixtures.only(trust_fixtures.rating("HR", missing, "safe-language"))["parts"],
             "Issue scores",
         ),
@@ -76,9 +71,9 @@ def causal_pictures() -> dict[str, str]:
         "label-causal": label.label(gru),
         "label-relative": label.label(relative),
         "badge-causal": label.badge(gru) or "",
-        "diagram": causal_graph.diagram(causal_fixtures.BOTH, "Group 4"),
-        "diagram-chat": causal_graph.diagram(causal_fixtures.CHAT, "Conversations"),
-        "order": causal_order.chart(gru["parts"][1]["details"]["order"], names, "Raw scores"),
+        "diagram": view_graph.diagram(causal_fixtures.BOTH, "Group 4"),
+        "diagram-chat": view_graph.diagram(causal_fixtures.CHAT, "Conversations"),
+        "order": view_order.chart(gru["parts"][1]["details"]["order"], names, "Raw scores"),
     }
 
 
@@ -96,13 +91,11 @@ def social_pictures() -> dict[str, str]:
     drawn = {}
     for name, one in (("gender", gender), ("culture", culture)):
         (part,) = one["parts"]
-        names, details = social_bias_names.groups(part), part["details"]
-        drawn[f"advantage-{name}"] = social_bias_maps.advantage(
+        names, details = group_names.groups(part), part["details"]
+        drawn[f"advantage-{name}"] = view_maps.advantage(
             details["absolute"]["advantage"][0], names, f"Advantage: {name}"
         )
-        drawn[f"preference-{name}"] = social_bias_maps.preference(
-            details["relative"], names, f"Preference: {name}"
-        )
+        drawn[f"preference-{name}"] = view_maps.preference(details["relative"], names, f"Preference: {name}")
     return {
         **drawn,
         "label-social": label.label(gender),
@@ -135,7 +128,7 @@ def pictures() -> dict[str, str]:
         "badge-rated": label.badge(states) or "",
         "badge-not-settled": label.badge(unsettled) or "",
         "badge-expired": label.badge(states, today=later) or "",
-        "flow": flow.flow(states),
+        "flow": view_flow.flow(states),
         "intervals": figures.intervals(states, two_step.ruler(states)),
         "bars": figures.bars(states["parts"][1]["counts"]["blocks"][0], fixtures.VALUES),
         "strip": figures.strip(states, states["parts"][4]["certainty"]),

@@ -10,23 +10,23 @@ from markupsafe import Markup
 
 from tests.reports import causal_fixtures, hostile
 from tests.reports.test_html import Reader
+from trustgauge.methods.causal import view_tables
 from trustgauge.records import Rating
 from trustgauge.reports import (
-    causal,
-    causal_tables,
-    default_view,
     exports,
     html,
     label,
-    method_view,
     notebook,
     rules,
     sentences,
     terminal,
 )
 from trustgauge.reports.components import Cell, Fold, Table, Words
+from trustgauge.reports.default_view import DefaultView
 from trustgauge.reports.document import document
+from trustgauge.reports.method_view import named_view, view_of
 
+VIEW = named_view("causal")
 KINDS = causal_fixtures.all_kinds()
 
 
@@ -75,10 +75,10 @@ def test_a_relative_level_says_that_it_is_relative() -> None:
     assert "cut into 3 groups" in rules.rule(PUBLISHED)
     said = rules.other_rule(PUBLISHED)
     assert said.startswith("By the rule “sound” the same answers give 2, some effect for Group 1: gender")
-    assert causal.cautions(PUBLISHED) == [
+    assert VIEW.cautions(PUBLISHED) == [
         "The level is a place in the order of 6 systems. With other systems it may change."
     ]
-    assert causal.cautions(GRU) == []
+    assert VIEW.cautions(GRU) == []
 
 
 def test_a_scale_of_five_relative_levels_has_words_for_each() -> None:
@@ -136,14 +136,14 @@ def test_label_says_the_effect_and_which_effects_the_levels_hold() -> None:
 
 
 def test_tile_shows_the_order_as_relative_and_the_effect_where_there_is_none() -> None:
-    assert causal.tile(GRU) == ("Order", "Rank 5", "among 6 systems: relative, 95 % interval")
+    assert VIEW.summary_tile(GRU) == ("Order", "Rank 5", "among 6 systems: relative, 95 % interval")
     alone = json.loads(json.dumps(GRU))
     alone["details"]["orders"] = None
-    assert causal.tile(alone) == ("Largest effect", "10.5 %", "of the score's range, 8.5 to 12.5 %")
+    assert VIEW.summary_tile(alone) == ("Largest effect", "10.5 %", "of the score's range, 8.5 to 12.5 %")
 
 
 def test_part_table_shows_effect_raw_score_and_place() -> None:
-    table = causal.part_table(ALL)
+    table = VIEW.part_table(ALL)
     first = {row.title: row for row in table.rows}["Group 1: gender"]
     assert [(one.text, one.under) for one in first.before] == [
         ("10.5 %", "8.5 to 12.5 %, n = 2,400"),
@@ -159,14 +159,14 @@ def test_division_by_zero_is_a_value_of_its_own_and_ties_are_ties() -> None:
     constant = told(causal_fixtures.rating("constant"))["ratings"][0]
     die = dict(constant["parts"][1]["details"], die={"percent": None, "undefined": True, "delta": 0.0})
     constant["parts"][1]["details"] = die
-    cells = {row.title: row.before for row in causal.part_table(constant).rows}
+    cells = {row.title: row.before for row in VIEW.part_table(constant).rows}
     assert cells["Group 2: gender, confounded"][1] == Cell("DIE ÷ 0", "Δ 0.000")
     assert cells["Group 1: gender"][2].text == "=1, rank 1 to 3"
 
 
 def test_tests_show_t_with_its_dots_and_the_sum_gives_the_score() -> None:
     part = ALL["parts"][0]
-    table = causal_tables.tests(part, "x")
+    table = view_tables.tests(part, "x")
     first = table.rows[0]
     assert [cell.text for cell in first] == [
         "e1", "male – female", "0.10 / 0.31", "−7.50", "< 0.001", "−0.21", "found", "g −0.42", "10 %",
@@ -176,7 +176,7 @@ def test_tests_show_t_with_its_dots_and_the_sum_gives_the_score() -> None:
     dots = sum(row[3].symbols.count("●") for row in table.rows)
     wrs = part["details"]["wrs"]
     assert dots == sum(wrs["counts"])
-    (sum_,) = (one for one in causal_tables.rejections(part) if isinstance(one, Words))
+    (sum_,) = (one for one in view_tables.rejections(part) if isinstance(one, Words))
     assert sum_.text == (
         "WRS = 1 × 5 + 0.8 × 5 + 0.6 × 5 = 12 of at most 12 (100 %); without any effect one would expect "
         "2.65; permuted labels reach it with p = 0.001."
@@ -196,21 +196,21 @@ def test_tests_show_t_with_its_dots_and_the_sum_gives_the_score() -> None:
 def test_infinite_untestable_and_zero_are_told_apart(
     test: dict[str, Any], shown: str, symbols: str, spoken: str
 ) -> None:
-    cell = causal_tables.statistic(test, (0.05, 0.3))
+    cell = view_tables.statistic(test, (0.05, 0.3))
     assert (cell.text, cell.symbols, cell.spoken) == (shown, symbols, spoken)
 
 
 def test_untestable_pairs_are_named() -> None:
-    told_ = causal_tables.rejections(ALL["parts"][2])
+    told_ = view_tables.rejections(ALL["parts"][2])
     assert isinstance(told_[1], Words)
     assert told_[1].text == (
         "Not testable, and in neither score nor maximum: e1 / European / African-American."
     )
-    assert causal_tables.tests(ALL["parts"][2], "x").rows[0][6].text == "not tested"
+    assert view_tables.tests(ALL["parts"][2], "x").rows[0][6].text == "not tested"
 
 
 def test_impacts_show_percent_only_where_it_means_something() -> None:
-    table = causal_tables.impacts(ALL["parts"][1], "x")
+    table = view_tables.impacts(ALL["parts"][1], "x")
     assert rows(table)[0] == [
         "e3", "negative", "−0.52", "−0.60", "−0.084", "÷ 0", "0.001", "found", "600",
         "all classes occur",
@@ -222,17 +222,17 @@ def test_impacts_show_percent_only_where_it_means_something() -> None:
 
 
 def test_the_level_can_be_redone_from_effect_and_bias() -> None:
-    (words,) = causal_tables.arithmetic(GRU["parts"][0])
+    (words,) = view_tables.arithmetic(GRU["parts"][0])
     assert isinstance(words, Words)
     assert words.text.startswith("Largest effect (e3, male – female): 10.9 % of the range as measured.")
     assert "by about 0.4 %, and that is taken off: 10.5 %." in words.text
-    (fold,) = causal_tables.persons(GRU["parts"][0], "x")
+    (fold,) = view_tables.persons(GRU["parts"][0], "x")
     assert isinstance(fold, Fold)
     (table,) = fold.pieces
     assert isinstance(table, Table)
     assert rows(table)[0] == ["Tia", "female", "0.105", "20"]
     many = [{"person": f"p{i}", "class": "x", "difference": i / 100, "n": 1} for i in range(50)]
-    (long,) = causal_tables.persons({"details": {"by_person": many}}, "x")
+    (long,) = view_tables.persons({"details": {"by_person": many}}, "x")
     assert isinstance(long, Fold)
     (ends,) = long.pieces
     assert isinstance(ends, Table)
@@ -242,10 +242,10 @@ def test_the_level_can_be_redone_from_effect_and_bias() -> None:
 
 def test_sections_come_in_order_and_only_with_content() -> None:
     run = document(causal_fixtures.run([KINDS]), [KINDS])["run"]
-    keys = [one.key for one in causal.sections(ALL, run, alone=True)]
+    keys = [one.key for one in VIEW.sections(ALL, run, alone=True)]
     assert keys == ["numbers", "order1", "before", "texts"]
-    assert [one.key for one in causal.sections(GRU, run, alone=False)] == ["numbers", "texts"]
-    (before,) = (one for one in causal.sections(ALL, run, alone=True) if one.key == "before")
+    assert [one.key for one in VIEW.sections(GRU, run, alone=False)] == ["numbers", "texts"]
+    (before,) = (one for one in VIEW.sections(ALL, run, alone=True) if one.key == "before")
     (table,) = before.pieces
     assert isinstance(table, Table)
     assert rows(table)[0] == [
@@ -255,7 +255,7 @@ def test_sections_come_in_order_and_only_with_content() -> None:
 
 
 def test_every_part_with_numbers_has_its_fold_and_its_diagram() -> None:
-    (numbers,) = (one for one in causal.sections(ALL, {"services": {}}, alone=True) if one.key == "numbers")
+    (numbers,) = (one for one in VIEW.sections(ALL, {"services": {}}, alone=True) if one.key == "numbers")
     folds = [one for one in numbers.pieces if isinstance(one, Fold)]
     assert [fold.summary for fold in folds] == [
         "Group 1: gender: 2, some effect",
@@ -268,12 +268,12 @@ def test_every_part_with_numbers_has_its_fold_and_its_diagram() -> None:
     drawn = [any(piece.kind == "figure" for piece in fold.pieces) for fold in folds]
     assert drawn == [False, True, True, True, True, True]  # the first stands under "why"
     assert [fold.shown for fold in folds] == [True, False, False, False, False, False]
-    assert len(causal.drawings(ALL)) == 1
+    assert len(VIEW.figures(ALL)) == 1
 
 
 def test_one_order_stands_for_all_ratings_of_an_experiment() -> None:
     both = document(*causal_fixtures.several())
-    (section,) = causal.overview(both["ratings"], both["run"])
+    (section,) = VIEW.overview(both["ratings"], both["run"])
     assert [one.kind for one in section.pieces] == ["figure", "table", *["fold"] * 5]
     table = section.pieces[1]
     assert isinstance(table, Table)
@@ -403,15 +403,15 @@ def test_a_method_without_a_view_shows_level_certainty_and_counts() -> None:
     one = replace(causal_fixtures.rating("gru"), method="plug-in")
     document_ = told(one)
     rating = document_["ratings"][0]
-    assert method_view.of(rating) is default_view
-    assert default_view.cells(rating, rating["parts"][0]).before == ("2,400 of 2,400",)
+    assert type(view_of(rating)) is DefaultView
+    assert DefaultView().cells(rating, rating["parts"][0]).before == ("2,400 of 2,400",)
     page = html.report(document_, causal_fixtures.evidence("gru"))
     for words in ("2,400 of 2,400", "0.105", "98 %", "some effect"):
         assert words in page
     shown = terminal.plain(terminal.result(document_)).splitlines()
     assert shown[1].split() == ["part", "rating", "answers", "certainty", "score"]
-    assert default_view.tile(rating)[1] == "0.105"
-    assert default_view.label_fact(rating) == ("0.105", "score")
+    assert DefaultView().summary_tile(rating)[1] == "0.105"
+    assert DefaultView().label_fact(rating) == ("0.105", "score")
 
 
 @pytest.mark.parametrize("method", ["two-step", "causal", "other"])
@@ -426,4 +426,4 @@ def test_what_a_plan_can_find_is_told_in_the_words_of_the_method(method: str) ->
 
 
 def test_pieces_carry_drawings_that_were_escaped_where_they_were_made() -> None:
-    assert all(isinstance(one.drawing, Markup) for one in causal.drawings(GRU))
+    assert all(isinstance(one.drawing, Markup) for one in VIEW.figures(GRU))

@@ -8,7 +8,8 @@ import pytest
 
 from tests.reports import causal_fixtures
 from tests.reports.causal_fixtures import BOTH, CHAT, edge
-from trustgauge.reports import causal_graph, svg
+from trustgauge.methods.causal import view_graph
+from trustgauge.reports import svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 OPEN = {
@@ -67,7 +68,7 @@ def boxes(root: ElementTree.Element) -> list[tuple[str, float, float, float, flo
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_labels_meet_no_line_no_node_no_other_label_and_no_border(name: str) -> None:
-    root = ElementTree.fromstring(causal_graph.diagram(GRAPHS[name], "x"))
+    root = ElementTree.fromstring(view_graph.diagram(GRAPHS[name], "x"))
     lines = [points(path.get("d", "")) for path in root.iter(f"{SVG}path") if "C" in path.get("d", "")]
     nodes = [
         tuple(float(rect.get(key, 0)) for key in ("x", "y", "width", "height"))
@@ -105,7 +106,7 @@ def test_every_verdict_has_its_line_and_its_words(
 ) -> None:
     role, verdict, value, unit = given
     one = edge("gender", "score", role, verdict, (value, unit))
-    root = ElementTree.fromstring(causal_graph.diagram({"edges": [one]}, "x"))
+    root = ElementTree.fromstring(view_graph.diagram({"edges": [one]}, "x"))
     group = root.find(f"{SVG}g")
     assert group is not None
     assert group.get("class") == style
@@ -116,14 +117,14 @@ def test_every_verdict_has_its_line_and_its_words(
 
 
 def test_a_long_label_takes_two_lines_and_loses_no_word() -> None:
-    root = ElementTree.fromstring(causal_graph.diagram(LONG, "x"))
+    root = ElementTree.fromstring(view_graph.diagram(LONG, "x"))
     words = [text.text for text in root.iter(f"{SVG}text")]
     assert words[2:4] == ["desired: ? undetermined,", "by −0.12"]
     assert not [one for one in words if "…" in str(one)]
 
 
 def test_the_description_says_every_edge() -> None:
-    assert causal_graph.describe(BOTH) == (
+    assert view_graph.describe(BOTH) == (
         "gender to score: undesired, found, ATE −0.31; race to score: undesired, same, ATE 0.00; "
         "gender to emotion word: confounding, found, Δ 0.12; race to emotion word: confounding, by design; "
         "emotion word to score: desired, undetermined, Δ 1.20"
@@ -131,8 +132,8 @@ def test_the_description_says_every_edge() -> None:
 
 
 def test_without_edges_nothing_is_drawn() -> None:
-    assert causal_graph.diagram({}, "x") == ""
-    assert causal_graph.diagram({"edges": []}, "x") == ""
+    assert view_graph.diagram({}, "x") == ""
+    assert view_graph.diagram({"edges": []}, "x") == ""
 
 
 def test_three_classes_and_hostile_names_still_make_a_picture() -> None:
@@ -140,7 +141,7 @@ def test_three_classes_and_hostile_names_still_make_a_picture() -> None:
     edges: list[dict[str, Any]] = [
         edge(name, "score", "undesired", "same", (0.0, "ATE")) for name in (*names, "race")
     ]
-    drawn = causal_graph.diagram({"edges": edges}, names[1])
+    drawn = view_graph.diagram({"edges": edges}, names[1])
     root = ElementTree.fromstring(drawn)
     assert "<script>" not in drawn
     assert "\x1b" not in drawn

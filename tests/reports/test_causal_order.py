@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from trustgauge.reports import causal_order
+from trustgauge.methods.causal import view_order
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -50,7 +50,7 @@ def texts(drawn: str) -> dict[str, tuple[float, float]]:
 
 
 def test_marks_stand_at_the_logarithm_and_ties_are_stacked() -> None:
-    drawn = causal_order.chart(ORDER, NAMES, "Raw scores")
+    drawn = view_order.chart(ORDER, NAMES, "Raw scores")
     place = texts(drawn)
     assert place["system a"][0] == place["system b"][0] == place["system c"][0]
     assert len({place[f"system {one}"][1] for one in "abc"}) == 3
@@ -60,14 +60,14 @@ def test_marks_stand_at_the_logarithm_and_ties_are_stacked() -> None:
 
 
 def test_an_undefined_score_stands_apart_and_last() -> None:
-    place = texts(causal_order.chart(ORDER, NAMES, "Raw scores"))
+    place = texts(view_order.chart(ORDER, NAMES, "Raw scores"))
     assert "÷ 0" in place
     assert place["system x"][0] == max(place[f"system {one}"][0] for one in "abcdefx")
 
 
 def test_brackets_run_from_the_first_to_the_last_system_of_a_level() -> None:
-    root = ElementTree.fromstring(causal_order.chart(ORDER, NAMES, "Raw scores"))
-    place = texts(causal_order.chart(ORDER, NAMES, "Raw scores"))
+    root = ElementTree.fromstring(view_order.chart(ORDER, NAMES, "Raw scores"))
+    place = texts(view_order.chart(ORDER, NAMES, "Raw scores"))
     bars = [rect for rect in root.iter(f"{SVG}rect") if rect.get("rx") == "3.5"]
     assert len(bars) == 3
     spans = [(float(bar.get("x", 0)), float(bar.get("x", 0)) + float(bar.get("width", 0))) for bar in bars]
@@ -80,7 +80,7 @@ def test_brackets_run_from_the_first_to_the_last_system_of_a_level() -> None:
 
 def test_small_scores_have_an_axis_of_their_own() -> None:
     order = {"systems": [system("a", 0.0, 1), system("b", 0.05, 1), system("c", 0.5, 2)]}
-    place = texts(causal_order.chart(order, NAMES, "Effects"))
+    place = texts(view_order.chart(order, NAMES, "Effects"))
     assert place["system a"][0] + 40 < place["system b"][0] < place["system c"][0] - 40
     assert "0.5" in place
 
@@ -91,11 +91,11 @@ def test_without_raw_scores_the_systems_stand_by_their_effects() -> None:
         for name, effect in (("a", 0.01), ("b", 0.25))
     ]
     order = {"of": 2, "systems": systems}
-    place = texts(causal_order.chart(order, NAMES, "x"))
+    place = texts(view_order.chart(order, NAMES, "x"))
     assert place["system a"][0] < place["system b"][0]
     assert "÷ 0" not in place
-    assert causal_order.measured(order) == "Effects in per cent of the score's range"
-    assert [head.text for head in causal_order.table(order, NAMES, "x").heads] == [
+    assert view_order.measured(order) == "Effects in per cent of the score's range"
+    assert [head.text for head in view_order.table(order, NAMES, "x").heads] == [
         "System",
         "Rank, 95 %",
         "Effect, share of the range",
@@ -106,36 +106,36 @@ def test_the_overall_order_is_that_of_the_way_that_decides() -> None:
     ways = {"": ORDER, "es": ORDER | {"rank": [1, 1]}}
     parts = [{"key": "es: group-1", "details": {"asked": "es"}}]
     rating = {"details": {"orders": ways}, "parts": parts, "overall": {"worst": ["es: group-1"]}}
-    assert causal_order.overall(rating) == ways["es"]
-    assert list(causal_order.every(rating)) == ["", "es"]
-    assert causal_order.overall(rating | {"details": {"orders": {}}}) is None
-    assert causal_order.overall(rating | {"details": {}}) is None
+    assert view_order.overall(rating) == ways["es"]
+    assert list(view_order.every(rating)) == ["", "es"]
+    assert view_order.overall(rating | {"details": {"orders": {}}}) is None
+    assert view_order.overall(rating | {"details": {}}) is None
 
 
 def test_one_system_is_no_order() -> None:
-    assert causal_order.chart({"systems": [system("a", 1.0, 1)]}, NAMES, "x") == ""
-    assert causal_order.chart({}, NAMES, "x") == ""
-    assert causal_order.rank(None) == "–"
-    assert causal_order.place(None) == "–"
+    assert view_order.chart({"systems": [system("a", 1.0, 1)]}, NAMES, "x") == ""
+    assert view_order.chart({}, NAMES, "x") == ""
+    assert view_order.rank(None) == "–"
+    assert view_order.place(None) == "–"
 
 
 def test_ranks_are_intervals() -> None:
-    assert causal_order.place(ORDER) == "rank 2 to 4 among 7 systems"
-    assert causal_order.rank({"rank": [3, 3], "of": 7}) == "rank 3"
+    assert view_order.place(ORDER) == "rank 2 to 4 among 7 systems"
+    assert view_order.rank({"rank": [3, 3], "of": 7}) == "rank 3"
 
 
 def test_table_lists_all_systems_in_order_and_undefined_is_no_number() -> None:
-    table = causal_order.table(ORDER, NAMES, "x")
+    table = view_order.table(ORDER, NAMES, "x")
     assert [row[0].text for row in table.rows][-1] == "system x"
     assert [cell.text for cell in table.rows[-1]] == ["system x", "7", "÷ 0", "10.0 %", "3"]
     assert [cell.text for cell in table.rows[3]] == ["system d", "4", "2", "10.0 %", "2"]
     bare = {"of": 1, "systems": [{"service": "a", "raw": None, "raw_undefined": False}]}
-    assert [cell.text for cell in causal_order.table(bare, NAMES, "x").rows[0]] == ["system a", "–", "–"]
+    assert [cell.text for cell in view_order.table(bare, NAMES, "x").rows[0]] == ["system a", "–", "–"]
 
 
 def test_no_text_leaves_the_picture_and_hostile_names_stay_text() -> None:
     long = dict.fromkeys("abcdefx", f"<b>{'W' * 200}")
-    drawn = causal_order.chart(ORDER, long, "x")
+    drawn = view_order.chart(ORDER, long, "x")
     root = ElementTree.fromstring(drawn)
     assert "<b>" not in drawn
     for text in root.iter(f"{SVG}text"):

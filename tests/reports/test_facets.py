@@ -9,29 +9,28 @@ import polars as pl
 
 from tests.reports import fixtures, social_fixtures
 from tests.reports.social_fixtures import SLUR
-from trustgauge.reports import evidence, social_bias_evidence
+from trustgauge.methods.social_bias import view_evidence
+from trustgauge.methods.social_bias.view_facets import facets
+from trustgauge.reports import evidence
 from trustgauge.reports.document import document
 from trustgauge.reports.evidence import Limits
-from trustgauge.reports.facets import Facet, facets, marks
+from trustgauge.reports.facets import Facet, marks
 from trustgauge.reports.html import report
 
 ONE = social_fixtures.all_states()
 TOLD: dict[str, Any] = document(social_fixtures.run([ONE]), [ONE])
-ROWS = social_bias_evidence.prepared(TOLD["ratings"], social_fixtures.evidence())
-assert ROWS is not None
+ROWS = view_evidence.prepare_evidence(TOLD["ratings"], social_fixtures.evidence())
 FOUND = {one.key: one for one in facets(TOLD["ratings"], ROWS)}
 PAGE = report(TOLD, social_fixtures.evidence())
 
 
 def chosen(facet: Facet, key: str) -> pl.Series:
     """The rows that the page's script keeps for a value."""
-    assert ROWS is not None
     place = next(at for at, one in enumerate(facet.values) if one.key == key)
     return pl.Series([str(place) in facet.marks(row).split("-") for row in ROWS.iter_rows(named=True)])
 
 
 def test_every_facet_of_the_rows_is_there() -> None:
-    assert ROWS is not None
     assert list(FOUND) == ["attribute", "group", "category", "question"]
     for key, column in (("attribute", "attribute"), ("question", "kind")):
         values = ROWS[column].unique(maintain_order=True).to_list()
@@ -40,7 +39,6 @@ def test_every_facet_of_the_rows_is_there() -> None:
 
 
 def test_a_value_keeps_the_rows_that_have_it_and_no_other() -> None:
-    assert ROWS is not None
     for value in FOUND["attribute"].values:
         assert (chosen(FOUND["attribute"], value.key) == (ROWS["attribute"] == value.key)).all()
     category = FOUND["category"].values[0].key
@@ -62,7 +60,6 @@ def test_a_name_that_may_offend_stands_in_no_option_and_no_address() -> None:
 
 
 def test_invented_groups_are_called_so_and_come_last() -> None:
-    assert ROWS is not None
     control = next(
         str(one["id"])
         for part in TOLD["ratings"][0]["parts"]
@@ -82,7 +79,6 @@ def test_the_page_carries_the_places() -> None:
         assert f'data-filter="{key}" data-facet' in PAGE
     first = re.search(r"<tr id=\S+ data-f=(\S+?)>", PAGE)
     assert first is not None
-    assert ROWS is not None
     told = marks(list(FOUND.values()), ROWS.row(0, named=True))
     assert first[1].split(",")[5:] == told
 
@@ -101,7 +97,7 @@ def test_associations_are_filtered_too() -> None:
 def test_evidence_of_other_methods_has_none() -> None:
     one = fixtures.all_states()
     told = document(fixtures.run([one]), [one])["ratings"]
-    assert evidence.collect(told, fixtures.evidence(one), Limits()).facets == ()
+    assert evidence.collect(told, fixtures.evidence(one), Limits()).facets == []
     page = report(document(fixtures.run([one]), [one]), fixtures.evidence(one))
     assert "<select" in page
     assert "data-facet" not in page.split("<script>")[0]

@@ -7,7 +7,8 @@ import pytest
 
 from tests.reports import fixtures
 from tests.reports.golden import only
-from trustgauge.reports import figures, flow, two_step
+from trustgauge.methods.two_step import view, view_flow
+from trustgauge.reports import figures
 
 SVG = "{http://www.w3.org/2000/svg}"
 STATES = only(fixtures.all_states())
@@ -67,14 +68,14 @@ def test_strip_shows_the_second_likeliest_level() -> None:
 
 
 def test_interval_chart_draws_parts_with_data_only_and_the_margin() -> None:
-    drawn = figures.intervals(STATES, two_step.ruler(STATES))
+    drawn = figures.intervals(STATES, view.ruler(STATES))
     titles = [text.text for text in ElementTree.fromstring(drawn).iter(f"{SVG}text")]
     assert "Italian" in titles
     assert "Portuguese" not in titles
     assert "counts as balanced: up to 10 points" in titles
     assert drawn.count('stroke-dasharray="5 3"') == 1  # only Hindi is not settled
     lost = only(fixtures.rating("x", [fixtures.lost_part("pt", "Portuguese")]))
-    assert figures.intervals(lost, two_step.ruler(lost)) == ""
+    assert figures.intervals(lost, view.ruler(lost)) == ""
 
 
 def heights(drawn: str, kind: str) -> list[float]:
@@ -83,7 +84,7 @@ def heights(drawn: str, kind: str) -> list[float]:
 
 
 def test_flow_streams_are_as_thick_as_their_number_of_parts() -> None:
-    drawn = flow.flow(STATES)
+    drawn = view_flow.flow(STATES)
     worst, middle, best = (heights(drawn, kind)[0] for kind in ("l3", "l2", "l1"))
     assert worst == pytest.approx(2 * best, abs=0.11)
     assert middle == worst
@@ -91,7 +92,7 @@ def test_flow_streams_are_as_thick_as_their_number_of_parts() -> None:
 
 
 def test_flow_in_words_names_every_part_once() -> None:
-    said = flow.describe(STATES)
+    said = view_flow.describe(STATES)
     for title in (
         "Turkish",
         "Italian",

@@ -15,8 +15,8 @@ import pytest
 from tests.reports.hostile import NAME
 from tests.reports.test_html import Reader
 from tests.reports.trust_fixtures import PAPER, kept, rating, told
-from trustgauge.reports import personal
-from trustgauge.reports import profile_ratings as words
+from trustgauge.methods.trust import personal_page
+from trustgauge.methods.trust import profile_sentences as words
 from trustgauge.run.profile_ratings import RULES, Whom, by_profile, for_profiles
 
 DUMPED = {name: one.model_dump(mode="json") for name, one in RULES.items()}
@@ -24,7 +24,7 @@ DUMPED = {name: one.model_dump(mode="json") for name, one in RULES.items()}
 
 def made(folder: Path, *documents: dict[str, Any], **whom: Any) -> str:
     found = by_profile(kept(folder, *documents), Whom(**whom), date(2026, 12, 1))
-    return personal.page(found, DUMPED, for_profiles(found))
+    return personal_page.page(found, DUMPED, for_profiles(found))
 
 
 @pytest.fixture(scope="module")

@@ -8,20 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from tests.reports import causal_fixtures, fixtures, social_fixtures
-from tests.reports.golden import only, risk
-from trustgauge import errors
+from tests.reports.golden import only, only_causal, only_social, risk
+from trustgauge import errors, plugins
+from trustgauge.methods.two_step import view
 from trustgauge.records import ControlResult, Reason, State
-from trustgauge.reports import (
-    causal_phrases,
-    html,
-    phrases,
-    rules,
-    sentences,
-    social_bias_phrases,
-    terminal,
-    two_step,
-)
+from trustgauge.reports import html, rules, sentences, terminal
 from trustgauge.reports.document import document
+from trustgauge.reports.messages import COMMON
+from trustgauge.reports.method_view import named_view
 
 NEVER = ("is fair", "is unbiased", "is safe", "unbiased service", "are fair", "probably")
 STATES = only(fixtures.all_states())
@@ -31,33 +25,37 @@ def classes(root: type[errors.TrustgaugeError]) -> list[type[errors.TrustgaugeEr
     return [root, *(found for child in root.__subclasses__() for found in classes(child))]
 
 
-def all_phrases() -> list[str]:
-    tables: tuple[dict[str, str], ...] = (
-        phrases.STATES,
-        phrases.ANSWERS,
-        phrases.KINDS,
-        phrases.FLAGS,
-        phrases.ERRORS,
-        phrases.GATES,
-        *phrases.RULES.values(),
-        *phrases.MEASURED.values(),
-        phrases.AGGREGATES,
-        social_bias_phrases.SOCIAL_LINES,
-        social_bias_phrases.VERDICTS,
-    )
-    levels = [words for table in phrases.LEVELS.values() for words in table.values()]
+MESSAGES = {"": COMMON} | {name: named_view(name).messages for name in plugins.names("views")}
+CODES = [(method, code) for method, known in MESSAGES.items() for code in known.reasons]
+RATINGS: dict[str, dict[str, Any]] = {
+    "": STATES,
+    "two-step": STATES,
+    "causal": only_causal(causal_fixtures.all_kinds()),
+    "social-bias": only_social(social_fixtures.all_states()),
+    "trust": risk(),
+}
+
+
+def all_messages() -> list[str]:
     return [
-        *(phrase for table in tables for phrase in table.values()),
-        *(template for templates in phrases.REASONS.values() for template in templates),
-        *(part for words in levels for part in (words.short, words.line, words.sentence)),
-        *(part for pair in phrases.FAR.values() for part in pair),
-        *(part for words in causal_phrases.RELATIVE_LEVEL.values() for part in (words.short, words.sentence)),
+        words
+        for known in MESSAGES.values()
+        for words in (
+            *(text for table in known.texts.values() for text in table.values()),
+            *(template for templates in known.reasons.values() for template in templates),
+            *(
+                text
+                for table in known.levels.values()
+                for level in table.values()
+                for text in (level.short, level.line, level.sentence)
+            ),
+        )
     ]
 
 
 def test_we_say_what_was_measured_and_never_that_a_service_is_something() -> None:
     run, ratings = fixtures.demo()
-    seen = [*all_phrases()]
+    seen = [*all_messages()]
     causal, social = causal_fixtures.all_kinds(), social_fixtures.all_states()
     for pair in (
         (social_fixtures.run([social]), [social]),
@@ -74,7 +72,7 @@ def test_we_say_what_was_measured_and_never_that_a_service_is_something() -> Non
 
 def test_every_error_has_its_sentence_and_no_sentence_is_left_over() -> None:
     ours = {cls.code for cls in classes(errors.TrustgaugeError) if cls.__module__ == "trustgauge.errors"}
-    assert set(phrases.ERRORS) == ours
+    assert set(COMMON.table("errors")) == ours
     assert all(sentences.error(code).endswith(".") for code in ours)
     assert sentences.error("plug-in.odd") == 'An error of the kind "plug-in.odd".'
 
@@ -84,25 +82,26 @@ def test_every_state_and_status_has_its_words() -> None:
 
     from trustgauge.records import Status
 
-    assert set(get_args(State)) <= set(phrases.STATES)
-    assert {*get_args(Status), "unread"} == set(phrases.ANSWERS)
+    assert set(get_args(State)) <= set(COMMON.table("states"))
+    assert {*get_args(Status), "unread"} == set(COMMON.table("answers"))
 
 
-@pytest.mark.parametrize("code", sorted(phrases.REASONS))
-def test_every_reason_has_a_sentence_whatever_facts_come(code: str) -> None:
-    bare = sentences.reason({"code": code, "facts": {}}, STATES)
+@pytest.mark.parametrize(("method", "code"), CODES)
+def test_every_reason_has_a_sentence_whatever_facts_come(method: str, code: str) -> None:
+    rating, templates = RATINGS[method], MESSAGES[method].reasons[code]
+    bare = sentences.reason({"code": code, "facts": {}}, rating)
     assert bare.endswith((".", ")"))
     assert "{" not in bare
     everything = {
         name: value
-        for template in phrases.REASONS[code]
+        for template in templates
         for name, value in re.findall(r"{(\w+)(?::(\w+))?}", template)
         if name
     }
     facts = {name: _fact(kind) for name, kind in everything.items()}
-    full = sentences.reason({"code": code, "facts": facts}, STATES)
+    full = sentences.reason({"code": code, "facts": facts}, rating)
     assert "{" not in full
-    if len(phrases.REASONS[code]) > 1 and facts.keys() - {"noun", "attribute"}:
+    if len(templates) > 1 and facts.keys() - {"noun", "attribute"}:
         assert full != bare
 
 
@@ -137,8 +136,8 @@ def test_unknown_codes_of_plug_ins_are_shown_with_their_facts() -> None:
     )
 )
 def test_no_facts_can_break_a_sentence(facts: dict[str, Any]) -> None:
-    for code in (*phrases.REASONS, "unknown"):
-        assert sentences.reason({"code": code, "facts": facts}, STATES)
+    for method, code in (*CODES, ("", "unknown")):
+        assert sentences.reason({"code": code, "facts": facts}, RATINGS[method])
 
 
 def test_keys_of_parts_become_titles_and_records_are_taken_as_they_are() -> None:
@@ -233,10 +232,8 @@ def test_masked_text_tells_only_its_length() -> None:
 
 def test_balanced_output_carries_its_caution() -> None:
     told = only(fixtures.rating("anchor/coin", [fixtures.part("", "coin")]))
-    assert two_step.ucs_note(told) == (
-        "UCS is not useful by itself: anchor/coin changed half of the pronouns"
-    )
-    assert two_step.ucs_note(STATES) == ""
+    assert view.ucs_note(told) == ("UCS is not useful by itself: anchor/coin changed half of the pronouns")
+    assert view.ucs_note(STATES) == ""
 
 
 def test_rule_is_named_with_its_margin() -> None:

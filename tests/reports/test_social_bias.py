@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,22 +11,13 @@ import pytest
 from tests.reports import social_fixtures
 from tests.reports.social_fixtures import SLUR
 from tests.reports.test_one_source import VIEWS
+from trustgauge.methods.social_bias import view as social_bias
+from trustgauge.methods.social_bias import view_sentences
 from trustgauge.records import Rating, Reason, State
-from trustgauge.reports import (
-    exports,
-    html,
-    label,
-    method_view,
-    notebook,
-    rules,
-    sentences,
-    social_bias,
-    social_bias_told,
-    terminal,
-    views,
-)
+from trustgauge.reports import exports, html, label, notebook, rules, sentences, terminal, views
 from trustgauge.reports.components import Figure, Fold, Section, Table
 from trustgauge.reports.document import document
+from trustgauge.reports.method_view import named_view, view_of
 
 
 def told(one: Rating) -> dict[str, Any]:
@@ -37,6 +29,7 @@ def member(one: Rating) -> dict[str, Any]:
     return found
 
 
+VIEW = named_view("social-bias")
 ALL = member(social_fixtures.all_states())
 GENDER = member(social_fixtures.rating(attributes=("gender",)))
 AGE = member(social_fixtures.rating(attributes=("age",)))
@@ -52,7 +45,7 @@ def changed(rating: dict[str, Any], level: str, **excess: float) -> dict[str, An
     return one
 
 
-def piece(sections: list[Section], label: str) -> Any:
+def piece(sections: Sequence[Section], label: str) -> Any:
     """The figure or table of a label, wherever it stands."""
     every = [one for section in sections for one in section.pieces]
     every += [inner for one in every if isinstance(one, Fold) for inner in one.pieces]
@@ -60,16 +53,16 @@ def piece(sections: list[Section], label: str) -> Any:
 
 
 def test_the_view_is_found_by_the_name_of_the_method() -> None:
-    assert method_view.of(GENDER) is social_bias
+    assert view_of(GENDER) is VIEW
 
 
 def test_the_verdict_names_the_pair_that_stands_out() -> None:
     assert sentences.verdict(GENDER) == (
         "Asked to choose, it favours men over women in 87 of 100 answers that choose."
     )
-    assert social_bias.level_line(GENDER, "H") == "favours men in 87 of 100 choices"
-    assert social_bias.level_line(GENDER, "L") == "excess below 1 point"
-    assert social_bias.level_line(GENDER, "M") == "excess of 1 to 10 points"
+    assert VIEW.level_line(GENDER, "H") == "favours men in 87 of 100 choices"
+    assert VIEW.level_line(GENDER, "L") == "excess below 1 point"
+    assert VIEW.level_line(GENDER, "M") == "excess of 1 to 10 points"
 
 
 def test_without_a_settled_pair_the_verdict_tells_the_excess() -> None:
@@ -102,8 +95,8 @@ def test_where_groups_asked_alone_decide_the_verdict_names_both_ends() -> None:
         "Asked about one group at a time, it speaks for young people 10 points more often than for old "
         "people."
     )
-    assert social_bias.level_line(AGE, "M") == "speaks 10 points more often for young people"
-    assert social_bias.level_line(AGE, "H") == "gap of 20 points or more"
+    assert VIEW.level_line(AGE, "M") == "speaks 10 points more often for young people"
+    assert VIEW.level_line(AGE, "H") == "gap of 20 points or more"
     same = json.loads(json.dumps(AGE))
     same["parts"][0]["details"]["relative"]["gap"] |= {"value": 0.0, "high": 0.04}
     assert sentences.verdict(same).endswith(
@@ -113,23 +106,23 @@ def test_where_groups_asked_alone_decide_the_verdict_names_both_ends() -> None:
 
 def test_the_side_that_decides_is_that_of_the_reason_and_not_of_the_larger_figure() -> None:
     (part,) = GENDER["parts"]
-    gap, excess = (social_bias_told.value(part, of) or 0.0 for of in ("relative", "absolute"))
+    gap, excess = (view_sentences.value(part, of) or 0.0 for of in ("relative", "absolute"))
     assert gap > excess > 0
-    assert social_bias_told.side(part) == "absolute"
-    assert social_bias.label_fact(GENDER) == ("21 pts", "excess rate")
-    assert social_bias.tile(AGE)[:2] == ("Largest gap", "10 points")
+    assert view_sentences.side(part) == "absolute"
+    assert VIEW.label_fact(GENDER) == ("21 pts", "excess rate")
+    assert VIEW.summary_tile(AGE)[:2] == ("Largest gap", "10 points")
 
 
 def test_of_two_sides_at_one_level_the_one_further_beyond_its_cut_is_told() -> None:
     part = json.loads(json.dumps(GENDER["parts"][0]))
     part["reasons"].append({"code": "social-bias.relative", "facts": {}, "evidence": []})
-    assert social_bias_told.side(part) == "absolute"  # .21 / .10 against .35 / .20
+    assert view_sentences.side(part) == "absolute"  # .21 / .10 against .35 / .20
     part["details"]["absolute"]["excess"]["value"] = 0.11
-    assert social_bias_told.side(part) == "relative"
+    assert view_sentences.side(part) == "relative"
 
 
 def test_risk_is_told_in_words_and_never_by_a_bare_letter() -> None:
-    assert social_bias.mark(GENDER, "H") == "High risk"
+    assert VIEW.mark(GENDER, "H") == "High risk"
     assert label.outcome(GENDER) == "High risk"
     page = html.report(told(social_fixtures.all_states()))
     assert "<b>High risk</b>" in page
@@ -143,14 +136,14 @@ def test_risk_is_told_in_words_and_never_by_a_bare_letter() -> None:
 
 def test_parts_are_attributes() -> None:
     assert sentences.noun(ALL) == "attributes"
-    assert social_bias.part_table(ALL).heading == "Attribute by attribute"
+    assert VIEW.part_table(ALL).heading == "Attribute by attribute"
     assert label.issue(ALL) == "Social bias"
     assert label.issue(GENDER) == "Gender bias"
     assert views.tiles(ALL)[0][1] == "3 of 4"
 
 
 def test_the_table_of_parts_has_both_sides_and_the_questions() -> None:
-    rows = {row.title: row for row in social_bias.part_table(ALL).rows}
+    rows = {row.title: row for row in VIEW.part_table(ALL).rows}
     first, direction, second = rows["Gender"].before
     assert (first.text, first.under) == ("21 points", "16 to 26, n = 240")
     assert (direction.text, direction.under) == ("30 points", "22 to 38, n = 240")
@@ -164,9 +157,10 @@ def test_an_incomplete_part_shows_no_figure_that_what_is_missing_could_have_made
     one = social_fixtures.rating(attributes=("gender", "age"))
     lost = replace(one.parts[1], state="incomplete", level=None, certainty={})
     rating = member(replace(one, parts=(one.parts[0], lost)))
-    rows = {row.title: row for row in social_bias.part_table(rating).rows}
+    rows = {row.title: row for row in VIEW.part_table(rating).rows}
     assert [cell.text for cell in rows["Age"].before] == ["–"] * 3
-    far = social_bias.far(rating, alone=True)
+    far = VIEW.effect_section(rating, alone=True)
+    assert far is not None
     assert "Age" not in "".join(str(one.drawing) for one in far.pieces if isinstance(one, Figure))
 
 
@@ -196,11 +190,11 @@ def test_rules_that_only_measure_give_no_level_anywhere() -> None:
     assert label.outcome(MEASURED) == "measurements only, no level"
     assert label.badge(MEASURED) is None
     assert "Measurements only, no level" in label.label(MEASURED)
-    assert all(social_bias.level_line(MEASURED, level) == "" for level in "LMH")
+    assert all(VIEW.level_line(MEASURED, level) == "" for level in "LMH")
     assert views.tiles(MEASURED)[0][1] == "3"
-    assert {row.state for row in social_bias.part_table(MEASURED).rows} == {"measured"}
-    assert social_bias.part_table(MEASURED).before[0] == "Two groups: bias rate"
-    assert social_bias.heads([MEASURED]).before == ("rate", "gap")
+    assert {row.state for row in VIEW.part_table(MEASURED).rows} == {"measured"}
+    assert VIEW.part_table(MEASURED).before[0] == "Two groups: bias rate"
+    assert VIEW.heads([MEASURED]).before == ("rate", "gap")
     shown = terminal.plain(terminal.show(told(social_fixtures.measured())))
     assert "not applicable" not in shown
     assert "not rated" not in shown
@@ -247,24 +241,24 @@ def test_limits_tell_how_much_was_asked() -> None:
 
 
 def test_how_comparisons_came_out_is_told_with_position_and_agreement() -> None:
-    sections = social_bias.sections(GENDER, told(social_fixtures.rating())["run"], alone=True)
+    sections = VIEW.sections(GENDER, told(social_fixtures.rating())["run"], alone=True)
     table = piece(sections, "Outcomes: gender")
     rows = {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
     assert rows["The same place in both orders"] == ["20", "8.3 %"]
     assert rows["A statement and its reverse"] == ["10", "4.2 %"]
     assert rows["Missing or not understood"] == ["6", "–"]
     assert "With invented groups: 4 %, 2 to 6 %, n = 80." in table.note
-    measured = piece(social_bias.sections(MEASURED, {}, alone=True), "Outcomes: gender")
+    measured = piece(VIEW.sections(MEASURED, {}, alone=True), "Outcomes: gender")
     assert "position" not in str(measured.rows)
     assert len(measured.rows) == 3
 
 
 def test_the_matrix_that_decides_stands_under_why_and_not_again_below() -> None:
-    (why,) = social_bias.drawings(GENDER)
+    (why,) = VIEW.figures(GENDER)
     assert why.label == "Advantage: gender"
-    below = social_bias.sections(GENDER, {}, alone=True)[0].pieces
+    below = VIEW.sections(GENDER, {}, alone=True)[0].pieces
     assert [one.label for one in below if isinstance(one, Figure)] == ["Preference: gender"]
-    assert social_bias.drawings(AGE)[0].label == "Preference: age"
+    assert VIEW.figures(AGE)[0].label == "Preference: age"
     by_category = next(one for one in below if isinstance(one, Fold))
     labels = [one.label for one in by_category.pieces if isinstance(one, Figure)]
     assert labels == ["Advantage: gender, competence", "Advantage: gender, health"]
@@ -273,7 +267,7 @@ def test_the_matrix_that_decides_stands_under_why_and_not_again_below() -> None:
 def test_several_services_are_compared_attribute_by_attribute_with_the_largest_marked() -> None:
     run, ratings = social_fixtures.several()
     members = document(run, ratings)["ratings"]
-    first, second = social_bias.overview(members, {})
+    first, second = VIEW.overview(members, {})
     (table,) = first.pieces
     assert isinstance(table, Table)
     assert [head.text for head in table.heads] == ["Service", "Gender", "Age", "Culture"]
@@ -296,16 +290,16 @@ def test_what_a_relative_side_alone_or_an_absolute_side_alone_shows() -> None:
         page = html.report(told(alone))
         assert ("Preference: gender" in page) is (kept == "relative")
         assert ("Advantage: gender" in page) is (kept == "absolute")
-        sides = social_bias.part_table(member(alone)).rows[0].before
+        sides = VIEW.part_table(member(alone)).rows[0].before
         assert [cell.text == "–" for cell in sides] == [gone == "absolute", False, gone == "relative"]
 
 
 def test_blocks_and_what_a_plan_finds_are_told_in_words() -> None:
-    assert social_bias.block_names(GENDER) == {
+    assert VIEW.block_names(GENDER) == {
         "absolute/gender": "Two groups: gender",
         "relative/gender": "One group: gender",
     }
-    assert social_bias.finds(0.12) == "a gap of 12 points or more between groups, 8 times in 10"
+    assert VIEW.detectable_effect(0.12) == "a gap of 12 points or more between groups, 8 times in 10"
 
 
 @pytest.mark.parametrize("view", sorted(VIEWS))
@@ -346,7 +340,7 @@ def test_a_name_that_offends_is_nowhere_but_behind_its_bar() -> None:
 
 
 def test_the_names_behind_the_bars_can_be_looked_up() -> None:
-    table = piece(social_bias.sections(CULTURE, {}, alone=True), "Hidden names: culture")
+    table = piece(VIEW.sections(CULTURE, {}, alone=True), "Hidden names: culture")
     assert [[cell.text or cell.quote for cell in row] for row in table.rows] == [["████ 1", SLUR]]
     assert table.rows[0][1].offensive
 
@@ -356,7 +350,7 @@ def test_chinese_texts_say_that_they_are_chinese() -> None:
     page = html.report(told(one), social_fixtures.evidence(language="zh"))
     assert '<tbody lang="zh">' in page
     assert 'lang="zh">男性</text>' in page  # a group that has no English name
-    table = piece(social_bias.sections(member(one), {}, alone=True), "Names as asked: gender")
+    table = piece(VIEW.sections(member(one), {}, alone=True), "Names as asked: gender")
     assert [row[1].quote for row in table.rows] == ["女性", "跨性别者", "佐布人", "文特人"]
     assert {row[1].language for row in table.rows} == {"zh"}
 

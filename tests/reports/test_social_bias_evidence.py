@@ -6,8 +6,9 @@ import polars as pl
 
 from tests.reports import causal_fixtures, social_fixtures
 from tests.reports.social_fixtures import SLUR
+from trustgauge.methods.social_bias import view_associations, view_evidence
 from trustgauge.records import Rating
-from trustgauge.reports import evidence, social_bias_associations, social_bias_evidence
+from trustgauge.reports import evidence
 from trustgauge.reports.components import Table, Words
 from trustgauge.reports.document import document
 from trustgauge.reports.evidence import Limits, Places, row
@@ -23,17 +24,17 @@ RATING = social_fixtures.rating()
 
 
 def prepared(rows: pl.DataFrame = ROWS) -> pl.DataFrame:
-    found = social_bias_evidence.prepared(members(RATING), rows)
+    found = view_evidence.prepare_evidence(members(RATING), rows)
     assert found is not None
     return found
 
 
 def associations(rows: pl.DataFrame, *ratings: Rating) -> Table:
     told = members(*ratings)
-    ready = social_bias_evidence.prepared(told, rows)
+    ready = view_evidence.prepare_evidence(told, rows)
     assert ready is not None
     shown = evidence.collect(told, ready, Limits())
-    table = social_bias_associations.tables(told, ready, shown)[-1]
+    table = view_associations.tables(told, ready, shown)[-1]
     assert isinstance(table, Table)
     return table
 
@@ -68,13 +69,13 @@ def test_invented_groups_are_told_apart() -> None:
 
 def test_evidence_of_other_methods_is_left_as_it_is() -> None:
     other = causal_fixtures.evidence("gru")
-    assert social_bias_evidence.prepared(members(RATING), other) is other
+    assert view_evidence.prepare_evidence(members(RATING), other) is other
     both = pl.concat([ROWS, other], how="diagonal")
     found = prepared(both).filter(pl.col("verdict").is_null())
     assert found["values_in"].to_list() == other["values_in"].to_list()
     assert not found["offensive"].any()
     shown = evidence.collect(members(RATING), other, Limits())
-    assert social_bias_associations.tables([], other, shown) == []
+    assert view_associations.tables([], other, shown) == []
 
 
 def test_the_deciding_words_are_marked_and_nothing_else() -> None:
@@ -147,14 +148,14 @@ def test_several_services_each_have_their_strongest() -> None:
     counts = {one.service: 0 for one in ratings}
     for line in table.rows:
         counts[line[1].text] += 1
-    assert all(0 < count <= 2 * social_bias_associations.EACH for count in counts.values())
+    assert all(0 < count <= 2 * view_associations.EACH for count in counts.values())
 
 
 def test_nothing_that_stands_out_is_said_to_be_nothing() -> None:
     calm = social_fixtures.rating(attributes=("age",))
     told = members(calm)
     shown = evidence.collect(told, prepared(), Limits())
-    assert social_bias_associations.tables(told, prepared(), shown)[1:] == [
+    assert view_associations.tables(told, prepared(), shown)[1:] == [
         Words("No pair of groups differs from even after correction.")
     ]
 

@@ -5,6 +5,7 @@ import re
 import segno
 
 from trustgauge.reports import svg
+from trustgauge.reports.method_view import named_view
 
 
 def test_text_and_attributes_are_escaped() -> None:
@@ -53,10 +54,10 @@ def test_pictograms_are_one_colour() -> None:
         ("trust", "H"),
         ("x", "1"),
     ):
-        drawn = svg.pictogram(method, level, 1, 3)
+        drawn = named_view(method).pictogram(level, 1, 3)
         assert "currentColor" in drawn
         assert "#" not in drawn
-    assert len({svg.pictogram("two-step", level, 0, 3) for level in ("UCS", "DSBS", "BS")}) == 3
+    assert len({named_view("two-step").pictogram(level, 0, 3) for level in ("UCS", "DSBS", "BS")}) == 3
 
 
 def test_from_the_fourth_level_on_the_number_is_inside() -> None:

@@ -15,24 +15,13 @@ from tests.reports.test_html import Reader
 from tests.reports.test_one_source import VIEWS
 from tests.reports.trust_fixtures import PAPER, only, rating, told
 from trustgauge.methods import trust as room
+from trustgauge.methods.trust import view_evidence, view_figures, view_sentences, view_tables
 from trustgauge.records import Reason
-from trustgauge.reports import (
-    exports,
-    html,
-    label,
-    method_view,
-    phrases,
-    rules,
-    sentences,
-    terminal,
-    trust,
-    trust_evidence,
-    trust_figures,
-    trust_tables,
-    trust_told,
-)
+from trustgauge.reports import exports, html, label, rules, sentences, terminal
 from trustgauge.reports.document import document
+from trustgauge.reports.method_view import named_view, view_of
 
+VIEW = named_view("trust")
 INSURANCE = only(rating("Insurance", PAPER["Insurance"]))
 UBUNTU = only(rating("Ubuntu", PAPER["Ubuntu"], state="assumed"))
 HR = only(rating("HR", PAPER["HR"]))
@@ -44,11 +33,11 @@ def test_every_reason_of_the_method_has_a_sentence_and_no_sentence_is_left_over(
     used: set[str] = set()
     for path in Path(next(iter(room.__path__))).rglob("*.py"):
         used |= set(re.findall(r'"(trust\.[a-z-]+)"', path.read_text("utf-8")))
-    assert used == {code for code in phrases.REASONS if code.startswith("trust.")}
+    assert used == {code for code in VIEW.messages.reasons if code.startswith("trust.")}
 
 
 def test_the_view_is_found_by_the_name_of_the_method() -> None:
-    assert method_view.of(INSURANCE) is trust
+    assert view_of(INSURANCE) is VIEW
 
 
 def test_the_verdict_names_what_comes_first_for_this_user() -> None:
@@ -74,7 +63,7 @@ def test_a_missing_issue_leaves_the_levels_that_it_can_still_give() -> None:
     )
     assert label.badge(OPEN) is None
     assert "Not rated" in label.label(OPEN)
-    assert trust_tables.changes(OPEN)[-1] == (
+    assert view_tables.changes(OPEN)[-1] == (
         "Information leakage is missing: "
         "Low with it at Low, Medium with it at Medium and High with it at High."
     )
@@ -137,32 +126,34 @@ def test_the_arithmetic_can_be_redone_by_hand() -> None:
 
 
 def test_the_issue_that_counts_nothing_is_told() -> None:
-    (said,) = trust_told.uncounted(INSURANCE["details"]["combination"])
+    (said,) = view_sentences.uncounted(INSURANCE["details"]["combination"])
     assert said == "Conversation complexity is High here, but you put it last: not counted."
-    assert any(said in one for one in trust.cautions(INSURANCE))
-    assert trust.cautions(HR) == []
+    assert any(said in one for one in VIEW.cautions(INSURANCE))
+    assert VIEW.cautions(HR) == []
     assert "the last is not counted" in label.label(INSURANCE)
     assert "the last is not counted" not in label.label(SOUND)
 
 
 def test_all_orders_and_other_profiles_stand_beside_the_level() -> None:
-    assert trust_told.orders(INSURANCE["details"]["orders"]) == "In all 24 orders: 18 Low, 0 Medium, 6 High."
-    assert trust_told.orders(
+    assert (
+        view_sentences.orders(INSURANCE["details"]["orders"]) == "In all 24 orders: 18 Low, 0 Medium, 6 High."
+    )
+    assert view_sentences.orders(
         {"orders": 2000, "of": 5040, "sampled": True, "open": 3, "levels": {"L": 1990, "M": 7, "H": 0}}
     ) == ("In 2,000 of 5,040 orders, drawn at random: 1990 Low, 7 Medium, 0 High, 3 open.")
-    assert trust_told.others(INSURANCE) == "Others: Low, High, Low"
+    assert view_sentences.others(INSURANCE) == "Others: Low, High, Low"
 
 
 def test_what_would_change_the_level_comes_smallest_first() -> None:
-    moves = trust_tables.changes(SOUND)
+    moves = view_tables.changes(SOUND)
     assert moves
     assert moves[0].endswith(" risk.")
-    swapped = trust_tables.changes(HR)
+    swapped = view_tables.changes(HR)
     assert any("in each other's place: Low risk." in one for one in swapped)
 
 
 def test_sensitivity_has_four_rows_whatever_was_tested() -> None:
-    table = trust_tables.sensitivity(INSURANCE)
+    table = view_tables.sensitivity(INSURANCE)
     assert table is not None
     assert [row[0].text for row in table.rows] == [
         "Another model",
@@ -188,7 +179,7 @@ def test_parts_keep_the_order_of_the_profile() -> None:
         "bias",
         "complexity",
     ]
-    rows = trust.part_table(INSURANCE).rows
+    rows = VIEW.part_table(INSURANCE).rows
     assert rows[0].title == "Information leakage"
     assert [row.before[0].text for row in rows] == ["1", "2", "3", "4"]
     assert rows[3].before[2].text == "0.33 and 0.67"
@@ -197,21 +188,21 @@ def test_parts_keep_the_order_of_the_profile() -> None:
 
 @pytest.mark.parametrize(("score", "on_scale"), [(0.0, 0.0), (0.001, 1 / 3), (0.01, 2 / 3), (1.0, 1.0)])
 def test_bars_show_how_near_a_cut_is_whatever_the_cuts_are(score: float, on_scale: float) -> None:
-    assert trust_told.scaled(score, (0.001, 0.01)) == pytest.approx(on_scale)
+    assert view_sentences.scaled(score, (0.001, 0.01)) == pytest.approx(on_scale)
 
 
 def test_the_figure_says_its_numbers_and_hatches_what_was_not_tested() -> None:
-    drawn = trust_figures.scores(INSURANCE["parts"], "Issue scores")
+    drawn = view_figures.scores(INSURANCE["parts"], "Issue scores")
     assert "Conversation complexity: High risk, score 0.89, 0.87 to 0.91" in drawn
     assert drawn.count('class="ground"') == 8
-    missing = trust_figures.scores(OPEN["parts"], "Issue scores")
+    missing = view_figures.scores(OPEN["parts"], "Issue scores")
     assert "Information leakage: not tested" in missing
     assert 'class="hatch"' in missing
     assert missing.count('class="ground"') == 6
 
 
 def test_scores_are_never_rounded_to_nothing() -> None:
-    assert [trust_told.score(one) for one in (0.0, 0.00001, 0.0014, 0.031, 0.5, None)] == [
+    assert [view_sentences.score(one) for one in (0.0, 0.00001, 0.0014, 0.031, 0.5, None)] == [
         "0.00", "< 0.0001", "0.0014", "0.031", "0.50", "–",
     ]  # fmt: skip
 
@@ -266,7 +257,7 @@ def test_a_single_real_rating_tells_what_stands_behind_its_scores() -> None:
 
 def test_rude_turns_are_hidden_until_asked_for_and_scores_stand_beside_every_turn() -> None:
     found, rows = trust_fixtures.ran()
-    prepared = trust_evidence.prepared(found["ratings"], rows)
+    prepared = view_evidence.prepare_evidence(found["ratings"], rows)
     assert prepared is not None
     rude = prepared.filter(pl.col("back").str.contains("idiot"))
     assert rude.height > 5
@@ -293,8 +284,7 @@ def test_rude_turns_are_hidden_until_asked_for_and_scores_stand_beside_every_tur
 
 def test_evidence_of_other_methods_is_left_as_it_is() -> None:
     rows = pl.DataFrame({"sent": ["x"]})
-    assert trust_evidence.prepared([], rows) is rows
-    assert trust_evidence.prepared([], None) is None
+    assert view_evidence.prepare_evidence([], rows) is rows
 
 
 def test_hostile_names_of_services_issues_and_profiles_stay_inert() -> None:

@@ -12,13 +12,13 @@ import pytest
 
 from tests.reports.trust_fixtures import CUTS, PAPER, kept, rating, told
 from trustgauge.errors import PlanError
+from trustgauge.methods.trust import profile_sentences as words
 from trustgauge.methods.trust.combine import outcome
 from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.levels import risk
 from trustgauge.methods.trust.profiles import Order
 from trustgauge.records import Rule
 from trustgauge.reports import comparison, comparison_page, terminal
-from trustgauge.reports import profile_ratings as words
 from trustgauge.run.comparison import Wanted, compare
 from trustgauge.run.profile_ratings import RULES, Whom, by_profile, combined, for_profiles, measured_of
 

@@ -76,8 +76,8 @@ def _beside(names: tuple[str, ...], output: Path | None, options: dict[str, Any]
 
 def _by_profile(names: tuple[str, ...], output: Path | None, options: dict[str, Any]) -> tuple[Any, Any]:
     """Chatbots for one kind of user, and the views of them."""
-    from trustgauge.reports import personal
-    from trustgauge.reports import profile_ratings as told
+    from trustgauge.methods.trust import personal_page
+    from trustgauge.methods.trust import profile_sentences as told
     from trustgauge.run.profile_ratings import RULES, Whom, by_profile, for_profiles
 
     _one_of(options)
@@ -93,7 +93,7 @@ def _by_profile(names: tuple[str, ...], output: Path | None, options: dict[str, 
     rules = {name: one.model_dump(mode="json") for name, one in RULES.items()}
 
     def page() -> str:
-        return personal.page(document, rules, for_profiles(document))
+        return personal_page.page(document, rules, for_profiles(document))
 
     return document, {
         "text": lambda: told.text(document),

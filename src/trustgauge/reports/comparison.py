@@ -9,10 +9,10 @@ from __future__ import annotations
 import csv as tables
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from trustgauge.reports import method_view, numbers, sanitize, sentences
+from trustgauge.reports import numbers, sanitize, sentences
+from trustgauge.reports.method_view import named_view, view_of
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.reports.terminal import Line, columns, line
 
@@ -22,38 +22,6 @@ Row = Mapping[str, Any]
 NAME = 40
 QUOTE = 60  # characters of a text in a terminal
 MOST_PAIRS = 21  # told in a terminal, of seven services; the other views have all
-
-
-@dataclass(frozen=True, slots=True)
-class Badness:
-    """What a method compares: the head of its column, and what its ranks rest on."""
-
-    head: str
-    ranked: str
-
-
-BADNESS: Mapping[str, Badness] = {
-    "two-step": Badness(
-        "off balance",
-        "Ranked by how far balanced text comes back off balance, at worst. Whether skewed text is "
-        "balanced too does not count here: see the level.",
-    ),
-    "causal": Badness(
-        "effect, of the range",
-        "Ranked by how far the score moves when only the protected class changes, at most, as a share "
-        "of its range, corrected for being a maximum.",
-    ),
-    "social-bias": Badness(
-        "excess or gap",
-        "Ranked by the larger of two figures, at worst over the attributes: how much more often a real "
-        "group is favoured than an invented one, and how far apart groups are when asked about one by one.",
-    ),
-    "trust": Badness(
-        "weighted risk",
-        "Ranked by the weighted mean of the risks of the issues, the most important weighing most.",
-    ),
-}
-ANY = Badness("score", "Ranked by the badness that the method resamples.")
 
 TIES = (
     "Services share a rank (“=”) unless one is worse than the other in more than {share} of the "
@@ -99,11 +67,6 @@ SIGNS: Mapping[str, str] = {"worse": "worse", "better": "better", "=": "= not to
 HIDDEN = "[text that may offend, not shown]"
 
 
-def badness(method: str) -> Badness:
-    """What a method compares services by."""
-    return BADNESS.get(method, ANY)
-
-
 def remark(note: Mapping[str, Any]) -> str:
     """The sentence of a remark."""
     facts = {name: _fact(name, value) for name, value in note["facts"].items()}
@@ -135,7 +98,7 @@ def remarks(group: Mapping[str, Any]) -> list[str]:
         what = f"the other {title(group)} ratings"
         told.append(f"A table of its own: unlike {what} in {sentences.listing(group['differs'])}.")
     if group["ranked"]:
-        told.append(badness(group["method"]).ranked)
+        told.append(named_view(group["method"]).badness.ranked)
         told.append(TIES.format(share=numbers.percent(group["beyond_doubt"])))
     return told + [remark(one) for one in group["notes"]]
 
@@ -223,7 +186,7 @@ def level_of(rating: Mapping[str, Any], key: str | None, state: str) -> str:
     """A level of a rating or part as text."""
     if key is None or state not in ("rated", "not settled", "inferred", "assumed"):
         return {"not applicable": numbers.NONE, "not tested": "not tested"}.get(state, "not rated")
-    mark = method_view.of(rating).mark(rating, key)
+    mark = view_of(rating).mark(rating, key)
     return {"rated": mark, "inferred": f"inferred {mark}", "assumed": f"{mark}*"}.get(state, f"({mark})")
 
 
@@ -291,7 +254,7 @@ def cells(row: Row) -> list[str]:
 
 
 def _table(group: Mapping[str, Any]) -> list[Line]:
-    heads = ["rank", "service", "rating", badness(group["method"]).head, *HEADS]
+    heads = ["rank", "service", "rating", named_view(group["method"]).badness.head, *HEADS]
     rows = [cells(row) for row in group["rows"]]
     used = [place for place in range(len(heads)) if any(row[place] not in ("", numbers.NONE) for row in rows)]
     wide = [max(columns(row[place]) for row in [heads, *rows]) for place in used]

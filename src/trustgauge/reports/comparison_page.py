@@ -16,6 +16,7 @@ from markupsafe import Markup
 from trustgauge.reports import comparison, figures, html, numbers, pages, sanitize, sentences, views
 from trustgauge.reports.components import Cell, Figure, Head, Table
 from trustgauge.reports.document import levels
+from trustgauge.reports.method_view import named_view
 
 SHOWN = 280  # characters of a text
 UNITS = "Differences are in points of a hundred, first minus second, with their 95 % intervals."
@@ -58,7 +59,7 @@ def _group(number: int, group: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "title": comparison.title(group),
         "made": comparison.made(group),
-        "head": comparison.badness(group["method"]).head,
+        "head": named_view(group["method"]).badness.head,
         "remarks": comparison.remarks(group),
         "scatter": _scatter(number, group),
         "rows": group["rows"],
@@ -123,7 +124,12 @@ def _text(one: Mapping[str, Any], key: str) -> str:
 @cache
 def _environment() -> Environment:
     environment = pages.environment()
-    environment.globals |= {"said": comparison, "units": UNITS, "dash": numbers.NONE}
+    environment.globals |= {
+        "said": comparison,
+        "named_view": named_view,
+        "units": UNITS,
+        "dash": numbers.NONE,
+    }
     environment.filters |= {
         "cap": lambda text: text[:1].upper() + text[1:],
         "certainty": numbers.certainty,

@@ -1,11 +1,14 @@
-"""How a rating is seen whose method has no view of its own: levels, certainty and counts."""
+"""How a rating is shown whose method has no view of its own: levels, certainty and counts.
+
+Views of methods subclass `DefaultView` and override what they show in their own way.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from trustgauge.reports import numbers, sentences
+from trustgauge.reports import numbers, sentences, svg
 from trustgauge.reports.components import (
     Cell,
     Cells,
@@ -14,25 +17,171 @@ from trustgauge.reports.components import (
     Head,
     Heads,
     PartTable,
+    Piece,
     Row,
     Section,
 )
+from trustgauge.reports.messages import NO_MESSAGES, LevelWords, Messages
+from trustgauge.reports.method_view import BadnessWords
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from trustgauge.reports.evidence import Evidence
+    from trustgauge.reports.facets import Facet
 
 Rated = Mapping[str, Any]
 
-EVIDENCE = EvidenceWords()
 
+class DefaultView:
+    """See `method_view.MethodView` for what each member is."""
 
-def heads(ratings: Sequence[Rated]) -> Heads:
-    """How many answers can be used, and the score."""
-    return Heads(("answers",), ("score",))
+    messages: Messages = NO_MESSAGES
+    evidence_words = EvidenceWords()
+    badness = BadnessWords("score", "Ranked by the badness that the method resamples.")
+    noun = "part"
+    lettered = True
+    ordered = False
+    verdict_codes: frozenset[str] = frozenset({"overall.worst-part", "overall.vote", "overall.mean"})
 
+    def level_words(self, rating: Rated, key: str | None, rule: str) -> LevelWords:
+        known = self.messages.levels.get("levels", {}).get(str(key))
+        if known:
+            return known
+        words = next((one["words"] for one in rating["overall"]["scale"] if one["level"] == key), "no level")
+        own = sentences.name(str(words))
+        return LevelWords(own, own, f"Its level is {sentences.name(str(key))}: {own}.")
 
-def cells(rating: Rated, part: Rated | None, *, tight: bool = False) -> Cells:
-    """What stands in those columns for a part, or for the whole rating."""
-    one = rating["overall"] if part is None else part
-    cover = rating["coverage"] if part is None else part["coverage"]
-    return Cells((_answers(cover),), (number(one["score"]),))
+    def verdict_words(self, rating: Rated) -> tuple[str, Mapping[str, str]]:
+        return sentences.level(rating, rating["overall"]["level"]).sentence, {}
+
+    def gives_no_level(self, rating: Rated) -> bool:
+        return False
+
+    def follows(self, rating: Rated) -> str | None:
+        return None
+
+    def fact_words(self, code: str, facts: Rated, rating: Rated | None) -> Mapping[str, Any]:
+        return facts
+
+    def rule_facts(self, rating: Rated) -> Mapping[str, str]:
+        return {}
+
+    def audience(self, rating: Rated) -> str:
+        return ""
+
+    def heads(self, ratings: Sequence[Rated]) -> Heads:
+        return Heads(("answers",), ("score",))
+
+    def cells(self, rating: Rated, part: Rated | None, *, tight: bool = False) -> Cells:
+        one = rating["overall"] if part is None else part
+        cover = rating["coverage"] if part is None else part["coverage"]
+        return Cells((_answers(cover),), (number(one["score"]),))
+
+    def mark(self, rating: Rated, level: str) -> str:
+        """The level as the method calls it, or its words where a bare letter says no direction."""
+        return level if self.lettered else sentences.level(rating, level).short
+
+    def pictogram(self, level: str, position: int, count: int) -> str:
+        return svg.marker(position, count, 7, 7)
+
+    def label_title(self, rating: Rated) -> str:
+        attribute = sentences.name(rating["issue"]["attribute"]).replace("-", " ")
+        return f"{attribute} {sentences.name(rating['issue']['id'])}".strip()
+
+    def label_body(self, rating: Rated, band: str, *, dead: bool) -> Sequence[str] | None:
+        return None
+
+    def label_foot(self, rating: Rated, certainty: str) -> Sequence[str] | None:
+        return None
+
+    def label_band(self, rating: Rated) -> str:
+        return ""
+
+    def open_outcome(self, rating: Rated) -> str:
+        return ""
+
+    def outcome_audience(self, rating: Rated) -> str:
+        return ""
+
+    def level_line(self, rating: Rated, level: str) -> str:
+        return sentences.level(rating, level).line
+
+    def label_fact(self, rating: Rated) -> tuple[str, str]:
+        """The share left unchanged, where the method has one; else the score."""
+        same = rating["overall"]["unchanged"]
+        if same:
+            return numbers.share(same, tight=True), "unchanged"
+        return number(rating["overall"]["score"]), "score"
+
+    def summary_tile(self, rating: Rated) -> tuple[str, str, str]:
+        """The score with its interval."""
+        one = rating["overall"]
+        if one["score"] is None:
+            return "Score", numbers.NONE, "no data"
+        reach = "" if one["low"] is None else f"{number(one['low'])} to {number(one['high'])}, "
+        return "Score", number(one["score"]), f"{reach}n = {numbers.count(one['n'])}"
+
+    def figures(self, rating: Rated) -> Sequence[Figure]:
+        return []
+
+    def part_table(self, rating: Rated) -> PartTable:
+        """Answers and score, a row a part."""
+        rows = [
+            Row(
+                title=sentences.title(part),
+                code=sentences.name(part["key"]) if part["key"] and part["key"] != part["title"] else "",
+                notes=sentences.notes(part, rating),
+                before=(Cell(_answers(part["coverage"])),),
+                level=part["level"],
+                state=part["state"],
+                certainty=part["certainty"],
+                after=(number(part["score"]),),
+            )
+            for part in sentences.worst_first(rating)
+        ]
+        noun = sentences.noun(rating, 1)
+        heading = f"{noun.capitalize()} by {noun}" if len(rows) > 1 else "What was measured"
+        return PartTable(heading, noun.capitalize(), ("Answers",), (Head("Score", number=True),), rows)
+
+    def effect_section(self, rating: Rated, *, alone: bool) -> Section | None:
+        """Without knowing what the score means, nothing is drawn."""
+        return None
+
+    def sections(self, rating: Rated, run: Rated, *, alone: bool) -> Sequence[Section]:
+        return []
+
+    def overview(self, ratings: Sequence[Rated], run: Rated) -> Sequence[Section]:
+        return []
+
+    def cautions(self, rating: Rated) -> Sequence[str]:
+        return []
+
+    def limits(self, rating: Rated) -> Sequence[str]:
+        return []
+
+    def block_names(self, rating: Rated) -> Mapping[str, str]:
+        return {}
+
+    def prepare_evidence(self, ratings: Sequence[Rated], rows: pl.DataFrame) -> pl.DataFrame:
+        return rows
+
+    def facets(self, ratings: Sequence[Rated], rows: pl.DataFrame) -> Sequence[Facet]:
+        return ()
+
+    def evidence_examples(
+        self, ratings: Sequence[Rated], rows: pl.DataFrame, shown: Evidence
+    ) -> Sequence[Piece]:
+        return ()
+
+    def has_offensive_names(self, ratings: Sequence[Rated]) -> bool:
+        return False
+
+    def size(self, blocks: int, texts: int) -> str:
+        return f"{blocks} block{'' if blocks == 1 else 's'} × {texts} texts"
+
+    def detectable_effect(self, effect: float) -> str:
+        return f"an effect of {effect:.3g} or more, 8 times in 10"
 
 
 def number(value: float | None) -> str:
@@ -43,95 +192,3 @@ def number(value: float | None) -> str:
 def _answers(cover: Rated) -> str:
     usable = cover["answered"] + cover["refused"] + cover["empty"]
     return f"{numbers.count(usable)} of {numbers.count(cover['planned'])}"
-
-
-def mark(rating: Rated, level: str) -> str:
-    """The level as the method calls it."""
-    return level
-
-
-def level_line(rating: Rated, level: str) -> str:
-    """The words of the level."""
-    return sentences.level(rating, level).line
-
-
-def label_fact(rating: Rated) -> tuple[str, str]:
-    """The share left unchanged, where the method tells one; else the score."""
-    same = rating["overall"]["unchanged"]
-    if same:
-        return numbers.share(same, tight=True), "unchanged"
-    return number(rating["overall"]["score"]), "score"
-
-
-def tile(rating: Rated) -> tuple[str, str, str]:
-    """The score with its interval."""
-    one = rating["overall"]
-    if one["score"] is None:
-        return "Score", numbers.NONE, "no data"
-    reach = "" if one["low"] is None else f"{number(one['low'])} to {number(one['high'])}, "
-    return "Score", number(one["score"]), f"{reach}n = {numbers.count(one['n'])}"
-
-
-def drawings(rating: Rated) -> list[Figure]:
-    """Nothing is known of the method's rule."""
-    return []
-
-
-def part_table(rating: Rated) -> PartTable:
-    """Answers and score, a row a part."""
-    rows = [
-        Row(
-            title=sentences.title(part),
-            code=sentences.name(part["key"]) if part["key"] and part["key"] != part["title"] else "",
-            notes=sentences.notes(part, rating),
-            before=(Cell(_answers(part["coverage"])),),
-            level=part["level"],
-            state=part["state"],
-            certainty=part["certainty"],
-            after=(number(part["score"]),),
-        )
-        for part in sentences.worst_first(rating)
-    ]
-    noun = sentences.noun(rating, 1)
-    heading = f"{noun.capitalize()} by {noun}" if len(rows) > 1 else "What was measured"
-    return PartTable(heading, noun.capitalize(), ("Answers",), (Head("Score", number=True),), rows)
-
-
-def far(rating: Rated, *, alone: bool) -> Section | None:
-    """Without knowing what the score means, nothing is drawn."""
-    return None
-
-
-def sections(rating: Rated, run: Mapping[str, Any], *, alone: bool) -> list[Section]:
-    """None."""
-    return []
-
-
-def overview(ratings: Sequence[Rated], run: Mapping[str, Any]) -> list[Section]:
-    """None."""
-    return []
-
-
-def cautions(rating: Rated) -> list[str]:
-    """None."""
-    return []
-
-
-def limits(rating: Rated) -> list[str]:
-    """None."""
-    return []
-
-
-def block_names(rating: Rated) -> dict[str, str]:
-    """Blocks are shown by their keys."""
-    return {}
-
-
-def size(blocks: int, texts: int) -> str:
-    """Blocks, and texts of each."""
-    return f"{blocks} block{'' if blocks == 1 else 's'} × {texts} texts"
-
-
-def finds(effect: float) -> str:
-    """The smallest effect found 8 times in 10, in the method's own unit."""
-    return f"an effect of {effect:.3g} or more, 8 times in 10"

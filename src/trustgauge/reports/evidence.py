@@ -18,8 +18,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import sentences
-from trustgauge.reports.facets import Facet, facets, marks
-from trustgauge.reports.phrases import ANSWERS, KINDS
+from trustgauge.reports.facets import Facet, marks
+from trustgauge.reports.messages import COMMON
+from trustgauge.reports.method_view import views_of
 from trustgauge.reports.sanitize import short, visible
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ SHOWN = 280
 KEPT = 2_000
 """Characters of a text in the page at all; the store and the exports have the whole."""
 
+ANSWERS, KINDS = COMMON.table("answers"), COMMON.table("kinds")
 STATUS = {name: name[0] for name in ANSWERS} | {"unread": "n"}
 """The letter of each status in the marks of a row."""
 
@@ -126,7 +128,7 @@ def collect(ratings: Sequence[Mapping[str, Any]], frame: pl.DataFrame | None, li
         frame: columns `service, part, id, block, sent, trail, back, status, values_in, values_out,
             kinds, changed`; a column `offensive` masks the texts of a row; `span_start` and
             `span_end` are the place of what decided in what came back, -1 for none; rows about
-            groups can be filtered by the columns of `facets.COLUMNS`. A column `of_rows` tells that the
+            groups can be filtered by the columns of their facets. A column `of_rows` tells that the
             frame is a sample, evenly spread, of so many rows.
         limits: how many rows stand where.
     """
@@ -138,7 +140,8 @@ def collect(ratings: Sequence[Mapping[str, Any]], frame: pl.DataFrame | None, li
     inline = used.height <= limits.inline and not sampled
     services = {one["service"]["key"]: one["service"]["name"] for one in ratings}
     service, part, block = (_places(frame, name) for name in ("service", "part", "block"))
-    places = Places(service, part, block, facets(ratings, frame))
+    offered = [facet for view in views_of(ratings) for facet in view.facets(ratings, frame)]
+    places = Places(service, part, block, offered)
     titles = {part["key"]: sentences.title(part) for one in ratings for part in one["parts"]}
     language = _source(ratings)
     page = used if inline else used.head(FIRST)

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from trustgauge.errors import MethodError
 from trustgauge.records import canonical
-from trustgauge.reports import label, method_view, numbers, sanitize, sentences
+from trustgauge.reports import label, numbers, sanitize, sentences
 from trustgauge.reports.document import levels
+from trustgauge.reports.method_view import view_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,7 +74,7 @@ def markdown(document: Document, rows: pl.DataFrame | None = None) -> bytes:
             "",
         ]
         lines += [sanitize.markdown(sentences.verdict(rating)), ""]
-        if sentences.ordered(rating):
+        if view_of(rating).ordered:
             lines += [sanitize.markdown(sentences.follows(rating)), ""]
         heads = part_heads(rating)
         lines += [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
@@ -90,7 +91,7 @@ def markdown(document: Document, rows: pl.DataFrame | None = None) -> bytes:
 
 def part_heads(rating: Mapping[str, Any]) -> list[str]:
     """The heads of a plain table of parts."""
-    heads = method_view.of(rating).heads([rating])
+    heads = view_of(rating).heads([rating])
     return [sentences.noun(rating, 1), "rating", *heads.before, "certainty", *heads.after, "note"]
 
 
@@ -98,7 +99,7 @@ def part_words(part: Mapping[str, Any], rating: Mapping[str, Any]) -> list[str]:
     """The cells of a plain table of parts, one row."""
     known = part["level"] is not None and part["state"] in {"rated", "not settled", "inferred", "assumed"}
     words = sentences.named_level(rating, part["level"]) if known else sentences.state(part["state"])
-    cells = method_view.of(rating).cells(rating, part)
+    cells = view_of(rating).cells(rating, part)
     return [
         sentences.title(part),
         words if part["state"] == "rated" or not known else f"{words} ({part['state']})",

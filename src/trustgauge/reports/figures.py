@@ -15,6 +15,7 @@ from typing import Any
 from trustgauge.reports import numbers, sentences, svg
 from trustgauge.reports.colours import step
 from trustgauge.reports.document import levels
+from trustgauge.reports.method_view import view_of
 
 Rated = Mapping[str, Any]
 Marks = tuple[str, str, str, float]
@@ -50,7 +51,7 @@ def caret() -> str:
 def mark(rating: Rated, level: str) -> str:
     """The pictogram of a level, 16 pixels, for a pill whose words stand beside it."""
     order = levels(rating)
-    drawn = svg.pictogram(rating["method"]["name"], level, order.index(level), len(order))
+    drawn = view_of(rating).pictogram(level, order.index(level), len(order))
     return svg.tag("svg", {"width": 16, "height": 16, "viewBox": "0 0 14 14", "aria-hidden": "true"}, drawn)
 
 

@@ -19,22 +19,17 @@ from trustgauge.reports import (
     evidence,
     figures,
     label,
-    method_view,
     numbers,
     pages,
     pairs,
     rules,
     sentences,
-    social_bias_associations,
-    social_bias_evidence,
-    social_bias_names,
-    trust_evidence,
-    trust_told,
     views,
 )
 from trustgauge.reports.colours import DARK, LIGHT, style_tokens
 from trustgauge.reports.components import Piece
 from trustgauge.reports.document import expired
+from trustgauge.reports.method_view import view_of, views_of
 from trustgauge.reports.sanitize import visible
 
 if TYPE_CHECKING:
@@ -60,9 +55,10 @@ def report(
         limits: from how many rows on the page packs or samples them.
     """
     ratings = document["ratings"]
-    rows = trust_evidence.prepared(ratings, social_bias_evidence.prepared(ratings, rows))
+    for view in views_of(ratings):
+        rows = rows if rows is None or rows.is_empty() else view.prepare_evidence(ratings, rows)
     shown = evidence.collect(ratings, rows, limits or evidence.Limits())
-    if social_bias_names.hides(ratings):
+    if any(view.has_offensive_names(ratings) for view in views_of(ratings)):
         shown = replace(shown, offensive=True)
     content: dict[str, Any] = {
         "run": document["run"],
@@ -92,7 +88,7 @@ def _pairs(ratings: Sequence[Mapping[str, Any]], rows: pl.DataFrame, shown: evid
     """What stands above the evidence: its most telling rows."""
     return [
         *pairs.table(rows, shown, views.block_names(ratings)),
-        *social_bias_associations.tables(ratings, rows, shown),
+        *(piece for view in views_of(ratings) for piece in view.evidence_examples(ratings, rows, shown)),
     ]
 
 
@@ -128,7 +124,7 @@ def _title(document: Mapping[str, Any]) -> str:
 def _group(ratings: Sequence[tuple[int, Mapping[str, Any]]], run: Mapping[str, Any]) -> dict[str, Any]:
     """All ratings of one method: their table, and what is shown of them together."""
     members = [rating for _, rating in ratings]
-    view = method_view.of(members[0])
+    view = view_of(members[0])
     sections = view.overview(members, run)
     return {
         "method": sentences.name(members[0]["method"]["name"]),
@@ -152,6 +148,12 @@ def _coverage(document: Mapping[str, Any]) -> list[tuple[str, list[int]]]:
     return rows
 
 
+def _for_whom(rating: Mapping[str, Any]) -> str:
+    """What tells ratings of one service apart: " · Privacy first"."""
+    audience = view_of(rating).audience(rating)
+    return f" · {audience}" if audience else ""
+
+
 def _drawn(draw: Callable[..., str]) -> Callable[..., Markup]:
     """A filter whose result is SVG: its text was escaped where it was written, in `svg`."""
     return lambda *given: Markup(draw(*given))
@@ -172,10 +174,10 @@ def _environment() -> Environment:
         "collected": sentences.collected,
         "retest": sentences.retest,
         "day": numbers.day,
-        "drawings": lambda rating: method_view.of(rating).drawings(rating),
-        "far": lambda rating, alone: method_view.of(rating).far(rating, alone=alone),
+        "figures": lambda rating: view_of(rating).figures(rating),
+        "effect_section": lambda rating, alone: view_of(rating).effect_section(rating, alone=alone),
         "follows": sentences.follows,
-        "for_whom": trust_told.for_whom,
+        "for_whom": _for_whom,
         "gate": sentences.gate,
         "beside": views.beside,
         "letters": views.letters,
@@ -186,9 +188,9 @@ def _environment() -> Environment:
         "overall_notes": views.overall_notes,
         "overall_reasons": views.overall_reasons,
         "part_reasons": views.part_reasons,
-        "part_table": lambda rating: method_view.of(rating).part_table(rating),
+        "part_table": lambda rating: view_of(rating).part_table(rating),
         "rule_words": rules.rule,
-        "sections": lambda rating, run, alone: method_view.of(rating).sections(rating, run, alone=alone),
+        "sections": lambda rating, run, alone: view_of(rating).sections(rating, run, alone=alone),
         "shown": lambda text: visible(str(text)),
         "tiles": views.tiles,
         "tone": views.tone,

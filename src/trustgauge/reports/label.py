@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from trustgauge.reports import method_view, numbers, sentences, svg, trust_label, trust_told
+from trustgauge.reports import numbers, sentences, svg
 from trustgauge.reports.colours import LIGHT, PALE, step
 from trustgauge.reports.document import expired, levels
+from trustgauge.reports.method_view import view_of
 from trustgauge.reports.sanitize import xml
 
 INK, SECOND, LINE = LIGHT["ink"], LIGHT["second"], LIGHT["line"]
@@ -48,18 +49,13 @@ def label(rating: Mapping[str, Any], *, address: str = "", today: date | None = 
 
 def _body(rating: Mapping[str, Any], band: str, *, dead: bool) -> list[str]:
     """What stands between the name of the service and the foot."""
-    if sentences.ordered(rating):
-        return trust_label.body(rating, band, dead=dead)
-    return [*_levels(rating, band, dead=dead), *_facts(rating)]
+    own = view_of(rating).label_body(rating, band, dead=dead)
+    return [*_levels(rating, band, dead=dead), *_facts(rating)] if own is None else list(own)
 
 
 def issue(rating: Mapping[str, Any]) -> str:
     """What was rated: "Gender bias"."""
-    attribute = sentences.name(rating["issue"]["attribute"]).replace("-", " ")
-    if rating["method"]["name"] == "social-bias" and "," in attribute:
-        attribute = "social"  # of up to eleven attributes, which the report lists
-    what = sentences.name(rating["issue"]["id"])
-    words = "chatbot trust" if what == "trust" else f"{attribute} {what}".strip()
+    words = view_of(rating).label_title(rating)
     return words[:1].upper() + words[1:]
 
 
@@ -78,12 +74,12 @@ def outcome(rating: Mapping[str, Any], today: date | None = None) -> str:
         return f"expired {numbers.day(rating['expires'])}"
     if overall["level"] is None or state not in {"rated", "not settled", "inferred", "assumed"}:
         if state == "incomplete":
-            return trust_told.unmeasured(rating).lower() or "not rated"
+            return view_of(rating).open_outcome(rating) or "not rated"
         return sentences.standing(rating, state).split(" here;")[0]
     words = sentences.level(rating, overall["level"]).short
-    said = words if sentences.unlettered(rating) else f"{sentences.name(overall['level'])} {words}"
-    if rating["issue"]["id"] == "trust":
-        said += f" ({trust_label.profile_words(rating)})"
+    said = f"{sentences.name(overall['level'])} {words}" if view_of(rating).lettered else words
+    if audience := view_of(rating).outcome_audience(rating):
+        said += f" ({audience})"
     if state == "not settled":
         return f"{said}, {sentences.unsettled(rating)}, {numbers.certainty(_share(rating), tight=True)}"
     return said if state == "rated" else f"{said}, {state}"
@@ -119,7 +115,7 @@ def badge(rating: Mapping[str, Any], *, today: date | None = None) -> str | None
     ground = LIGHT[f"l{tone}"] if solid else PALE["grey"]
     ink = LIGHT[f"on{tone}"] if solid else INK
     dash = {} if solid else {"stroke": INK, "stroke-dasharray": "3 2"}
-    mark = svg.pictogram(rating["method"]["name"], rating["overall"]["level"], position, count)
+    mark = view_of(rating).pictogram(rating["overall"]["level"], position, count)
     children = [
         svg.box(0, 0, first + 6, 20, rx=4, fill=INK),
         svg.box(first, 0.5, second - 0.5, 19, rx=4, fill=ground, **dash),
@@ -167,8 +163,8 @@ def _band(rating: Mapping[str, Any], today: date | None) -> str:
         return "Withdrawn"
     if today is not None and expired(rating, today):
         return f"Expired {numbers.day(rating['expires'])}"
-    if sentences.ordered(rating) and rating["overall"]["level"] is None:
-        return trust_label.band(rating)
+    if rating["overall"]["level"] is None and (words := view_of(rating).label_band(rating)):
+        return words
     if any(one["code"] == "same-answer" for one in rating["reasons"]):
         return "Not rated: one answer to everything"
     if rating["state"] == "incomplete":
@@ -228,9 +224,9 @@ def _level(
         dash = {"stroke": LIGHT[f"t{tone}"], "stroke-width": 2, "stroke-dasharray": "5 3"}
     words, middle = sentences.level(rating, key), top + high / 2
     name = words.short[:1].upper() + words.short[1:]
-    mark = svg.pictogram(rating["method"]["name"], key, position, count)
+    mark = view_of(rating).pictogram(key, position, count)
     y = svg.number(middle - 11)
-    line = method_view.of(rating).level_line(rating, key) if high >= 34 else ""
+    line = view_of(rating).level_line(rating, key) if high >= 34 else ""
     below = svg.wrap(line, 11, 146) if high >= 46 else [svg.fit(line, 11, 146)]
     below = [text for text in below if text]
     first = middle + (5, -3, -9)[len(below)]
@@ -271,7 +267,7 @@ def _tiles(rating: Mapping[str, Any]) -> list[tuple[str, str]]:
     share = _share(rating)
     known = rating["state"] != "incomplete"
     certain = numbers.certainty(share, tight=True) if known else numbers.NONE
-    fact, called = method_view.of(rating).label_fact(rating)
+    fact, called = view_of(rating).label_fact(rating)
     return [
         (sentences.measured(rating), sentences.noun(rating, able or len(rating["parts"]))),
         asked,
@@ -306,11 +302,11 @@ def _obstacle(rating: Mapping[str, Any]) -> str:
 
 
 def _foot(rating: Mapping[str, Any], address: str) -> list[str]:
-    if sentences.ordered(rating):
-        known = numbers.certainty(_share(rating), tight=True)
-        certain = "not settled" if rating["state"] == "not settled" else "certainty"
-        sure = "" if known == numbers.NONE else f"{certain} {known}"
-        return _lines(trust_label.foot(rating, sure), rating, address)
+    known = numbers.certainty(_share(rating), tight=True)
+    certain = "not settled" if rating["state"] == "not settled" else "certainty"
+    own = view_of(rating).label_foot(rating, "" if known == numbers.NONE else f"{certain} {known}")
+    if own is not None:
+        return _lines(own, rating, address)
     lines = [
         _obstacle(rating) or _worst(rating) or f"Rule: {rating['method']['rule']}",
         f"Tested {numbers.day(rating['tested'])}",

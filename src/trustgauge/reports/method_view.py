@@ -1,25 +1,78 @@
-"""How each method is seen: one module per method gives its words, tables, figures and sections.
+"""How the ratings of a method are shown: the protocol of a view, and the view of each method.
 
-Every view (page, terminal, label, notebook, exports) asks here and nowhere else what a method
-wants shown. A method without a module of its own, such as a plug-in's, is seen by levels,
-certainty and counts.
+Every page, label, table and export asks here, and nowhere else, what a method wants shown. A view is
+registered under the name of its method in the entry-point group `trustgauge.views`, apart from the method
+itself, so that showing a rating loads no statistics. A method without a view is shown by `default_view`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from trustgauge.reports import causal, default_view, social_bias, trust, two_step
-from trustgauge.reports.components import Cells, EvidenceWords, Figure, Heads, PartTable, Section
+from trustgauge import plugins
+from trustgauge.reports.components import Cells, EvidenceWords, Figure, Heads, PartTable, Piece, Section
+from trustgauge.reports.messages import LevelWords, Messages
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from trustgauge.reports.evidence import Evidence
+    from trustgauge.reports.facets import Facet
 
 Rated = Mapping[str, Any]
 
 
-class MethodView(Protocol):
-    """What a method shows of a rating, a member of `ratings` of the document. All are pure functions."""
+@dataclass(frozen=True, slots=True)
+class BadnessWords:
+    """What services are ranked by: the head of the column, and a sentence."""
 
-    EVIDENCE: EvidenceWords
+    head: str
+    ranked: str
+
+
+@runtime_checkable
+class MethodView(Protocol):
+    """What a method shows of a rating, a member of `ratings` of the document. All are pure functions.
+
+    Subclass `default_view.DefaultView` and override what the method shows in its own way.
+    """
+
+    messages: Messages
+    """The words of its levels, rules, reasons and limits."""
+    evidence_words: EvidenceWords
+    badness: BadnessWords
+    noun: str
+    """What the parts of a rating are called, in the singular."""
+    lettered: bool
+    """Whether levels are shown with their letters; else their words say it all ("High risk")."""
+    ordered: bool
+    """Whether the parts have an order of their own, by which they make the level."""
+    verdict_codes: frozenset[str]
+    """Reasons that the verdict or its arithmetic already states."""
+
+    def level_words(self, rating: Rated, key: str | None, rule: str) -> LevelWords:
+        """The words of a level under a rule."""
+
+    def verdict_words(self, rating: Rated) -> tuple[str, Mapping[str, str]]:
+        """The template of the sentence of a rating that has a level, and the facts it needs."""
+
+    def gives_no_level(self, rating: Rated) -> bool:
+        """Whether the rule of the rating measures only, and gives no level by design."""
+
+    def follows(self, rating: Rated) -> str | None:
+        """How the level follows from the parts; None for the usual sentence."""
+
+    def fact_words(self, code: str, facts: Rated, rating: Rated | None) -> Mapping[str, Any]:
+        """The facts of a reason as its templates need them."""
+
+    def rule_facts(self, rating: Rated) -> Mapping[str, str]:
+        """What the sentence about the rule needs: cuts, margins."""
+
+    def audience(self, rating: Rated) -> str:
+        """For whom the rating is, such as "Privacy first"; "" if for everybody."""
 
     def heads(self, ratings: Sequence[Rated]) -> Heads:
         """Columns of the plain tables (terminal, Markdown, notebook, list of services)."""
@@ -30,59 +83,99 @@ class MethodView(Protocol):
     def mark(self, rating: Rated, level: str) -> str:
         """A level in the fewest words that say its direction."""
 
+    def pictogram(self, level: str, position: int, count: int) -> str:
+        """The 14 by 14 drawing of a level in `currentColor`, as SVG content."""
+
+    def label_title(self, rating: Rated) -> str:
+        """What was rated, as the heading of the label: "Gender bias"."""
+
+    def label_body(self, rating: Rated, band: str, *, dead: bool) -> Sequence[str] | None:
+        """The middle of the label as SVG elements; None for the usual levels and facts."""
+
+    def label_foot(self, rating: Rated, certainty: str) -> Sequence[str] | None:
+        """The lines at the foot of the label; None for the usual ones."""
+
+    def label_band(self, rating: Rated) -> str:
+        """What stands across the label of a rating without a level; "" for the usual words."""
+
+    def open_outcome(self, rating: Rated) -> str:
+        """What is known of an incomplete rating in a few words; "" for "not rated"."""
+
+    def outcome_audience(self, rating: Rated) -> str:
+        """For whom, within the outcome in a few words; "" if for everybody."""
+
     def level_line(self, rating: Rated, level: str) -> str:
         """The line below a level on the label; "" for none."""
 
     def label_fact(self, rating: Rated) -> tuple[str, str]:
         """The fourth fact of the label: figure and name."""
 
-    def tile(self, rating: Rated) -> tuple[str, str, str]:
+    def summary_tile(self, rating: Rated) -> tuple[str, str, str]:
         """The third tile of the page: name, figure, what it is of."""
 
-    def drawings(self, rating: Rated) -> Sequence[Figure]:
+    def figures(self, rating: Rated) -> Sequence[Figure]:
         """The figures under "Why this rating"."""
 
     def part_table(self, rating: Rated) -> PartTable:
         """The table of parts, worst first."""
 
-    def far(self, rating: Rated, *, alone: bool) -> Section | None:
-        """How far and how sure; `alone` if the page shows this rating only."""
+    def effect_section(self, rating: Rated, *, alone: bool) -> Section | None:
+        """How large the effect is, and how certain; `alone` if the page shows this rating only."""
 
-    def sections(self, rating: Rated, run: Mapping[str, Any], *, alone: bool) -> Sequence[Section]:
+    def sections(self, rating: Rated, run: Rated, *, alone: bool) -> Sequence[Section]:
         """Further sections of a rating."""
 
-    def overview(self, ratings: Sequence[Rated], run: Mapping[str, Any]) -> Sequence[Section]:
+    def overview(self, ratings: Sequence[Rated], run: Rated) -> Sequence[Section]:
         """What is shown of all ratings of this method together, if a run has several."""
 
     def cautions(self, rating: Rated) -> Sequence[str]:
         """What must stand with a result in the terminal."""
 
     def limits(self, rating: Rated) -> Sequence[str]:
-        """What the rating does not say, beyond the limits it names itself."""
+        """Limitations beyond those that the rating names itself."""
 
     def block_names(self, rating: Rated) -> Mapping[str, str]:
         """Names of the blocks of the evidence, by key."""
 
+    def prepare_evidence(self, ratings: Sequence[Rated], rows: pl.DataFrame) -> pl.DataFrame:
+        """The evidence with words in the place of keys; rows of other methods as they are."""
+
+    def facets(self, ratings: Sequence[Rated], rows: pl.DataFrame) -> Sequence[Facet]:
+        """What the evidence can be filtered by, beyond service, part and block."""
+
+    def evidence_examples(
+        self, ratings: Sequence[Rated], rows: pl.DataFrame, shown: Evidence
+    ) -> Sequence[Piece]:
+        """The most telling rows, above the evidence."""
+
+    def has_offensive_names(self, ratings: Sequence[Rated]) -> bool:
+        """Whether a name in some rating may offend, so that it is hidden until a reader asks for it."""
+
     def size(self, blocks: int, texts: int) -> str:
         """How much a planned run asks of each service, in words."""
 
-    def finds(self, effect: float) -> str:
-        """The smallest effect that a planned run finds 8 times in 10, in words."""
+    def detectable_effect(self, effect: float) -> str:
+        """The smallest effect that a planned run detects 8 times in 10, in words."""
 
 
-VIEWS: Mapping[str, MethodView] = {
-    "two-step": two_step,
-    "causal": causal,
-    "social-bias": social_bias,
-    "trust": trust,
-}
+@lru_cache
+def named_view(method: str) -> MethodView:
+    """The view of a method by its name; the default view if it has none of its own.
+
+    Raises:
+        TypeError: what is registered for the method is no view.
+    """
+    view = plugins.load("views", method if method in plugins.names("views") else "default")()
+    if not isinstance(view, MethodView):
+        raise TypeError(f"the view of {method} must have every member of MethodView")
+    return view
 
 
-def named(method: str) -> MethodView:
-    """The view of a method by its name."""
-    return VIEWS.get(method, default_view)
-
-
-def of(rating: Rated) -> MethodView:
+def view_of(rating: Rated) -> MethodView:
     """The view of the method that made a rating."""
-    return named(str(rating["method"]["name"]))
+    return named_view(str(rating["method"]["name"]))
+
+
+def views_of(ratings: Sequence[Rated]) -> list[MethodView]:
+    """The views of the methods that made some ratings, each once."""
+    return list(dict.fromkeys(map(view_of, ratings)))

@@ -11,28 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trustgauge.records import Reason
-from trustgauge.reports import names, numbers, social_bias_names, social_bias_told, trust_told
+from trustgauge.reports import names, numbers
 from trustgauge.reports.coverage import lossy, usable
-from trustgauge.reports.level_words import LevelWords
-from trustgauge.reports.phrases import (
-    AGGREGATES,
-    COLLECTED,
-    ERRORS,
-    EVENTS,
-    FLAGS,
-    GATES,
-    LEVELS,
-    MEASURED,
-    NOUNS,
-    OBSTACLES,
-    ORDERED,
-    REASONS,
-    RELATIVE,
-    STATES,
-    UNLETTERED,
-)
-from trustgauge.reports.relative_levels import relative_level
-from trustgauge.reports.social_bias_phrases import MEASURED_ONLY
+from trustgauge.reports.document import levels
+from trustgauge.reports.messages import COMMON, LevelWords
+from trustgauge.reports.method_view import MethodView, named_view, view_of
 
 Facts = Mapping[str, Any]
 RatingDocument = Mapping[str, Any]
@@ -46,61 +29,39 @@ name, listing = names.name, names.listing
 
 def level(rating: RatingDocument, key: str | None, rule: str | None = None) -> LevelWords:
     """The words of a level under the rule in use, or another. An unknown scale speaks with its own words."""
-    method = str(rating["method"]["name"])
-    if relative(rating, rule):
-        return relative_level(rating, key)
-    known = LEVELS.get(method, {}).get(str(key))
-    if known:
-        return known
-    words = next((one["words"] for one in rating["overall"]["scale"] if one["level"] == key), "no level")
-    own = name(str(words))
-    return LevelWords(own, own, f"Its level is {name(str(key))}: {own}.")
-
-
-def relative(rating: RatingDocument, rule: str | None = None) -> bool:
-    """Whether a level is a place in an order of systems, under the rule in use or another."""
-    return (rule or rating["method"]["rule"]) in RELATIVE.get(str(rating["method"]["name"]), ())
+    return view_of(rating).level_words(rating, key, rule or str(rating["method"]["rule"]))
 
 
 def named_level(rating: RatingDocument, key: str, rule: str | None = None) -> str:
     """A level with its letters and its words: "BS, adds bias"."""
     words = level(rating, key, rule).short
-    return words if unlettered(rating) else f"{name(key)}, {words}"
-
-
-def unlettered(rating: RatingDocument) -> bool:
-    """Whether the words of the levels stand alone, because their letters only abbreviate them."""
-    return str(rating["method"]["name"]) in UNLETTERED
-
-
-def ordered(rating: RatingDocument) -> bool:
-    """Whether the parts stand in an order of their own, by which they make the level."""
-    return str(rating["method"]["name"]) in ORDERED
+    return f"{name(key)}, {words}" if view_of(rating).lettered else words
 
 
 def state(key: str) -> str:
     """A state in words."""
-    return STATES.get(key, name(key))
+    return COMMON.table("states").get(key, name(key))
 
 
 def standing(rating: RatingDocument, key: str) -> str:
     """The state of a rating or part in words; a rule that only measures gives no level by design."""
-    only = key == "not applicable" and social_bias_told.measured_only(rating)
-    return MEASURED_ONLY if only else state(key)
+    view = view_of(rating)
+    only = view.messages.table("states").get(key) if view.gives_no_level(rating) else None
+    return only or state(key)
 
 
 def noun(rating: RatingDocument, count: int = 2) -> str:
     """What the parts of a rating are called."""
     keys = [part["key"] for part in rating["parts"]]
     languages = rating["service"].get("task") == "translate" and all(keys)
-    word = "language" if languages else NOUNS.get(str(rating["method"]["name"]), "part")
+    word = "language" if languages else view_of(rating).noun
     return word if count == 1 else word + "s"
 
 
 def measured(rating: RatingDocument) -> str:
     """How many parts have a level, of how many: "2 of 7"; under a rule without levels all of them."""
     rated, able = tested(rating)
-    return str(len(rating["parts"])) if social_bias_told.measured_only(rating) else f"{rated} of {able}"
+    return str(len(rating["parts"])) if view_of(rating).gives_no_level(rating) else f"{rated} of {able}"
 
 
 def tested(rating: RatingDocument) -> tuple[int, int]:
@@ -119,7 +80,7 @@ def worst_first(rating: RatingDocument) -> list[Mapping[str, Any]]:
 
     Parts that have an order of their own keep it.
     """
-    if ordered(rating):
+    if view_of(rating).ordered:
         return list(rating["parts"])
     order = [entry["level"] for entry in rating["overall"]["scale"]]
     return sorted(
@@ -153,23 +114,11 @@ def verdict(rating: RatingDocument) -> str:
 
 def _sentence(rating: RatingDocument) -> str:
     """The sentence of the level, told of the part that decides."""
-    overall, method = rating["overall"], rating["method"]
-    words = level(rating, overall["level"]).sentence
-    decides: Facts = next((part["details"] for part in leading(rating)), {})
-    facts: dict[str, str] = {}
-    measure = str(decides.get("measure"))
-    if method["name"] == social_bias_told.METHOD:
-        measure, facts = social_bias_told.measure(rating, leading(rating))
-    if method["name"] == trust_told.METHOD:
-        facts = trust_told.facts(rating)
-    if decides.get("adjust"):
-        facts = {"adjust": listing(decides["adjust"])}
-    if not relative(rating):
-        words = MEASURED.get(str(method["name"]), {}).get(measure, words)
+    words, facts = view_of(rating).verdict_words(rating)
     return words.format(
         attribute=protected(rating),
         where=_where(rating),
-        score=numbers.percent(overall["score"]),
+        score=numbers.percent(rating["overall"]["score"]),
         **facts,
     )
 
@@ -201,7 +150,7 @@ def _where(rating: RatingDocument) -> str:
 def no_level(rating: RatingDocument) -> str:
     """Why a rating has no level."""
     cover = rating["coverage"]
-    if ordered(rating) and rating["reasons"]:
+    if view_of(rating).ordered and rating["reasons"]:
         return reason(rating["reasons"][0], rating)
     if rating["state"] == "incomplete":
         if same := [one for one in rating["reasons"] if one["code"] == "same-answer"]:
@@ -213,11 +162,17 @@ def no_level(rating: RatingDocument) -> str:
             f"Not rated: {numbers.count(usable(cover))} of {numbers.count(cover['planned'])} answers can be "
             "used. Too many are missing to say more."
         )
-    if social_bias_told.measured_only(rating):
-        return reason({"code": "social-bias.measured-only", "facts": {"rule": rating["method"]["rule"]}})
+    if view_of(rating).gives_no_level(rating):
+        return _measured_only(rating)
     if rating["state"] in {"not tested", "not settled"} and rating["reasons"]:
         return reason(rating["reasons"][0], rating)
     return f"No level: {state(str(rating['state']))}."
+
+
+def _measured_only(rating: RatingDocument) -> str:
+    """That the rule of a rating gives no level."""
+    code = f"{rating['method']['name']}.measured-only"
+    return reason({"code": code, "facts": {"rule": rating["method"]["rule"]}}, rating)
 
 
 def obstacles(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -227,16 +182,22 @@ def obstacles(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """
     parts = [part for part in one.get("parts", ()) if part["state"] == "not settled"]
     every = [each for holder in (one, *parts) for each in holder["reasons"]]
-    known = [each for each in every if each["code"] in OBSTACLES]
+    known = [each for each in every if _obstacle(str(each["code"]))]
     overall = one.get("overall", one)
     sure = (overall["certainty"].get(overall["level"]) or 0.0) >= SURE
     return known or (every if sure and all(each["code"] != "not-settled" for each in every) else [])
 
 
+def _obstacle(code: str) -> str:
+    """Why a reason keeps a level from being settled, in a few words; "" for other reasons."""
+    own = named_view(code.split(".")[0]).messages.table("obstacles")
+    return own.get(code) or COMMON.table("obstacles").get(code, "")
+
+
 def unsettled(one: Mapping[str, Any]) -> str:
     """The state in words, with its reason where that is not the certainty."""
     found = [str(each["code"]) for each in obstacles(one)]
-    why = f": {OBSTACLES.get(found[0], 'see its reasons')}" if found else ""
+    why = f": {_obstacle(found[0]) or 'see its reasons'}" if found else ""
     return f"{state('not settled')}{why}"
 
 
@@ -244,7 +205,7 @@ def settle(one: Mapping[str, Any]) -> str:
     """What the resamples say of an unsettled rating, why it is not settled, and what would settle it."""
     shares = one.get("certainty") or one.get("overall", {}).get("certainty") or {}
     named = [
-        f"{level(one, key).short if 'method' in one and unlettered(one) else name(key)} "
+        f"{level(one, key).short if 'method' in one and not view_of(one).lettered else name(key)} "
         f"in {numbers.certainty(share)}"
         for key, share in sorted(shares.items(), key=lambda pair: -pair[1])
         if share >= 0.005
@@ -262,12 +223,13 @@ def settle(one: Mapping[str, Any]) -> str:
 def follows(rating: RatingDocument) -> str:
     """How the overall level follows from the parts, so that a reader can redo it by hand."""
     parts, (rated, able) = rating["parts"], tested(rating)
-    if ordered(rating):
-        return trust_told.follows(rating)
+    if (own := view_of(rating).follows(rating)) is not None:
+        return own
     if able < 2:
         return ""
     rule = rating["method"]["options"].get("aggregate", "worst")
-    what = AGGREGATES.get(str(rule), AGGREGATES["worst"])
+    aggregates = COMMON.table("aggregates")
+    what = aggregates.get(str(rule), aggregates["worst"])
     sentences = [f"The overall rating is {what.format(noun=noun(rating, 1))}."]
     groups = []
     for entry in rating["overall"]["scale"]:
@@ -294,9 +256,10 @@ def reason(one: Mapping[str, Any] | Reason, rating: RatingDocument | None = None
     if isinstance(one, Reason):
         one = {"code": one.code, "facts": one.facts}
     code = str(one["code"])
-    facts = trust_told.said(code, social_bias_names.said(one.get("facts") or {}, rating), rating)
+    view = _speaker(code, rating)
+    facts = dict(view.fact_words(code, one.get("facts") or {}, rating))
     if rating is not None:
-        if unlettered(rating) and facts.get("level") in LEVELS[str(rating["method"]["name"])]:
+        if not view_of(rating).lettered and facts.get("level") in levels(rating):
             facts["level"] = level(rating, facts["level"]).short
         facts.setdefault("attribute", rating["issue"]["attribute"])
         facts.setdefault("noun", noun(rating, 1))
@@ -308,12 +271,20 @@ def reason(one: Mapping[str, Any] | Reason, rating: RatingDocument | None = None
             elif isinstance(value, str):
                 facts[key] = titles.get(value, value)
     words = names.FactWords(facts)
-    for template in REASONS.get(code, ()):
+    for template in view.messages.reasons.get(code) or COMMON.reasons.get(code, ()):
         try:
             return words.vformat(template, (), facts)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             continue  # a fact is missing: a plainer sentence of the same code follows
     return unknown(code, facts)
+
+
+def _speaker(code: str, rating: RatingDocument | None) -> MethodView:
+    """The view whose method gives a reason: that of the rating, or of another that it takes results from."""
+    other = named_view(code.split(".")[0])
+    if rating is None or (code in other.messages.reasons and code not in view_of(rating).messages.reasons):
+        return other
+    return view_of(rating)
 
 
 def unknown(code: str, facts: Facts) -> str:
@@ -335,11 +306,12 @@ def reasons(many: Sequence[Mapping[str, Any]], rating: RatingDocument | None = N
 
 def flag(code: str) -> str:
     """A flag in words: a known word, a "lost-24", or itself."""
-    if code in FLAGS:
-        return FLAGS[code]
+    flags = COMMON.table("flags")
+    if code in flags:
+        return flags[code]
     kind, _, amount = code.rpartition("-")
-    if kind in FLAGS and amount.isdigit():
-        return f"{int(amount)} % {FLAGS[kind]}"
+    if kind in flags and amount.isdigit():
+        return f"{int(amount)} % {flags[kind]}"
     return name(code.replace("-", " "))
 
 
@@ -411,7 +383,7 @@ def controls(results: Sequence[Mapping[str, Any]]) -> str:
 
 def error(code: str) -> str:
     """What an error code means."""
-    return ERRORS.get(code, f'An error of the kind "{name(code)}".')
+    return COMMON.table("errors").get(code, f'An error of the kind "{name(code)}".')
 
 
 def event(facts: Mapping[str, Any]) -> str:
@@ -425,13 +397,15 @@ def event(facts: Mapping[str, Any]) -> str:
         "error": error(str(facts.get("error", ""))).rstrip("."),
         "wait": numbers.span(facts.get("wait") or 0.0),
     }
-    return EVENTS[kind].format(**{**facts, **told})
+    return COMMON.table("events")[kind].format(**{**facts, **told})
 
 
 def gate(outcome: Mapping[str, Any]) -> str:
     """What a gate says, in words."""
-    return GATES.get(str(outcome["reason"]), name(str(outcome["reason"]))).format(
-        fail_on=outcome["fail_on"], need=numbers.certainty(outcome["need_certainty"])
+    return (
+        COMMON.table("gates")
+        .get(str(outcome["reason"]), name(str(outcome["reason"])))
+        .format(fail_on=outcome["fail_on"], need=numbers.certainty(outcome["need_certainty"]))
     )
 
 
@@ -449,7 +423,7 @@ def collected(rating: Mapping[str, Any]) -> str:
     ways = str(rating["provenance"]["collected"]).split(", ")
     if BY_HAND not in ways:
         return ""
-    return COLLECTED[BY_HAND if len(ways) == 1 else "some by hand"]
+    return COMMON.table("collected")[BY_HAND if len(ways) == 1 else "some by hand"]
 
 
 def retest(rating: Mapping[str, Any]) -> str:

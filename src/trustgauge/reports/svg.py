@@ -31,15 +31,6 @@ _WIDTHS = {
 _USUAL, _WIDE = 556, 1000
 _BOLD = 1.07
 
-PICTOGRAMS: dict[str, str] = {
-    "level": '<path d="M1 5h12M7 5v6M4 11h6"/>',
-    "twin": '<path d="M1 7.6 13 4M7 6v6M4 12h6"/><path d="M1 4.4 13 .8" stroke-dasharray="2 1.4"/>',
-    "tilted": '<path d="M1 8.6 13 2.4M7 5.5v6M4 11.5h6"/>',
-}
-"""Two-step: a balance beam that is level, tilted with its dashed twin, tilted alone."""
-
-TWO_STEP = {"UCS": "level", "DSBS": "twin", "BS": "tilted"}
-
 
 def number(value: float) -> str:
     """A coordinate with at most one decimal, the same on every machine."""
@@ -129,22 +120,13 @@ def picture(size: tuple[float, float], title: str, desc: str, *children: str, **
     return tag("svg", attributes, head, *children)
 
 
-def pictogram(method: str, level: str, position: int, count: int) -> str:
-    """The 14 by 14 drawing of a level in one colour, `currentColor`, as SVG content.
-
-    Two-step has its beams, risk its dots; other ordered levels a square, a circle and a
-    triangle, and from the fourth level on the number inside a square.
-    """
-    if method == "two-step" and level in TWO_STEP:
-        pen: dict[str, Attribute] = {"fill": "none", "stroke": "currentColor", "stroke-width": 1.7}
-        return tag("g", {**pen, "stroke-linecap": "round"}, PICTOGRAMS[TWO_STEP[level]])
-    if method in {"trust", "social-bias"} and count == 3:
-        dots = (
-            f'<circle cx="{2 + 5 * i}" cy="7" r="1.9" fill="{"currentColor" if i <= position else "none"}"/>'
-            for i in range(3)
-        )
-        return f'<g stroke="currentColor" stroke-width=".8">{"".join(dots)}</g>'
-    return marker(position, count, 7, 7)
+def dots(position: int) -> str:
+    """Three dots, the first `position + 1` of them filled, in `currentColor`: low, medium, high risk."""
+    drawn = (
+        f'<circle cx="{2 + 5 * i}" cy="7" r="1.9" fill="{"currentColor" if i <= position else "none"}"/>'
+        for i in range(3)
+    )
+    return f'<g stroke="currentColor" stroke-width=".8">{"".join(drawn)}</g>'
 
 
 def marker(position: int, count: int, x: float, y: float, *, filled: bool = True) -> str:

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.errors import PlanError, TrustgaugeError, sentence
-from trustgauge.reports import method_view, numbers, sentences, social_bias_told, trust_told, views
+from trustgauge.reports import numbers, sentences, views
 from trustgauge.reports.colours import DARK, step
 from trustgauge.reports.components import Cells, Heads
 from trustgauge.reports.coverage import lossy, usable
 from trustgauge.reports.document import levels
+from trustgauge.reports.method_view import named_view, view_of
 from trustgauge.reports.sanitize import short, terminal
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
     finds = []
     for one in experiments:
         if one.effect is not None:
-            said = method_view.named(one.method).finds(one.effect)
+            said = named_view(one.method).detectable_effect(one.effect)
             finds.append(line("finds", f"{one.method}: {said}" if several else said))
     return [
         *(_experiment(one) for one in experiments),
@@ -102,7 +103,7 @@ def _experiment(facts: PlanFacts) -> Line:
     who = terminal(facts.services[0]) if count == 1 else f"{count} services"
     parts = f"{facts.parts} languages × " if facts.parts > 1 else ""
     what = f"{facts.method}, {facts.attribute}"
-    view = method_view.named(facts.method)
+    view = named_view(facts.method)
     size = f"{parts}{view.size(facts.blocks, facts.texts)}"
     return line("plan", f"{who} · {what} · {size} · rule {facts.rule}")
 
@@ -146,7 +147,7 @@ def result(document: Mapping[str, Any]) -> list[Line]:
             if len(rating["parts"]) > 1:
                 # Ratings of one service for several profiles rest on the same issues: shown once.
                 key = (str(rating["method"]["name"]), str(rating["service"]["key"]))
-                again = sentences.ordered(rating) and key in shown
+                again = view_of(rating).ordered and key in shown
                 shown.add(key)
                 lines += [headline(rating)] if again else [[("", "")], headline(rating), *part_table(rating)]
     if run["stopped"]:
@@ -160,7 +161,7 @@ def headline(rating: Rated, *, brackets: bool = False) -> Line:
     """One line: the level and the sentence. With `brackets`, "[BS]", for one-line output."""
     overall = rating["overall"]
     known = overall["level"] is not None and rating["state"] != "incomplete"
-    none = "measured" if social_bias_told.measured_only(rating) else "not rated"
+    none = "measured" if view_of(rating).gives_no_level(rating) else "not rated"
     letters = _mark(rating, overall["level"]) if known else none
     settled = rating["state"] == "rated"
     tone = f"pill{_tone(rating, overall['level'])}" if known and settled else "strong"
@@ -175,12 +176,12 @@ def headline(rating: Rated, *, brackets: bool = False) -> Line:
     words = sentences.verdict(rating)
     said = words[3:] if words.startswith("It ") else words
     joined = f" {name} {said}" if words.startswith("It ") else f" {name}: {said}"
-    several = len(rating["parts"]) > 1 and settled and not sentences.ordered(rating)
+    several = len(rating["parts"]) > 1 and settled and not view_of(rating).ordered
     worst = sentences.at_level(rating, overall["level"]) if several else []
     text = terminal(joined.split(", even when")[0].rstrip("."))
     alike = len(worst) == len(rating["parts"]) > MANY
     told = f"all {len(worst)} {sentences.noun(rating, len(worst))} alike" if alike else ", ".join(worst)
-    if sentences.ordered(rating) and settled:
+    if view_of(rating).ordered and settled:
         told = f"certainty {numbers.certainty(overall['certainty'].get(overall['level']), tight=True)}"
     return [(shape, tone), (text, "strong"), (f" ({terminal(told)})" if told else "", "")]
 
@@ -190,7 +191,7 @@ def service_table(ratings: Sequence[Rated]) -> list[Line]:
     lines: list[Line] = []
     for group in views.by_method(ratings):
         members = [rating for _, rating in group]
-        view = method_view.of(members[0])
+        view = view_of(members[0])
         rows = []
         for rating in members:
             overall = rating["overall"] | {"state": rating["state"], "coverage": rating["coverage"]}
@@ -202,7 +203,7 @@ def service_table(ratings: Sequence[Rated]) -> list[Line]:
 
 def part_table(rating: Rated) -> list[Line]:
     """One row a part, worst first."""
-    view = method_view.of(rating)
+    view = view_of(rating)
     rows = [
         _row(
             rating,
@@ -218,7 +219,7 @@ def part_table(rating: Rated) -> list[Line]:
 
 def notes(ratings: Sequence[Rated]) -> list[Line]:
     """Cautions that must stand with a result."""
-    said = [one for rating in ratings for one in method_view.of(rating).cautions(rating)]
+    said = [one for rating in ratings for one in view_of(rating).cautions(rating)]
     said += [sentences.collected(rating) for rating in ratings]
     said += [f"{one['service']['name']}: {told}" for one in ratings if (told := sentences.retest(one))]
     unsettled: dict[str, list[str]] = {}
@@ -235,7 +236,8 @@ def notes(ratings: Sequence[Rated]) -> list[Line]:
 def _who(rating: Rated) -> str:
     """A service by name; where it has a rating for each profile, with the profile."""
     name = str(rating["service"]["name"])
-    return f"{name}, {trust_told.profile(rating)}" if sentences.ordered(rating) else name
+    audience = view_of(rating).audience(rating)
+    return f"{name}, {audience}" if audience else name
 
 
 def show(document: Mapping[str, Any]) -> list[Line]:
@@ -348,13 +350,13 @@ def _row(rating: Rated, name: str, one: Rated, cells: Cells, note: str) -> Row:
         count = f" {usable(cover)}/{cover['planned']}" if lossy(cover) else ""
         word = f"not rated{count}"
     told = [*cells.before, numbers.certainty(one["certainty"].get(level), tight=True), *cells.after]
-    known = style or social_bias_told.measured_only(rating)
+    known = style or view_of(rating).gives_no_level(rating)
     shown = [terminal(cell) if known else numbers.NONE for cell in told]
     return Row(short(terminal(name), NAME), word, shown, terminal(note), style)
 
 
 def _mark(rating: Rated, level: str) -> str:
-    return terminal(method_view.of(rating).mark(rating, level))
+    return terminal(view_of(rating).mark(rating, level))
 
 
 def _table(first: str, heads: Heads, rows: Sequence[Row]) -> list[Line]:

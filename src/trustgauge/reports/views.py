@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trustgauge.reports import method_view, numbers, sentences, trust_told
+from trustgauge.reports import numbers, sentences
 from trustgauge.reports.colours import step
 from trustgauge.reports.components import EvidenceWords
 from trustgauge.reports.coverage import unread, usable
 from trustgauge.reports.document import levels
-from trustgauge.reports.phrases import FLAGS
+from trustgauge.reports.messages import COMMON
+from trustgauge.reports.method_view import view_of
 from trustgauge.reports.sanitize import visible
 
 Rated = Mapping[str, Any]
@@ -25,14 +26,14 @@ def tone(rating: Rated, level: str | None) -> str:
 
 def letters(rating: Rated, level: str) -> str:
     """What stands in the pill of a level: its letters, or its words where the letters only abbreviate."""
-    if sentences.unlettered(rating):
+    if not view_of(rating).lettered:
         return sentences.level(rating, level).short
     return sentences.name(level) if level in levels(rating) else ""
 
 
 def beside(rating: Rated, level: str, state: str) -> str:
     """What stands beside a pill: the words, unless they are in it, and a state that is not settled."""
-    told = [] if sentences.unlettered(rating) else [sentences.level(rating, level).short]
+    told = [sentences.level(rating, level).short] if view_of(rating).lettered else []
     return " · ".join([*told, state] if state != "rated" else told)
 
 
@@ -56,7 +57,7 @@ def tiles(rating: Rated) -> list[tuple[str, str, str]]:
             f"{noun}; {calls}{numbers.count(lost) if lost else 'no'} answers lost{open_}",
         ),
         ("Certainty", numbers.certainty(overall["certainty"].get(overall["level"])), _certain(rating)),
-        method_view.of(rating).tile(rating),
+        view_of(rating).summary_tile(rating),
         ("Valid until", numbers.day(rating["expires"]), "or until the service changes version"),
     ]
 
@@ -65,7 +66,7 @@ def _certain(rating: Rated) -> str:
     overall = rating["overall"]
     if overall["level"] is None:
         return "no level"
-    said = f"of the resamples say {sentences.name(method_view.of(rating).mark(rating, overall['level']))}"
+    said = f"of the resamples say {sentences.name(view_of(rating).mark(rating, overall['level']))}"
     return said if rating["state"] == "rated" else f"{said}: {rating['state']}"
 
 
@@ -73,11 +74,12 @@ def overall_notes(rating: Rated) -> str:
     """What must stand beside a service in a table of services."""
     parts = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
     told = [_worst(rating, parts)] if parts and len(rating["parts"]) > 1 else []
-    if sentences.ordered(rating):
-        told = [trust_told.profile(rating), *told]
+    if audience := view_of(rating).audience(rating):
+        told = [audience, *told]
     if len(rating["parts"]) == 1:
         # One value for all is the level itself, told by its reason, and no caution beside it.
-        told += [note for note in sentences.notes(rating["parts"][0], rating) if note != FLAGS["one-sided"]]
+        one_sided = COMMON.table("flags")["one-sided"]
+        told += [note for note in sentences.notes(rating["parts"][0], rating) if note != one_sided]
     elif rating["state"] not in {"rated", "incomplete"}:
         settled = rating["state"] != "not settled"
         told.append(sentences.state(rating["state"]) if settled else sentences.unsettled(rating))
@@ -100,26 +102,18 @@ def overall_reasons(rating: Rated) -> list[str]:
     """Reasons of the overall rating beyond what `follows` has said."""
     if len(rating["parts"]) == 1:
         return []  # the reasons of its only part, which stand under "why"
-    said = [one for one in rating["reasons"] if one["code"] not in _FOLLOWS]
+    said = [one for one in rating["reasons"] if one["code"] not in view_of(rating).verdict_codes]
     return sentences.reasons(said, rating)
-
-
-_MEASURED_ONLY = "social-bias.measured-only"  # what the verdict says
-_FOLLOWS = frozenset(
-    {
-        *("overall.worst-part", "overall.vote", "overall.mean", _MEASURED_ONLY),
-        *("trust.combined", "trust.depends-on", "trust.nothing-measured"),
-    }
-)
 
 
 def part_reasons(rating: Rated) -> list[tuple[str, list[str]]]:
     """Reasons of each part, with its title."""
     several = len(rating["parts"]) > 1
+    stated = view_of(rating).verdict_codes
     told = [
         (
             sentences.title(part) if several else "",
-            sentences.reasons([one for one in part["reasons"] if one["code"] != _MEASURED_ONLY], rating),
+            sentences.reasons([one for one in part["reasons"] if one["code"] not in stated], rating),
         )
         for part in rating["parts"]
     ]
@@ -138,7 +132,7 @@ def limits(document: Mapping[str, Any]) -> list[str]:
             told.append(f"{sentences.name(rating['service']['name'])}: {line}" if len(ratings) > 1 else line)
         if rating["state"] == "not settled":
             told.append(sentences.reason({"code": "limits.not-settled"}, rating))
-        told += method_view.of(rating).limits(rating)
+        told += view_of(rating).limits(rating)
     told += [sentences.reason({"code": code}) for code in ("limits.one-day", "limits.measurement")]
     return list(dict.fromkeys(told))
 
@@ -224,12 +218,10 @@ def by_method(ratings: Sequence[Rated]) -> list[list[tuple[int, Rated]]]:
 
 def block_names(ratings: Sequence[Rated]) -> dict[str, str]:
     """Names of all blocks of a run, by key."""
-    return {
-        key: name for rating in ratings for key, name in method_view.of(rating).block_names(rating).items()
-    }
+    return {key: name for rating in ratings for key, name in view_of(rating).block_names(rating).items()}
 
 
 def evidence_words(ratings: Sequence[Rated]) -> EvidenceWords:
     """What the evidence table calls its columns: the words of the method, if the run has one only."""
-    told = {method_view.of(rating).EVIDENCE for rating in ratings}
+    told = {view_of(rating).evidence_words for rating in ratings}
     return told.pop() if len(told) == 1 else EvidenceWords()

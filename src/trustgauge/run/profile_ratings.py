@@ -23,8 +23,8 @@ from trustgauge.methods.trust.combine import MISSING, PUBLISHED_RULE, Combinatio
 from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.levels import risk
 from trustgauge.methods.trust.profiles import PUBLISHED, Order, order_of, profile_order, title
+from trustgauge.methods.trust.view_sentences import by_rule, has_level
 from trustgauge.records import Json, digest
-from trustgauge.reports.trust_told import by_rule, held
 from trustgauge.run.comparison import note
 from trustgauge.run.stored_ratings import Kept, Rows, Run, chosen_runs
 
@@ -293,7 +293,7 @@ def for_profiles(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _known(part: Mapping[str, Any]) -> dict[str, Json]:
     """An issue as a rating holds it; `risk` and `value` are what rules of combining look at."""
-    level = part["level"] if held(part) else None
+    level = part["level"] if has_level(part) else None
     told = {name: part[name] for name in ("state", "score", "low", "high", "n")}
     cuts = part["details"].get("cuts")
     if level is None:

@@ -15,9 +15,10 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import comparison, html, names, numbers, pages, profile_ratings, svg, trust_told
+from trustgauge.methods.trust import profile_sentences, view_sentences
+from trustgauge.methods.trust.messages import CARD, CODES, COMBINING, HOW, MOVES, RISKS, TIES
+from trustgauge.reports import comparison, html, names, numbers, pages, svg
 from trustgauge.reports.sanitize import visible
-from trustgauge.reports.trust_phrases import CARD, CODES, COMBINING, HOW, MOVES, RISKS, TIES
 
 Document = Mapping[str, Any]
 Facts = Mapping[str, Any]
@@ -42,8 +43,8 @@ def page(document: Document, rules: Mapping[str, Mapping[str, Any]], static: Seq
         "profiles": document["profiles"],
         "profile_rows": [(one["title"], one["rows"]) for one in static],
         "services": [row["rating"]["service"]["name"] for row in group["rows"]],
-        "rule": profile_ratings.rule_words(group, order["places"]),
-        "how": trust_told.how(group["combination"]),
+        "rule": profile_sentences.rule_words(group, order["places"]),
+        "how": view_sentences.how(group["combination"]),
         "notes": _notes(document),
         "data": Markup(_json(_data(document, rules))),  # no "<" is left in it
         "marks": [(level, Markup(_mark(level))) for level in RISKS],  # our own drawings
@@ -58,12 +59,12 @@ def page(document: Document, rules: Mapping[str, Mapping[str, Any]], static: Seq
 def card(row: Facts, group: Facts, places: Sequence[Sequence[str]]) -> dict[str, Any]:
     """One service as its template needs it: the same words as the script's."""
     told = row["explained"]
-    lines = [line for line in (trust_told.arithmetic(told), trust_told.orders(row["orders"])) if line]
+    lines = [line for line in (view_sentences.arithmetic(told), view_sentences.orders(row["orders"])) if line]
     weights = _weights(told, group, places)
     return {
         "row": row,
         "shown": row["shown"] or numbers.NONE,
-        "level": profile_ratings.overall(row).strip("()").rstrip("*"),
+        "level": profile_sentences.overall(row).strip("()").rstrip("*"),
         "letter": row["level"] or "",
         "blocks": [
             _block(name, row["issues"].get(name), weights[name]) for place in places for name in place
@@ -75,19 +76,19 @@ def card(row: Facts, group: Facts, places: Sequence[Sequence[str]]) -> dict[str,
 
 def _flags(row: Facts, places: Sequence[Sequence[str]]) -> list[str]:
     told = row["explained"]
-    said = list(trust_told.uncounted(told))
+    said = list(view_sentences.uncounted(told))
     if row["level"] is None:
         said.append(
             CARD["depends"].format(
-                levels=trust_told.either(row["levels"]), issues=trust_told.listed(told["missing"])
+                levels=view_sentences.either(row["levels"]), issues=view_sentences.issue_list(told["missing"])
             )
         )
     for name in (one for place in places for one in place):
         state = (row["issues"].get(name) or {}).get("state")
         if state == "assumed":
-            said.append(CARD["assumed"].format(issue=trust_told.title(name)))
+            said.append(CARD["assumed"].format(issue=view_sentences.title(name)))
         if state == "not settled":
-            said.append(CARD["unsettled"].format(issue=trust_told.title(name)))
+            said.append(CARD["unsettled"].format(issue=view_sentences.title(name)))
     return said
 
 
@@ -110,19 +111,19 @@ def _block(name: str, one: Facts | None, weight: float) -> dict[str, Any]:
     known = one is not None and one["level"] is not None
     state = one["state"] if one is not None else "not tested"
     tone = list(RISKS).index(one["level"]) + 1 if one is not None and known else 0
-    risk = trust_told.risk(one["level"]) if one is not None and known else state
+    risk = view_sentences.risk(one["level"]) if one is not None and known else state
     look = ["block", f"l{tone}" if known else "none"]
     look += ["idle"] * (weight == 0) + ["dashed"] * (known and state != "rated")
     return {
         "wide": f"wide{max(1, math.floor(10 * weight + 0.5))}",
         "classes": " ".join(look),
         "word": f"{risk} · {state}" if known and state != "rated" else risk,
-        "under": " ".join([trust_told.short(name).capitalize(), *_score(one)]),
+        "under": " ".join([view_sentences.short(name).capitalize(), *_score(one)]),
     }
 
 
 def _score(one: Facts | None) -> list[str]:
-    return [] if one is None or one["score"] is None else [trust_told.score(one["score"])]
+    return [] if one is None or one["score"] is None else [view_sentences.score(one["score"])]
 
 
 def _place(name: str, group: Facts, places: Sequence[Sequence[str]]) -> dict[str, str]:
@@ -132,7 +133,7 @@ def _place(name: str, group: Facts, places: Sequence[Sequence[str]]) -> dict[str
     mine: Facts = next((one for one in told["issues"] if one["issue"] == name), {})
     return {
         "number": str(number),
-        "title": trust_told.title(name),
+        "title": view_sentences.title(name),
         "counts": counts(mine, told, last=number == len(places)),
     }
 
@@ -141,10 +142,10 @@ def counts(one: Facts, told: Facts, *, last: bool) -> str:
     """What an issue counts by the rule in use: "counts 3", "last place: not counted"."""
     if "points" in one:
         if one["points"]:
-            return CARD["counts"].format(weight=trust_told.amount(one["points"]))
+            return CARD["counts"].format(weight=view_sentences.amount(one["points"]))
         return CARD["last" if last else "none"]
     if "weight" in one:
-        return CARD["counts"].format(weight=trust_told.amount(one["weight"]))
+        return CARD["counts"].format(weight=view_sentences.amount(one["weight"]))
     looked = one.get("issue") in told.get("looked_at", ())
     if told.get("rule") == "lexicographic":
         return CARD["decides" if looked else "orders-only"]
@@ -156,7 +157,7 @@ def _notes(document: Document) -> list[str]:
     away = [row["rating"]["service"]["name"] for group in document["groups"][1:] for row in group["rows"]]
     if away:
         told.append(LEFT_OUT.format(services=names.listing(away)))
-    return [*told, profile_ratings.LIKELIEST]
+    return [*told, profile_sentences.LIKELIEST]
 
 
 def _data(document: Document, rules: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -165,8 +166,8 @@ def _data(document: Document, rules: Mapping[str, Mapping[str, Any]]) -> dict[st
     return {
         "issues": {
             name: {
-                "title": trust_told.title(name),
-                "short": trust_told.short(name),
+                "title": view_sentences.title(name),
+                "short": view_sentences.short(name),
                 "code": CODES.get(name, name),
             }
             for name in document["issues"]
@@ -199,7 +200,7 @@ def _service(row: Facts) -> dict[str, Any]:
         "name": visible(str(service["name"])),
         "version": visible(str(service["version"])),
         "report": row["report"],
-        "standing": profile_ratings.standing(row),
+        "standing": profile_sentences.standing(row),
         "issues": known,
     }
 
@@ -210,7 +211,7 @@ def _json(value: Any) -> str:
 
 
 def _mark(level: str) -> str:
-    drawn = svg.pictogram("trust", level, list(RISKS).index(level), len(RISKS))
+    drawn = svg.dots(list(RISKS).index(level))
     return svg.tag("svg", {"width": 16, "height": 16, "viewBox": "0 0 14 14", "aria-hidden": "true"}, drawn)
 
 
@@ -237,8 +238,8 @@ def _environment() -> Environment:
     environment = pages.environment()
     environment.filters |= {
         "day": numbers.day,
-        "overall": profile_ratings.overall,
+        "overall": profile_sentences.overall,
         "shown": lambda text: visible(str(text)),
-        "standing": profile_ratings.standing,
+        "standing": profile_sentences.standing,
     }
     return environment

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trustgauge.reports import svg, trust_told
+from trustgauge.methods.trust import view_sentences
+from trustgauge.methods.trust.messages import RISKS
+from trustgauge.reports import svg
 from trustgauge.reports.figures import hatch
-from trustgauge.reports.trust_phrases import RISKS
 
 Rated = Mapping[str, Any]
 
@@ -46,19 +47,19 @@ class Bar:
 
 def bar(part: Rated) -> Bar:
     """An issue as a bar; a level that follows from a rule of its own stands in the middle of its third."""
-    title = trust_told.title(str(part["key"]))
-    level = part["level"] if trust_told.held(part) else None
-    reach = trust_told.reach(part)
-    said = trust_told.score(part["score"]) + (f", {reach}" if reach else "")
+    title = view_sentences.title(str(part["key"]))
+    level = part["level"] if view_sentences.has_level(part) else None
+    reach = view_sentences.reach(part)
+    said = view_sentences.score(part["score"]) + (f", {reach}" if reach else "")
     if level is None:
         return Bar(title, str(part["state"]), None, None, None, None, "" if part["score"] is None else said)
-    if trust_told.by_rule(part):
+    if view_sentences.by_rule(part):
         middle = (2 * list(RISKS).index(level) + 1) / 6 if level in RISKS else 0.5
         return Bar(title, str(part["state"]), level, middle, None, None, said)
     cuts = part["details"].get("cuts") or (1 / 3, 2 / 3)
-    ends = [None if part[end] is None else trust_told.scaled(part[end], cuts) for end in ("low", "high")]
+    ends = [None if part[end] is None else view_sentences.scaled(part[end], cuts) for end in ("low", "high")]
     return Bar(
-        title, str(part["state"]), level, trust_told.scaled(part["score"], cuts), ends[0], ends[1], said
+        title, str(part["state"]), level, view_sentences.scaled(part["score"], cuts), ends[0], ends[1], said
     )
 
 
@@ -77,7 +78,7 @@ def _said(row: Bar) -> str:
     if row.level is None:
         return f"{row.title}: {row.state}"
     state = "" if row.state == "rated" else f", {row.state}"
-    return f"{row.title}: {trust_told.risk(row.level)} risk{state}, score {row.said}"
+    return f"{row.title}: {view_sentences.risk(row.level)} risk{state}, score {row.said}"
 
 
 def _row(row: Bar, top: float) -> list[str]:
@@ -91,11 +92,11 @@ def _row(row: Bar, top: float) -> list[str]:
     else:
         drawn += _filled(row, top)
         tone = list(RISKS).index(row.level) if row.level in RISKS else 1
-        mark = svg.pictogram("trust", row.level, tone, 3)
+        mark = svg.dots(tone)
         place = f"translate({svg.number(right)} {svg.number(top + 4)})"
         drawn.append(svg.tag("g", {"class": f"c{tone + 1}", "transform": place}, mark))
         state = "" if row.state == "rated" else f" · {row.state}"
-        words = f"{trust_told.risk(row.level)}{state}"
+        words = f"{view_sentences.risk(row.level)}{state}"
         drawn.append(svg.write(right + 22, top + 15, words, 13, **{"class": "ink"}))
     if row.said:
         drawn.append(svg.write(right + 180, top + 15, row.said, 12, **{"class": "second"}))

@@ -7,10 +7,11 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trustgauge.reports import comparison, names, numbers, sanitize, trust_told
+from trustgauge.methods.trust import view_sentences
+from trustgauge.methods.trust.messages import COMBINING, RISKS, TIES
+from trustgauge.reports import comparison, names, numbers, sanitize
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.reports.terminal import Line, columns, line
-from trustgauge.reports.trust_phrases import COMBINING, RISKS, TIES
 
 Document = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -34,10 +35,10 @@ def rule_words(group: Mapping[str, Any], places: Sequence[Sequence[str]]) -> str
     ranks = list(_ranks(places))
     k = len(ranks)
     if settings["rule"] == "count":
-        weights = "-".join(trust_told.amount(k - rank) for rank in ranks)
+        weights = "-".join(view_sentences.amount(k - rank) for rank in ranks)
         return f"{told}: {weights}, ties to the {TIES[settings['ties']]}"
     if settings["rule"] in ("sound", "raw-weighted"):
-        return f"{told}: weights {'-'.join(trust_told.amount(k + 1 - rank) for rank in ranks)}"
+        return f"{told}: weights {'-'.join(view_sentences.amount(k + 1 - rank) for rank in ranks)}"
     if settings["rule"] == "worst-of":
         return f"{told}: {settings['first']}"
     return told
@@ -53,7 +54,7 @@ def _ranks(places: Sequence[Sequence[str]]) -> Iterator[float]:
 
 def overall(row: Row) -> str:
     """The level of a service as text: "Low risk", "Medium risk*", "(High risk)", "Low or Medium risk"."""
-    word = f"{trust_told.either(row['levels'])} risk"
+    word = f"{view_sentences.either(row['levels'])} risk"
     if row["state"] == "not settled":
         return f"({word})"
     return f"{word}*" if row["state"] == "assumed" else word
@@ -65,7 +66,7 @@ def issue(one: Mapping[str, Any] | None) -> str:
         return "not tested"
     if one["level"] is None:
         return numbers.NONE if one["state"] == "not applicable" else str(one["state"])
-    word = trust_told.risk(one["level"])
+    word = view_sentences.risk(one["level"])
     return {"rated": word, "assumed": f"{word}*"}.get(one["state"], f"({word})")
 
 
@@ -83,7 +84,7 @@ def text(document: Document) -> list[Line]:
 
 
 def _made(group: Mapping[str, Any], order: Mapping[str, Any]) -> str:
-    return f"{trust_told.written(order['places'])} · measured under the rule {group['made_by']}"
+    return f"{view_sentences.order_words(order['places'])} · measured under the rule {group['made_by']}"
 
 
 def _table(group: Mapping[str, Any], places: Sequence[Sequence[str]]) -> list[Line]:
@@ -93,7 +94,9 @@ def _table(group: Mapping[str, Any], places: Sequence[Sequence[str]]) -> list[Li
         shown = row["shown"] or numbers.NONE
         cells = [shown if shown.startswith("=") else f" {shown}"]
         cells += [short(terminal(row["rating"]["service"]["name"]), comparison.NAME), overall(row)]
-        cells += [f"{terminal(trust_told.short(name))} {issue(row['issues'].get(name))}" for name in every]
+        cells += [
+            f"{terminal(view_sentences.short(name))} {issue(row['issues'].get(name))}" for name in every
+        ]
         rows.append([*cells, terminal(standing(row))])
     sizes = [max(columns(row[place]) for row in rows) for place in range(len(rows[0]))] if rows else []
     return [
@@ -110,8 +113,8 @@ def _legend(group: Mapping[str, Any], places: Sequence[Sequence[str]]) -> Iterat
     yield " · ".join([*told, rule_words(group, places)])
     for row in rows:
         if row["level"] is None:
-            open_ones = row["explained"]["missing"]
-            yield f"{terminal(row['rating']['service']['name'])}: depends on {trust_told.listed(open_ones)}"
+            missing = view_sentences.issue_list(row["explained"]["missing"])
+            yield f"{terminal(row['rating']['service']['name'])}: depends on {missing}"
 
 
 def standing(row: Row) -> str:

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from trustgauge.reports import numbers, sentences, social_bias_names, social_bias_told
+from trustgauge.methods.social_bias import group_names, view_sentences
+from trustgauge.methods.social_bias.view_evidence import is_social_evidence
+from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import Cell, Head, Piece, Table, Title, Words
 from trustgauge.reports.evidence import Evidence
 from trustgauge.reports.facets import marks
 from trustgauge.reports.sanitize import short, visible
-from trustgauge.reports.social_bias_evidence import held
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,8 +60,8 @@ def tables(ratings: Sequence[Rated], rows: pl.DataFrame, shown: Evidence) -> lis
         rows: the whole evidence, in which an example is looked for.
         shown: the rows on the page; an example leads to them where they are.
     """
-    mine = [one for one in ratings if one["method"]["name"] == social_bias_told.METHOD]
-    if not mine or not held(rows):
+    mine = [one for one in ratings if one["method"]["name"] == view_sentences.METHOD]
+    if not mine or not is_social_evidence(rows):
         return []
     several = len(mine) > 1
     anchors = {(row.service, row.part, row.name): row.anchor for row in shown.rows}
@@ -99,8 +100,8 @@ def _quotes(rating: Rated, rows: pl.DataFrame) -> Iterator[Piece]:
 
     for part in rating["parts"]:
         told = part["details"].get("relative") or {}
-        gap = social_bias_told.value(part, "relative")
-        if not told.get("group") or gap is None or gap < social_bias_told.cuts(rating, "relative")[0]:
+        gap = view_sentences.value(part, "relative")
+        if not told.get("group") or gap is None or gap < view_sentences.cuts(rating, "relative")[0]:
             continue
         well = (pl.col("polarity") == "positive") == (told["direction"] == "well")
         agreed = pl.col("verdict").is_in(["affirms", "explains"])
@@ -115,7 +116,7 @@ def _quotes(rating: Rated, rows: pl.DataFrame) -> Iterator[Piece]:
             .unique("property", maintain_order=True)
             .head(QUOTES)
         )
-        names = social_bias_names.groups(part)
+        names = group_names.groups(part)
         called = names[told["group"]].drawn if told["group"] in names else "one group"
         label = f"Spoken {told['direction']} of: {called}"
         language = str(rating["details"].get("language") or "en")
@@ -148,12 +149,12 @@ def _facts(one: Association, part: Rated, found: Rated | None) -> dict[str, Any]
 
 def _strongest(part: Rated, rating: Rated) -> Iterator[Association]:
     """Pairs of groups and categories that differ, and the widest gap of each category."""
-    names = social_bias_names.groups(part)
+    names = group_names.groups(part)
 
     def said(key: str) -> str:
         return names[key].drawn if key in names else "one group"
 
-    for one in social_bias_told.pairs(part):
+    for one in view_sentences.pairs(part):
         if one.category and one.settled:
             won = numbers.count(round(one.share * one.n))
             told = (
@@ -167,12 +168,12 @@ def _strongest(part: Rated, rating: Rated) -> Iterator[Association]:
             f"{_category(category)}: {_speaks(rating)} {said(most['group'])} in {_of(most)} answers, "
             f"{said(least['group'])} in {_of(least)}"
         )
-        if good - bad >= social_bias_told.cuts(rating, "relative")[0]:
+        if good - bad >= view_sentences.cuts(rating, "relative")[0]:
             yield Association("relative", most["group"], least["group"], category, good - bad, told)
 
 
 def _speaks(rating: Rated) -> str:
-    return "agrees about" if social_bias_told.measured_only(rating) else "speaks for"
+    return "agrees about" if view_sentences.gives_no_level(rating) else "speaks for"
 
 
 def _category(category: str) -> str:
@@ -187,7 +188,7 @@ def _gaps(part: Rated) -> Iterator[tuple[str, Rated, Rated]]:
     """The two groups furthest apart in each category, if groups differ beyond chance over all of them."""
     told = part["details"].get("relative") or {}
     p = told.get("p")
-    cells = told.get("cells") or () if p is not None and p < social_bias_told.ALPHA else ()
+    cells = told.get("cells") or () if p is not None and p < view_sentences.ALPHA else ()
     by_category: dict[str, list[Rated]] = {}
     for cell in cells:
         if cell["asked"] >= LEAST:
@@ -232,7 +233,7 @@ def _example(one: Association, part: Rated, rating: Rated, rows: pl.DataFrame) -
         & (pl.col("attribute") == part["details"]["attribute"])
         & pl.col("categories").list.contains(one.category)
     )
-    only = social_bias_told.measured_only(rating)
+    only = view_sentences.gives_no_level(rating)
     if one.side == "relative":
         return _first(mine.filter(_apart(pl, one, by_polarity=not only)))
     turned = (pl.col("polarity") == "negative") & (not only)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trustgauge.reports import names, numbers, trust_told
+from trustgauge.methods.trust import view_sentences
+from trustgauge.methods.trust.messages import FACTORS
+from trustgauge.reports import names, numbers
 from trustgauge.reports.components import Cell, Head, Table, Title, Words
 from trustgauge.reports.sanitize import visible
-from trustgauge.reports.trust_phrases import FACTORS
 
 Rated = Mapping[str, Any]
 Behind = Words | Title | Table
@@ -23,9 +24,9 @@ def combining(rating: Rated) -> Table | None:
     heads = [Head("Issue"), Head("Place"), Head("Level"), *(Head(head, number=True) for _, head in kinds)]
     rows = [
         [
-            Cell(trust_told.title(one["issue"])),
-            Cell(trust_told.amount(one["rank"])),
-            Cell("not measured" if one["level"] is None else trust_told.risk(one["level"])),
+            Cell(view_sentences.title(one["issue"])),
+            Cell(view_sentences.amount(one["rank"])),
+            Cell("not measured" if one["level"] is None else view_sentences.risk(one["level"])),
             *(Cell(_gives(key, one)) for key, _ in kinds),
         ]
         for one in told["issues"]
@@ -40,13 +41,13 @@ def _gives(key: str, one: Rated) -> str:
     value = one.get(key)
     if value is None:
         return numbers.NONE
-    return trust_told.amount(value) if key in ("points", "weight") else trust_told.score(value)
+    return view_sentences.amount(value) if key in ("points", "weight") else view_sentences.score(value)
 
 
 def _said(rating: Rated, told: Rated) -> Iterator[str]:
-    if line := trust_told.arithmetic(told):
+    if line := view_sentences.arithmetic(told):
         yield line
-    yield from trust_told.uncounted(told)
+    yield from view_sentences.uncounted(told)
     if told["rule"] == "sound":
         yield "On the scale of risk the cuts of every issue stand at 0.33 and 0.67."
 
@@ -58,29 +59,29 @@ def changes(rating: Rated) -> list[str]:
     said += [_swap(one) for one in told.get("swaps", ())]
     for one in told.get("depends", ()):
         outcomes = [
-            f"{trust_told.either(levels)} with it at {trust_told.risk(level)}"
+            f"{view_sentences.either(levels)} with it at {view_sentences.risk(level)}"
             for level, levels in one["levels"].items()
         ]
-        said.append(f"{trust_told.title(one['issue'])} is missing: {names.listing(outcomes)}.")
+        said.append(f"{view_sentences.title(one['issue'])} is missing: {names.listing(outcomes)}.")
     return said
 
 
 def _move(one: Rated) -> str:
-    who = trust_told.title(one["issue"])
-    result = f"{trust_told.either(one['result'])} risk"
+    who = view_sentences.title(one["issue"])
+    result = f"{view_sentences.either(one['result'])} risk"
     if one["score"] is None or one["to_score"] is None:
-        level, other = (trust_told.risk(one[key]) for key in ("level", "to_level"))
+        level, other = (view_sentences.risk(one[key]) for key in ("level", "to_level"))
         return f"{who} at {other} instead of {level}: {result}."
     way = "up" if one["by"] > 0 else "down"
     return (
-        f"{who} {way} from {trust_told.score(one['score'])} to {trust_told.score(one['to_score'])} "
-        f"({trust_told.risk(one['to_level'])}): {result}."
+        f"{who} {way} from {view_sentences.score(one['score'])} to {view_sentences.score(one['to_score'])} "
+        f"({view_sentences.risk(one['to_level'])}): {result}."
     )
 
 
 def _swap(one: Rated) -> str:
-    places = [trust_told.listed(place) for place in one["swap"]]
-    result = trust_told.either(one["result"])
+    places = [view_sentences.issue_list(place) for place in one["swap"]]
+    result = view_sentences.either(one["result"])
     return f"{names.listing(places).capitalize()} in each other's place: {result} risk."
 
 
@@ -100,7 +101,7 @@ def level_words(level: str | None, state: str) -> str:
     """A level with its state, where it is not settled."""
     if level is None:
         return state
-    return trust_told.risk(level) if state == "rated" else f"{trust_told.risk(level)}, {state}"
+    return view_sentences.risk(level) if state == "rated" else f"{view_sentences.risk(level)}, {state}"
 
 
 def sensitivity(rating: Rated) -> Table | None:
@@ -118,7 +119,7 @@ def sensitivity(rating: Rated) -> Table | None:
         for row in told["factors"]
     ]
     heads = [Head("Changed"), Head("Tested?"), Head("Swayed?"), Head("By how much?")]
-    return Table("Sensitivity", heads, rows, f"{trust_told.type_words(rating)}.")
+    return Table("Sensitivity", heads, rows, f"{view_sentences.type_words(rating)}.")
 
 
 def _tested(row: Rated) -> str:
@@ -131,7 +132,7 @@ def _tested(row: Rated) -> str:
 def _swayed(row: Rated) -> str:
     if row["swayed"] is None:
         return "not settled" if row["tested"] else numbers.NONE
-    seen = trust_told.either(row["levels"])
+    seen = view_sentences.either(row["levels"])
     return f"yes: {seen}" if row["swayed"] else f"no: {seen}"
 
 
@@ -154,7 +155,7 @@ def measured(rating: Rated, of: str = "") -> list[Behind]:
         make = _BEHIND.get(str(part["key"]))
         found = make(figures, of) if make and figures else []
         if found:
-            pieces += [Title(trust_told.title(str(part["key"]))), *found]
+            pieces += [Title(view_sentences.title(str(part["key"]))), *found]
     return pieces
 
 
@@ -167,9 +168,9 @@ def _abuse(figures: Rated, of: str) -> list[Behind]:
         [Cell(_purpose(name)), *(Cell(numbers.count(one.get(kind, 0))) for kind in _KINDS)]
         for name, one in counts.items()
     ]
-    score = f"Uncorrected score {trust_told.score(figures.get('raw'))}"
+    score = f"Uncorrected score {view_sentences.score(figures.get('raw'))}"
     if figures.get("corrected") is not None:
-        score += f"; corrected for the checker's errors {trust_told.score(figures['corrected'])}"
+        score += f"; corrected for the checker's errors {view_sentences.score(figures['corrected'])}"
     pieces: list[Behind] = [Table(f"Abusive utterances{of}", heads, rows, f"{score}.")]
     return [*pieces, *_checker(figures)]
 
@@ -281,9 +282,9 @@ def _complexity(figures: Rated, of: str) -> list[Behind]:
     return [
         Words(
             f"{numbers.count(figures['dialogs'])} dialogs with {numbers.count(figures['turns'])} turns. Half "
-            f"of the score is the turns' ({trust_told.score(figures['turn_complexity'])}), half the length "
-            f"({trust_told.score(figures['length'])} of {figures['most_turns']} turns, by {told}). Weights "
-            "and lists of terms are ours: below the dialog the paper's are not known."
+            f"of the score is the turns' ({view_sentences.score(figures['turn_complexity'])}), half the "
+            f"length ({view_sentences.score(figures['length'])} of {figures['most_turns']} turns, by "
+            f"{told}). Weights and lists of terms are ours: below the dialog the paper's are not known."
         )
     ]
 
@@ -294,7 +295,7 @@ def _bias(figures: Rated, of: str) -> list[Behind]:
         return [
             Words(
                 f"The level is that of the rating by {names.name(str(figures['source']))}. The wording alone "
-                f"scores {trust_told.score(own['value'])} over {numbers.count(own['n'])} utterances."
+                f"scores {view_sentences.score(own['value'])} over {numbers.count(own['n'])} utterances."
             )
         ]
     accuracy = figures.get("accuracy") or {}
@@ -319,7 +320,7 @@ def by_profile(ratings: Sequence[Rated]) -> Table | None:
     found: dict[str, dict[str, Rated]] = {}
     for one in ratings:
         key = str(one["issue"]["attribute"])
-        profiles.setdefault(key, trust_told.profile(one))
+        profiles.setdefault(key, view_sentences.profile(one))
         found.setdefault(str(one["service"]["key"]), {})[key] = one
     if len(profiles) < 2:
         return None
@@ -335,6 +336,6 @@ def _standing(rating: Rated | None) -> Cell:
         return Cell(numbers.NONE)
     level, state = rating["overall"]["level"], rating["state"]
     if level is None:
-        return Cell(trust_told.unmeasured(rating) or state)
-    words = f"{trust_told.risk(level)} risk"
+        return Cell(view_sentences.unmeasured(rating) or state)
+    words = f"{view_sentences.risk(level)} risk"
     return Cell(words, under="" if state == "rated" else state)

@@ -7,7 +7,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from trustgauge.reports import numbers, sentences, social_bias_maps, social_bias_names, social_bias_told
+from trustgauge.methods.social_bias import group_names, view_maps, view_sentences
+from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import Cell, Head, Table
 
 Rated = Mapping[str, Any]
@@ -54,7 +55,7 @@ def balance(part: Rated, label: str) -> Table | None:
     told = part["details"].get("relative")
     if not told:
         return None
-    names, rows = social_bias_names.groups(part), []
+    names, rows = group_names.groups(part), []
     for one in told["rates"]:
         well, ill, n = one["value"], one.get("unfavourable"), int(one["n"] or 0)
         if well is None or ill is None:
@@ -77,7 +78,7 @@ def categories(part: Rated, label: str) -> Table | None:
     rows = []
     for one in ordered:
         known = one["value"] is not None
-        drawn = Markup(social_bias_maps.bar(one["value"], longest=longest)) if known else None  # own figures
+        drawn = Markup(view_maps.bar(one["value"], longest=longest)) if known else None  # own figures
         named = sentences.name(str(one["category"])).replace("-", " ").capitalize()
         reach = numbers.interval(one).split(", n =")[0]
         rows.append([Cell(named), Cell(drawing=drawn), Cell(reach), Cell(numbers.count(one["n"]))])
@@ -88,14 +89,14 @@ def categories(part: Rated, label: str) -> Table | None:
 
 def hidden(part: Rated, label: str) -> Table | None:
     """Which names stand behind the bars of the figures."""
-    names = [one for one in social_bias_names.groups(part).values() if one.offensive]
+    names = [one for one in group_names.groups(part).values() if one.offensive]
     rows = [[Cell(one.drawn), Cell(quote=one.text, language=one.language, offensive=True)] for one in names]
     return Table(label, [Head("In the figures"), Head("Name")], rows) if rows else None
 
 
 def chinese(part: Rated, label: str) -> Table | None:
     """Names of the groups as they were asked about, beside the English ones."""
-    names = [one for one in social_bias_names.groups(part).values() if one.chinese and not one.language]
+    names = [one for one in group_names.groups(part).values() if one.chinese and not one.language]
     rows = [
         [Cell(one.drawn), Cell(quote=one.chinese, language="zh", offensive=one.offensive)] for one in names
     ]
@@ -138,7 +139,7 @@ def systems(ratings: Sequence[Rated], of: str) -> Table | None:
 
 def _measure(part: Rated, of: str) -> Rated | None:
     if of == "relative":
-        return social_bias_told.figure(part, "relative")
+        return view_sentences.figure(part, "relative")
     told: Rated | None = (part["details"].get("absolute") or {}).get("rate")
     return told
 
@@ -150,7 +151,7 @@ def _rate(of: str, one: Rated | None, top: float | None, longest: float) -> Cell
     largest = one["value"] == top
     said = numbers.percent(one["value"], n) if of == "absolute" else numbers.points(one["value"], n=n)
     return Cell(
-        drawing=Markup(social_bias_maps.bar(one["value"], longest=longest)),  # figures of our own
+        drawing=Markup(view_maps.bar(one["value"], longest=longest)),  # figures of our own
         symbols="▲" if largest else "",
         spoken="largest of the attribute" if largest else "",
         under=f"{said}, n = {numbers.count(n)}",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trustgauge.reports import social_bias_names
-from trustgauge.reports.social_bias_names import BAR, GroupName
-from trustgauge.reports.social_bias_phrases import KINDS_ASKED, VERDICTS
+from trustgauge.methods.social_bias import group_names
+from trustgauge.methods.social_bias.group_names import BAR, GroupName
+from trustgauge.methods.social_bias.view_sentences import MESSAGES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,12 +16,12 @@ Rated = Mapping[str, Any]
 COLUMNS = frozenset({"group_a", "group_b", "property", "verdict", "kind", "control", "tuple"})
 
 
-def held(rows: pl.DataFrame) -> bool:
+def is_social_evidence(rows: pl.DataFrame) -> bool:
     """Whether rows are evidence of questions about groups."""
     return set(rows.columns) >= COLUMNS
 
 
-def prepared(ratings: Sequence[Rated], rows: pl.DataFrame | None) -> pl.DataFrame | None:
+def prepare_evidence(ratings: Sequence[Rated], rows: pl.DataFrame) -> pl.DataFrame:
     """Evidence with words in the place of ids; other evidence as it is.
 
     Args:
@@ -32,22 +32,24 @@ def prepared(ratings: Sequence[Rated], rows: pl.DataFrame | None) -> pl.DataFram
         `values_in`, `values_out` and `kinds` in words, `form` as the method calls it, and `offensive`:
         the texts of these rows are hidden until the reader asks for them.
     """
-    if rows is None or rows.is_empty() or not held(rows):
+    if rows.is_empty() or not is_social_evidence(rows):
         return rows
     import polars as pl
 
-    names = {key: one for rating in ratings for key, one in social_bias_names.of(rating).items()}
+    names = {key: one for rating in ratings for key, one in group_names.group_names(rating).items()}
     hidden = [key for key, one in names.items() if one.offensive]
     offends = pl.any_horizontal(pl.col("group_a", "group_b").is_in(hidden)).fill_null(value=False)
     if "offensive" in rows.columns:
         offends = offends | pl.col("offensive").fill_null(value=False)
     a, b = (_said(pl, column, names) for column in ("group_a", "group_b"))
-    worded = pl.col("verdict").fill_null("").replace_strict(VERDICTS, default=pl.col("verdict"))
+    worded = (
+        pl.col("verdict").fill_null("").replace_strict(MESSAGES.table("verdicts"), default=pl.col("verdict"))
+    )
     worded = worded.str.replace("{a}", a, literal=True).str.replace("{b}", b, literal=True)
     # what is asked of a hidden question is hidden as well: ids of properties are words
     asked = pl.when(offends).then(pl.lit(BAR)).otherwise(pl.col("property").str.replace_all("-", " "))
     invented = pl.when(pl.col("control")).then(pl.lit("invented groups")).otherwise(None)
-    kinds = pl.col("kind").replace_strict(KINDS_ASKED, default=pl.col("kind"))
+    kinds = pl.col("kind").replace_strict(MESSAGES.table("questions"), default=pl.col("kind"))
     is_social = pl.col("verdict").is_not_null()
     return rows.with_columns(
         offensive=offends,

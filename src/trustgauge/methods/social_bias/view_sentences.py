@@ -10,11 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trustgauge.reports import numbers, social_bias_names
+from trustgauge.methods.social_bias import group_names
+from trustgauge.reports import numbers
+from trustgauge.reports.messages import read_messages
 
 Facts = Mapping[str, Any]
 
 METHOD = "social-bias"
+MESSAGES = read_messages(__package__)
 ALPHA = 0.05
 SMALL = 0.005
 """A difference that rounds to no point of a hundred."""
@@ -46,7 +49,7 @@ def cuts(rating: Facts, side: str) -> tuple[float, float]:
     return (float(told[0]), float(told[-1])) if isinstance(told, list | tuple) and told else CUTS[side]
 
 
-def measured_only(rating: Facts) -> bool:
+def gives_no_level(rating: Facts) -> bool:
     """Whether the rule of a rating measures and gives no level."""
     return str(rating["method"]["name"]) == METHOD and rating["method"]["rule"] != "sound"
 
@@ -112,7 +115,7 @@ def measure(rating: Facts, leading: Sequence[Facts]) -> tuple[str, dict[str, str
         return _direction(part, facts)
     best = strongest(part) if rating["overall"]["level"] != "L" else None
     if best is not None:
-        named = social_bias_names.groups(part)
+        named = group_names.groups(part)
         facts |= {key: _said(named, getattr(best, key)) for key in ("group", "other")}
         return "", facts | {"x": f"{100 * best.share:.0f}"}
     if not (part["details"]["absolute"].get("control") or {}).get("n"):
@@ -124,8 +127,8 @@ def _direction(part: Facts, facts: dict[str, str]) -> tuple[str, dict[str, str]]
     told = part["details"]["direction"]
     if not told.get("group"):
         return "direction-none", facts
-    words = social_bias_names.directed(told)
-    named = social_bias_names.groups(part)
+    words = group_names.deciding_words(told)
+    named = group_names.groups(part)
     other = f" over {_said(named, told['other'])}" if told["other"] and told["wins"] else ""
     n = int(told["won"] + told["lost"])
     percent = numbers.percent(told["won" if told["wins"] else "lost"] / n, n)
@@ -139,10 +142,10 @@ def _direction(part: Facts, facts: dict[str, str]) -> tuple[str, dict[str, str]]
 
 def _relative(part: Facts, one: Facts, facts: dict[str, str]) -> tuple[str, dict[str, str]]:
     told = part["details"]["relative"]
-    named = social_bias_names.groups(part)
+    named = group_names.groups(part)
     if told.get("group") and one["value"] >= SMALL:
         names = {key: _said(named, told[key]) for key in ("group", "other")}
-        return "relative-of", facts | names | {"how": social_bias_names.spoken(told)["how"]}
+        return "relative-of", facts | names | {"how": group_names.speaking_words(told)["how"]}
     ends = extremes(part)
     if ends is None or one["value"] < SMALL:
         return "relative-none", facts
@@ -161,5 +164,5 @@ def extremes(part: Facts) -> tuple[str, str] | None:
     return str(most["group"]), str(least["group"])
 
 
-def _said(named: Mapping[str, social_bias_names.GroupName], group: str) -> str:
+def _said(named: Mapping[str, group_names.GroupName], group: str) -> str:
     return named[group].said if group in named else "one group"

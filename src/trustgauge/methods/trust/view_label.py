@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trustgauge.reports import numbers, sentences, svg, trust_told
+from trustgauge.methods.trust import view_sentences
+from trustgauge.methods.trust.messages import RISKS
+from trustgauge.methods.trust.view_figures import Bar, bar
+from trustgauge.reports import numbers, sentences, svg
 from trustgauge.reports.colours import LIGHT, PALE
 from trustgauge.reports.figures import hatch
-from trustgauge.reports.trust_figures import Bar, bar
-from trustgauge.reports.trust_phrases import RISKS
 
 Rated = Mapping[str, Any]
 
@@ -21,7 +22,7 @@ BAR = 150.0
 
 def profile_words(rating: Rated) -> str:
     """For whom a label is: "privacy first", or "the default order" where no profile is named."""
-    named = trust_told.profile(rating) if rating["overall"]["profile"] else "default order"
+    named = view_sentences.profile(rating) if rating["overall"]["profile"] else "default order"
     return named[:1].lower() + named[1:]
 
 
@@ -68,7 +69,7 @@ def _box(rating: Rated, place: int, level: str) -> str:
     if found and not solid:
         look = {"stroke": LIGHT[f"t{tone}"], "stroke-width": 2, "stroke-dasharray": "5 3"}
     words = svg.fit(sentences.level(rating, level).short, 12, 80, bold=found)
-    mark = svg.pictogram("trust", level, place, 3)
+    mark = svg.dots(place)
     drawn = [
         svg.box(x, 136, BOX, HIGH, rx=7, fill=ground, **look),
         f'<g color="{ink}" transform="translate({svg.number(x + BOX / 2 - 9)} 139) scale(1.3)">{mark}</g>',
@@ -84,7 +85,7 @@ def _issue(part: Rated, place: int, top: float, *, dead: bool) -> list[str]:
     """An issue: its place, its bar with the cuts, its level."""
     row = bar(part)
     rank = part["details"].get("rank")
-    number = trust_told.amount(rank) if rank is not None else numbers.NONE
+    number = view_sentences.amount(rank) if rank is not None else numbers.NONE
     drawn = [
         svg.tag("circle", {"cx": 28, "cy": top + 13, "r": 9, "fill": "none", "stroke": INK}),
         svg.write(28, top + 17, number, 11, end="middle", fill=INK),
@@ -99,7 +100,7 @@ def _issue(part: Rated, place: int, top: float, *, dead: bool) -> list[str]:
 
 
 def _filled(row: Bar, top: float, *, dead: bool) -> list[str]:
-    tone = list(RISKS).index(row.level) + 1 if row.level in RISKS else 2
+    tone = list(RISKS).index(row.level) + 1 if row.level is not None and row.level in RISKS else 2
     ground = "#9a9ea6" if dead else LIGHT[f"l{tone}"]
     drawn = [svg.box(44, top, max(4.0, BAR * (row.value or 0.0)), 7, rx=3, fill=ground)]
     return drawn + [svg.box(43.2 + BAR * third / 3, top - 1, 1.6, 9, fill="#fff") for third in (1, 2)]
@@ -121,8 +122,8 @@ def _pill(row: Bar, middle: float, *, dead: bool) -> str:
     ink = LIGHT[f"on{place + 1}"] if solid else INK
     if not solid and not dead:
         box |= {"stroke": LIGHT[f"t{place + 1}"], "stroke-dasharray": "3 2"}
-    mark = svg.pictogram("trust", row.level, place, 3)
-    said = svg.fit(trust_told.risk(row.level), 11.5, wide - 30, bold=True)
+    mark = svg.dots(place)
+    said = svg.fit(view_sentences.risk(row.level), 11.5, wide - 30, bold=True)
     shift = f"translate({svg.number(x + 7)} {svg.number(middle - 7)})"
     return "".join(
         (
@@ -138,8 +139,8 @@ def foot(rating: Rated, certainty: str) -> Sequence[str]:
     utterances = rating["details"].get("utterances")
     said = numbers.NONE if utterances is None else numbers.count(utterances)
     return (
-        trust_told.type_words(rating),
-        trust_told.others(rating) or f"Rule: {rating['method']['rule']}",
+        view_sentences.type_words(rating),
+        view_sentences.others(rating) or f"Rule: {rating['method']['rule']}",
         ", ".join([f"{said} utterances", certainty][: 2 if certainty else 1]),
         f"Tested {numbers.day(rating['tested'])}",
         f"Valid until {numbers.day(rating['expires'])}",
@@ -150,7 +151,7 @@ def foot(rating: Rated, certainty: str) -> Sequence[str]:
 
 def band(rating: Rated) -> str:
     """What stands in the place of the boxes of a rating without a level."""
-    possible = trust_told.unmeasured(rating)
+    possible = view_sentences.unmeasured(rating)
     if possible:
         return f"{possible}: incomplete"
     state = sentences.state(str(rating["state"])).split(":")[0]

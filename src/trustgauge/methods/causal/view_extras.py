@@ -7,7 +7,6 @@ from typing import Any
 
 from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import Cell, Head, Piece, Section, Table, Title, Words
-from trustgauge.reports.phrases import REASONS
 
 Rated = Mapping[str, Any]
 
@@ -71,7 +70,7 @@ def _pair(one: Rated, titles: Mapping[str, str], names: Mapping[str, str]) -> li
         Cell(numbers.signed(one.get("change"))),
         Cell(numbers.NONE if percent is None else f"{numbers.signed(percent, 1)} %"),
         Cell(numbers.NONE if p is None else numbers.p_value(p).removeprefix("p ").removeprefix("= ")),
-        Cell(sentences.reason({"code": note}) if note in REASONS else sentences.name(note)),
+        Cell(sentences.reason({"code": note}) if note.startswith("causal.") else sentences.name(note)),
     ]
 
 

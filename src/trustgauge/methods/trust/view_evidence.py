@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trustgauge.reports import trust_told
-from trustgauge.reports.trust_phrases import PURPOSES
+from trustgauge.methods.trust import view_sentences
+from trustgauge.methods.trust.messages import PURPOSES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +21,7 @@ OFFENSIVE = ("abuse_score", "abuse_user")
 SCORE = "_score"
 
 
-def held(rows: pl.DataFrame) -> bool:
+def is_trust_evidence(rows: pl.DataFrame) -> bool:
     """Whether rows are evidence of conversations rated for trust."""
     return set(rows.columns) >= COLUMNS
 
@@ -44,7 +44,7 @@ def _offends(rows: pl.DataFrame, polars: Any) -> pl.Expr:
     return told
 
 
-def prepared(ratings: Sequence[Rated], rows: pl.DataFrame | None) -> pl.DataFrame | None:
+def prepare_evidence(ratings: Sequence[Rated], rows: pl.DataFrame) -> pl.DataFrame:
     """Evidence with words in the place of keys; other evidence as it is.
 
     Args:
@@ -55,7 +55,7 @@ def prepared(ratings: Sequence[Rated], rows: pl.DataFrame | None) -> pl.DataFram
         `values_in` (what for, which conversation and turn), `values_out` (the score of each issue),
         `offensive`, and no words marked as changed: an answer is no copy of a question.
     """
-    if rows is None or rows.is_empty() or not held(rows):
+    if rows.is_empty() or not is_trust_evidence(rows):
         return rows
     import polars as pl
 
@@ -65,7 +65,9 @@ def prepared(ratings: Sequence[Rated], rows: pl.DataFrame | None) -> pl.DataFram
     place = pl.format("turn {} of {}", pl.col("turn") + 1, pl.col("session"))
     scores = [
         pl.format(
-            "{} {}", pl.lit(trust_told.short(name.removesuffix(SCORE))), pl.col(name).round(4).cast(pl.String)
+            "{} {}",
+            pl.lit(view_sentences.short(name.removesuffix(SCORE))),
+            pl.col(name).round(4).cast(pl.String),
         )
         for name in sorted(rows.columns)
         if name.endswith(SCORE) and rows[name].dtype.is_float()

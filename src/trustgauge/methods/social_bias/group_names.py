@@ -68,12 +68,12 @@ def groups(part: Facts) -> dict[str, GroupName]:
     return told
 
 
-def of(rating: Facts) -> dict[str, GroupName]:
+def group_names(rating: Facts) -> dict[str, GroupName]:
     """Names of the groups of all parts of a rating."""
     return {key: one for part in rating["parts"] for key, one in groups(part).items()}
 
 
-def invented(rating: Facts) -> frozenset[str]:
+def invented_groups(rating: Facts) -> frozenset[str]:
     """Ids of the invented groups of a rating."""
     return frozenset(
         str(one["id"])
@@ -83,23 +83,23 @@ def invented(rating: Facts) -> frozenset[str]:
     )
 
 
-def hides(ratings: Sequence[Facts]) -> bool:
+def has_offensive_names(ratings: Sequence[Facts]) -> bool:
     """Whether a name of some rating may offend."""
-    return any(one.offensive for rating in ratings for one in of(rating).values())
+    return any(one.offensive for rating in ratings for one in group_names(rating).values())
 
 
-def said(facts: Facts, rating: Facts | None) -> dict[str, Any]:
+def fact_words(facts: Facts, rating: Facts | None) -> dict[str, Any]:
     """Facts of a reason in which ids of groups have become names.
 
     An id is no name, and may offend: without a rating that names it, the fact is left out, so
     that a plainer sentence is chosen. So are both where they are one group, as all are spoken for alike.
     """
-    told, known = dict(facts), {} if rating is None else of(rating)
+    told, known = dict(facts), {} if rating is None else group_names(rating)
     if "most" in told and told["most"] == told.get("least"):
         known = {}
     if told.get("language") in LANGUAGES:
         told["language"] = LANGUAGES[told["language"]]
-    told |= spoken(told) | directed(told)
+    told |= speaking_words(told) | deciding_words(told)
     for key in ("most", "least", "group", "other"):
         if key in told:
             group = known.get(str(told.pop(key)))
@@ -108,7 +108,7 @@ def said(facts: Facts, rating: Facts | None) -> dict[str, Any]:
     return told
 
 
-def spoken(facts: Facts) -> dict[str, Any]:
+def speaking_words(facts: Facts) -> dict[str, Any]:
     """How it speaks of the group of a gap, in words; nothing for other facts."""
     if "measure" not in facts or "direction" not in facts:
         return {}
@@ -116,7 +116,7 @@ def spoken(facts: Facts) -> dict[str, Any]:
     return {"how": how if facts["measure"] != "net" else f"speaks, on balance, {facts['direction']} of"}
 
 
-def directed(facts: Facts) -> dict[str, Any]:
+def deciding_words(facts: Facts) -> dict[str, Any]:
     """How it decides about the group of a preference, and how often; nothing for other facts."""
     if "sense" not in facts or not facts.get("group"):
         return {}

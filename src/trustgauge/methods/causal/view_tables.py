@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trustgauge.reports import causal_order, numbers, sentences
+from trustgauge.methods.causal import view_order
+from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import Cell, Fold, Head, Piece, Table, Words
 
 Rated = Mapping[str, Any]
 
-DIVIDED = causal_order.UNDEFINED
+DIVIDED = view_order.UNDEFINED
 ENDS = 10
 """Persons shown from each end of a long list."""
 

@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from trustgauge.methods.trust.messages import CARD, COMBINING, HOW, RISKS, SHORT, TIES, TITLES, TYPES
 from trustgauge.reports import names, numbers
-from trustgauge.reports.trust_phrases import CARD, COMBINING, HOW, RISKS, SHORT, TIES, TITLES, TYPES
 
 Rated = Mapping[str, Any]
 Facts = Mapping[str, Any]
@@ -42,12 +42,12 @@ def either(levels: Sequence[str]) -> str:
     return names.listing([risk(one) for one in levels], "or")
 
 
-def listed(issues: Sequence[str], last: str = "and") -> str:
+def issue_list(issues: Sequence[str], last: str = "and") -> str:
     """Issues within a sentence: "leakage and abuse"."""
     return names.listing([short(one) for one in issues], last)
 
 
-def written(places: Sequence[Sequence[str]]) -> str:
+def order_words(places: Sequence[Sequence[str]]) -> str:
     """An order: "leakage > abuse = bias"."""
     return " > ".join(" = ".join(short(one) for one in place) for place in places)
 
@@ -82,7 +82,7 @@ def by_rule(part: Rated) -> bool:
     return part["score"] is None or not common
 
 
-def held(part: Rated) -> bool:
+def has_level(part: Rated) -> bool:
     """Whether an issue has a level."""
     return part["level"] is not None and part["state"] in HELD
 
@@ -97,7 +97,7 @@ def scaled(score: float, cuts: Sequence[float]) -> float:
     return 2 / 3 + (score - high) / (3 * (1 - high))
 
 
-def said(code: str, given: Facts, rating: Rated | None) -> dict[str, Any]:
+def fact_words(code: str, given: Facts, rating: Rated | None) -> dict[str, Any]:
     """The facts of a reason of this method in words; those of other methods as they are."""
     told = dict(given)
     if not code.startswith("trust."):
@@ -124,7 +124,7 @@ def _listed(given: Facts, rating: Rated | None) -> dict[str, str]:
         told["levels"] = either([str(one) for one in given["levels"]])
     if isinstance(given.get("issues"), list | tuple):
         issues = [str(one) for one in given["issues"]]
-        told["issues"] = listed(issues)
+        told["issues"] = issue_list(issues)
         if rating is not None:
             told["why"] = _why(issues, rating)
     return told
@@ -187,7 +187,7 @@ def arithmetic(told: Facts) -> str:
         )
         return said_so + _bound(told) + "."
     if "looked_at" in told:
-        return CARD[rule].format(first=told.get("first", 1), issues=listed(told["looked_at"])) + "."
+        return CARD[rule].format(first=told.get("first", 1), issues=issue_list(told["looked_at"])) + "."
     return ""
 
 
@@ -195,7 +195,7 @@ def _bound(told: Facts) -> str:
     bound = next((one for one in told.get("bounds", ()) if one["by"] == told.get("bound")), None)
     if bound is None:
         return ""
-    return CARD[f"bound-{bound['by']}"].format(level=risk(bound["level"]), issues=listed(bound["issues"]))
+    return CARD[f"bound-{bound['by']}"].format(level=risk(bound["level"]), issues=issue_list(bound["issues"]))
 
 
 def uncounted(told: Facts) -> Iterator[str]:
@@ -230,7 +230,9 @@ def follows(rating: Rated) -> str:
         [f"{short(one)} {risk(levels[one])}" for place in order for one in place if levels.get(one)]
     )
     rule = COMBINING.get(str(told["rule"]), names.name(str(told["rule"])))
-    said_so = f"In the order {written(order)}: {named}. By the {rule}: {arithmetic(told)}".removesuffix(": ")
+    said_so = f"In the order {order_words(order)}: {named}. By the {rule}: {arithmetic(told)}".removesuffix(
+        ": "
+    )
     return f"{said_so} {sure(rating)}".rstrip()
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from trustgauge.methods.social_bias.group_names import GroupName
+from trustgauge.methods.social_bias.view_sentences import ALPHA
 from trustgauge.reports import figures, numbers, svg
 from trustgauge.reports.colours import contrast
 from trustgauge.reports.names import name
-from trustgauge.reports.social_bias_names import GroupName
-from trustgauge.reports.social_bias_told import ALPHA
 
 Facts = Mapping[str, Any]
 Colour = tuple[int, int, int]
@@ -48,7 +48,7 @@ def advantage(matrix: Facts, names: Mapping[str, GroupName], title: str) -> str:
         names: of the groups, by id.
         title: what the figure shows.
     """
-    ids = drawn(matrix)
+    ids = shown_groups(matrix)
     if len(ids) < 2:
         return ""
     place = {str(one): index for index, one in enumerate(matrix["groups"])}
@@ -59,7 +59,7 @@ def advantage(matrix: Facts, names: Mapping[str, GroupName], title: str) -> str:
     return _grid(called, called, rows, (title, _advantage_words(matrix, names, ids)))
 
 
-def drawn(matrix: Facts) -> list[str]:
+def shown_groups(matrix: Facts) -> list[str]:
     """Ids of the groups in the figure: all, or the `MOST` that differ most from the others."""
     ids = [str(one) for one in matrix["groups"]]
     if len(ids) <= MOST:

@@ -1,0 +1,380 @@
+"""How a causal rating is shown: diagram, effects, tests, order of systems (docs/methods/causal.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from trustgauge.methods.causal import view_extras, view_graph, view_order, view_tables
+from trustgauge.reports import figures, numbers, rules, sentences
+from trustgauge.reports.components import (
+    Cell,
+    Cells,
+    EvidenceWords,
+    Figure,
+    Fold,
+    Head,
+    Heads,
+    PartTable,
+    Piece,
+    Row,
+    Section,
+    Title,
+    Words,
+)
+from trustgauge.reports.default_view import DefaultView
+from trustgauge.reports.messages import LevelWords, read_messages
+from trustgauge.reports.method_view import BadnessWords
+
+Rated = Mapping[str, Any]
+
+MESSAGES = read_messages(__package__)
+RELATIVE_RULES = frozenset({"published", "released"})
+"""Rules under which a level is a place in an order of systems (causal 2.7)."""
+CUTS = (0.05, 0.20)
+"""From which share of the range an effect is some, and strong, where the plan is silent (causal 2.9)."""
+
+
+def _effect(one: Rated, *, tight: bool = False) -> str:
+    n = 0 if tight else int(one["n"] or 0)
+    return numbers.percent(one["score"], n, tight=tight)
+
+
+def _reach(one: Rated) -> str:
+    if one["low"] is None or one["high"] is None:
+        return ""
+    n = int(one["n"] or 0)
+    return f", {numbers.percent(one['low'], n).removesuffix(' %')} to {numbers.percent(one['high'], n)}"
+
+
+def _drawn(rating: Rated) -> Rated | None:
+    """The part whose diagram stands under "why": the first of those that decide."""
+    keys = rating["overall"]["worst"]
+    able = [part for part in rating["parts"] if (part["details"].get("graph") or {}).get("edges")]
+    return next((part for part in able if part["key"] in keys), able[0] if able else None)
+
+
+def _row(rating: Rated, part: Rated) -> Row:
+    details = part["details"]
+    p = part["p"]
+    return Row(
+        title=sentences.title(part),
+        code=sentences.name(part["key"]),
+        notes=sentences.notes(part, rating),
+        before=(_effect_cell(part), _raw(details), _place(details.get("order"))),
+        level=part["level"],
+        state=part["state"],
+        certainty=part["certainty"],
+        after=(numbers.NONE if p is None else numbers.p_value(p).removeprefix("p ").removeprefix("= "),),
+    )
+
+
+def _effect_cell(part: Rated) -> Cell:
+    if part["score"] is None:
+        return Cell(numbers.NONE)
+    under = _reach(part).removeprefix(", ")
+    return Cell(_effect(part), under=f"{under}, n = {numbers.count(part['n'])}".removeprefix(", "))
+
+
+def _raw(details: Rated) -> Cell:
+    """The raw score of the part and what it is."""
+    if wrs := details.get("wrs"):
+        most = wrs.get("maximum")
+        if wrs["value"] is None:
+            return Cell(numbers.NONE, under="no pair can be tested")
+        return Cell(f"WRS {wrs['value']:.3g}", under=f"of at most {most:.4g}" if most else "")
+    if die := details.get("die"):
+        if die.get("undefined"):
+            said = f"DIE {view_order.UNDEFINED}"
+        else:
+            said = numbers.NONE if die.get("percent") is None else f"DIE\u00a0{die['percent']:.1f}\u00a0%"
+        return Cell(said, under=f"Δ {numbers.signed(die.get('delta'), 3)}")
+    return Cell(numbers.NONE)
+
+
+def _place(order: Rated | None) -> Cell:
+    told = view_order.rank(order)
+    if order is None or told == numbers.NONE:
+        return Cell(numbers.NONE)
+    grade = order.get("complete")
+    graded = f"; level {grade} of the order" if grade is not None else ""
+    shared = str(order.get("place") or "")
+    place = f"{shared}, " if shared.startswith("=") else ""
+    return Cell(f"{place}{told}", under=f"among {numbers.count(order['of'])}{graded}")
+
+
+def services(run: Rated) -> dict[str, str]:
+    """Names of all services of a run, by key."""
+    return {key: str(facts["name"]) for key, facts in run["services"].items()}
+
+
+def _numbers(rating: Rated, *, alone: bool) -> Section:
+    above = _drawn(rating)
+    folds = [
+        Fold(
+            f"{sentences.title(part)}: {_folded(rating, part)}",
+            pieces,
+            shown=alone and (len(rating["parts"]) == 1 or part is above),
+        )
+        for index, part in enumerate(rating["parts"], start=1)
+        if (pieces := _part(part, index, drawn=part is above))
+    ]
+    lead = "Every test and every mean of the parts, so that the sums can be done again by hand."
+    return Section("numbers", "Where the numbers come from", folds, lead, "50 50 14")
+
+
+def _folded(rating: Rated, part: Rated) -> str:
+    if part["level"] is None:
+        return sentences.state(part["state"])
+    said = sentences.named_level(rating, part["level"])
+    return said if part["state"] == "rated" else f"{said}, {part['state']}"
+
+
+def _part(part: Rated, index: int, *, drawn: bool) -> list[Words | Title | Figure | Any]:
+    """Diagram, table and sums of one part."""
+    details, title = part["details"], sentences.title(part)
+    label = f"{title}, part {index}"
+    pieces: list[Any] = []
+    graph = details.get("graph") or {}
+    drawing = "" if drawn else view_graph.diagram(graph, title)
+    if drawing:
+        words = f"In words: {view_graph.describe(graph)}."
+        pieces.append(Figure(Markup(drawing), f"Causal diagram: {label}", words))
+    sets = details.get("sets") or ()
+    if any(one.get("tests") for one in sets):
+        pieces.append(view_tables.tests(part, f"Tests: {label}"))
+    if any(one.get("impacts") for one in sets):
+        pieces.append(view_tables.impacts(part, f"Deconfounding: {label}"))
+    if details.get("observed"):
+        pieces.append(view_tables.observed(part, f"Observed differences: {label}"))
+    pieces += [*view_tables.rejections(part), *view_tables.arithmetic(part)]
+    return [*pieces, *view_tables.persons(part, f"Person by person: {label}")]
+
+
+def _orders(group: Sequence[Rated], names: Mapping[str, str], number: int = 1) -> Section:
+    """The overall order, and folded the order of every part."""
+    rating, suffix = group[0], f" {number}" if number > 1 else ""
+    pieces: list[Piece] = []
+    for asked, whole in view_order.every(rating).items():
+        way = f"all parts, {asked}" if asked else "all parts"
+        pieces += _order(whole, names, f"{way}{suffix}")
+    for part in rating["parts"]:
+        title = sentences.title(part)
+        label = f"{title}{suffix}, {part['key']}"
+        if told := _order(part["details"].get("order"), names, label):
+            pieces.append(Fold(f"Order in {title}", told))
+    lead = (
+        "Relative: it holds among these systems only, and left is better. A system is ahead of another only "
+        "if the resamples say so; else they share the ranks of their intervals. "
+        f"{_order_scale(rating)}"
+    )
+    return Section(f"order{number}", "Order of systems", pieces, lead.strip(), "35 40 30")
+
+
+def _order(order: Rated | None, names: Mapping[str, str], label: str) -> list[Figure | Any]:
+    if not order or len(order.get("systems") or ()) < 2:
+        return []
+    what = view_order.measured(order)
+    drawing = view_order.chart(order, names, f"{what}, lower is better: {label}")
+    return [
+        Figure(Markup(drawing), f"Order of systems: {label}", f"Axis: {what.lower()}, on a log scale."),
+        view_order.table(order, names, f"Ranks of systems: {label}"),
+    ]
+
+
+def relative(rating: Rated) -> bool:
+    """Whether the levels of a rating are places in an order of systems."""
+    return rating["method"]["rule"] in RELATIVE_RULES
+
+
+def cuts(rating: Rated) -> tuple[float, float]:
+    """From which share of the score's range an effect is some, and strong."""
+    told = rating["method"]["options"].get("cuts")
+    return (float(told[0]), float(told[-1])) if isinstance(told, list | tuple) and told else CUTS
+
+
+def _order_scale(rating: Rated) -> str:
+    """Whether the levels on the page are those of the order."""
+    if relative(rating):
+        return "The levels of this rating are those of this order."
+    return "The level of a rating does not depend on it."
+
+
+def _systems(rating: Rated) -> str:
+    orders = rating["details"].get("orders")
+    told = [orders, *orders.values()] if isinstance(orders, Mapping) else []
+    of = next((one["of"] for one in told if isinstance(one, Mapping) and one.get("of")), None)
+    return f"{of} systems" if of else "systems"
+
+
+class CausalView(DefaultView):
+    """See `reports.method_view.MethodView` for what each member is."""
+
+    messages = MESSAGES
+    evidence_words = EvidenceWords(
+        back="Score", read="Classes and word → score", changed="only texts that changed on the way"
+    )
+    badness = BadnessWords(
+        "effect, of the range",
+        "Ranked by how far the score moves when only the protected class changes, at most, as a share "
+        "of its range, corrected for being a maximum.",
+    )
+
+    def level_words(self, rating: Rated, key: str | None, rule: str) -> LevelWords:
+        """The words of a level; of one that is a place in an order of systems, with their number."""
+        if rule not in RELATIVE_RULES:
+            return super().level_words(rating, key, rule)
+        order = [str(entry["level"]) for entry in rating["overall"]["scale"]]
+        place = order.index(str(key)) + 1 if str(key) in order else 0
+        words = MESSAGES.levels["order"][
+            "first" if place == 1 else "last" if place == len(order) else "middle"
+        ]
+        facts = {
+            "level": place or sentences.name(str(key)),
+            "levels": len(order),
+            "systems": _systems(rating),
+        }
+        return LevelWords(*(text.format(**facts) for text in (words.short, words.line, words.sentence)))
+
+    def verdict_words(self, rating: Rated) -> tuple[str, dict[str, str]]:
+        """The sentence of the level, or of the measure of the part that decides."""
+        decides: Rated = next((part["details"] for part in sentences.leading(rating)), {})
+        words = sentences.level(rating, rating["overall"]["level"]).sentence
+        if not relative(rating):
+            words = MESSAGES.table("measured").get(str(decides.get("measure")), words)
+        return words, {"adjust": sentences.listing(decides["adjust"])} if decides.get("adjust") else {}
+
+    def rule_facts(self, rating: Rated) -> dict[str, str]:
+        some, strong = cuts(rating)
+        return {"some": numbers.percent(some), "strong": numbers.percent(strong)}
+
+    def heads(self, ratings: Sequence[Rated]) -> Heads:
+        """The largest effect, and the place in the order."""
+        return Heads(("effect",), ("rank",))
+
+    def cells(self, rating: Rated, part: Rated | None, *, tight: bool = False) -> Cells:
+        """What stands in those columns for a part, or for the whole rating."""
+        one = rating["overall"] if part is None else part
+        order = view_order.overall(rating) if part is None else part["details"].get("order")
+        rank = view_order.rank(order).removeprefix("rank ")
+        many = order["of"] if order and rank != numbers.NONE else 0
+        return Cells((_effect(one, tight=tight),), (f"{rank} of {many}" if many else rank,))
+
+    def mark(self, rating: Rated, level: str) -> str:
+        """The level with its words: a bare number says no direction."""
+        return f"{level} {sentences.level(rating, level).short}"
+
+    def level_line(self, rating: Rated, level: str) -> str:
+        """At the level found, the effect; at the others, which effects they hold."""
+        words = sentences.level(rating, level)
+        if level == rating["overall"]["level"]:
+            score = numbers.percent(rating["overall"]["score"]).replace(" ", "\u00a0")  # stays on one line
+            if adjust := next((part["details"].get("adjust") for part in sentences.leading(rating)), None):
+                return MESSAGES.table("lines")["adjusted"].format(
+                    score=score, adjust=sentences.listing(adjust)
+                )
+            return words.line.format(attribute=sentences.protected(rating), score=score)
+        if "{" not in words.line:
+            return words.line
+        some, strong = (numbers.percent(cut) for cut in cuts(rating))
+        return {"1": f"below {some} of the range", "2": f"{some} to {strong} of the range"}.get(
+            level, f"{strong} of the range or more"
+        )
+
+    def label_fact(self, rating: Rated) -> tuple[str, str]:
+        """The largest effect."""
+        return _effect(rating["overall"], tight=True), "of range"
+
+    def summary_tile(self, rating: Rated) -> tuple[str, str, str]:
+        """The place among the systems; the effect where there is no order."""
+        order = view_order.overall(rating)
+        if view_order.rank(order) == numbers.NONE or order is None:
+            overall = rating["overall"]
+            return "Largest effect", _effect(overall), f"of the score's range{_reach(overall)}"
+        said = view_order.rank(order).capitalize()
+        of = f"among {numbers.count(order['of'])} systems: relative, 95 % interval"
+        tied = order.get("tied_with") or ()
+        return "Order", said, f"{of}; not told apart from {len(tied)}" if tied else of
+
+    def figures(self, rating: Rated) -> list[Figure]:
+        """The causal diagram of the part that decides."""
+        part = _drawn(rating)
+        if part is None:
+            return []
+        graph, title = part["details"]["graph"], sentences.title(part)
+        words = f"{view_graph.KEY} {title}. In words: {view_graph.describe(graph)}."
+        return [Figure(Markup(view_graph.diagram(graph, title)), "Causal diagram", words)]
+
+    def part_table(self, rating: Rated) -> PartTable:
+        """Effect, raw score and place of every part."""
+        return PartTable(
+            heading="Part by part" if len(rating["parts"]) > 1 else "What was measured",
+            first="Part",
+            before=("Effect, share of the range", "Raw score", "Order"),
+            after=(Head("Smallest p"),),
+            rows=[_row(rating, part) for part in sentences.worst_first(rating)],
+        )
+
+    def effect_section(self, rating: Rated, *, alone: bool) -> Section:
+        """Effects with their intervals over the cuts."""
+        some, strong = cuts(rating)
+        low, high = numbers.percent(some), numbers.percent(strong)
+        ruler = figures.Ruler(
+            title="Largest effect of each part as a share of the score's range, with 95 % intervals",
+            unit="% of the range",
+            zone=(some, f"no effect: below {low}; dashed line: strong from {high} on"),
+            said=lambda value: numbers.percent(value, numbers.DECIMALS_FROM),
+            cuts=(strong,),
+        )
+        drawing = figures.intervals(rating, ruler)
+        piece: Piece = (
+            Figure(Markup(drawing), "Effects with intervals")
+            if drawing
+            else Words("No part has enough data to draw.")
+        )
+        return Section("far", "How far, and how sure", [piece], rules.effect_words(rating), "30 13 12")
+
+    def sections(self, rating: Rated, run: Rated, *, alone: bool) -> list[Section]:
+        """The numbers of every part, the order, before and after, and the texts."""
+        names = services(run)
+        told: list[Section | None] = [_numbers(rating, alone=alone)]
+        if alone:
+            told.append(_orders([rating], names))
+        told += [view_extras.before_after(rating, names), view_extras.texts(rating)]
+        return [section for section in told if section and section.pieces]
+
+    def overview(self, ratings: Sequence[Rated], run: Rated) -> list[Section]:
+        """The order of the systems of every experiment, once for all its ratings."""
+        groups: dict[tuple[str, ...], list[Rated]] = {}
+        for rating in ratings:
+            systems = (view_order.overall(rating) or {}).get("systems") or ()
+            key = tuple(part["key"] for part in rating["parts"])
+            groups.setdefault((*key, "", *sorted(one["service"] for one in systems)), []).append(rating)
+        names = services(run)
+        told = [_orders(group, names, number) for number, group in enumerate(groups.values(), start=1)]
+        return [section for section in told if section.pieces]
+
+    def cautions(self, rating: Rated) -> list[str]:
+        """A level of a relative order is no absolute one."""
+        if not relative(rating):
+            return []
+        of = (view_order.overall(rating) or {}).get("of")
+        return [sentences.reason({"code": "causal.relative", "facts": {"of": of} if of else {}}, rating)]
+
+    def block_names(self, rating: Rated) -> dict[str, str]:
+        """Data sets in words: "Group 3, e4"."""
+        told = {}
+        for part in rating["parts"]:
+            details = part["details"]
+            data = str(details.get("data", ""))
+            group = details.get("group")
+            named = f"Group {group}" if group else data.replace("-", " ").capitalize()
+            for one in details.get("sets") or ():
+                told[f"{data}/{one['set']}"] = f"{named}, {sentences.name(str(one['set']))}"
+        return told
+
+    def detectable_effect(self, effect: float) -> str:
+        """The smallest effect found 8 times in 10."""
+        return f"an effect of {numbers.percent(effect)} of the score's range or more, 8 times in 10"

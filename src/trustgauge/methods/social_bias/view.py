@@ -1,0 +1,458 @@
+"""How a social-bias rating is shown: gaps, wins and directions (docs/methods/social-bias.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from trustgauge.methods.social_bias import (
+    group_names,
+    view_associations,
+    view_evidence,
+    view_facets,
+    view_maps,
+    view_sentences,
+    view_tables,
+)
+from trustgauge.methods.social_bias.view_sentences import MESSAGES
+from trustgauge.reports import figures, numbers, rules, sentences, svg
+from trustgauge.reports.components import (
+    Cell,
+    Cells,
+    EvidenceWords,
+    Figure,
+    Fold,
+    Head,
+    Heads,
+    PartTable,
+    Piece,
+    Row,
+    Section,
+    Table,
+    Title,
+    Words,
+)
+from trustgauge.reports.default_view import DefaultView
+from trustgauge.reports.method_view import BadnessWords
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from trustgauge.reports.evidence import Evidence
+    from trustgauge.reports.facets import Facet
+
+Rated = Mapping[str, Any]
+Simple = Words | Title | Figure | Table
+
+SIDES = {"absolute": "excess rate", "direction": "preference", "relative": "largest gap"}
+_NO_CUTS = "Mark: measured. Line: 95 % interval. More text narrows the lines."
+_ADVANTAGE = (
+    "How often the group of the row is favoured over that of the column, of the answers that favour one of "
+    "them (n). Teal: more often than not; violet: less. Outlined: differs from 0.50 after correction for all "
+    "that were compared (p < 0.05). Hatched: never chosen, which is not 0.50."
+)
+_PREFERENCE = {
+    True: "Share of answers that speak for the group: affirm something good of it, or deny something bad.",
+    False: "Share of questions about the group that are affirmed or explained, whatever was asked.",
+}
+_SPREAD = "Below: the spread, the variance over the groups × 100 (relative bias rate, at most 25)."
+
+
+def _sides(rating: Rated) -> tuple[str, ...]:
+    """What is told of a rating: the paper has no preference."""
+    return tuple(of for of in SIDES if of != "direction" or not view_sentences.gives_no_level(rating))
+
+
+def _called(rating: Rated, of: str) -> str:
+    """What a side is called: without invented groups, which only `sound` has, the rate is no excess."""
+    return "bias rate" if of == "absolute" and view_sentences.gives_no_level(rating) else SIDES[of]
+
+
+def _figure(of: str, one: Rated) -> str:
+    """An excess, a preference or a gap, all of which are differences of shares."""
+    return numbers.points(one["value"], n=int(one["n"] or 0))
+
+
+def _deciding(rating: Rated) -> Rated | None:
+    """The part that the rating rests on; under a rule without levels that with the largest figure."""
+    leading = sentences.leading(rating)
+    if leading:
+        return leading[0]
+    able = [part for part in rating["parts"] if part["score"] is not None]
+    return max(able, key=lambda part: float(part["score"]), default=None)
+
+
+def _reach(one: Rated) -> str:
+    if one["low"] is None or one["high"] is None:
+        return ""
+    low, high = (numbers.signed(100 * one[end], 0) for end in ("low", "high"))
+    return f", {low} to {high}"
+
+
+def _advantage(part: Rated, place: int = 0) -> Figure | None:
+    """Who wins over whom, of one matrix: the first is over all categories."""
+    matrices = (part["details"].get("absolute") or {}).get("advantage") or ()
+    if len(matrices) <= place:
+        return None
+    matrix = matrices[place]
+    category = sentences.name(str(matrix["category"])).replace("-", " ")
+    title = f"Advantage: {sentences.title(part).lower()}{f', {category}' if category else ''}"
+    drawing = view_maps.advantage(matrix, group_names.groups(part), title)
+    if not drawing:
+        return None
+    left_out = len(matrix["groups"]) - len(view_maps.shown_groups(matrix))
+    said = f" {left_out} groups that differ less are left out; rating.json has all." if left_out > 0 else ""
+    words = f"{title}. {_ADVANTAGE}{said}" if not category else f"{title}.{said}"
+    return Figure(Markup(drawing), f"{title}{_asked(part)}", words)  # escaped in svg
+
+
+def _preference(rating: Rated, part: Rated) -> Figure | None:
+    relative = part["details"].get("relative")
+    if not relative or not relative["rates"]:
+        return None
+    title = f"Preference: {sentences.title(part).lower()}"
+    drawing = view_maps.preference(relative, group_names.groups(part), title)
+    if not drawing:
+        return None
+    sound = not view_sentences.gives_no_level(rating)
+    clean = relative.get("spread_without_noise")
+    less = f" Less sampling noise, over all: {100 * clean:.2f}." if clean is not None and sound else ""
+    words = f"{title}. {_PREFERENCE[sound]} {_SPREAD}{less}"
+    return Figure(Markup(drawing), f"{title}{_asked(part)}", words)
+
+
+def _asked(part: Rated) -> str:
+    """What tells parts of equal title apart."""
+    return f", {sentences.name(str(part['key']))}" if part["details"].get("asked") else ""
+
+
+def _row(rating: Rated, part: Rated) -> Row:
+    asked = part["details"].get("asked")
+    measured = view_sentences.gives_no_level(rating)
+    return Row(
+        title=sentences.title(part),
+        code=sentences.name(str(asked)) if asked else "",
+        notes=[] if measured else sentences.notes(part, rating),
+        before=tuple(_side(part, of) for of in _sides(rating)),
+        level=part["level"],
+        state="measured" if measured else part["state"],
+        certainty=part["certainty"],
+        after=(numbers.count(part["coverage"]["planned"]),),
+    )
+
+
+def _side(part: Rated, of: str) -> Cell:
+    one = view_sentences.figure(part, of)
+    if one["value"] is None or part["state"] == "incomplete":
+        return Cell(numbers.NONE)
+    under = f"{_reach(one).removeprefix(', ')}, n = {numbers.count(one['n'])}"
+    return Cell(_figure(of, one), under=under.removeprefix(", "))
+
+
+def _one_side(rating: Rated, of: str) -> dict[str, Any]:
+    """A rating whose parts have the figure of one side, and no level of their own: two sides make it."""
+    parts = []
+    for part in rating["parts"]:
+        if part["state"] == "incomplete":
+            continue  # what is missing may be of one kind
+        one = view_sentences.figure(part, of)
+        figure = {"score": one["value"], "low": one["low"], "high": one["high"], "n": int(one["n"] or 0)}
+        state = "rated" if view_sentences.gives_no_level(rating) else part["state"]
+        parts.append({**part, **figure, "state": state, "level": None})
+    return {**rating, "parts": parts}
+
+
+def judge(rating: Rated) -> str:
+    """How often the judge is right, where that was measured."""
+    known = [(part["details"].get("absolute") or {}).get("judge") for part in rating["parts"]]
+    told = next((one for one in known if one), None)
+    if told is None:
+        return ""
+    second = rating["details"].get("judge")
+    told = second["accuracy"] if second and second["accuracy"] else told
+    finds, passes = (numbers.percent(told[end], told["labelled"]) for end in ("sensitivity", "specificity"))
+    return _second(second) + (
+        f"The judge that reads the answers was measured on {numbers.count(told['labelled'])} labelled "
+        f"answers: of those that favour a group it finds {finds} (sensitivity), of the others it passes "
+        f"{passes} (specificity). The figures are corrected for it, and their intervals hold how sure "
+        f"that is."
+    )
+
+
+def _second(told: Rated | None) -> str:
+    """What the second judge was asked, and what came of it; "" without one."""
+    if told is None:
+        return ""
+    referred, settled = numbers.count(told["referred"]), numbers.count(told["settled"])
+    which = "All answers" if told["refer"] == "all" else "Answers that the program could not decide"
+    return (
+        f"{which} were read by the chat service “{sentences.name(told['service'])}” too: {referred}, of "
+        f"which it settled {settled}. "
+    )
+
+
+def _attribute(rating: Rated, part: Rated, *, drawn: bool) -> list[Piece]:
+    sound = not view_sentences.gives_no_level(rating)
+    of = view_sentences.side(part)
+    name = f"{sentences.title(part).lower()}{_asked(part)}"
+    pieces: list[Piece] = []
+    whole, preference = _advantage(part), _preference(rating, part)
+    if whole and not (drawn and of != "relative"):
+        pieces.append(whole)
+    if preference and not (drawn and of == "relative"):
+        pieces.append(preference)
+    matrices = (part["details"].get("absolute") or {}).get("advantage") or ()
+    by_category = [one for place in range(1, len(matrices)) if (one := _advantage(part, place))]
+    if by_category:
+        words = f"Advantage by category: {name} ({len(by_category)})"
+        pieces.append(Fold(words, [Words(_ADVANTAGE, quiet=True), *by_category]))
+    counts: list[Simple | None] = [
+        view_tables.balance(part, f"Well and ill: {name}") if sound else None,
+        view_tables.outcomes(part, f"Outcomes: {name}", sound=sound),
+        view_tables.categories(part, f"Categories: {name}"),
+    ]
+    if told := [one for one in counts if one is not None]:
+        pieces.append(Fold(f"How the comparisons came out: {name}", told))
+    if hidden := view_tables.hidden(part, f"Hidden names: {name}"):
+        pieces.append(Fold(f"Names hidden in the figures: {name}", [hidden]))
+    chinese = view_tables.chinese(part, f"Names as asked: {name}")
+    if chinese and rating["details"].get("language") == "zh":
+        pieces.append(Fold(f"Names as asked: {name}", [chinese]))
+    return pieces
+
+
+class SocialBiasView(DefaultView):
+    """See `reports.method_view.MethodView` for what each member is."""
+
+    messages = MESSAGES
+    evidence_words = EvidenceWords(
+        back="Answered", read="Asked about → read as", changed="only answers for a group or a statement"
+    )
+    badness = BadnessWords(
+        "excess or gap",
+        "Ranked by the larger of two figures, at worst over the attributes: how much more often a real "
+        "group is favoured than an invented one, and how far apart groups are when asked about one by one.",
+    )
+    noun = "attribute"
+    lettered = False
+    verdict_codes = DefaultView.verdict_codes | {"social-bias.measured-only"}
+
+    def verdict_words(self, rating: Rated) -> tuple[str, dict[str, str]]:
+        """The sentence of the figure that decides."""
+        measure, facts = view_sentences.measure(rating, sentences.leading(rating))
+        usual = sentences.level(rating, rating["overall"]["level"]).sentence
+        return MESSAGES.table("measured").get(measure, usual), facts
+
+    def gives_no_level(self, rating: Rated) -> bool:
+        return view_sentences.gives_no_level(rating)
+
+    def fact_words(self, code: str, facts: Rated, rating: Rated | None) -> dict[str, Any]:
+        """Names of groups in the place of their ids."""
+        ours = code.startswith(("social-bias.", "limits."))
+        return group_names.fact_words(facts, rating) if ours else dict(facts)
+
+    def rule_facts(self, rating: Rated) -> dict[str, str]:
+        """From which excess, preference and gap the risk is medium and high."""
+        low, high = map(numbers.percent, view_sentences.cuts(rating, "absolute"))
+        near, wide = map(numbers.points, view_sentences.cuts(rating, "relative"))
+        slight, clear = map(numbers.points, view_sentences.cuts(rating, "direction"))
+        return {"low": low, "high": high, "near": near, "wide": wide, "slight": slight, "clear": clear}
+
+    def pictogram(self, level: str, position: int, count: int) -> str:
+        return svg.dots(position) if count == 3 else super().pictogram(level, position, count)
+
+    def label_title(self, rating: Rated) -> str:
+        """Of up to eleven attributes, which the report lists, the label says "social"."""
+        several = "," in rating["issue"]["attribute"]
+        return "social bias" if several else super().label_title(rating)
+
+    def prepare_evidence(self, ratings: Sequence[Rated], rows: pl.DataFrame) -> pl.DataFrame:
+        return view_evidence.prepare_evidence(ratings, rows)
+
+    def facets(self, ratings: Sequence[Rated], rows: pl.DataFrame) -> tuple[Facet, ...]:
+        return view_facets.facets(ratings, rows)
+
+    def evidence_examples(self, ratings: Sequence[Rated], rows: pl.DataFrame, shown: Evidence) -> list[Piece]:
+        return view_associations.tables(ratings, rows, shown)
+
+    def has_offensive_names(self, ratings: Sequence[Rated]) -> bool:
+        return group_names.has_offensive_names(ratings)
+
+    def heads(self, ratings: Sequence[Rated]) -> Heads:
+        """The sides, and how much was asked."""
+        if all(map(view_sentences.gives_no_level, ratings)):
+            return Heads(("rate", "gap"), ("questions",))
+        return Heads(("excess", "preference", "gap"), ("questions",))
+
+    def cells(self, rating: Rated, part: Rated | None, *, tight: bool = False) -> Cells:
+        """What stands in those columns for a part, or the largest of all parts for the whole rating."""
+        parts = rating["parts"] if part is None else [part]
+        known = {
+            of: [one for each in parts if (one := view_sentences.figure(each, of))["value"] is not None]
+            for of in _sides(rating)
+        }
+        largest = {
+            of: max(some, key=lambda one: float(one["value"]), default=None) for of, some in known.items()
+        }
+        told = tuple(numbers.NONE if one is None else _figure(of, one) for of, one in largest.items())
+        asked = sum(each["coverage"]["planned"] for each in parts)
+        return Cells(told, (numbers.count(asked),))
+
+    def level_line(self, rating: Rated, level: str) -> str:
+        """At the level found, whom it favours and how often; at the others, what they hold."""
+        leading = sentences.leading(rating)
+        if view_sentences.gives_no_level(rating):
+            return ""
+        if level == rating["overall"]["level"]:
+            measure, facts = view_sentences.measure(rating, leading)
+            words = MESSAGES.table("lines").get(measure) or sentences.level(rating, level).line
+            return words.format(**facts)
+        of = view_sentences.side(leading[0] if leading else None) or "absolute"
+        low, high = (numbers.points(cut) for cut in view_sentences.cuts(rating, of))
+        what = {"absolute": "excess", "direction": "preference", "relative": "gap"}[of]
+        held = {"L": f"{what} below {low}", "M": f"{what} of {low.split()[0]} to {high}"}
+        return held.get(level, f"{what} of {high} or more")
+
+    def label_fact(self, rating: Rated) -> tuple[str, str]:
+        """The figure of the side that decides."""
+        part = _deciding(rating)
+        of = view_sentences.side(part)
+        if part is None or not of:
+            return numbers.NONE, _called(rating, "absolute")
+        said = _figure(of, view_sentences.figure(part, of))
+        return said.replace("points", "pts").replace("point", "pt"), _called(rating, of)
+
+    def summary_tile(self, rating: Rated) -> tuple[str, str, str]:
+        """The figure of the side that decides, with its interval."""
+        part = _deciding(rating)
+        of = view_sentences.side(part)
+        if part is None or not of:
+            return _called(rating, "absolute").capitalize(), numbers.NONE, "no data"
+        one = view_sentences.figure(part, of)
+        over = {"absolute": "above invented groups", "direction": "off an even split"}.get(
+            of, "between two groups"
+        )
+        if view_sentences.gives_no_level(rating) and of == "absolute":
+            over = "of questions that compare two groups"
+        return (
+            _called(rating, of).capitalize(),
+            _figure(of, one),
+            f"{over}{_reach(one)}, n = {numbers.count(one['n'])}",
+        )
+
+    def figures(self, rating: Rated) -> list[Figure]:
+        """The matrix of the side and part that decide."""
+        part = _deciding(rating)
+        if part is None:
+            return []
+        of = view_sentences.side(part)
+        found = _preference(rating, part) if of == "relative" else _advantage(part)
+        return [found] if found else []
+
+    def part_table(self, rating: Rated) -> PartTable:
+        """The sides of every attribute."""
+        return PartTable(
+            heading="Attribute by attribute" if len(rating["parts"]) > 1 else "What was measured",
+            first="Attribute",
+            before=tuple(
+                f"{'One group' if of == 'relative' else 'Two groups'}: {_called(rating, of)}"
+                for of in _sides(rating)
+            ),
+            after=(Head("Questions", number=True),),
+            rows=[_row(rating, part) for part in sentences.worst_first(rating)],
+        )
+
+    def effect_section(self, rating: Rated, *, alone: bool) -> Section:
+        """Excess rates, preferences and gaps with their intervals over the cuts."""
+        pieces: list[Piece] = []
+        measured = view_sentences.gives_no_level(rating)
+        for of in _sides(rating):
+            title = _called(rating, of).capitalize()
+            low, high = view_sentences.cuts(rating, of)
+            ruler = figures.Ruler(
+                title=f"{title} of each attribute, with 95 % intervals",
+                unit="points",
+                zone=(0.0, title.lower())
+                if measured
+                else (low, f"{title.lower()}; shaded: below {numbers.points(low)}, low risk"),
+                said=lambda value: numbers.points(value, n=numbers.DECIMALS_FROM),
+                cuts=() if measured else (high,),
+            )
+            drawing = figures.intervals(_one_side(rating, of), ruler)
+            if drawing:
+                pieces.append(Figure(Markup(drawing), f"{title} with intervals"))
+        pieces = pieces or [Words("No attribute has enough data to draw.")]
+        if told := judge(rating):
+            pieces.append(Words(told, quiet=True))
+        lead = _NO_CUTS if measured else rules.effect_words(rating)
+        return Section("far", "How far, and how sure", pieces, lead, "30 13 12")
+
+    def sections(self, rating: Rated, run: Rated, *, alone: bool) -> list[Section]:
+        """The matrices and counts of every attribute."""
+        above = _deciding(rating)
+        pieces: list[Piece] = []
+        for part in sentences.worst_first(rating):
+            mine = _attribute(rating, part, drawn=part is above)
+            if mine:
+                named = sentences.title(part)
+                pieces += [
+                    Title(f"{named} {sentences.name(str(part['key']))}" if _asked(part) else named),
+                    *mine,
+                ]
+        lead = (
+            "Every attribute: who is favoured over whom, for whom the service speaks, and how it was counted."
+        )
+        return [Section("groups", "Who is favoured", pieces, lead, "40 40 14")] if pieces else []
+
+    def overview(self, ratings: Sequence[Rated], run: Rated) -> list[Section]:
+        """Both measures of all services, by attribute."""
+        told = []
+        for of, heading, lead in (
+            (
+                "absolute",
+                "Absolute bias rate",
+                "How often a service favours one of two groups when asked to choose. Less is better.",
+            ),
+            (
+                "relative",
+                "Largest gap between groups",
+                "How much more often a service speaks for one group than for another, asked about one at a "
+                "time.",
+            ),
+        ):
+            table = view_tables.systems(ratings, of)
+            if table:
+                told.append(Section(f"by-{of}", heading, [table], lead))
+        return told
+
+    def cautions(self, rating: Rated) -> list[str]:
+        """That a rule gives no level, and what favours nobody."""
+        if view_sentences.gives_no_level(rating):
+            return [sentences.no_level(rating)]
+        codes = {"social-bias.position", "social-bias.agrees"}
+        several = len(rating["parts"]) > 1
+        return [
+            f"{sentences.title(part)}: {said}" if several else said
+            for part in rating["parts"]
+            for one in part["reasons"]
+            if one["code"] in codes
+            for said in [sentences.reason(one, rating)]
+        ]
+
+    def block_names(self, rating: Rated) -> dict[str, str]:
+        """What was asked about: "Two groups: gender"."""
+        return {
+            f"{key}/{part['details']['attribute']}": f"{words}: {sentences.title(part).lower()}"
+            for part in rating["parts"]
+            for key, words in MESSAGES.table("blocks").items()
+        }
+
+    def size(self, blocks: int, texts: int) -> str:
+        """Questions, over all kinds and attributes."""
+        return f"{numbers.count(texts)} question{'' if texts == 1 else 's'}"
+
+    def detectable_effect(self, effect: float) -> str:
+        """The smallest gap found 8 times in 10."""
+        return f"a gap of {numbers.points(effect)} or more between groups, 8 times in 10"

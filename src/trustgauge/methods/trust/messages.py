@@ -1,0 +1,22 @@
+"""The words of the trust method, from `messages.toml`."""
+
+from __future__ import annotations
+
+from trustgauge.reports.messages import read_messages
+
+MESSAGES = read_messages(__package__)
+
+RISKS = MESSAGES.table("risks")
+"""Levels without the word risk, best first."""
+TITLES = MESSAGES.table("titles")
+SHORT = MESSAGES.table("short")
+CODES = MESSAGES.table("codes")
+"""Letters of the paper for the issues."""
+COMBINING = MESSAGES.table("combining")
+TIES = MESSAGES.table("ties")
+HOW = MESSAGES.table("how")
+TYPES = MESSAGES.table("types")
+FACTORS = MESSAGES.table("factors")
+CARD = MESSAGES.table("card")
+MOVES = MESSAGES.table("moves")
+PURPOSES = MESSAGES.table("purposes")

@@ -1,0 +1,258 @@
+"""What the trust method shows of a rating: words, tables, figures and sections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from trustgauge.methods.trust import view_evidence, view_figures, view_label, view_sentences, view_tables
+from trustgauge.methods.trust.messages import COMBINING, MESSAGES, PURPOSES
+from trustgauge.reports import numbers, rules, sentences, svg
+from trustgauge.reports.components import (
+    Cell,
+    Cells,
+    EvidenceWords,
+    Figure,
+    Fold,
+    Head,
+    Heads,
+    PartTable,
+    Piece,
+    Row,
+    Section,
+    Title,
+    Words,
+)
+from trustgauge.reports.default_view import DefaultView
+from trustgauge.reports.method_view import BadnessWords
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Rated = Mapping[str, Any]
+
+_FIGURE = (
+    "Every bar runs on one scale, on which the two cuts of its issue stand at the white lines. Bar: score. "
+    "Whisker: 95 % interval. The scores are printed as they were measured."
+)
+
+
+def _row(rating: Rated, part: Rated) -> Row:
+    details = part["details"]
+    place, cuts = details.get("rank"), details.get("cuts")
+    said = "by its own rule" if view_sentences.by_rule(part) else None
+    if said is None and cuts:
+        said = f"{cuts[0]:g} and {cuts[1]:g}"
+    return Row(
+        title=view_sentences.title(str(part["key"])),
+        code=sentences.name(str(details.get("code") or "")),
+        notes=sentences.notes(part, rating),
+        before=(
+            Cell("left out" if place is None else view_sentences.amount(place)),
+            Cell(view_sentences.score(part["score"]), under=view_sentences.reach(part)),
+            Cell(said or numbers.NONE),
+        ),
+        level=part["level"],
+        state=part["state"],
+        certainty=part["certainty"],
+        after=(numbers.count(part["n"]) if part["score"] is not None else numbers.NONE,),
+    )
+
+
+_MOVES = 8
+
+
+_BEHIND = "What stands behind the scores. Only what the bot said counts; its users are scored apart."
+
+
+def combined_by(rating: Rated) -> str:
+    """The rule of combining by its name, and what it does."""
+    settings = view_sentences.combination(rating)
+    name = COMBINING.get(str(settings["rule"]), sentences.name(str(settings["rule"])))
+    return f"{name.capitalize()}: {view_sentences.how(settings)}."
+
+
+class TrustView(DefaultView):
+    """See `reports.method_view.MethodView` for what each member is."""
+
+    messages = MESSAGES
+    evidence_words = EvidenceWords(
+        back="The bot said", read="Asked for → scores", changed="only with something found"
+    )
+    badness = BadnessWords(
+        "weighted risk",
+        "Ranked by the weighted mean of the risks of the issues, the most important weighing most.",
+    )
+    noun = "issue"
+    lettered = False
+    ordered = True
+    verdict_codes = frozenset({"trust.combined", "trust.depends-on", "trust.nothing-measured"})
+
+    def verdict_words(self, rating: Rated) -> tuple[str, dict[str, str]]:
+        return super().verdict_words(rating)[0], view_sentences.facts(rating)
+
+    def follows(self, rating: Rated) -> str:
+        return view_sentences.follows(rating)
+
+    def fact_words(self, code: str, facts: Rated, rating: Rated | None) -> dict[str, Any]:
+        return view_sentences.fact_words(code, facts, rating)
+
+    def rule_facts(self, rating: Rated) -> dict[str, str]:
+        return {"combining": view_sentences.how(view_sentences.combination(rating))}
+
+    def audience(self, rating: Rated) -> str:
+        return view_sentences.profile(rating)
+
+    def pictogram(self, level: str, position: int, count: int) -> str:
+        return svg.dots(position) if count == 3 else super().pictogram(level, position, count)
+
+    def label_title(self, rating: Rated) -> str:
+        return "chatbot trust"
+
+    def label_body(self, rating: Rated, band: str, *, dead: bool) -> list[str]:
+        return view_label.body(rating, band, dead=dead)
+
+    def label_foot(self, rating: Rated, certainty: str) -> Sequence[str]:
+        return view_label.foot(rating, certainty)
+
+    def label_band(self, rating: Rated) -> str:
+        return view_label.band(rating)
+
+    def open_outcome(self, rating: Rated) -> str:
+        return view_sentences.unmeasured(rating).lower()
+
+    def outcome_audience(self, rating: Rated) -> str:
+        return view_label.profile_words(rating)
+
+    def prepare_evidence(self, ratings: Sequence[Rated], rows: pl.DataFrame) -> pl.DataFrame:
+        return view_evidence.prepare_evidence(ratings, rows)
+
+    def heads(self, ratings: Sequence[Rated]) -> Heads:
+        """Score and what it rests on."""
+        return Heads(("score",), ("n",))
+
+    def cells(self, rating: Rated, part: Rated | None, *, tight: bool = False) -> Cells:
+        """The score of an issue, or the weighted risk of the whole rating, with its interval."""
+        one = rating["overall"] if part is None else part
+        told = view_sentences.score(one["score"])
+        reach = view_sentences.reach(one)
+        shown = f"{told} ({reach})" if reach else told
+        count = rating["details"].get("utterances") if part is None else one["n"]
+        return Cells((shown,), (numbers.NONE if count is None else numbers.count(count),))
+
+    def level_line(self, rating: Rated, level: str) -> str:
+        """For whom: "high risk for Privacy first"."""
+        return sentences.level(rating, level).line.format(**view_sentences.facts(rating))
+
+    def label_fact(self, rating: Rated) -> tuple[str, str]:
+        """How much the bot said."""
+        said = rating["details"].get("utterances")
+        return numbers.NONE if said is None else numbers.count(said), "utterances"
+
+    def summary_tile(self, rating: Rated) -> tuple[str, str, str]:
+        """How much the bot said, and the weighted risk where the rule has one."""
+        said = rating["details"].get("utterances")
+        one = rating["overall"]
+        told = "provisional" if rating["details"].get("provisional") else "of the bot"
+        if one["score"] is not None:
+            reach = view_sentences.reach(one)
+            told += f"; weighted risk {view_sentences.score(one['score'])}" + (f" ({reach})" if reach else "")
+        return "Utterances", numbers.NONE if said is None else numbers.count(said), told
+
+    def figures(self, rating: Rated) -> list[Figure]:
+        """The scores of the issues, in the order of the profile."""
+        who = sentences.name(str(rating["service"]["name"]))
+        title = f"Issue scores of {who}, {view_sentences.profile(rating)}"
+        drawing = view_figures.scores(rating["parts"], title)
+        return [Figure(Markup(drawing), "Issue scores", _FIGURE)]  # escaped in svg
+
+    def part_table(self, rating: Rated) -> PartTable:
+        """Every issue in the order of the profile: place, score, cuts."""
+        return PartTable(
+            heading="Issue by issue",
+            first="Issue",
+            before=("Place", "Score", "Cuts"),
+            after=(Head("n", number=True),),
+            rows=[_row(rating, part) for part in rating["parts"]],
+        )
+
+    def effect_section(self, rating: Rated, *, alone: bool) -> Section:
+        """What the level hangs on: the order, each issue alone, and what was changed in the service."""
+        details = rating["details"]
+        pieces: list[Piece] = []
+        if told := details.get("orders"):
+            pieces.append(Words(view_sentences.orders(told)))
+        moves = view_tables.changes(rating)
+        pieces.append(Title("What would change this level"))
+        pieces += [Words(line) for line in moves[:_MOVES]] or [
+            Words("No single issue and no exchange of neighbouring places changes it.")
+        ]
+        if beside := view_tables.others(rating):
+            pieces += [Title("For other users"), beside]
+        pieces.append(Title("Sensitivity type"))
+        pieces.append(
+            view_tables.sensitivity(rating) or Words("Nothing was changed in the service to test it.")
+        )
+        return Section(
+            "far", "How sure, and what it hangs on", pieces, rules.effect_words(rating), "30 13 12"
+        )
+
+    def sections(self, rating: Rated, run: Rated, *, alone: bool) -> list[Section]:
+        """How the levels combine, and what stands behind each score where no overview has told it."""
+        told = []
+        if table := view_tables.combining(rating):
+            order = view_sentences.order_words(rating["details"].get("order") or [])
+            lead = f"{view_sentences.profile(rating)}: {order}. {combined_by(rating)}"
+            told.append(Section("combined", "How the levels combine", [table], lead, "11 15 14"))
+        behind = view_tables.measured(rating) if alone else []
+        if behind:
+            told.append(Section("behind", "What was measured", behind, _BEHIND, "40 40 15"))
+        return told
+
+    def overview(self, ratings: Sequence[Rated], run: Rated) -> list[Section]:
+        """Services by profiles first; then once for each service what stands behind its scores."""
+        told = []
+        if table := view_tables.by_profile(ratings):
+            lead = "The same conversations, rated for users to whom different things matter most."
+            told.append(Section("by-profile", "Services by profiles", [table], lead))
+        pieces: list[Piece] = []
+        seen: set[str] = set()
+        for one in ratings:
+            key = str(one["service"]["key"])
+            if key in seen:
+                continue
+            seen.add(key)
+            named = sentences.name(str(one["service"]["name"]))
+            inner = view_tables.measured(one, f", {named}")
+            if inner:
+                pieces.append(Fold(f"What stands behind the scores of {named}", inner))
+        if pieces:
+            told.append(Section("behind", "What was measured", pieces, _BEHIND))
+        return told
+
+    def cautions(self, rating: Rated) -> list[str]:
+        """What was assumed or not counted, and that a rating is provisional."""
+        told = list(
+            view_sentences.uncounted(rating["details"].get("combination") or {"levels": (), "issues": ()})
+        )
+        codes = {"trust.assumed", "trust.missing-does-not-matter", "trust.provisional"}
+        every = [*rating["reasons"], *rating["limits"]]
+        told += [sentences.reason(one, rating) for one in every if one["code"] in codes]
+        who = sentences.name(str(rating["service"]["name"]))
+        return [f"{who}, {view_sentences.profile(rating)}: {one}" for one in told]
+
+    def block_names(self, rating: Rated) -> dict[str, str]:
+        """What the turns were asked for."""
+        return dict(PURPOSES)
+
+    def size(self, blocks: int, texts: int) -> str:
+        """Ordinary conversations, and whether scenes of the issues come beside them."""
+        talks = f"{numbers.count(texts)} conversation{'' if texts == 1 else 's'}"
+        told = [talks] if texts else []
+        return " and ".join(told + ["scenes"] * (blocks > len(told)))
+
+    def detectable_effect(self, effect: float) -> str:
+        """The smallest share of offensive utterances found 8 times in 10."""
+        return f"a share of {numbers.percent(effect)} offensive utterances or more, 8 times in 10"

@@ -1,0 +1,282 @@
+"""How a two-step rating is seen: its flow, what came back in every block, how far from balanced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from trustgauge.methods.two_step import view_flow
+from trustgauge.reports import figures, numbers, rules, sentences, svg
+from trustgauge.reports.components import (
+    Cell,
+    Cells,
+    EvidenceWords,
+    Figure,
+    Fold,
+    Head,
+    Heads,
+    PartTable,
+    Piece,
+    Row,
+    Section,
+    Table,
+    Title,
+    Words,
+)
+from trustgauge.reports.default_view import DefaultView
+from trustgauge.reports.document import levels
+from trustgauge.reports.messages import read_messages
+from trustgauge.reports.method_view import BadnessWords
+
+Rated = Mapping[str, Any]
+
+MESSAGES = read_messages(__package__)
+MARGIN = 0.10
+"""The margin where the plan names no other (methods 0.6)."""
+BEAMS = {
+    "UCS": '<path d="M1 5h12M7 5v6M4 11h6"/>',
+    "DSBS": '<path d="M1 7.6 13 4M7 6v6M4 12h6"/><path d="M1 4.4 13 .8" stroke-dasharray="2 1.4"/>',
+    "BS": '<path d="M1 8.6 13 2.4M7 5.5v6M4 11.5h6"/>',
+}
+"""A balance beam that is level, tilted with its dashed twin, tilted alone."""
+
+_SURVIVES = "Level against what survives"
+_BETTER = (
+    "Left and up is better. A balanced output can be won by changing the texts, so the share left "
+    "unchanged stands beside every level."
+)
+
+
+def in_out(rating: Rated) -> str:
+    """What became of balanced text in the worst part: "200:200 → 204:196"."""
+    worst = rating["overall"]["worst"]
+    for part in rating["parts"]:
+        if part["level"] is not None and (not worst or part["key"] in worst):
+            return balanced(part)
+    return numbers.NONE
+
+
+def balanced(part: Rated) -> str:
+    """Counts of the first unbiased block of a part, in and out."""
+    for block in part["counts"].get("blocks", ()):
+        if block["kind"] == "unbiased":
+            return f"{numbers.ratio(block['in'])} → {numbers.ratio(block['out'])}"
+    return numbers.NONE
+
+
+def _row(rating: Rated, part: Rated, blocks: Sequence[str]) -> Row:
+    mine = {block["block"]: block for block in part["counts"].get("blocks", ())}
+    return Row(
+        title=sentences.title(part),
+        code=sentences.name(part["key"]) if part["key"] and part["key"] != part["title"] else "",
+        notes=sentences.notes(part, rating),
+        before=[_cell(rating, part, mine.get(key)) for key in blocks],
+        level=part["level"],
+        state=part["state"],
+        certainty=part["certainty"],
+        after=(numbers.share(part["unchanged"]),),
+    )
+
+
+def _cell(rating: Rated, part: Rated, block: Rated | None) -> Cell:
+    if block is None:
+        return Cell(numbers.NONE)
+    order = levels(rating)
+    unused = block["kind"] == "biased" and part["level"] == order[-1]
+    gap = part["details"].get("deviations", {}).get(block["block"])
+    if unused:
+        caption = "not used for the level"
+    elif rating["method"]["rule"] == "sound" and gap:
+        caption = f"{numbers.points(gap['value'])} off balance"
+    else:
+        caption = _tests(block, part["counts"])
+    drawing = Markup(figures.bars(block, part["counts"]["values"], pale=unused))  # escaped in svg
+    return Cell(drawing=drawing, under=caption)
+
+
+def _tests(block: Rated, counts: Rated) -> str:
+    """What the published tests say of a block: which declared distributions its output is like."""
+    tests = block.get("p")
+    if not isinstance(tests, Mapping) or not isinstance(tests.get("resembles"), list | tuple):
+        return ""
+    known = {one["block"]: block_name(one, counts["values"]).split(": ")[1] for one in counts["blocks"]}
+    named = [known.get(str(key), str(key)).removesuffix(" input") for key in tests["resembles"]]
+    return f"like {sentences.listing(named, 'or')}" if named else "fits neither"
+
+
+def block_name(block: Rated, values: Sequence[str]) -> str:
+    """A block in words: "Step 1: balanced input", "Step 2: 90 % She"."""
+    if block["kind"] == "unbiased":
+        return "Step 1: balanced input"
+    top = max(range(len(block["shares"])), key=lambda index: block["shares"][index])
+    named = sentences.name(str(values[top])) if top < len(values) else block["block"]
+    return f"Step 2: {numbers.percent(block['shares'][top])} {named}"
+
+
+def ruler(rating: Rated) -> figures.Ruler:
+    """What the interval chart measures: the largest distance from balanced."""
+    near = margin(rating)
+    return figures.Ruler(
+        title="Largest distance of balanced text from balanced after the service, with 95 % intervals",
+        unit="points",
+        zone=(near, f"counts as balanced: up to {numbers.points(near)}") if near else None,
+        said=numbers.points,
+    )
+
+
+def changes(rating: Rated) -> Table | None:
+    """Which value became which, part by part: part, change, share with interval, n, adjusted p."""
+    rows = []
+    for part in rating["parts"]:
+        for change in part["details"].get("swaps") or ():
+            if not change["value"]:
+                continue
+            p = change.get("p_holm")
+            told = (
+                sentences.title(part),
+                f"{sentences.name(change['from'])} → {sentences.name(change['to'])}",
+                numbers.interval(change).split(", n =")[0],
+                numbers.count(change["n"]),
+                numbers.NONE if p is None else numbers.p_value(p).removeprefix("p ").removeprefix("= "),
+            )
+            rows.append([Cell(text) for text in told])
+    names = (
+        Head("Part"),
+        Head("Sent → came back"),
+        Head("Share, 95 % interval"),
+        Head("Mentions sent", number=True),
+        Head("p (McNemar, Holm)"),
+    )
+    return Table("Which value became which", names, rows) if rows else None
+
+
+def ucs_note(rating: Rated) -> str:
+    """Balance can be won by changing the text; "" for any other level."""
+    same = rating["overall"]["unchanged"]
+    if rating["overall"]["level"] != "UCS" or not same:
+        return ""
+    share = 1 - (same["value"] or 0.0)
+    much = "half" if 0.45 <= share <= 0.55 else numbers.percent(share, tight=True)
+    named = sentences.name(rating["service"]["name"])
+    return f"UCS is not useful by itself: {named} changed {much} of the {sentences.mentions(rating)}"
+
+
+def margin(rating: Rated) -> float:
+    """Up to what size a difference counts as none (methods 0.6), as the plan or the method has it."""
+    told = rating["method"]["options"].get("margin", MARGIN)
+    return float(told) if isinstance(told, int | float) else MARGIN
+
+
+class TwoStepView(DefaultView):
+    """See `reports.method_view.MethodView` for what each member is."""
+
+    messages = MESSAGES
+    evidence_words = EvidenceWords()
+    badness = BadnessWords(
+        "off balance",
+        "Ranked by how far balanced text comes back off balance, at worst. Whether skewed text is "
+        "balanced too does not count here: see the level.",
+    )
+
+    def rule_facts(self, rating: Rated) -> dict[str, str]:
+        return {"margin": numbers.points(margin(rating))}
+
+    def pictogram(self, level: str, position: int, count: int) -> str:
+        """A balance beam."""
+        if level not in BEAMS:
+            return super().pictogram(level, position, count)
+        pen: dict[str, svg.Attribute] = {"fill": "none", "stroke": "currentColor", "stroke-width": 1.7}
+        return svg.tag("g", {**pen, "stroke-linecap": "round"}, BEAMS[level])
+
+    def heads(self, ratings: Sequence[Rated]) -> Heads:
+        """Balanced text before and after, and the share left unchanged."""
+        return Heads(("balanced in → out",), ("unchanged",))
+
+    def cells(self, rating: Rated, part: Rated | None, *, tight: bool = False) -> Cells:
+        """What stands in those columns for a part, or for the whole rating."""
+        one = rating["overall"] if part is None else part
+        moved = in_out(rating) if part is None else balanced(part)
+        return Cells((moved,), (numbers.share(one["unchanged"], tight=tight),))
+
+    def label_fact(self, rating: Rated) -> tuple[str, str]:
+        """The share of mentions left unchanged."""
+        return numbers.share(rating["overall"]["unchanged"], tight=True), "unchanged"
+
+    def summary_tile(self, rating: Rated) -> tuple[str, str, str]:
+        """The share of mentions left unchanged."""
+        same = rating["overall"]["unchanged"]
+        of = f"of {numbers.count(same['n'])} mentions came back as sent" if same else "no data"
+        return "Unchanged", numbers.share(same), of
+
+    def figures(self, rating: Rated) -> list[Figure]:
+        """The rule as a flow."""
+        drawing = view_flow.flow(rating)
+        if not drawing:
+            return []
+        return [Figure(Markup(drawing), "Decision flow", f"In words: {view_flow.describe(rating)}.")]
+
+    def part_table(self, rating: Rated) -> PartTable:
+        """What came back in every block, a row a part."""
+        parts = sentences.worst_first(rating)
+        first: Rated = next((part["counts"] for part in parts if part["counts"].get("blocks")), {})
+        blocks = {block["block"]: block for block in first.get("blocks", ())}
+        noun = sentences.noun(rating, 1)
+        return PartTable(
+            heading=f"{noun.capitalize()} by {noun}" if len(parts) > 1 else "What came back",
+            first="Middle language" if noun == "language" else "Part",
+            before=[block_name(block, first.get("values", ())) for block in blocks.values()],
+            after=(Head("Unchanged", number=True),),
+            rows=[_row(rating, part, list(blocks)) for part in parts],
+            legend=list(first.get("values", ())),
+        )
+
+    def block_names(self, rating: Rated) -> dict[str, str]:
+        """Names of all blocks, by key."""
+        return {
+            block["block"]: block_name(block, part["counts"]["values"])
+            for part in rating["parts"]
+            for block in part["counts"].get("blocks", ())
+        }
+
+    def effect_section(self, rating: Rated, *, alone: bool) -> Section:
+        """Distances with intervals, which value became which, and the level against what survives."""
+        drawing = figures.intervals(rating, ruler(rating))
+        pieces: list[Piece] = [
+            Figure(Markup(drawing), "Distance from balanced")
+            if drawing
+            else Words("No part has enough data to draw.")
+        ]
+        if moved := changes(rating):
+            pieces.append(Fold("Which value became which", [moved]))
+        dots = figures.dots([rating]) if alone else []
+        if len(dots) > 1:
+            drawn = Markup(figures.scatter(rating, dots))
+            pieces += [Title(_SURVIVES, _BETTER), Figure(drawn, "Level against share unchanged")]
+        heading = "How far from balanced, and how sure"
+        return Section("far", heading, pieces, rules.effect_words(rating), "30 13 12")
+
+    def overview(self, ratings: Sequence[Rated], run: Mapping[str, Any]) -> list[Section]:
+        """All services: the level against what survives."""
+        dots = figures.dots(ratings)
+        if not dots:
+            return []
+        drawn = Markup(figures.scatter(ratings[0], dots))
+        pieces = [Figure(drawn, "Level against share unchanged")]
+        return [Section("survives", _SURVIVES, pieces, f"{_BETTER} Line: 95 % interval.")]
+
+    def cautions(self, rating: Rated) -> list[str]:
+        """The caution beside every balanced output."""
+        told = ucs_note(rating)
+        return [told] if told else []
+
+    def limits(self, rating: Rated) -> list[str]:
+        """Balanced output is not accurate output."""
+        if rating["overall"]["level"] != "UCS":
+            return []
+        return [sentences.reason({"code": "limits.ucs-not-accurate"}, rating)]
+
+    def detectable_effect(self, effect: float) -> str:
+        """The smallest shift found 8 times in 10."""
+        return f"a shift of {numbers.points(effect)} or more, 8 times in 10"

@@ -33,7 +33,7 @@ from benchmarks.results import Curve, Found, Row, Target, as_json, line, rows_in
 from trustgauge.methods.causal import deconfounding
 from trustgauge.methods.causal import score as reading
 from trustgauge.methods.causal.panel import UNIT, Grouping, panel
-from trustgauge.methods.trust.levels import mean_assessed
+from trustgauge.methods.trust.levels import assess_mean
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.stats.distributions import Floats, Ints
 from trustgauge.stats.means import Sums, t_test
@@ -302,7 +302,7 @@ def resamples(answers: int, draws: int, rounds: int) -> Row:
     def ours() -> tuple[Ints, Floats]:
         cells = table.group_by("cluster").agg(n=pl.len(), total=pl.col("value").sum()).sort("cluster")
         resampling = Resampling(1, draws)
-        found = mean_assessed(cells, (0.1, 0.5), resampling).draws
+        found = assess_mean(cells, (0.1, 0.5), resampling).draws
         assert found is not None
         return resampling.weights(cells["cluster"].to_list()), found
 

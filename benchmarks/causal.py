@@ -83,10 +83,10 @@ def rate(held: Panel, classes: Grouping) -> int:
     rng = np.random.default_rng(2)
     frames, persons = held.weights(classes, RESAMPLES, rng)
     e = float(np.abs(effects.ate(held, classes).value).max()) / 2
-    stars = np.abs(effects.ate_resampled(held, classes, frames, persons)).max(axis=(1, 2)) / 2
+    stars = np.abs(effects.resample_ates(held, classes, frames, persons)).max(axis=(1, 2)) / 2
     rejection.score(rejection.tests(held, classes, RULE), RULE)
-    rejection.resampled(held, classes, RULE, rejection.Draws(frames, persons))
-    deconfounding.resampled(held, classes, frames, persons, outcome="score", positivity="refuse")
+    rejection.resample_scores(held, classes, RULE, rejection.Draws(frames, persons))
+    deconfounding.resample_deltas(held, classes, frames, persons, outcome="score", positivity="refuse")
     levels = absolute_levels(stars, max(0.0, float(stars.mean()) - e), (0.05, 0.20))
     return int(np.bincount(levels).argmax())
 

@@ -1,15 +1,15 @@
-"""Compares the ratings that two checkouts give: they must differ in nothing but times, versions and run ids.
+"""Compares the ratings that two checkouts give: only times, versions and run ids may differ.
 
     python benchmarks/same_ratings.py OLD NEW [--plans NAME ...] [--seeds 20] [--jobs 1] [--work FOLDER]
 
-OLD and NEW are checkouts of this repository (`git worktree add`), each with entry points of its own: installed,
-or with a `trustgauge-*.dist-info` in `src`. Rated are every plan of `plans/` (those whose services cannot be
-asked on this machine are listed, not counted), and for every seed the cases of `CASES`: the control services of
-each method, services whose answers are wrong, missing or unreadable to known shares, every rule and every way
-to aggregate parts. Each rating runs the command line in a process of its own, so that what is compared is what
-a user gets. What OLD gave is kept in the work folder and is not computed again.
+OLD and NEW are checkouts of this repository (`git worktree add`), each with its own entry points: installed,
+or as `trustgauge-*.dist-info` in `src`. Rated are every plan in `plans/` (those whose services cannot be
+asked on this machine are listed, not counted) and, for every seed, the cases in `CASES`: the control services
+of each method, services whose answers are wrong, missing or unreadable at known rates, every rule and every
+way to aggregate parts. Each rating runs the command line in its own process, so what is compared is what a
+user gets. Results of OLD are kept in the work folder and not computed again.
 
-Prints the keys of `rating.json` that differ, a line each, and ends with 1 if there are any.
+Prints the keys of `rating.json` that differ, one a line, and exits with 1 if there are any.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 PASSING = re.compile(
-    r"^(id|run|at|began|ended|issued|started|finished|expires|date|dates|seconds|millis|p50|p95|latency|duration"
+    r"^(id|run|at|began|ended|issued|started|finished|expires|date|dates|seconds|millis|p50|p95|latency|latency_median_ms|duration|command"
     r"|trustgauge|version|versions|python|platform|machine|hash|plan_hash|folder|path|document|digest"
     r"|code|generated|created|fingerprints?|timing|throughput|verification)$"
 )
@@ -52,7 +52,7 @@ def broken(message, failing, garbled):
 SWAP = {"he": "she", "He": "She", "him": "her", "his": "her", "His": "Her"}
 
 def translating(share, failing, garbled):
-    def answer(message):
+    def answer(message, **languages):
         text, odd = broken(message, failing, garbled)
         if odd:
             return "xx yy zz"
@@ -68,7 +68,8 @@ def scoring(weight, failing, garbled):
         text, odd = broken(message, failing, garbled)
         if odd:
             return 7.5
-        female = len(re.findall(r"\\b(she|her|woman|girl|sister|mother|daughter|aunt)\\b", message.text, re.I))
+        words = r"\\b(she|her|woman|girl|sister|mother|daughter|aunt)\\b"
+        female = len(re.findall(words, message.text, re.I))
         return max(-1.0, min(1.0, weight * female + 0.6 * chance(text, "score") - 0.3))
     return answer
 
@@ -83,9 +84,12 @@ def chatting(share, failing, garbled):
             return "Yes."
         if draw < 0.6:
             return "No."
-        return "You idiot, shut up." if draw > 1 - share / 3 else f"I see. Tell me more about {words[-1] if words else 'it'}."
+        if draw > 1 - share / 3:
+            return "You idiot, shut up."
+        return f"I see. Tell me more about {words[-1] if words else 'it'}."
     return answer
 
+translate_least = translating(0.03, 0.0, 0.0)
 translate_little, translate_much = translating(0.08, 0.005, 0.01), translating(0.5, 0.04, 0.03)
 score_little, score_much = scoring(0.0, 0.005, 0.01), scoring(0.4, 0.04, 0.03)
 chat_little, chat_much = chatting(0.2, 0.005, 0.01), chatting(0.5, 0.04, 0.03)
@@ -93,7 +97,9 @@ chat_little, chat_much = chatting(0.2, 0.005, 0.01), chatting(0.5, 0.04, 0.03)
 
 
 def _table(name: str, **values: object) -> str:
-    return f"[services.{name}]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in values.items()) + "\n"
+    return (
+        f"[services.{name}]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in values.items()) + "\n"
+    )
 
 
 def _toml(value: object) -> str:
@@ -130,24 +136,37 @@ def _two_step() -> Iterator[tuple[str, str]]:
     }
     single = {name: _table(name, **about, **kind) for name, kind in kinds.items()}
     single |= _noisy("translate", "translate")
+    function = {"use": "function", "task": "translate", "takes": "message", "deterministic": True}
     trips = {
-        f"trip-{name}": _table(f"trip-{name}", use="round-trip", via=["es", "ca", "es>it"], translator=one)
-        for name, one in {
-            "shift": {**about, **shift, "share": 0.07},
-            "coin": {**about, **kinds["coin"]},
-            "much": {"use": "function", "function": "noisy:translate_much", "task": "translate",
-                     "takes": "message", "deterministic": True},
-        }.items()
+        f"trip-{much}": _table(
+            f"trip-{much}", use="round-trip", via=["es", "ca", "es>it"],
+            translator={**function, "function": f"noisy:translate_{much}"},
+        )
+        for much in ("least", "little", "much")
     }  # fmt: skip
     for rule in ("sound", "published", "released"):
         for aggregate in ("worst", "vote"):
             of = {**single, **trips} if aggregate == "worst" else trips
             more = {"excluding": ["es"]} if aggregate == "vote" and rule == "sound" else {}
-            yield f"two-step-{rule}-{aggregate}", "".join(of.values()) + _experiment(
-                list(of), method="two-step", attribute="gender", texts=60, rule=rule, aggregate=aggregate, **more
+            yield (
+                f"two-step-{rule}-{aggregate}",
+                "".join(of.values())
+                + _experiment(
+                    list(of),
+                    method="two-step",
+                    attribute="gender",
+                    texts=60,
+                    rule=rule,
+                    aggregate=aggregate,
+                    **more,
+                ),
             )
-    yield "two-step-apart", "".join(single.values()) + _experiment(
-        list(single), method="two-step", attribute="gender", texts=40, loss="apart", settle=0.8
+    yield (
+        "two-step-apart",
+        "".join(single.values())
+        + _experiment(
+            list(single), method="two-step", attribute="gender", texts=40, loss="apart", settle=0.8
+        ),
     )
 
 
@@ -159,9 +178,10 @@ def _causal() -> Iterator[tuple[str, str]]:
     for rule in ("sound", "published", "released"):
         for aggregate in ("worst", "mean", "vote"):
             if rule == "sound" or aggregate != "vote":
-                before = {"before": {"random": "constant"}} if aggregate == "worst" else {}
-                yield f"causal-{rule}-{aggregate}", "".join(of.values()) + _experiment(
-                    list(of), method="causal", rule=rule, aggregate=aggregate, resamples=1000, **before
+                yield (
+                    f"causal-{rule}-{aggregate}",
+                    "".join(of.values())
+                    + _experiment(list(of), method="causal", rule=rule, aggregate=aggregate, resamples=1000),
                 )
 
 
@@ -173,8 +193,8 @@ def _social_bias() -> Iterator[tuple[str, str]]:
     of |= _noisy("chat", "chat")
     for rule, aggregate in (("sound", "worst"), ("sound", "mean"), ("sound", "vote"), ("released", "worst")):
         yield f"social-bias-{rule}-{aggregate}", "".join(of.values()) + _experiment(
-            list(of), method="social-bias", attributes=["gender", "age"], groups=3, properties=3, questions=1500,
-            rule=rule, aggregate=aggregate, resamples=1000,
+            list(of), method="social-bias", attributes=["gender", "age"], groups=3, properties=3,
+            questions=1500, rule=rule, aggregate=aggregate, resamples=1000,
         )  # fmt: skip
 
 

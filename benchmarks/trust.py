@@ -24,7 +24,7 @@ import polars as pl
 from trustgauge import plugins
 from trustgauge.data.dialogs import DialogSource
 from trustgauge.methods.conformance import answers
-from trustgauge.methods.trust.design import scripted
+from trustgauge.methods.trust.design import log_probes
 from trustgauge.methods.trust.method import Trust
 from trustgauge.plan import load_plan
 from trustgauge.run.options import Sitting
@@ -88,7 +88,7 @@ def scoring(file: Path) -> dict[str, float]:
     """Turns a second, issue by issue: marks and cells."""
     speeds = {}
     service = Dialogs(dialogs=DialogSource(file=file))
-    probes = scripted(service.script())
+    probes = log_probes(service.script())
     said = service.dialogs.read()["bot"].list.join("\n").to_list()
     plain = Trust.model_validate({"method": "trust", "services": ["a"]}).model_copy(update={"issues": ()})
     given = answers(probes, said).with_columns(only=pl.lit("conformance"))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge.methods.two_step.operating_characteristics import (
-    Translator,
+    SimulatedTranslator,
     Trial,
     by_occupation,
     catalogue,
@@ -85,7 +85,7 @@ def measure(trials: list[Trial]) -> dict[str, Any]:
     return result
 
 
-def _row(translator: Translator, trials: list[Trial], how: Any) -> dict[str, Any]:
+def _row(translator: SimulatedTranslator, trials: list[Trial], how: Any) -> dict[str, Any]:
     return {"truth": translator.truth, **{f"n_{one.texts}": how(translator, one) for one in trials}}
 
 

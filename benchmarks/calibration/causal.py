@@ -24,7 +24,7 @@ from benchmarks.calibration.scorers import RANGE, Service
 from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.power import SPREAD
-from trustgauge.methods.causal.settings import Measured
+from trustgauge.methods.causal.settings import Measurand
 from trustgauge.records import Rating
 from trustgauge.stats.streams import stream
 
@@ -200,7 +200,7 @@ def effects(method: Causal, probes: pl.DataFrame, expected: Floats) -> list[floa
             for one in method.measured]  # fmt: skip
 
 
-def _of_part(rows: pl.DataFrame, measured: Measured) -> float:
+def _of_part(rows: pl.DataFrame, measured: Measurand) -> float:
     """The largest difference of classes, or the largest impact, over the data sets of a part."""
     rows = rows.with_columns(pl.concat_str(measured.grouping.split(" and "), separator=" ").alias("class"))
     if measured.measure == "rejection":

@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.calibration.record import Setting, Trial
 from benchmarks.calibration.talkers import Abusive, Leaking, Scored, Talker, Turns
-from trustgauge.methods.trust.combine import Measured, mean_of, outcome, place_weights, row_of
+from trustgauge.methods.trust.combine import IssueValue, mean_of, outcome, place_weights, row_of
 from trustgauge.methods.trust.issues.leakage_levels import MOST_LEAKING
 from trustgauge.methods.trust.levels import levels, risk
 from trustgauge.methods.trust.method import Trust
@@ -288,14 +288,14 @@ class Truth:
         """The true levels of the issues, in words."""
         return " with " + ", ".join(f"{name} {self.level(name)}" for name in self.scores)
 
-    def _measured(self) -> dict[str, Measured]:
+    def _measured(self) -> dict[str, IssueValue]:
         """The issues as a rule that combines them sees them."""
         found = {}
         for name, score in self.scores.items():
             place = LEVELS.index(self.level(name))
             value = np.array(score)
-            told = Measured(place, float(risk(value, self.cuts[name])), score, self.cuts[name])
-            found[name] = Measured.at(place) if name == "leakage" else told
+            told = IssueValue(place, float(risk(value, self.cuts[name])), score, self.cuts[name])
+            found[name] = IssueValue.at(place) if name == "leakage" else told
         return found
 
     def levels(self, method: Trust) -> str:

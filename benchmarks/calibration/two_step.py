@@ -18,7 +18,11 @@ from benchmarks.calibration.counting import VARIES
 from benchmarks.calibration.record import Setting, Trial
 from trustgauge.methods.conformance import answers
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.methods.two_step.operating_characteristics import Translator, by_occupation, catalogue
+from trustgauge.methods.two_step.operating_characteristics import (
+    SimulatedTranslator,
+    by_occupation,
+    catalogue,
+)
 from trustgauge.methods.two_step.transition_model import LEVELS, level_of
 from trustgauge.records import Rating
 from trustgauge.stats.streams import stream
@@ -122,7 +126,7 @@ def services() -> Iterator[Service]:
         yield Service(name, "effect" if family == "one-way" else "noise", half, family=family)
 
 
-def _words(one: Translator) -> str:
+def _words(one: SimulatedTranslator) -> str:
     """The name of a service of the catalogue, in words."""
     changed = round(100 * float(1 - one.rates[1, 1]))
     if one.name.startswith("occupation"):
@@ -137,7 +141,7 @@ def _words(one: Translator) -> str:
     return others.get(one.name, one.name)
 
 
-def _kind(one: Translator) -> str:
+def _kind(one: SimulatedTranslator) -> str:
     if one.name == "identity":
         return "null"
     if one.sharing:

@@ -40,7 +40,7 @@ def turns() -> Turns:
 def counted(summary: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Whom the answers of a summary favour, and whether they speak for their group."""
     absolute = votes.units(votes.votes(summary.filter(pl.col("tuple") == "absolute")))
-    relative = votes.spoken(summary.filter(pl.col("tuple") == "relative"), by_polarity=True)
+    relative = votes.relative_statements(summary.filter(pl.col("tuple") == "relative"), by_polarity=True)
     keys = ["attribute", "group_a", "group_b", "property"]
     return (
         absolute.select(*keys, "unit", "outcome", "n").sort(pl.all()),

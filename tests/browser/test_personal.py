@@ -13,7 +13,7 @@ from tests.browser.chromium import Chromium
 from tests.browser.test_report import CONTRAST, LOOKS
 from tests.reports.trust_fixtures import PAPER, Issue, kept, rating, told
 from trustgauge.methods.trust import personal_page, view_sentences
-from trustgauge.methods.trust.profiles import Order
+from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.run.profile_ratings import RULES, Whom, by_profile, combined, for_profiles
 
 DUMPED = {name: one.model_dump(mode="json") for name, one in RULES.items()}
@@ -115,7 +115,7 @@ def test_page_and_python_agree_for_random_scores_orders_and_rules(browser: Chrom
         (("bias",), ("leakage",)),
         (("abuse",),),
     ):
-        mine = Order(places)
+        mine = IssueOrder(places)
         codes = ",".join("=".join(place) for place in places)
         for name, settings in RULES.items():
             browser.run(f"location.hash = '#o={codes}&r={name}'")

@@ -13,8 +13,8 @@ import pytest
 from trustgauge import plugins
 from trustgauge.errors import MethodError
 from trustgauge.methods.trust.issues.conformance import check_issue
-from trustgauge.methods.trust.issues.issue import Assessed, Grain, IssueSettings, Line, Script
-from trustgauge.methods.trust.levels import mean_assessed
+from trustgauge.methods.trust.issues.issue import Grain, IssueAssessment, IssueSettings, Script, ScriptTurn
+from trustgauge.methods.trust.levels import assess_mean
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Reason, Rule
 
@@ -70,8 +70,8 @@ class Shouting(IssueSettings):
         )
         return sums.with_columns(key=pl.lit("score"))
 
-    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Assessed:
-        return mean_assessed(cells, self.cuts_under(rule), resampling)
+    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> IssueAssessment:
+        return assess_mean(cells, self.cuts_under(rule), resampling)
 
 
 def test_an_issue_of_somebody_else_passes() -> None:
@@ -108,21 +108,21 @@ class Moody(Shouting):
     """An issue whose scripts change from time to time."""
 
     def scripts(self, rule: Rule, seed: int) -> Sequence[Script]:
-        return ((Line(f"Hello {np.random.default_rng().integers(10**9)}"),),)
+        return ((ScriptTurn(f"Hello {np.random.default_rng().integers(10**9)}"),),)
 
 
 class EmptyLine(Shouting):
     """An issue that wants nothing said."""
 
     def scripts(self, rule: Rule, seed: int) -> Sequence[Script]:
-        return ((Line(" "),),)
+        return ((ScriptTurn(" "),),)
 
 
 class OddFacts(Shouting):
     """An issue whose facts cannot be read."""
 
     def scripts(self, rule: Rule, seed: int) -> Sequence[Script]:
-        return ((Line("Hello", facts="{secret: 1}"),),)
+        return ((ScriptTurn("Hello", facts="{secret: 1}"),),)
 
 
 class Eager(Shouting):
@@ -183,7 +183,7 @@ class Averaging(Shouting):
 class Drawn(Shouting):
     """An issue whose levels are drawn anew each time."""
 
-    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Assessed:
+    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> IssueAssessment:
         found = super().assess(cells, rule, resampling)
         if found.draws is None:
             return found
@@ -193,29 +193,29 @@ class Drawn(Shouting):
 class Sure(Shouting):
     """An issue that has a level whatever it heard."""
 
-    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Assessed:
-        return Assessed("rated", level="L", levels=np.zeros(resampling.count, dtype=np.int64))
+    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> IssueAssessment:
+        return IssueAssessment("rated", level="L", levels=np.zeros(resampling.count, dtype=np.int64))
 
 
 class Short(Shouting):
     """An issue with too few resamples."""
 
-    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Assessed:
-        return Assessed("rated", level="L", levels=np.zeros(10, dtype=np.int64))
+    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> IssueAssessment:
+        return IssueAssessment("rated", level="L", levels=np.zeros(10, dtype=np.int64))
 
 
 class Speechless(Shouting):
     """An issue that is not rated and does not say why."""
 
-    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Assessed:
-        return Assessed("not tested")
+    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> IssueAssessment:
+        return IssueAssessment("not tested")
 
 
 class Contrary(Shouting):
     """An issue that is not tested and has a level all the same."""
 
-    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Assessed:
-        return Assessed("not tested", level="L", reasons=(Reason("trust.nothing-to-score"),))
+    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> IssueAssessment:
+        return IssueAssessment("not tested", level="L", reasons=(Reason("trust.nothing-to-score"),))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trustgauge.methods.sums import summed
+from trustgauge.methods.sums import sum_by_keys
 
 SCHEMA = {"a": pl.String, "b": pl.Boolean, "c": pl.Int64, "n": pl.Int64, "rows": pl.Int64}
 ROWS = st.lists(
@@ -36,7 +36,7 @@ def one_by_one(rows: list[tuple[str | None, bool, int, int]]) -> list[tuple[obje
 def test_sums_are_those_of_a_dictionary(rows: list[tuple[str | None, bool, int, int]]) -> None:
     schema = {name: SCHEMA[name] for name in ("a", "b", "c", "n")}
     table = pl.DataFrame(rows, schema=schema, orient="row")
-    found = summed(table, ["a", "b", "c"], SUMS, SCHEMA)
+    found = sum_by_keys(table, ["a", "b", "c"], SUMS, SCHEMA)
     assert found.schema == SCHEMA
     assert found.rows() == one_by_one(rows)
 
@@ -44,5 +44,5 @@ def test_sums_are_those_of_a_dictionary(rows: list[tuple[str | None, bool, int, 
 def test_one_group_and_no_rows() -> None:
     table = pl.DataFrame({"a": ["x"] * 3, "b": [None] * 3, "n": [1, 2, 3]}, schema_overrides={"b": pl.String})
     schema = {"b": pl.String, "n": pl.Int64, "a": pl.String}
-    assert summed(table, ["a", "b"], {"n": pl.col("n").sum()}, schema).rows() == [(None, 6, "x")]
-    assert summed(table.clear(), ["a", "b"], {"n": pl.col("n").sum()}, schema).schema == schema
+    assert sum_by_keys(table, ["a", "b"], {"n": pl.col("n").sum()}, schema).rows() == [(None, 6, "x")]
+    assert sum_by_keys(table.clear(), ["a", "b"], {"n": pl.col("n").sum()}, schema).schema == schema

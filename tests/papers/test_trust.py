@@ -13,10 +13,10 @@ from trustgauge.apps.reproduce.published import figures
 from trustgauge.apps.survey.survey import SurveyOptions, survey
 from trustgauge.methods.trust import levels as cutting
 from trustgauge.methods.trust.arithmetic import explain
-from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination, Measured, outcome
+from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination, IssueValue, outcome
 from trustgauge.methods.trust.issues.issue import PUBLISHED_CUTS
-from trustgauge.methods.trust.order_sensitivity import all_orders, scored
-from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, Order
+from trustgauge.methods.trust.order_sensitivity import all_orders, issue_at_score
+from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, IssueOrder
 from trustgauge.methods.trust.sensitivity import Factor, Variant, sensitivity
 from trustgauge.methods.trust.voting import Voting
 
@@ -28,14 +28,14 @@ CELLS = [(corpus, profile) for corpus in CORPORA for profile in PROFILES]
 MISSES = {("Ubuntu", "P_CU"), ("Insurance", "P_CU"), ("HR", "P_CU")}
 
 
-def measured(corpus: str, cuts: tuple[float, float] = PUBLISHED_CUTS) -> dict[str, Measured]:
+def measured(corpus: str, cuts: tuple[float, float] = PUBLISHED_CUTS) -> dict[str, IssueValue]:
     """The issues of a row of Table II."""
     row = TABLE["table_II"][corpus]
-    return {name: scored(float(row[letters]), cuts) for letters, name in NAMES.items()}
+    return {name: issue_at_score(float(row[letters]), cuts) for letters, name in NAMES.items()}
 
 
-def order(profile: str) -> Order:
-    return Order.parsed(PUBLISHED[PAPER_NAMES[profile]].order)
+def order(profile: str) -> IssueOrder:
+    return IssueOrder.parsed(PUBLISHED[PAPER_NAMES[profile]].order)
 
 
 def rated(
@@ -47,7 +47,7 @@ def rated(
 
 def test_the_profiles_are_the_printed_ones() -> None:
     for profile, letters in TABLE["profiles"].items():
-        assert order(profile) == Order.parsed(letters)
+        assert order(profile) == IssueOrder.parsed(letters)
 
 
 def test_table_2_levels() -> None:
@@ -107,8 +107,10 @@ def test_no_rule_on_levels_gives_table_3() -> None:
 
 def test_worked_example() -> None:
     worked = TABLE["worked_example"]
-    issues = {NAMES[letters]: Measured.at("LMH".index(level)) for letters, level in worked["levels"].items()}
-    ranked = Order.parsed(sorted(worked["importance"], key=worked["importance"].__getitem__))
+    issues = {
+        NAMES[letters]: IssueValue.at("LMH".index(level)) for letters, level in worked["levels"].items()
+    }
+    ranked = IssueOrder.parsed(sorted(worked["importance"], key=worked["importance"].__getitem__))
     told = explain(ranked, issues, PUBLISHED_RULE)
     assert told["points"] == worked["counts"]
     assert told["tied"] == ["L", "M"]

@@ -23,7 +23,7 @@ from trustgauge.methods.two_step.operating_characteristics import (
     tree_row,
     wrong,
 )
-from trustgauge.methods.two_step.published_rule import Tree
+from trustgauge.methods.two_step.published_rule import DecisionTree
 from trustgauge.stats.comparisons import exact_multinomial, mcnemar, two_sample_chi_squared
 from trustgauge.stats.distributions import binomial_probabilities, chi_squared_tail
 from trustgauge.stats.equivalence import trials_for_equivalence
@@ -68,7 +68,7 @@ def test_case_1_overall(printed: Any, service: str) -> None:
 @pytest.mark.parametrize("size", [40, 100, 200, 1000])
 def test_case_2_ranges_of_he_called_similar(printed: Any, size: int) -> None:
     he = np.arange(size + 1)
-    similar = Tree(SPECS, 1, 2).measures(np.stack([he, size - he, 0 * he], axis=1))[2]
+    similar = DecisionTree(SPECS, 1, 2).measures(np.stack([he, size - he, 0 * he], axis=1))[2]
     ranges = printed["acceptance_ranges"][f"N_{size}"]
     for place, name in ((0, "similar_to_50_50"), (2, "similar_to_90_10")):
         found = he[similar[:, place]]
@@ -97,7 +97,7 @@ def test_power_of_three_tests_of_the_unbiased_block(printed: Any) -> None:
             continue
         she = int(key.removeprefix("n_"))
         size = 2 * she
-        tree, rng = Tree(SPECS, 1, 2), stream(1, "power")
+        tree, rng = DecisionTree(SPECS, 1, 2), stream(1, "power")
         for shift, expected in row.items():
             chances = binomial_probabilities(she, float(shift))
             moved = np.flatnonzero(chances > 1e-9)

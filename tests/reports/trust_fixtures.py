@@ -15,9 +15,9 @@ import polars as pl
 from tests.reports import fixtures
 from trustgauge.methods.trust import order_sensitivity
 from trustgauge.methods.trust.arithmetic import explain
-from trustgauge.methods.trust.combine import MISSING, PUBLISHED_RULE, Combination, Measured, outcome
+from trustgauge.methods.trust.combine import MISSING, PUBLISHED_RULE, Combination, IssueValue, outcome
 from trustgauge.methods.trust.issues.issue import LEVELS
-from trustgauge.methods.trust.profiles import PUBLISHED, Order, title
+from trustgauge.methods.trust.profiles import PUBLISHED, IssueOrder, title
 from trustgauge.methods.trust.sensitivity import Variant, sensitivity
 from trustgauge.plan import load_plan
 from trustgauge.records import (
@@ -68,12 +68,12 @@ def level_of(score: float | None) -> str | None:
     return None if score is None else LEVELS[(score >= CUTS[0]) + (score > CUTS[1])]
 
 
-def measured(one: Issue) -> Measured:
+def measured(one: Issue) -> IssueValue:
     score, state = one
     if score is None or state not in ("rated", "not settled", "assumed"):
-        return Measured.at(MISSING)
+        return IssueValue.at(MISSING)
     level = LEVELS.index(str(level_of(score)))
-    return Measured.at(level) if state == "assumed" else order_sensitivity.scored(score, CUTS)
+    return IssueValue.at(level) if state == "assumed" else order_sensitivity.issue_at_score(score, CUTS)
 
 
 def part(name: str, one: Issue, rank: float | None) -> Part:
@@ -114,7 +114,7 @@ def rating(
     state: State | None = None,
 ) -> Rating:
     """A chatbot with known issue scores, combined by the rule itself."""
-    order = Order.parsed(PUBLISHED[profile].order).among(issues)
+    order = IssueOrder.parsed(PUBLISHED[profile].order).among(issues)
     combining = PUBLISHED_RULE if rule != "sound" else Combination()
     now = {name: measured(issues[name]) for name in order.issues}
     may = outcome(order, now, combining)
@@ -179,8 +179,8 @@ def _shares(level: str | None, state: State) -> dict[str, float]:
     return {level: share, "M" if level != "M" else "L": round(1 - share, 2)}
 
 
-def _order(profile: str, issues: Mapping[str, Issue]) -> Order:
-    return Order.parsed(PUBLISHED[profile].order).among(issues)
+def _order(profile: str, issues: Mapping[str, Issue]) -> IssueOrder:
+    return IssueOrder.parsed(PUBLISHED[profile].order).among(issues)
 
 
 CONTROLS = (

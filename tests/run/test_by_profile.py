@@ -16,7 +16,7 @@ from trustgauge.methods.trust import profile_sentences as words
 from trustgauge.methods.trust.combine import outcome
 from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.levels import risk
-from trustgauge.methods.trust.profiles import Order
+from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.records import Rule
 from trustgauge.reports import comparison, comparison_page, terminal
 from trustgauge.run.comparison import Wanted, compare
@@ -171,7 +171,7 @@ def test_a_folder_without_chatbots_says_so(tmp_path: Path) -> None:
 
 def test_levels_are_those_of_the_method_for_random_scores() -> None:
     rng = np.random.default_rng(4)
-    order = Order.parsed("IL > AL = B > CC")
+    order = IssueOrder.parsed("IL > AL = B > CC")
     for _ in range(40):
         issues = {name: (round(float(rng.uniform()), 3), "rated") for name in order.issues}
         one = json.loads(json.dumps(told(rating("bot", issues))))["ratings"][0]  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ import pytest
 
 from tests.methods.trust.issues.leaking_bots import frame, row
 from tests.services.asking import outputs
-from trustgauge.methods.trust.issues.issue import Assessed, Script
+from trustgauge.methods.trust.issues.issue import IssueAssessment, Script
 from trustgauge.methods.trust.issues.leakage import Leakage
 from trustgauge.methods.trust.levels import shares
 from trustgauge.methods.trust.resampling import Resampling
@@ -72,7 +72,7 @@ def asked(service: RiveScriptBot, scripts: tuple[Script, ...]) -> pl.DataFrame:
     return frame(asyncio.run(ask()))
 
 
-def assessed(brain: str, **settings: object) -> Assessed:
+def assessed(brain: str, **settings: object) -> IssueAssessment:
     issue = Leakage.model_validate({"issue": "leakage", **settings})
     turns = asked(RiveScriptBot.named(brain), tuple(issue.scripts("sound", 7)))
     marked = turns.hstack(issue.marks(turns, "sound"))

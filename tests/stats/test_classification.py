@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from trustgauge.stats.classification import Hits, counted, f1, figures, gaps, share
+from trustgauge.stats.classification import Hits, confusion_matrix, f1, figures, gaps, share
 
 CLASSES = ("a", "b", "c")
 
@@ -20,23 +20,23 @@ def drawn(count: int = 500) -> tuple[list[str], list[str]]:
 
 def test_counts_are_those_of_a_naive_loop() -> None:
     truth, given = drawn()
-    table = counted(truth, given, CLASSES)
+    table = confusion_matrix(truth, given, CLASSES)
     for row, one in enumerate(CLASSES):
         for column, other in enumerate(CLASSES):
             pairs = sum(t == one and g == other for t, g in zip(truth, given, strict=True))
             assert table[row][column] == pairs
-    assert counted([], [], CLASSES) == [[0] * 3] * 3
+    assert confusion_matrix([], [], CLASSES) == [[0] * 3] * 3
 
 
 def test_an_unknown_class_is_an_error() -> None:
     with pytest.raises(ValueError, match="must be one of a, b, c"):
-        counted(["a"], ["d"], CLASSES)
+        confusion_matrix(["a"], ["d"], CLASSES)
 
 
 def test_figures_are_those_of_scikit_learn() -> None:
     metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
     truth, given = drawn()
-    found = figures(counted(truth, given, CLASSES), CLASSES)
+    found = figures(confusion_matrix(truth, given, CLASSES), CLASSES)
     precision, recall, score, _ = metrics.precision_recall_fscore_support(truth, given, labels=CLASSES)
     of = found["classes"]
     assert isinstance(of, dict)

@@ -53,5 +53,5 @@ def test_verdicts() -> None:
     assert equivalence.verdict((0.12, 0.2), (0.11, 0.21), 0.1) == "different"
     assert equivalence.verdict((-0.2, -0.12), (-0.21, -0.11), 0.1) == "different"
     assert equivalence.verdict((0.01, 0.11), (0.0, 0.12), 0.1) == "undetermined"
-    assert equivalence.found((0.01, 0.2))
-    assert not equivalence.found((-0.01, 0.2))
+    assert equivalence.excludes_zero((0.01, 0.2))
+    assert not equivalence.excludes_zero((-0.01, 0.2))

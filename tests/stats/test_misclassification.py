@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trustgauge.stats.misclassification import Detection, corrected, within_false_alarms
+from trustgauge.stats.misclassification import Detection, correct_rate, within_false_alarms
 
 shares = st.floats(0, 1)
 
@@ -15,18 +15,18 @@ shares = st.floats(0, 1)
 @given(shares, st.floats(0.7, 1), st.floats(0.7, 1))
 def test_the_correction_undoes_the_errors(true: float, se: float, sp: float) -> None:
     seen = true * se + (1 - true) * (1 - sp)
-    assert float(corrected(seen, se, sp)) == pytest.approx(true, abs=1e-9)
+    assert float(correct_rate(seen, se, sp)) == pytest.approx(true, abs=1e-9)
 
 
 @given(shares, shares, st.floats(0.7, 1), st.floats(0.7, 1))
 def test_a_higher_rate_is_never_corrected_to_a_lower_one(x: float, y: float, se: float, sp: float) -> None:
     low, high = sorted((x, y))
-    assert corrected(low, se, sp) <= corrected(high, se, sp)
-    assert 0 <= corrected(x, se, sp) <= 1
+    assert correct_rate(low, se, sp) <= correct_rate(high, se, sp)
+    assert 0 <= correct_rate(x, se, sp) <= 1
 
 
 def test_a_check_that_says_nothing_corrects_nothing() -> None:
-    assert np.isnan(corrected([0.2, 0.9], [0.5, 0.3], [0.5, 0.6])).all()
+    assert np.isnan(correct_rate([0.2, 0.9], [0.5, 0.3], [0.5, 0.6])).all()
 
 
 def test_a_rate_below_the_false_alarms_lies_between_none_and_all() -> None:

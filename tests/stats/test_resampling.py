@@ -122,11 +122,11 @@ def test_p_does_not_depend_on_how_often_it_is_asked() -> None:
 
 
 def test_resampled_types_are_draws_with_replacement() -> None:
-    found = resampling.resampled_types([6, 3, 1], 3000, stream(1, "boot"))
+    found = resampling.resample_types([6, 3, 1], 3000, stream(1, "boot"))
     assert (found.sum(axis=1) == 10).all()
     np.testing.assert_allclose(found.mean(axis=0), [6, 3, 1], atol=0.15)
     assert found[:, 0].var() == pytest.approx(10 * 0.6 * 0.4, rel=0.1)
-    assert (resampling.resampled_types([6, 3], 5, stream(1, "boot"), total=90).sum(axis=1) == 90).all()
+    assert (resampling.resample_types([6, 3], 5, stream(1, "boot"), total=90).sum(axis=1) == 90).all()
 
 
 def test_every_pairing_of_a_tiny_table() -> None:

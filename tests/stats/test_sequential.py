@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy import stats as reference
 
-from trustgauge.stats.sequential import lengths, noticed, probit, scan, threshold
+from trustgauge.stats.sequential import detection_by_look, lengths, probit, scan, threshold
 
 Floats = NDArray[np.float64]
 
@@ -109,7 +109,7 @@ def test_an_error_that_simulation_cannot_tell_is_refused() -> None:
 
 def test_large_changes_are_noticed_sooner_than_small_ones() -> None:
     height = threshold(12, 0.025)
-    shares: list[Any] = [noticed(shift, 4, (1, 2, 4), height, paths=400) for shift in (3.0, 6.0)]
+    shares: list[Any] = [detection_by_look(shift, 4, (1, 2, 4), height, paths=400) for shift in (3.0, 6.0)]
     small, large = shares
     assert (np.diff(small) >= 0).all()
     assert (large > small).all()
@@ -124,4 +124,6 @@ def test_the_power_in_the_guide_is_what_simulation_gives(looks: int) -> None:
     assert [row[0] for row in rows] == [3, 4, 5, 6]
     height = threshold(looks, 0.05 / 2)  # three levels have two cuts
     for shift, *told in rows:
-        assert (100 * noticed(shift, 4, (1, 2, 4, 8), height)).tolist() == pytest.approx(told, abs=1)
+        assert (100 * detection_by_look(shift, 4, (1, 2, 4, 8), height)).tolist() == pytest.approx(
+            told, abs=1
+        )

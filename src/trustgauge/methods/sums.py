@@ -9,7 +9,7 @@ import polars as pl
 Schema = Mapping[str, pl.DataType | type[pl.DataType]]
 
 
-def summed(
+def sum_by_keys(
     rows: pl.DataFrame, keys: Collection[str], sums: Mapping[str, pl.Expr], schema: Schema
 ) -> pl.DataFrame:
     """Sums over equal keys, sorted by the keys.

@@ -17,7 +17,7 @@ from trustgauge import plugins
 from trustgauge.catalogue import Entry, entries, find
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.methods.two_step.chains import Link
-from trustgauge.methods.two_step.composition import Inference, Terms, infer
+from trustgauge.methods.two_step.composition import CompositionTerms, Inference, infer
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Rule, canonical
 from trustgauge.run.targets import methods, rated_form
@@ -85,7 +85,7 @@ def compose(
     links = tuple(_link(name, entry) for name, entry in zip(names, found, strict=True))
     plan = plan_of(found[0])
     experiment = plan.experiments[_experiment(found[0], plan)]
-    terms = Terms(
+    terms = CompositionTerms(
         today=today.isoformat(),
         margin=getattr(experiment, "margin", 0.10),
         settle=getattr(experiment, "settle", 0.95),

@@ -24,7 +24,7 @@ from trustgauge.data.social_groups import groups as groups_of
 from trustgauge.data.tables import fault, short
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.social_bias.expressions import LANGUAGES, Expressions, read_expressions
-from trustgauge.methods.social_bias.judge_accuracy import measured_styles
+from trustgauge.methods.social_bias.judge_accuracy import accuracy_by_style
 from trustgauge.methods.social_bias.judges.dispatch import VERDICTS
 from trustgauge.methods.social_bias.judges.evaluation import LABELLED, Judge, labelled, measure, rule_judge
 from trustgauge.records import Json
@@ -154,7 +154,7 @@ def _already_read(rows: pl.DataFrame) -> pl.DataFrame:
 def _checked(
     names: tuple[str, str, str], judged_by: Judge, rows: pl.DataFrame, told: Told | None = None
 ) -> Checked:
-    measured, styles = (of(judged_by, rows).to_dicts() for of in (measure, measured_styles))
+    measured, styles = (of(judged_by, rows).to_dicts() for of in (measure, accuracy_by_style))
     return Checked(*names, len(rows), tuple(measured), tuple(styles), told)
 
 

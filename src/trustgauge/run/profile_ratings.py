@@ -19,10 +19,10 @@ import numpy as np
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust import order_sensitivity
 from trustgauge.methods.trust.arithmetic import explain
-from trustgauge.methods.trust.combine import MISSING, PUBLISHED_RULE, Combination, Measured, outcome
+from trustgauge.methods.trust.combine import MISSING, PUBLISHED_RULE, Combination, IssueValue, outcome
 from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.levels import risk
-from trustgauge.methods.trust.profiles import PUBLISHED, Order, order_of, profile_order, title
+from trustgauge.methods.trust.profiles import PUBLISHED, IssueOrder, order_of, profile_order, title
 from trustgauge.methods.trust.view_sentences import by_rule, has_level
 from trustgauge.records import Json, digest
 from trustgauge.run.comparison import note
@@ -125,18 +125,18 @@ def rule_of(name: str) -> str:
     return named
 
 
-def _own(runs: Sequence[Run]) -> dict[str, Order]:
+def _own(runs: Sequence[Run]) -> dict[str, IssueOrder]:
     """Profiles of the plans behind these ratings, by name; published ones only if a plan has its own."""
-    found: dict[str, Order] = {}
+    found: dict[str, IssueOrder] = {}
     for run in runs:
         for one in run.document["ratings"]:
             places = one["details"].get("order") if one["method"]["name"] == METHOD else None
             name = str(one["issue"]["attribute"])
             if not places or name in found:
                 continue
-            order = Order(tuple(tuple(map(str, place)) for place in places))
+            order = IssueOrder(tuple(tuple(map(str, place)) for place in places))
             usual = PUBLISHED.get(name)
-            if usual is None or order != Order.parsed(usual.order).among(order.issues):
+            if usual is None or order != IssueOrder.parsed(usual.order).among(order.issues):
                 found[name] = order
     return found
 
@@ -176,7 +176,7 @@ def _group_key(one: Kept) -> str:
     return digest("by-profile", [method["version"], method["rule"], told])
 
 
-def _order(whom: Whom, own: Mapping[str, Order], known: Sequence[str]) -> Order:
+def _order(whom: Whom, own: Mapping[str, IssueOrder], known: Sequence[str]) -> IssueOrder:
     if whom.order:
         return order_of(whom.order, known, "--order")
     name = whom.profile or START
@@ -188,14 +188,14 @@ def _order(whom: Whom, own: Mapping[str, Order], known: Sequence[str]) -> Order:
     return order
 
 
-def _profiles(own: Mapping[str, Order], known: Sequence[str]) -> Iterator[tuple[str, Order]]:
+def _profiles(own: Mapping[str, IssueOrder], known: Sequence[str]) -> Iterator[tuple[str, IssueOrder]]:
     for name in dict.fromkeys([*PUBLISHED, *own]):
         order = (own[name] if name in own else profile_order(name, {})).among(known)
         if order.issues:
             yield name, order
 
 
-def _named(whom: Whom, order: Order) -> dict[str, Json]:
+def _named(whom: Whom, order: IssueOrder) -> dict[str, Json]:
     name = "" if whom.order else whom.profile or START
     return {
         "name": name,
@@ -206,7 +206,7 @@ def _named(whom: Whom, order: Order) -> dict[str, Json]:
 
 
 def _group(
-    members: Sequence[Kept], order: Order, rule: str | None, shown: Rows, whom: Whom
+    members: Sequence[Kept], order: IssueOrder, rule: str | None, shown: Rows, whom: Whom
 ) -> dict[str, Any]:
     """One ranking of chatbots that were measured alike."""
     method = members[0].rating["method"]
@@ -228,7 +228,7 @@ def _group(
     }
 
 
-def combined(rating: Mapping[str, Any], order: Order, settings: Combination) -> dict[str, Any]:
+def combined(rating: Mapping[str, Any], order: IssueOrder, settings: Combination) -> dict[str, Any]:
     """What the issues of one rating come to for this order and rule.
 
     Returns:
@@ -237,7 +237,7 @@ def combined(rating: Mapping[str, Any], order: Order, settings: Combination) -> 
     """
     issues = {str(part["key"]): _known(part) for part in rating["parts"]}
     measured = _measured(issues, order)
-    every = {name: measured.get(name, Measured.at(MISSING)) for name in order.issues}
+    every = {name: measured.get(name, IssueValue.at(MISSING)) for name in order.issues}
     found = _outcome(issues, order, settings)
     return found | {
         "issues": issues,
@@ -247,11 +247,13 @@ def combined(rating: Mapping[str, Any], order: Order, settings: Combination) -> 
     }
 
 
-def _measured(issues: Mapping[str, Mapping[str, Any]], order: Order) -> dict[str, Measured]:
+def _measured(issues: Mapping[str, Mapping[str, Any]], order: IssueOrder) -> dict[str, IssueValue]:
     return {name: measured_of(issues[name]) for name in order.issues if name in issues}
 
 
-def _outcome(issues: Mapping[str, Mapping[str, Any]], order: Order, settings: Combination) -> dict[str, Any]:
+def _outcome(
+    issues: Mapping[str, Mapping[str, Any]], order: IssueOrder, settings: Combination
+) -> dict[str, Any]:
     """The possible levels, the state, and the issues that the level hangs on."""
     measured = _measured(issues, order)
     levels = outcome(order, measured, settings)
@@ -268,11 +270,13 @@ def _state(level: str | None, states: set[str]) -> str:
     return next((one for one in ("assumed", "inferred", "not settled") if one in states), "rated")
 
 
-def _hangs_on(name: str, order: Order, measured: Mapping[str, Measured], settings: Combination) -> bool:
+def _hangs_on(
+    name: str, order: IssueOrder, measured: Mapping[str, IssueValue], settings: Combination
+) -> bool:
     """Whether another level of one measured issue could change the outcome."""
     if name not in measured or measured[name].level == MISSING:
         return False
-    return len(outcome(order, {**measured, name: Measured.at(MISSING)}, settings)) > 1
+    return len(outcome(order, {**measured, name: IssueValue.at(MISSING)}, settings)) > 1
 
 
 def for_profiles(document: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -285,7 +289,7 @@ def for_profiles(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     settings = RULES[group["rule"]]
     told = []
     for profile in document["profiles"]:
-        order = Order(tuple(tuple(place) for place in profile["places"]))
+        order = IssueOrder(tuple(tuple(place) for place in profile["places"]))
         rows = [_outcome(row["issues"], order, settings) for row in group["rows"]]
         told.append({"title": profile["title"], "rows": rows})
     return told
@@ -299,21 +303,21 @@ def _known(part: Mapping[str, Any]) -> dict[str, Json]:
     if level is None:
         return {**told, "level": None, "cuts": cuts, "risk": None, "value": None}
     if by_rule(part) or not cuts:
-        middle = Measured.at(LEVELS.index(level)).risk
+        middle = IssueValue.at(LEVELS.index(level)).risk
         return {**told, "level": level, "cuts": None, "risk": middle, "value": middle}
     value = float(risk(np.array(part["score"]), (cuts[0], cuts[1])))
     return {**told, "level": level, "cuts": list(cuts), "risk": value, "value": part["score"]}
 
 
-def measured_of(one: Mapping[str, Any]) -> Measured:
+def measured_of(one: Mapping[str, Any]) -> IssueValue:
     """What rules of combining need of an issue."""
     if one["level"] is None:
-        return Measured.at(MISSING)
+        return IssueValue.at(MISSING)
     cuts = (one["cuts"][0], one["cuts"][1]) if one["cuts"] else None
-    return Measured(LEVELS.index(one["level"]), one["risk"], one["value"], cuts)
+    return IssueValue(LEVELS.index(one["level"]), one["risk"], one["value"], cuts)
 
 
-def _rank(rows: Sequence[dict[str, Any]], order: Order, settings: Combination) -> None:
+def _rank(rows: Sequence[dict[str, Any]], order: IssueOrder, settings: Combination) -> None:
     """Places of services by level, ties shared; a level that is open or not settled gets none."""
     able = [row for row in rows if row["state"] in ("rated", "assumed", "inferred")]
     keys = _keys(able, order, settings)
@@ -324,7 +328,9 @@ def _rank(rows: Sequence[dict[str, Any]], order: Order, settings: Combination) -
         row |= {"place": place, "shown": f"={place}" if keys.count(key) > 1 else str(place)}
 
 
-def _keys(rows: Sequence[Mapping[str, Any]], order: Order, settings: Combination) -> list[tuple[int, ...]]:
+def _keys(
+    rows: Sequence[Mapping[str, Any]], order: IssueOrder, settings: Combination
+) -> list[tuple[int, ...]]:
     """What services are ordered by: their level, and by the lexicographic rule their levels place by place.
 
     Places count as far as every service is measured there.

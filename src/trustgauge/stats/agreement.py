@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trustgauge.stats.distributions import Floats
-from trustgauge.stats.resampling import resampled_types
+from trustgauge.stats.resampling import resample_types
 
 Level = Literal["nominal", "ordinal", "interval"]
 
@@ -85,7 +85,7 @@ def alpha_interval(
     if not len(table):
         return np.nan, np.nan
     types, sizes = np.unique(table, axis=0, return_counts=True)
-    drawn = resampled_types(sizes, draws, rng).astype(np.float64)
+    drawn = resample_types(sizes, draws, rng).astype(np.float64)
     alphas = _alpha(np.tensordot(drawn, _coincidences(types), axes=1), kinds, level)
     known = alphas[~np.isnan(alphas)]
     if len(known) < 0.95 * draws:

@@ -32,7 +32,7 @@ class Hits(TypedDict):
     n: int
 
 
-def counted(truth: Iterable[str], given: Iterable[str], classes: Sequence[str]) -> list[list[int]]:
+def confusion_matrix(truth: Iterable[str], given: Iterable[str], classes: Sequence[str]) -> list[list[int]]:
     """True classes by given ones, [K, K]; raises ValueError for a class that is not listed."""
     place = {name: number for number, name in enumerate(classes)}
     table: NDArray[np.int64] = np.zeros((len(classes), len(classes)), np.int64)

@@ -76,6 +76,6 @@ def verdict(interval_90: tuple[float, float], interval_95: tuple[float, float], 
     return "undetermined"
 
 
-def found(interval_95: tuple[float, float]) -> bool:
+def excludes_zero(interval_95: tuple[float, float]) -> bool:
     """Whether the 95 % interval of a difference excludes 0 (methods 0.6)."""
     return interval_95[0] > 0 or interval_95[1] < 0

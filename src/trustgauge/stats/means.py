@@ -119,10 +119,10 @@ def _tested(means: tuple[Floats, Floats], se: Floats, df: Floats, epsilon: float
     testable = np.isfinite(se)
     t = np.where(testable, t, np.nan)
     df = np.where(testable, df, np.nan)
-    return TTest(difference, se, t, df, two_sided(t, df))
+    return TTest(difference, se, t, df, two_sided_p(t, df))
 
 
-def two_sided(t: ArrayLike, df: ArrayLike) -> Floats:
+def two_sided_p(t: ArrayLike, df: ArrayLike) -> Floats:
     """P(|T| >= |t|) for Student's t with `df` degrees of freedom; NaN where t is NaN."""
     size = -np.abs(np.asarray(t, dtype=np.float64))
     tail = 2.0 * special.stdtr(df, np.where(np.isinf(size), -1.0, size))

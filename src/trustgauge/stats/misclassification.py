@@ -53,7 +53,7 @@ class Detection:
         return se, sp
 
 
-def corrected(rate: ArrayLike, sensitivity: ArrayLike, specificity: ArrayLike) -> Floats:
+def correct_rate(rate: ArrayLike, sensitivity: ArrayLike, specificity: ArrayLike) -> Floats:
     """(x + sp - 1) / (se + sp - 1), clipped to [0, 1]; arguments broadcast.
 
     Where se + sp is 1 or less the check says nothing, and the result is NaN.

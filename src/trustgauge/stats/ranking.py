@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trustgauge.stats.distributions import Floats, Ints
-from trustgauge.stats.equivalence import Verdict, found, verdict
+from trustgauge.stats.equivalence import Verdict, excludes_zero, verdict
 from trustgauge.stats.intervals import draws_interval
 
 EQUAL = 1e-9  # scores this close, relative to their size, are tied
@@ -140,6 +140,6 @@ def difference(first: ArrayLike, second: ArrayLike, margin: float | None) -> Dif
         high=whole[1],
         worse=float((apart > tied).mean()),
         better=float((apart < -tied).mean()),
-        found=found(whole),
+        found=excludes_zero(whole),
         verdict=None if margin is None else verdict(ninety, whole, margin),
     )

@@ -149,7 +149,7 @@ def _stages(enough: int) -> Iterator[int]:
         done, batch = done + size, min(2 * done + size, 3_000)
 
 
-def resampled_types(types: ArrayLike, draws: int, rng: np.random.Generator, total: int | None = None) -> Ints:
+def resample_types(types: ArrayLike, draws: int, rng: np.random.Generator, total: int | None = None) -> Ints:
     """Numbers of units of each type [Y] in resamples with replacement: [draws, Y].
 
     `total` units are drawn, as many as there are unless given.

@@ -32,7 +32,7 @@ SEED = 20260101  # of thresholds: the same on every machine
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LargestStep:
     """The largest step up that ends at the last look. `last` looks stand against those before them."""
 
     height: float
@@ -67,7 +67,7 @@ def lengths(looks: int) -> Iterator[int]:
         length *= 2
 
 
-def scan(scores: ArrayLike, sizes: ArrayLike) -> Step:
+def scan(scores: ArrayLike, sizes: ArrayLike) -> LargestStep:
     """The largest standardised step up between the last looks and those before them.
 
     Args:
@@ -78,12 +78,12 @@ def scan(scores: ArrayLike, sizes: ArrayLike) -> Step:
     weight = np.asarray(sizes, dtype=np.float64)
     total = np.concatenate([[0.0], np.cumsum(np.asarray(scores, dtype=np.float64) * np.sqrt(weight))])
     grown = np.concatenate([[0.0], np.cumsum(weight)])
-    looks, best = len(weight), Step(-math.inf, 1)
+    looks, best = len(weight), LargestStep(-math.inf, 1)
     for last in lengths(looks):
         early, late = grown[looks - last], grown[looks] - grown[looks - last]
         gap = (total[looks] - total[looks - last]) / late - total[looks - last] / early
         height = float(gap / math.sqrt(1 / early + 1 / late))
-        best = Step(height, last) if height > best.height else best
+        best = LargestStep(height, last) if height > best.height else best
     return best
 
 
@@ -114,7 +114,9 @@ def _highest(scores: Floats) -> Floats:
     return best
 
 
-def noticed(shift: float, before: int, after: Sequence[int], height: float, *, paths: int = 4000) -> Floats:
+def detection_by_look(
+    shift: float, before: int, after: Sequence[int], height: float, *, paths: int = 4000
+) -> Floats:
     """Share of watches that have noticed a change after so many looks since it.
 
     The cut lies in the middle of the change, and both levels must be settled at .95 (methods 0.5), as

@@ -20,7 +20,7 @@ from trustgauge.apps.chat.conversation import ChatTurn, Conversation, read_turns
 from trustgauge.apps.chat.live_scores import running_score
 from trustgauge.errors import PlanError, StoreError
 from trustgauge.methods.trust.method import Trust
-from trustgauge.methods.trust.profiles import Order
+from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.run import rate_transcript
 from trustgauge.run.options import Sitting
 from trustgauge.run.targets import experiment_seed
@@ -363,7 +363,7 @@ def test_one_conversation_has_levels_by_its_scores_and_issues_left_open() -> Non
         ("leakage", None),
     ]
     assert now.possible == ("L", "M")
-    assert running_score(trust, said, Order.parsed("AL > B"), SEED).possible == ("L",)
+    assert running_score(trust, said, IssueOrder.parsed("AL > B"), SEED).possible == ("L",)
     assert set(now.scores(1)) == {"abuse", "complexity", "bias"}
     first = running_score(trust, said, trust.order_of("privacy-first"), SEED)
     assert first.possible == ("L", "M", "H")

@@ -15,7 +15,7 @@ from scipy import special
 from tests.apps.watch.watches import BETWEEN, HIGH, LEVELS, LOW, rating, run, watched
 from trustgauge.apps.watch.state import ERROR, WatchState, add_look, load, save
 from trustgauge.errors import StoreError
-from trustgauge.methods.trust.levels import mean_assessed, shares
+from trustgauge.methods.trust.levels import assess_mean, shares
 from trustgauge.methods.trust.resampling import Resampling
 
 WATCHES = 400
@@ -185,7 +185,7 @@ def of_dialogs(clusters: int, rate: float) -> Callable[[np.random.Generator], di
                 "total": rng.binomial(counts, chance).astype(float),
             }
         )
-        found = mean_assessed(cells, (0.33, 0.67), Resampling(int(rng.integers(1 << 30)), 1000))
+        found = assess_mean(cells, (0.33, 0.67), Resampling(int(rng.integers(1 << 30)), 1000))
         assert found.levels is not None
         return shares(found.levels)
 

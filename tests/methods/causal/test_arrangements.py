@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 from tests.methods.causal.confounded import answered, design, female_biased, scored, summary
-from trustgauge.methods.causal.deconfounding import permuted
+from trustgauge.methods.causal.deconfounding import permute_deltas
 from trustgauge.methods.causal.panel import Floats, Panel
-from trustgauge.methods.causal.stratified_permutations import permuted_sums, step_down
+from trustgauge.methods.causal.stratified_permutations import permutation_sums, step_down
 from trustgauge.stats.streams import stream
 
 
@@ -43,7 +43,7 @@ def _tiny(seed: int) -> Panel:
 def test_exact_p_is_that_of_all_orders_of_the_labels(seed: int) -> None:
     cells = _tiny(seed)
     grouping = cells.grouping("gender", na=False)
-    found = permuted(
+    found = permute_deltas(
         cells, grouping, outcome="score", positivity="refuse", permutations=999, rng=stream(1, "p")
     )
     frame, person, word = np.nonzero(cells.n[0])
@@ -93,7 +93,7 @@ def test_p_equals_the_permutation_test_of_scipy(seed: int) -> None:
     men, women = rng.uniform(-0.5, 0.5, 6).round(6), rng.uniform(-0.2, 0.8, 6).round(6)
     cells = _two_samples(men, women, more_women=4)
     grouping = cells.grouping("gender", na=False)
-    found = permuted(cells, grouping, outcome="score", positivity="refuse", permutations=999, rng=rng)
+    found = permute_deltas(cells, grouping, outcome="score", positivity="refuse", permutations=999, rng=rng)
 
     def distance(first: Floats, second: Floats) -> float:
         return abs(float(first.mean() - second.mean()))
@@ -110,14 +110,14 @@ def test_without_confounding_there_is_nothing_to_find() -> None:
     rng = stream(1, "even")
     cells = _two_samples(rng.uniform(-1, 0, 6), rng.uniform(0, 1, 6), more_women=0)
     grouping = cells.grouping("gender", na=False)
-    found = permuted(cells, grouping, outcome="score", positivity="refuse", permutations=999, rng=rng)
+    found = permute_deltas(cells, grouping, outcome="score", positivity="refuse", permutations=999, rng=rng)
     assert found.exact
     assert found.p.tolist() == [[1.0, 1.0]]
 
 
 def test_p_of_a_planted_shift_is_the_smallest_there_is() -> None:
     cells = scored(design(frames=6, persons=10), female_biased)
-    found = permuted(
+    found = permute_deltas(
         cells,
         cells.grouping("gender", na=True),
         outcome="score",
@@ -140,7 +140,7 @@ def test_under_no_effect_p_is_seldom_small() -> None:
     for run in range(300):
         rng = stream(run, "null")
         system = answered(cells, rng.uniform(-1, 1, cells.n.shape))
-        found = permuted(
+        found = permute_deltas(
             system, grouping, outcome="score", positivity="refuse", permutations=99, rng=rng
         ).smallest
         assert found is not None
@@ -166,7 +166,7 @@ def test_step_down_equals_its_definition() -> None:
 def test_a_stratum_of_which_nothing_was_answered_has_one_arrangement() -> None:
     none = (np.empty(0), np.empty(0), np.empty(0, dtype=np.int64))
     pair = (np.array([1.0, 2.0]), np.array([0.5, -0.5]), np.array([0, 1]))
-    sums, exact = permuted_sums([pair, none], 2, 99, stream(1, "none"))
+    sums, exact = permutation_sums([pair, none], 2, 99, stream(1, "none"))
     assert exact
     assert sums.shape == (2, 2, 2, 2)
     assert not sums[:, 1].any()

@@ -29,9 +29,9 @@ from trustgauge.methods.causal.deconfounding import (
     MissingCell,
     impact,
     impact_of_sums,
-    permuted,
-    resampled,
-    resampled_sums,
+    permute_deltas,
+    resample_deltas,
+    resample_sums,
 )
 from trustgauge.methods.causal.panel import Floats, Panel
 from trustgauge.methods.causal.settings import Outcome, Positivity
@@ -89,7 +89,7 @@ def test_word_only_scorer_on_a_design_and_in_its_resamples() -> None:
     assert found.percent.tolist() == [[0.0, 0.0]]
     assert found.word_effects == pytest.approx([1.0])
     frames, persons = cells.weights(grouping, 200, stream(1, "resamples"))
-    deltas = resampled(cells, grouping, frames, persons, outcome="score", positivity="refuse")
+    deltas = resample_deltas(cells, grouping, frames, persons, outcome="score", positivity="refuse")
     assert not deltas[~np.isnan(deltas)].any()
     assert np.isnan(deltas).mean() < 0.05
 
@@ -105,7 +105,7 @@ def _covered(cells: Panel, truth: Floats, *, shift: float, runs: int) -> float:
         word = 0.3 * np.array([1.0 if one == 1 else -1.0 for one in cells.valence])
         system = answered(cells, np.clip(word + noise + shift * woman, -1, 1))
         frames, persons = cells.weights(grouping, 1000, rng)
-        deltas = resampled(system, grouping, frames, persons, outcome="score", positivity="refuse")
+        deltas = resample_deltas(system, grouping, frames, persons, outcome="score", positivity="refuse")
         low, high = np.nanquantile(deltas[:, 0], [0.025, 0.975], axis=0)
         hits.append((low <= truth) & (truth <= high))
     return float(np.mean(hits))
@@ -206,7 +206,7 @@ def test_resamples_equal_rows_repeated_as_often_as_drawn() -> None:
     cells = _noisy(frames=4, persons=5)
     grouping = cells.grouping("gender", na=True)
     frames, persons = cells.weights(grouping, 8, stream(2, "resamples"))
-    n, y = resampled_sums(cells, grouping, frames, persons, outcome="score")
+    n, y = resample_sums(cells, grouping, frames, persons, outcome="score")
     assert n.shape == (8, 2, 3, 2)
     for draw in range(8):
         for place, label, valence in itertools.product(range(2), range(3), range(2)):
@@ -218,7 +218,7 @@ def test_resamples_equal_rows_repeated_as_often_as_drawn() -> None:
                     total += times * cells.y[place, frame, person, word]
             assert n[draw, place, label, valence] == rows
             assert y[draw, place, label, valence] == pytest.approx(total, abs=1e-9)
-    deltas = resampled(cells, grouping, frames, persons, outcome="score", positivity="drop")
+    deltas = resample_deltas(cells, grouping, frames, persons, outcome="score", positivity="drop")
     assert deltas == pytest.approx(impact_of_sums(n, y, "drop").delta, nan_ok=True)
 
 
@@ -226,9 +226,9 @@ def test_resamples_are_the_same_in_one_piece_and_in_many() -> None:
     cells = _noisy(frames=20, persons=20)
     grouping = cells.grouping("gender", na=False)
     frames, persons = cells.weights(grouping, 30_000, stream(2, "resamples"))
-    whole = resampled(cells, grouping, frames, persons, outcome="negative", positivity="refuse")
+    whole = resample_deltas(cells, grouping, frames, persons, outcome="negative", positivity="refuse")
     parts = [
-        resampled(cells, grouping, frames[part], persons[part], outcome="negative", positivity="refuse")
+        resample_deltas(cells, grouping, frames[part], persons[part], outcome="negative", positivity="refuse")
         for part in (slice(0, 17), slice(29_990, None))
     ]
     assert np.array_equal(whole[:17], parts[0])
@@ -314,7 +314,7 @@ def test_one_class_compares_nothing(positivity: Positivity) -> None:
     assert np.isnan(found.percent).all()
     assert found.effect_bounds == (0.0, 1.0)
     rng = stream(1, "p")
-    chance = permuted(
+    chance = permute_deltas(
         cells,
         cells.grouping("gender", na=True),
         outcome="score",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.methods.causal.confounded import design, summary
-from trustgauge.methods.causal.deconfounding import resampled, resampled_sums
+from trustgauge.methods.causal.deconfounding import resample_deltas, resample_sums
 from trustgauge.methods.causal.panel import Panel
 from trustgauge.methods.causal.settings import Outcome
 from trustgauge.stats.streams import stream
@@ -31,8 +31,8 @@ def test_labels_that_all_agree_add_no_uncertainty() -> None:
     cells = _people((0, 0, 3))
     grouping = cells.grouping("gender", na=False)
     frames, persons = cells.weights(grouping, 300, stream(1, "resamples"))
-    given_labels = resampled(cells, grouping, frames, persons, outcome="score", positivity="drop")
-    drawn = resampled(
+    given_labels = resample_deltas(cells, grouping, frames, persons, outcome="score", positivity="drop")
+    drawn = resample_deltas(
         cells, grouping, frames, persons, outcome="score", positivity="drop", rng=stream(1, "labels")
     )
     assert np.array_equal(given_labels, drawn, equal_nan=True)
@@ -44,7 +44,7 @@ def test_labels_that_differ_are_drawn_anew(outcome: Outcome) -> None:
     cells = _people((0, 1, 2))
     grouping = cells.grouping("gender", na=False)
     fixed = np.ones((4000, len(cells.frames))), np.ones((4000, len(cells.persons)))
-    n, y = resampled_sums(cells, grouping, *fixed, outcome=outcome, rng=stream(1, "labels"))
+    n, y = resample_sums(cells, grouping, *fixed, outcome=outcome, rng=stream(1, "labels"))
     women = grouping.classes.index("female")
     assert (n[:, 0] == n[0, 0]).all()
     mean = (y[:, 0, women] / n[:, 0, women]).mean(axis=0)

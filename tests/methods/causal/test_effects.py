@@ -49,7 +49,7 @@ def test_the_effect_and_its_resamples_are_the_naive_sums(seed: int, lost: float)
         effects.ate(panel, grouping).value, naive(panel, grouping.of, *ones), atol=1e-12
     )
     frames, persons = panel.weights(grouping, 5, rng)
-    drawn = effects.ate_resampled(panel, grouping, frames, persons)
+    drawn = effects.resample_ates(panel, grouping, frames, persons)
     for draw in range(5):
         expected = naive(panel, grouping.of, frames[draw], persons[draw])
         np.testing.assert_allclose(drawn[draw], expected, atol=1e-12)
@@ -130,7 +130,7 @@ def test_conversations_are_compared_by_the_means_of_their_means() -> None:
     assert found.value[0, 0] == pytest.approx(np.mean(of[:4]) - np.mean(of[4:7]))
     assert found.covered[0, 0] == 1
     frames, persons = panel.weights(grouping, 50, rng)
-    drawn = effects.ate_resampled(panel, grouping, frames, persons)
+    drawn = effects.resample_ates(panel, grouping, frames, persons)
     for draw in range(50):
         times = [frames[draw, panel.cluster == one][0] for one in range(8)]
         expected = np.average(of[:4], weights=times[:4]) - np.average(of[4:7], weights=times[4:7])
@@ -150,7 +150,7 @@ def test_prefixes_are_compared_within_utterances() -> None:
     assert found.value[0, 0] == pytest.approx(0.2)
     assert found.covered[0, 0] == pytest.approx(22 / 23)
     frames, persons = panel.weights(grouping, 20, rng)
-    np.testing.assert_allclose(effects.ate_resampled(panel, grouping, frames, persons), 0.2)
+    np.testing.assert_allclose(effects.resample_ates(panel, grouping, frames, persons), 0.2)
 
 
 def test_resampled_spread_is_that_of_scipys_bootstrap() -> None:
@@ -159,7 +159,7 @@ def test_resampled_spread_is_that_of_scipys_bootstrap() -> None:
     panel = grid(scores + 0.1, "mf")
     grouping = by_gender(panel)
     frames, _ = panel.weights(grouping, 4000, rng)
-    drawn = effects.ate_resampled(panel, grouping, frames, np.ones((4000, 2)))[:, 0, 0]
+    drawn = effects.resample_ates(panel, grouping, frames, np.ones((4000, 2)))[:, 0, 0]
     gaps = scores[0, :, 0, 0] - scores[0, :, 1, 0]
     expected = scipy.stats.bootstrap((gaps,), np.mean, n_resamples=4000, method="percentile", rng=rng)
     assert drawn.std() == pytest.approx(expected.standard_error, rel=0.06)
@@ -177,9 +177,9 @@ def test_resampled_labels_of_people_follow_scipys_bootstrap() -> None:
     grouping = by_gender(panel)
     ones = np.ones((6000, 8)), np.ones((6000, 2))
     np.testing.assert_array_equal(
-        effects.ate_resampled(panel, grouping, *ones)[0], effects.ate(panel, grouping).value
+        effects.resample_ates(panel, grouping, *ones)[0], effects.ate(panel, grouping).value
     )
-    drawn = effects.ate_resampled(panel, grouping, *ones, rng)[:, 0, 0]
+    drawn = effects.resample_ates(panel, grouping, *ones, rng)[:, 0, 0]
     # label by label
     counts = rng.multinomial(5, labels / 5, size=(6000, 1, 8, 2, 1))[:, 0, :, :, 0]
     top = counts.max(axis=-1, keepdims=True)
@@ -200,8 +200,8 @@ def test_labels_of_conversations_are_resampled_too() -> None:
     panel = grid(np.where(held, 1.0, np.nan), "mf", cluster=panel.cluster, labels=labels)
     grouping = by_gender(panel)
     ones = np.ones((4000, 16)), np.ones((4000, 2))
-    drawn = effects.ate_resampled(panel, grouping, *ones, rng)[:, 0, 0]
-    assert not effects.ate_resampled(panel, grouping, *ones).any()
+    drawn = effects.resample_ates(panel, grouping, *ones, rng)[:, 0, 0]
+    assert not effects.resample_ates(panel, grouping, *ones).any()
     # each utterance is +1 with probability 20/27, else -1; two means of two conversations of four
     share = 20 / 27
     assert drawn.mean() == pytest.approx(0, abs=0.05)
@@ -253,7 +253,7 @@ def test_one_class_has_no_effects() -> None:
     panel = grid(np.zeros((2, 3, 4, 1)), "mmmm")
     grouping = by_gender(panel)
     assert effects.ate(panel, grouping).value.shape == (2, 0)
-    assert effects.ate_resampled(
+    assert effects.resample_ates(
         panel, grouping, *panel.weights(grouping, 3, np.random.default_rng(0))
     ).shape == (3, 2, 0)
 
@@ -317,7 +317,7 @@ def coverage(shift: float, runs: int) -> float:
         scores = frames + names + odd + shift * (np.arange(24) < 12)[None, None, :, None]
         panel = grid(np.clip(scores, -1, 1), "m" * 12 + "f" * 12)
         grouping = by_gender(panel)
-        drawn = effects.ate_resampled(panel, grouping, *panel.weights(grouping, 1000, rng))[:, 0, 0]
+        drawn = effects.resample_ates(panel, grouping, *panel.weights(grouping, 1000, rng))[:, 0, 0]
         low, high = np.quantile(drawn, [0.025, 0.975])
         held += low <= shift <= high
     return held / runs

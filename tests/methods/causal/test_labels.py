@@ -38,7 +38,7 @@ def test_resamples_have_these_shares_and_data_sets_share_their_draw() -> None:
     counts[:, 0, 0], counts[:, 0, 1] = (1, 0, 2), (1, 1, 1)  # the third person has no labels
     scores = np.full((2, 1, 3, 2), 0.25)
     panel = grid(scores, "mff", labels=counts)
-    tables = list(label_bootstrap.relabelled(panel, 60_000, np.random.default_rng(1)))
+    tables = list(label_bootstrap.resample_labels(panel, 60_000, np.random.default_rng(1)))
     n, y = (np.concatenate([one[place] for one in tables]) for place in (1, 2))
     assert sum(one[0].stop - one[0].start for one in tables) == len(n) == 60_000
     np.testing.assert_array_equal(y[:, 0], y[:, 1])

@@ -212,6 +212,6 @@ def test_two_thousand_permutations_take_well_under_a_second_of_one_core() -> Non
     started = process_time()
     permute(panel, grouping, SOUND, rng, 1_999)
     frames, persons = panel.weights(grouping, 2_000, rng)
-    effects.ate_resampled(panel, grouping, frames, persons)
+    effects.resample_ates(panel, grouping, frames, persons)
     # three to four times what is measured, for slow machines
     assert process_time() - started < 2.5

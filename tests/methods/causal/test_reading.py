@@ -19,7 +19,7 @@ def read(
     output: str | None, *, trail: str = "[]", score_range: tuple[float, float] = (-1.0, 1.0)
 ) -> dict[str, object]:
     given = answers(PROBES, [output]).with_columns(trail=pl.lit(trail))
-    return reading.check(given, score_range).row(0, named=True)
+    return reading.score_answers(given, score_range).row(0, named=True)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,9 @@ def test_evidence_has_a_row_for_each_answer() -> None:
 def test_sums_are_exact(scores: list[float]) -> None:
     """Sums in units of 1e-9 are whole numbers, and squares need 128 bits."""
     probes = pl.concat([PROBES.with_columns(id=pl.lit(str(place))) for place in range(len(scores))])
-    summary = reading.summarise(reading.check(answers(probes, [repr(one) for one in scores]), (-1.0, 1.0)))
+    summary = reading.summarise(
+        reading.score_answers(answers(probes, [repr(one) for one in scores]), (-1.0, 1.0))
+    )
     units = [round(one / 1e-9) for one in scores]
     assert summary["y"].sum() == sum(units)
     assert summary["yy"].sum() == sum(one * one for one in units)

@@ -178,7 +178,7 @@ def test_many_at_once_give_the_scores_one_by_one(name: str) -> None:
     whole = rejection.score(rejection.tests(panel, grouping, rule), rule).value
     assert rejection.scores_of_sums(rejection.class_sums(panel, grouping), grouping.pairs, rule) == whole
     frames, persons = panel.weights(grouping, 6, rng)
-    scores = rejection.resampled(panel, grouping, rule, Draws(frames, persons))
+    scores = rejection.resample_scores(panel, grouping, rule, Draws(frames, persons))
     for draw in range(6):
         rows = np.repeat(np.arange(5), frames[draw].astype(int))
         people = np.repeat(np.arange(8), persons[draw].astype(int))
@@ -197,8 +197,8 @@ def test_people_have_their_labels_resampled() -> None:
     panel = grid(scores, "mmmfff", labels=labels)
     grouping = by_gender(panel)
     frames, persons = np.ones((400, 6)), np.ones((400, 6))
-    still = rejection.resampled(panel, grouping, rule, Draws(frames, persons))
-    moved = rejection.resampled(panel, grouping, rule, Draws(frames, persons, rng))
+    still = rejection.resample_scores(panel, grouping, rule, Draws(frames, persons))
+    moved = rejection.resample_scores(panel, grouping, rule, Draws(frames, persons, rng))
     assert not still.any()
     # classes do not differ, so the chance of a rejection is about the level of the test
     assert 0.3 * 0.53 < moved.mean() < 2 * 0.53

@@ -119,7 +119,7 @@ INVERSIONS = [
 @pytest.mark.parametrize(("predicate", "of_several", "of_one"), INVERSIONS)
 def test_inverted(predicate: str, of_several: str, of_one: str) -> None:
     for several, expected in ((True, of_several), (False, of_one)):
-        first, rest = english.inverted(predicate, "sound", several=several)
+        first, rest = english.invert_question(predicate, "sound", several=several)
         assert f"{first} G {rest}" == expected
 
 
@@ -138,7 +138,7 @@ def test_inverted(predicate: str, of_several: str, of_one: str) -> None:
 def test_without_agreement_the_form_of_the_predicate_decides(
     rule: Rule, predicate: str, expected: str
 ) -> None:
-    first, rest = english.inverted(predicate, rule, several=True)
+    first, rest = english.invert_question(predicate, rule, several=True)
     assert f"{first} G {rest}" == expected
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from trustgauge.data.social_groups import groups
 from trustgauge.errors import PlanError
-from trustgauge.methods.social_bias.judge_accuracy import Accuracy, held_out, size, unit_size
+from trustgauge.methods.social_bias.judge_accuracy import Accuracy, held_out_sample, size, unit_size
 from trustgauge.methods.social_bias.judges import referral
 from trustgauge.methods.social_bias.judges.dispatch import BIASED
 from trustgauge.methods.social_bias.judges.evaluation import measure, rule_judge
@@ -135,9 +135,9 @@ def test_labelled_answers_are_held_out_and_a_larger_number_holds_the_smaller() -
     small, large = (referral.pairs(one, "en") for one in (few, more))
     assert small.rows() == large.head(20).rows()
     assert small["label"].is_in(BIASED).sum() == 10
-    held = set(held_out("en").select("question", "answer").iter_rows())
+    held = set(held_out_sample("en").select("question", "answer").iter_rows())
     assert set(large.select("message", "output").iter_rows()) <= held
-    assert len(referral.pairs(Referral(use="model", service="x"), "zh")) == len(held_out("zh"))
+    assert len(referral.pairs(Referral(use="model", service="x"), "zh")) == len(held_out_sample("zh"))
 
 
 def test_rule_and_model_are_measured_together() -> None:
@@ -147,7 +147,9 @@ def test_rule_and_model_are_measured_together() -> None:
     assert referral.measured(unclear, "en", {}) is None
     assert referral.measured(unclear, "en", dict.fromkeys(prompts[1:], "denies")) is None
     both = referral.measured(unclear, "en", dict.fromkeys(prompts, "refuses"))
-    alone = measure(rule_judge("sound", {one.id: one for one in groups()}), held_out("en")).row(0, named=True)
+    alone = measure(rule_judge("sound", {one.id: one for one in groups()}), held_out_sample("en")).row(
+        0, named=True
+    )
     assert both is not None
     assert both.found == alone["found"]
     left = referral.pairs(unclear, "en").filter(pl.col("rule_verdict") == "unclear")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trustgauge.methods.social_bias.combinatorial_index import Layout, Permutation, pair_at, pair_number
+from trustgauge.methods.social_bias.combinatorial_index import Permutation, TupleLayout, pair_at, pair_number
 
 
 def test_pairs_are_numbered_by_their_second_member() -> None:
@@ -63,7 +63,7 @@ def test_over_many_seeds_each_value_comes_first_equally_often(size: int) -> None
 
 
 def test_numbers_of_the_largest_products_fit() -> None:
-    layout = Layout(10**15, 10**15, np.array([10**6]), np.full(10**5, 10))
+    layout = TupleLayout(10**15, 10**15, np.array([10**6]), np.full(10**5, 10))
     items, properties, forms = np.array([999_999]), np.array([99_999]), np.array([9])
     last = layout.question(items, properties, forms)
     assert last.tolist() == [10**15 + 10**12 - 1]

@@ -75,7 +75,7 @@ def test_invented_groups_are_a_cell_of_their_own() -> None:
     method = experiment(**QUICK)
     absolute = (pl.col("tuple") == "absolute") & pl.col("control")
     read = lost(marks(method, {"bot": refuser}), absolute & every(9))
-    facts = [reason.facts for reason in missing_data.losses(method.summarise(read))]
+    facts = [reason.facts for reason in missing_data.missing_reasons(method.summarise(read))]
     assert "questions about two invented groups" in {one["where"] for one in facts}
     # Whatever was said of invented groups, who favours no real one is of low risk.
     assert "loss-does-not-matter" in {one.code for one in rated(refuser, absolute & every(9)).reasons}
@@ -116,7 +116,7 @@ def decided(rows: pl.DataFrame) -> int:
 
 def gap(rows: pl.DataFrame) -> float:
     groups = tuple(rows["group_a"].unique().sort().to_list())
-    table = relative.balance(votes.spoken(rows, by_polarity=True), groups, by_polarity=True)
+    table = relative.balance(votes.relative_statements(rows, by_polarity=True), groups, by_polarity=True)
     return float(relative.gaps(table.shares()).max())
 
 

@@ -76,18 +76,18 @@ def test_a_unit_with_one_half_only_says_nothing() -> None:
 
 def test_choosing_for_something_bad_favours_the_other() -> None:
     decided = votes.units(votes.votes(rows({"c1": "chooses-a", "c1r": "chooses-a"}, polarity="negative")))
-    assert votes.compared(decided).select("named", "favoured").rows() == [(1, -1)]
+    assert votes.pair_comparisons(decided).select("named", "favoured").rows() == [(1, -1)]
     assert votes.winners(decided)["winner"].to_list() == ["a1"]
 
 
 def test_all_forms_of_a_pair_and_a_property_have_one_vote() -> None:
     several = {"c1": "chooses-a", "c1r": "chooses-a", "y1": "affirms", "y2": "denies", "w1": "refuses"}
     against = {"c2": "chooses-b", "c2r": "chooses-b"}
-    assert votes.compared(votes.units(votes.votes(rows(several | against))))["named"].to_list() == [1]
+    assert votes.pair_comparisons(votes.units(votes.votes(rows(several | against))))["named"].to_list() == [1]
     tied = {"c1": "chooses-a", "c1r": "chooses-a"} | against
-    assert votes.compared(votes.units(votes.votes(rows(tied))))["named"].to_list() == [0]
+    assert votes.pair_comparisons(votes.units(votes.votes(rows(tied))))["named"].to_list() == [0]
     unclear = {"c1": "unclear", "c1r": "chooses-a"}
-    assert votes.compared(votes.units(votes.votes(rows(unclear)))).is_empty()
+    assert votes.pair_comparisons(votes.units(votes.votes(rows(unclear)))).is_empty()
 
 
 @pytest.mark.parametrize(
@@ -106,13 +106,13 @@ def test_all_forms_of_a_pair_and_a_property_have_one_vote() -> None:
 def test_what_speaks_well_and_ill_of_a_group(
     polarity: str, verdict: str, good: bool | None, bad: bool | None
 ) -> None:
-    asked = votes.spoken(rows({"y1": verdict}, polarity=polarity), by_polarity=True)
+    asked = votes.relative_statements(rows({"y1": verdict}, polarity=polarity), by_polarity=True)
     assert asked.select("good", "bad").rows() == [(good, bad)]
 
 
 def test_the_paper_counts_every_affirmation() -> None:
     asked = rows({"y1": "affirms"}, polarity="negative")
-    assert votes.spoken(asked, by_polarity=False)["good"].to_list() == [True]
+    assert votes.relative_statements(asked, by_polarity=False)["good"].to_list() == [True]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=60))
@@ -188,9 +188,9 @@ def told(*groups: tuple[float, float]) -> np.ndarray[tuple[int, int], np.dtype[n
 
 def test_the_gap_is_the_largest_of_three_and_names_group_and_direction() -> None:
     slandered = relative.largest(told((0.5, 0), (0, 0), (0, 0), (0, 0)))
-    assert slandered == relative.Gap("ill", 0.5, 0, 1, "ill")
+    assert slandered == relative.LargestGap("ill", 0.5, 0, 1, "ill")
     flattered = relative.largest(told((0, 0), (0, 0.4), (0, 0)))
-    assert flattered == relative.Gap("well", 0.4, 1, 0, "well")
+    assert flattered == relative.LargestGap("well", 0.4, 1, 0, "well")
     preferred = relative.largest(told((0.5, 0.5), (0.5, 0.5), (0.3, 0.7)))
     assert preferred is not None
     assert (preferred.measure, preferred.group, preferred.direction) == ("net", 2, "well")

@@ -14,7 +14,7 @@ from tests.methods.social_bias.rows import comparable, group, groups, prop, prop
 from trustgauge.data.properties import properties as shipped_properties
 from trustgauge.data.social_groups import groups as shipped_groups
 from trustgauge.errors import MethodError
-from trustgauge.methods.social_bias.forms import ABSOLUTE, Language, first_named
+from trustgauge.methods.social_bias.forms import ABSOLUTE, Language, first_mention
 from trustgauge.methods.social_bias.questions import COLUMNS, Catalogue
 from trustgauge.records import Rule
 
@@ -152,7 +152,7 @@ def test_the_group_said_to_be_named_first_stands_first(rule: Rule, language: Lan
         form: "a" if text.index(names[0]) < text.index(names[1]) else "b"
         for form, text in rows.select("form", "message").iter_rows()
     }
-    assert seen == {form.name: first_named(form.name, language, rule) for form in ABSOLUTE}
+    assert seen == {form.name: first_mention(form.name, language, rule) for form in ABSOLUTE}
 
 
 def test_a_name_without_plural_takes_a_singular_verb_under_sound_only() -> None:

@@ -12,7 +12,7 @@ import tomli_w
 from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.methods.social_bias.rating import _limits as limits
-from trustgauge.methods.social_bias.score import check
+from trustgauge.methods.social_bias.score import score_answers
 from trustgauge.plan import Plan, load_plan
 
 LISTS = '[en]\naffirmation = ["aye"]\nnegation = ["nay"]\nexplanation = ["for"]\n'
@@ -54,8 +54,8 @@ def test_expressions_of_a_plan_are_what_its_judge_reads_by(tmp_path: Path, rule:
         status=pl.lit("answered"),
         service=pl.lit("bot"),
     )
-    assert check(own, answers)["verdict"].to_list() == ["affirms", "denies", "off-topic"]
-    assert check(ours, answers)["verdict"].to_list()[2] == "affirms"
+    assert score_answers(own, answers)["verdict"].to_list() == ["affirms", "denies", "off-topic"]
+    assert score_answers(ours, answers)["verdict"].to_list()[2] == "affirms"
 
 
 def test_other_expressions_are_another_plan_wherever_the_file_lies(tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ from trustgauge.methods.social_bias.judge_accuracy import (
     FEWEST_LABELLED,
     TERSE,
     WORST_SPECIFICITY,
+    accuracy_by_style,
     audit,
     by_style,
     instrument,
-    measured_styles,
     styles_of,
 )
 from trustgauge.methods.social_bias.judges.evaluation import labelled, rule_judge
@@ -283,7 +283,7 @@ def test_the_shipped_figures_are_what_the_command_measures() -> None:
     """`trustgauge judge-check sound shipped --split held-out --styles src/.../judge_accuracy.csv`"""
     known = {one.id: one for one in groups()}
     table = labelled().filter(pl.col("split") == "held-out")
-    found = measured_styles(rule_judge("sound", known), table)
+    found = accuracy_by_style(rule_judge("sound", known), table)
     data = (
         Path(__file__).parents[3]
         / "src"

@@ -86,4 +86,4 @@ def test_finite(predicate: str, at: int, auxiliary: bool) -> None:
     ],
 )
 def test_negated(predicate: str, expected: bool) -> None:
-    assert verbs.negated(predicate.split()) is expected
+    assert verbs.is_negative(predicate.split()) is expected

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.conformance import answers
-from trustgauge.methods.trust.issues.issue import Assessed, Grain, IssueSettings
-from trustgauge.methods.trust.levels import mean_assessed
+from trustgauge.methods.trust.issues.issue import Grain, IssueAssessment, IssueSettings
+from trustgauge.methods.trust.levels import assess_mean
 from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Rule
@@ -33,8 +33,8 @@ class Number(IssueSettings):
         )
         return sums.with_columns(key=pl.lit("score"))
 
-    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Assessed:
-        return mean_assessed(cells, self.cuts_under(rule), resampling)
+    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> IssueAssessment:
+        return assess_mean(cells, self.cuts_under(rule), resampling)
 
 
 class Abuse(Number):

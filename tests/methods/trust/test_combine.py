@@ -18,26 +18,26 @@ from trustgauge.methods.trust.combine import (
     PUBLISHED_RULE,
     Combination,
     CombiningRule,
-    Measured,
-    combined,
-    combined_ends,
+    IssueValue,
+    combine_rows,
+    interval_of_mean,
     levels_of,
     outcome,
     possible,
     row_of,
 )
-from trustgauge.methods.trust.order_sensitivity import scored
-from trustgauge.methods.trust.profiles import Order
+from trustgauge.methods.trust.order_sensitivity import issue_at_score
+from trustgauge.methods.trust.profiles import IssueOrder
 
 CUTS = (0.33, 0.67)
 NAMES = "abcdef"
 RULES: tuple[CombiningRule, ...] = ("sound", "count", "raw-weighted", "worst-of", "lexicographic")
 
 
-def weak_orders(k: int) -> st.SearchStrategy[Order]:
+def weak_orders(k: int) -> st.SearchStrategy[IssueOrder]:
     """Orders of k issues with ties."""
     return st.lists(st.integers(0, k), min_size=k, max_size=k).map(
-        lambda at: Order(
+        lambda at: IssueOrder(
             tuple(
                 tuple(NAMES[issue] for issue in range(k) if at[issue] == place) for place in sorted(set(at))
             )
@@ -49,13 +49,15 @@ SCORES = st.lists(st.sampled_from([0, 0.1, 0.33, 0.5, 0.67, 0.68, 1]), min_size=
 ORDERS = st.integers(1, 5).flatmap(weak_orders)
 
 
-def issues(order: Order, scores: list[float]) -> dict[str, Measured]:
+def issues(order: IssueOrder, scores: list[float]) -> dict[str, IssueValue]:
     return {
-        name: scored(score, CUTS) for name, score in zip(NAMES, scores, strict=False) if name in order.issues
+        name: issue_at_score(score, CUTS)
+        for name, score in zip(NAMES, scores, strict=False)
+        if name in order.issues
     }
 
 
-def by_hand(order: Order, found: dict[str, Measured], told: Combination) -> int:
+def by_hand(order: IssueOrder, found: dict[str, IssueValue], told: Combination) -> int:
     """The rules of trust 4.4, one issue after the other, in fractions."""
     k = len(order.issues)
     imp: dict[str, Fraction] = {}
@@ -97,14 +99,16 @@ def by_hand(order: Order, found: dict[str, Measured], told: Combination) -> int:
     st.sampled_from(["pessimistic", "optimistic", "middle"]),
     st.integers(1, 3),
 )
-def test_rules_are_those_written_out(order: Order, scores: list[float], rule, ties, first) -> None:  # type: ignore[no-untyped-def]
+def test_rules_are_those_written_out(order: IssueOrder, scores: list[float], rule, ties, first) -> None:  # type: ignore[no-untyped-def]
     told = Combination(rule=rule, ties=ties, first=first)
     found = issues(order, scores)
     assert outcome(order, found, told) == ("LMH"[by_hand(order, found, told)],)
 
 
 @given(ORDERS, st.lists(SCORES, min_size=1, max_size=7), st.sampled_from(RULES))
-def test_rows_are_combined_one_by_one(order: Order, rows: list[list[float]], rule: CombiningRule) -> None:
+def test_rows_are_combined_one_by_one(
+    order: IssueOrder, rows: list[list[float]], rule: CombiningRule
+) -> None:
     told = Combination(rule=rule)
     each = [row_of(order, issues(order, row)) for row in rows]
     levels, risks, scores = (np.concatenate([one[part] for one in each]) for part in range(3))
@@ -113,7 +117,9 @@ def test_rows_are_combined_one_by_one(order: Order, rows: list[list[float]], rul
 
 
 @given(ORDERS, SCORES, SCORES)
-def test_sound_is_monotone_and_hides_nothing(order: Order, scores: list[float], more: list[float]) -> None:
+def test_sound_is_monotone_and_hides_nothing(
+    order: IssueOrder, scores: list[float], more: list[float]
+) -> None:
     """A rise of any risk never betters the outcome; a high risk anywhere is never a low one."""
     low = issues(order, scores)
     high = issues(order, [max(pair) for pair in zip(scores, more, strict=True)])
@@ -126,10 +132,10 @@ def test_sound_is_monotone_and_hides_nothing(order: Order, scores: list[float], 
 
 @given(ORDERS, SCORES, st.sampled_from(RULES))
 def test_what_all_issues_agree_on_is_the_outcome(
-    order: Order, scores: list[float], rule: CombiningRule
+    order: IssueOrder, scores: list[float], rule: CombiningRule
 ) -> None:
     for level in range(3):
-        same = {name: Measured.at(level) for name in order.issues}
+        same = {name: IssueValue.at(level) for name in order.issues}
         told = Combination(rule=rule)
         assert outcome(order, same, told) == ("LMH"[level],)
 
@@ -137,7 +143,7 @@ def test_what_all_issues_agree_on_is_the_outcome(
 @given(ORDERS, SCORES, st.sampled_from(RULES), st.integers(0, 31))
 @settings(deadline=None)
 def test_a_missing_issue_gives_a_range_that_holds_the_truth(
-    order: Order, scores: list[float], rule: CombiningRule, gone: int
+    order: IssueOrder, scores: list[float], rule: CombiningRule, gone: int
 ) -> None:
     told = Combination(rule=rule)
     full = issues(order, scores)
@@ -148,7 +154,7 @@ def test_a_missing_issue_gives_a_range_that_holds_the_truth(
     absent = [name for name in full if name not in kept]
     at_levels = set()
     for fill in product(range(3), repeat=len(absent)):
-        put = {name: Measured.at(level) for name, level in zip(absent, fill, strict=True)}
+        put = {name: IssueValue.at(level) for name, level in zip(absent, fill, strict=True)}
         at_levels |= set(outcome(order, {**kept, **put}, told))
     assert at_levels <= set(may)
     if rule in ("count", "worst-of", "lexicographic"):
@@ -156,15 +162,15 @@ def test_a_missing_issue_gives_a_range_that_holds_the_truth(
 
 
 def test_a_missing_issue_that_does_not_matter_leaves_the_level() -> None:
-    order = Order.parsed("bias > abuse > complexity > leakage")
-    low = {name: Measured.at(0) for name in ("bias", "abuse", "complexity")}
+    order = IssueOrder.parsed("bias > abuse > complexity > leakage")
+    low = {name: IssueValue.at(0) for name in ("bias", "abuse", "complexity")}
     assert outcome(order, low, PUBLISHED_RULE) == ("L",)  # the last issue counts 0
     assert outcome(order, low, Combination()) == ("L", "M")  # a high risk may not be hidden
     assert outcome(order, {}, Combination()) == ("L", "M", "H")
 
 
 def test_missing_in_some_rows_only() -> None:
-    order = Order.parsed("p > q")
+    order = IssueOrder.parsed("p > q")
     levels = np.array([[0, 0], [MISSING, 0], [2, MISSING]])
     risks = np.array([[0.1, 0.1], [np.nan, 0.1], [0.9, np.nan]])
     assert possible(order, levels, risks, Combination()).tolist() == [
@@ -179,19 +185,19 @@ def test_missing_in_some_rows_only() -> None:
 def test_all_orders_at_once() -> None:
     ranks = np.array([[1.0, 2.0], [2.0, 1.0]])
     one = np.array([[0, 2]])
-    told = combined(ranks, one, np.array([[1 / 6, 5 / 6]]), PUBLISHED_RULE)
+    told = combine_rows(ranks, one, np.array([[1 / 6, 5 / 6]]), PUBLISHED_RULE)
     assert told.tolist() == [0, 2]
 
 
 def test_one_issue_is_its_own_level_though_it_counts_nothing() -> None:
-    order = Order.parsed("bias")
+    order = IssueOrder.parsed("bias")
     for rule, level in product(RULES, range(3)):
-        assert outcome(order, {"bias": Measured.at(level)}, Combination(rule=rule)) == ("LMH"[level],)
+        assert outcome(order, {"bias": IssueValue.at(level)}, Combination(rule=rule)) == ("LMH"[level],)
 
 
 def test_weights_that_are_given() -> None:
-    order = Order.parsed("p > q = r")
-    found = {"p": scored(0.2, CUTS), "q": scored(0.9, CUTS), "r": scored(0.1, CUTS)}
+    order = IssueOrder.parsed("p > q = r")
+    found = {"p": issue_at_score(0.2, CUTS), "q": issue_at_score(0.9, CUTS), "r": issue_at_score(0.1, CUTS)}
     told = explain(order, found, Combination(rule="raw-weighted", weights=(5, 2, 1)))
     assert [one["weight"] for one in told["issues"]] == [5, 1.5, 1.5]
     assert told["mean"] == pytest.approx((5 * 0.2 + 1.5 * 0.9 + 1.5 * 0.1) / 8)
@@ -201,7 +207,7 @@ def test_weights_that_are_given() -> None:
 
 
 def test_what_cannot_be_combined() -> None:
-    order = Order.parsed("p > q")
+    order = IssueOrder.parsed("p > q")
     one, risks = np.array([[0, 1]]), np.array([[0.1, 0.5]])
     with pytest.raises(MethodError, match="combines scores"):
         levels_of(order, one, risks, Combination(rule="raw-weighted"))
@@ -220,8 +226,8 @@ def test_settings_that_make_no_sense(wrong: dict[str, tuple[float, ...]]) -> Non
 
 
 def test_explained_by_points() -> None:
-    order = Order.parsed("bias > abuse = complexity > leakage")
-    found = {name: Measured.at(level) for name, level in zip(order.issues, (0, 1, 0, 2), strict=True)}
+    order = IssueOrder.parsed("bias > abuse = complexity > leakage")
+    found = {name: IssueValue.at(level) for name, level in zip(order.issues, (0, 1, 0, 2), strict=True)}
     told = explain(order, found, PUBLISHED_RULE)
     assert told["points"] == {"L": 4.5, "M": 1.5, "H": 0.0}
     assert [(one["issue"], one["points"]) for one in told["issues"]] == [
@@ -243,8 +249,8 @@ def test_explained_by_points() -> None:
     ],
 )
 def test_explained_by_bounds(levels: tuple[int, ...], bound: str, level: str) -> None:
-    order = Order.parsed("p > q > r > s")
-    found = dict(zip(order.issues, map(Measured.at, levels), strict=True))
+    order = IssueOrder.parsed("p > q > r > s")
+    found = dict(zip(order.issues, map(IssueValue.at, levels), strict=True))
     told = explain(order, found, Combination())
     assert (told["bound"], told["levels"]) == (bound, [level])
     assert told["mean"] == pytest.approx(sum(one["share"] * one["risk"] for one in told["issues"]))
@@ -253,7 +259,7 @@ def test_explained_by_bounds(levels: tuple[int, ...], bound: str, level: str) ->
 
 @pytest.mark.parametrize("rule", RULES)
 def test_explained_with_an_issue_missing(rule: CombiningRule) -> None:
-    told = explain(Order.parsed("p > q"), {"q": Measured.at(1)}, Combination(rule=rule))
+    told = explain(IssueOrder.parsed("p > q"), {"q": IssueValue.at(1)}, Combination(rule=rule))
     assert told["missing"] == ["p"]
     assert told["issues"][0]["level"] is None
     assert not {"mean", "points", "bounds"} & set(told)
@@ -261,8 +267,8 @@ def test_explained_with_an_issue_missing(rule: CombiningRule) -> None:
 
 
 def test_explained_by_what_is_looked_at() -> None:
-    order = Order.parsed("p > q = r > s")
-    found = {name: Measured.at(level) for name, level in zip("pqrs", (0, 1, 2, 0), strict=True)}
+    order = IssueOrder.parsed("p > q = r > s")
+    found = {name: IssueValue.at(level) for name, level in zip("pqrs", (0, 1, 2, 0), strict=True)}
     assert explain(order, found, Combination(rule="worst-of", first=2))["looked_at"] == ["p", "q", "r"]
     told = explain(order, found, Combination(rule="lexicographic"))
     assert told["sequence"] == [["L"], ["M", "H"], ["L"]]
@@ -272,7 +278,7 @@ def test_explained_by_what_is_looked_at() -> None:
 def test_ends_of_a_weighted_mean_add_up_as_squares() -> None:
     weights, values = np.array([3.0, 1.0]), np.array([0.4, 0.2])
     ends = np.array([[0.3, 0.6], [0.0, 0.2]])
-    low, high = combined_ends(weights, values, ends)
+    low, high = interval_of_mean(weights, values, ends)
     assert low == pytest.approx(0.35 - np.hypot(0.75 * 0.1, 0.25 * 0.2))
     assert high == pytest.approx(0.35 + 0.75 * 0.2)
-    assert combined_ends(np.ones(1), values[:1], ends[:1]) == pytest.approx((0.3, 0.6))
+    assert interval_of_mean(np.ones(1), values[:1], ends[:1]) == pytest.approx((0.3, 0.6))

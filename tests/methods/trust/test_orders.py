@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trustgauge.errors import MethodError
-from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination, CombiningRule, Measured, outcome
-from trustgauge.methods.trust.order_sensitivity import SAMPLED, all_orders, changes, scored
-from trustgauge.methods.trust.profiles import Order
+from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination, CombiningRule, IssueValue, outcome
+from trustgauge.methods.trust.order_sensitivity import SAMPLED, all_orders, changes, issue_at_score
+from trustgauge.methods.trust.profiles import IssueOrder
 
 CUTS = (0.33, 0.67)
 MIXED = {
-    "bias": scored(0.05, CUTS),
-    "abuse": scored(0.35, CUTS),
-    "complexity": scored(0.6, CUTS),
-    "leakage": Measured.at(2),
+    "bias": issue_at_score(0.05, CUTS),
+    "abuse": issue_at_score(0.35, CUTS),
+    "complexity": issue_at_score(0.6, CUTS),
+    "leakage": IssueValue.at(2),
 }
 
 
@@ -27,7 +27,7 @@ def test_all_orders_are_tried_one_by_one(rule: CombiningRule) -> None:
     told = Combination(rule=rule)
     counts = {"L": 0, "M": 0, "H": 0}
     for names in permutations(MIXED):
-        (level,) = outcome(Order.parsed(list(names)), MIXED, told)
+        (level,) = outcome(IssueOrder.parsed(list(names)), MIXED, told)
         counts[level] += 1
     found = all_orders(MIXED, told)
     assert found["levels"] == counts
@@ -36,17 +36,17 @@ def test_all_orders_are_tried_one_by_one(rule: CombiningRule) -> None:
 
 def test_orders_that_hang_on_a_missing_issue_are_counted_apart() -> None:
     known = {name: one for name, one in MIXED.items() if name != "leakage"}
-    known["leakage"] = Measured.at(-1)
+    known["leakage"] = IssueValue.at(-1)
     told = all_orders(known, PUBLISHED_RULE)
     open_ones = 0
     for names in permutations(known):
-        open_ones += len(outcome(Order.parsed(list(names)), known, PUBLISHED_RULE)) > 1
+        open_ones += len(outcome(IssueOrder.parsed(list(names)), known, PUBLISHED_RULE)) > 1
     assert told["open"] == open_ones > 0
     assert sum(told["levels"].values()) + told["open"] == 24
 
 
 def test_many_issues_are_sampled() -> None:
-    many = {f"i{number}": Measured.at(number % 3) for number in range(8)}
+    many = {f"i{number}": IssueValue.at(number % 3) for number in range(8)}
     told = all_orders(many, PUBLISHED_RULE, seed=1)
     assert (told["orders"], told["of"], told["sampled"]) == (SAMPLED, 40_320, True)
     assert told == all_orders(many, PUBLISHED_RULE, seed=1)
@@ -61,7 +61,7 @@ def test_many_issues_are_sampled() -> None:
 
 
 def test_the_nearest_cut_that_changes_a_count() -> None:
-    order = Order.parsed("bias > abuse > complexity > leakage")
+    order = IssueOrder.parsed("bias > abuse > complexity > leakage")
     told = changes(order, MIXED, PUBLISHED_RULE)
     assert told["now"] == ["M"]
     first = told["issues"][0]
@@ -75,14 +75,14 @@ def test_the_nearest_cut_that_changes_a_count() -> None:
 
 
 def test_a_score_may_change_a_mean_without_crossing_a_cut() -> None:
-    order = Order.parsed("p > q")
-    found = {"p": scored(0.32, CUTS), "q": scored(0.34, CUTS)}
+    order = IssueOrder.parsed("p > q")
+    found = {"p": issue_at_score(0.32, CUTS), "q": issue_at_score(0.34, CUTS)}
     told = changes(order, found, Combination())
     assert told["now"] == ["L"]
     near = told["issues"][0]
     assert (near["issue"], near["result"]) == ("p", ["M"])
-    beyond = {**found, "p": scored(near["to_score"], CUTS)}
-    short = {**found, "p": scored(near["to_score"] - 1e-6, CUTS)}
+    beyond = {**found, "p": issue_at_score(near["to_score"], CUTS)}
+    short = {**found, "p": issue_at_score(near["to_score"] - 1e-6, CUTS)}
     assert outcome(order, beyond, Combination()) == ("M",)
     assert outcome(order, short, Combination()) == ("L",)
     assert near["crosses"] == []
@@ -97,18 +97,18 @@ def test_a_score_may_change_a_mean_without_crossing_a_cut() -> None:
 def test_every_counterfactual_is_true_and_the_least(
     names: list[str], scores: list[float], rule: CombiningRule
 ) -> None:
-    order, told = Order.parsed(names), Combination(rule=rule)
-    found = {name: scored(score, CUTS) for name, score in zip("pqr", scores, strict=True)}
+    order, told = IssueOrder.parsed(names), Combination(rule=rule)
+    found = {name: issue_at_score(score, CUTS) for name, score in zip("pqr", scores, strict=True)}
     now = outcome(order, found, told)
     moves = changes(order, found, told)["issues"]
     for move in moves:
-        there = {**found, move["issue"]: scored(move["to_score"], CUTS)}
+        there = {**found, move["issue"]: issue_at_score(move["to_score"], CUTS)}
         assert list(outcome(order, there, told)) == move["result"] != list(now)
     # Whatever a grid of single moves finds is not nearer than what was told.
     for name in "pqr":
         for step in range(-20, 21):
             score = found[name].score + step / 20
-            if 0 <= score <= 1 and outcome(order, {**found, name: scored(score, CUTS)}, told) != now:
+            if 0 <= score <= 1 and outcome(order, {**found, name: issue_at_score(score, CUTS)}, told) != now:
                 told_by = [
                     abs(one["by"]) for one in moves if one["issue"] == name and (one["by"] > 0) == (step > 0)
                 ]
@@ -117,7 +117,7 @@ def test_every_counterfactual_is_true_and_the_least(
 
 
 def test_exchanges_of_neighbours() -> None:
-    order = Order.parsed("leakage > bias > abuse = complexity")
+    order = IssueOrder.parsed("leakage > bias > abuse = complexity")
     told = changes(order, MIXED, Combination(rule="lexicographic"))
     assert told["now"] == ["H"]
     assert told["swaps"] == [
@@ -130,16 +130,16 @@ def test_exchanges_of_neighbours() -> None:
 
 
 def test_levels_alone_are_moved_by_levels() -> None:
-    order = Order.parsed("leakage > bias")
-    found = {"leakage": Measured.at(2), "bias": Measured.at(0)}
+    order = IssueOrder.parsed("leakage > bias")
+    found = {"leakage": IssueValue.at(2), "bias": IssueValue.at(0)}
     told = changes(order, found, Combination(rule="worst-of", first=1))
     (move,) = told["issues"]
     assert (move["issue"], move["to_level"], move["result"], move["by"]) == ("leakage", "M", ["M"], None)
 
 
 def test_a_missing_issue_is_told_by_what_hangs_on_it() -> None:
-    order = Order.parsed("bias > leakage")
-    told = changes(order, {"bias": Measured.at(0)}, Combination())
+    order = IssueOrder.parsed("bias > leakage")
+    told = changes(order, {"bias": IssueValue.at(0)}, Combination())
     assert told["now"] == ["L", "M"]
     assert told["issues"] == []
     (depends,) = told["depends"]

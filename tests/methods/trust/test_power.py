@@ -11,7 +11,7 @@ from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES, TWEET, checke
 from trustgauge.methods.trust.issues.abuse import Abuse
 from trustgauge.methods.trust.issues.abuse_rates import detection, hate_detection
 from trustgauge.methods.trust.method import Trust
-from trustgauge.methods.trust.power import GRID, Planned, search, smallest_share
+from trustgauge.methods.trust.power import GRID, PlannedUtterances, search, smallest_share
 from trustgauge.methods.trust.resampling import Resampling
 
 TWEETS = checker("words").styles[TWEET]
@@ -19,8 +19,8 @@ CUTS = Abuse().cuts_under("sound")
 EVERY = Resampling(7, 1000)  # shared: its draws hang on the names of the dialogs, which are the same
 
 
-def planned(turns: int) -> Planned:
-    return Planned(turns, TWEETS, ABUSE_CLASSES, CUTS, 0.95, 1)
+def planned(turns: int) -> PlannedUtterances:
+    return PlannedUtterances(turns, TWEETS, ABUSE_CLASSES, CUTS, 0.95, 1)
 
 
 def test_more_turns_find_less_and_no_turns_find_nothing() -> None:

@@ -15,7 +15,7 @@ from trustgauge.errors import PlanError
 from trustgauge.methods.conformance import answers, check_method
 from trustgauge.methods.trust.abuse_words import abuse_lexicon
 from trustgauge.methods.trust.issues.abuse import Abuse as Insults
-from trustgauge.methods.trust.issues.issue import Line
+from trustgauge.methods.trust.issues.issue import ScriptTurn
 from trustgauge.methods.trust.method import Trust
 from trustgauge.records import Interval, Message, Rating, Rule, Scale
 from trustgauge.services.controls.trust import LiveTrustControl, TrustControl
@@ -169,8 +169,8 @@ def test_lost_turns_do_not_matter_where_the_level_stays() -> None:
 class Prying(Issue):
     """Abuse by number that asks a lot of its own."""
 
-    def scripts(self, rule: Rule, seed: int) -> tuple[tuple[Line, ...], ...]:
-        return tuple((Line("Hello", talk="own"),) for _ in range(900))
+    def scripts(self, rule: Rule, seed: int) -> tuple[tuple[ScriptTurn, ...], ...]:
+        return tuple((ScriptTurn("Hello", talk="own"),) for _ in range(900))
 
 
 def test_a_purpose_that_loses_too_much_is_not_hidden_by_the_others() -> None:

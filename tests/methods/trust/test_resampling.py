@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from tests.methods.trust.numbers import experiment, marked, said
-from trustgauge.methods.trust.issue_results import dialogs_of, held_of
-from trustgauge.methods.trust.levels import mean_assessed
+from trustgauge.methods.trust.issue_results import dialogs_of, issue_results
+from trustgauge.methods.trust.levels import assess_mean
 from trustgauge.methods.trust.resampling import CHANGED, InTime, Resampling
 
 CUTS = (0.33, 0.67)
@@ -51,7 +51,7 @@ def test_repeats_of_a_conversation_are_no_further_evidence() -> None:
     rng = np.random.default_rng(1)
     once = {name: float(rng.uniform()) for name in TALKS}
     thrice = {name: once[name.partition(".")[0]] for name in [*TALKS, *repeats]}
-    one, other = mean_assessed(cells(once), CUTS, known), mean_assessed(cells(thrice), CUTS, known)
+    one, other = assess_mean(cells(once), CUTS, known), assess_mean(cells(thrice), CUTS, known)
     assert one.draws == pytest.approx(other.draws)
     assert other.details["clusters"] == len(TALKS)
 
@@ -64,7 +64,7 @@ def test_names_with_a_dot_are_dialogs_of_their_own() -> None:
 def test_scores_without_spread_are_as_certain_as_their_number_allows() -> None:
     """Methods 0.5 (d): at most (K + 1)/(K + 2)."""
     for count in (10, 17, 18, 30):
-        found = mean_assessed(cells(dict.fromkeys(TALKS[:count], 0.2)), CUTS, Resampling(3, 1000))
+        found = assess_mean(cells(dict.fromkeys(TALKS[:count], 0.2)), CUTS, Resampling(3, 1000))
         assert found.levels is not None
         share = float((found.levels == 0).mean())
         assert (count + 1) / (count + 2) - 0.001 <= share <= (count + 1) / (count + 2)
@@ -73,12 +73,12 @@ def test_scores_without_spread_are_as_certain_as_their_number_allows() -> None:
 
 def test_an_issue_of_hardly_any_dialog_has_no_level() -> None:
     """Methods 0.5 (e): undefined in more than 5 % of the resamples."""
-    two = mean_assessed(cells(dict.fromkeys(TALKS[:2], 0.2)), CUTS, KNOWN)
+    two = assess_mean(cells(dict.fromkeys(TALKS[:2], 0.2)), CUTS, KNOWN)
     assert (two.state, two.levels) == ("incomplete", None)
     assert two.score.value == pytest.approx(0.2)
     assert [reason.code for reason in two.reasons] == ["too-few-clusters"]
     scores = dict(zip(TALKS[:4], (0.1, 0.2, 0.3, 0.4), strict=True))
-    four = mean_assessed(cells(scores), CUTS, KNOWN)
+    four = assess_mean(cells(scores), CUTS, KNOWN)
     assert four.draws is not None
     undefined = KNOWN.weights(TALKS[:4]).sum(axis=1) == 0
     assert undefined.any()
@@ -96,7 +96,7 @@ def test_issues_of_a_service_move_together() -> None:
         for text, name in zip(outputs, sessions, strict=True)
     ]
     rows = method.summarise(marked(method, {"bot": outputs}))
-    held = {one.name: one.assessed.draws for one in held_of(rows, method, Resampling(7, 1000), ())}
+    held = {one.name: one.assessed.draws for one in issue_results(rows, method, Resampling(7, 1000), ())}
     assert [len(one) for one in dialogs_of(rows)] == [60]
     assert np.corrcoef(held["abuse"], held["bias"])[0, 1] > 0.98  # type: ignore[arg-type]
 

@@ -12,9 +12,9 @@ from scipy.cluster import hierarchy
 from scipy.spatial import distance
 
 from trustgauge.errors import MethodError
-from trustgauge.methods.trust.profiles import Order
+from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.methods.trust.resampling import Ints
-from trustgauge.methods.trust.similarity import distances, grouped, silhouette, splits
+from trustgauge.methods.trust.similarity import distances, silhouette, silhouette_groups, splits
 from trustgauge.methods.trust.voting import rank_matrix
 from trustgauge.stats.streams import stream
 
@@ -38,7 +38,7 @@ def test_distance_is_the_share_of_pairs_in_opposite_order(rows: list[list[int]])
 
 
 def test_known_distances() -> None:
-    ballots = [Order.parsed(one) for one in ("p > q > r", "r > q > p", "q > p > r", "p = q = r", "p")]
+    ballots = [IssueOrder.parsed(one) for one in ("p > q > r", "r > q > p", "q > p > r", "p = q = r", "p")]
     found = distances(rank_matrix(ballots, "pqr"))[0]
     assert found.tolist() == pytest.approx([0, 1, 1 / 3, 0.5, 1 / 6])
     assert distances(np.ones((3, 1))).tolist() == [[0] * 3] * 3
@@ -87,37 +87,37 @@ def test_silhouette_person_by_person() -> None:
 
 
 def test_planted_groups_come_back() -> None:
-    privacy = [Order.parsed("p > q > r > s")] * 8 + [Order.parsed("p > q > s > r")] * 4
-    ease = [Order.parsed("s > r > q > p")] * 7
-    found = grouped([*ease, *privacy], "pqrs")
+    privacy = [IssueOrder.parsed("p > q > r > s")] * 8 + [IssueOrder.parsed("p > q > s > r")] * 4
+    ease = [IssueOrder.parsed("s > r > q > p")] * 7
+    found = silhouette_groups([*ease, *privacy], "pqrs")
     assert found.members == (tuple(range(7, 19)), tuple(range(7)))
     assert found.silhouette is not None
     assert found.silhouette > 0.8
     assert found.silhouette == max(found.tried.values())
-    again = grouped([*privacy, *ease], "srqp")
+    again = silhouette_groups([*privacy, *ease], "srqp")
     assert again.members == (tuple(range(12)), tuple(range(12, 19)))
 
 
 def test_a_group_of_four_joins_the_nearest() -> None:
-    many = [Order.parsed("p > q > r > s")] * 9
-    near = [Order.parsed("p > r > q > s")] * 4
-    far = [Order.parsed("s > r > q > p")] * 9
-    found = grouped([*many, *near, *far], "pqrs")
+    many = [IssueOrder.parsed("p > q > r > s")] * 9
+    near = [IssueOrder.parsed("p > r > q > s")] * 4
+    far = [IssueOrder.parsed("s > r > q > p")] * 9
+    found = silhouette_groups([*many, *near, *far], "pqrs")
     assert found.members == (tuple(range(13)), tuple(range(13, 22)))
-    few = grouped([Order.parsed("p > q")] * 3 + [Order.parsed("q > p")] * 3, "pq")
+    few = silhouette_groups([IssueOrder.parsed("p > q")] * 3 + [IssueOrder.parsed("q > p")] * 3, "pq")
     assert few.members == (tuple(range(6)),)
     assert (few.merged, few.silhouette) == (1, 1.0)
 
 
 def test_people_who_agree_or_scatter_are_one_group() -> None:
-    alike = grouped([Order.parsed("p > q")] * 30, "pq")
+    alike = silhouette_groups([IssueOrder.parsed("p > q")] * 30, "pq")
     assert alike.members == (tuple(range(30)),)
     assert (alike.silhouette, alike.tried) == (None, {})
     rng = stream(1, "scatter")
     scattered = [
-        Order(tuple((name,) for name in rng.permutation(list("pqrstu")).tolist())) for _ in range(60)
+        IssueOrder(tuple((name,) for name in rng.permutation(list("pqrstu")).tolist())) for _ in range(60)
     ]
-    found = grouped(scattered, "pqrstu")
+    found = silhouette_groups(scattered, "pqrstu")
     assert max(found.tried.values()) < 0.25
     assert len(found.members) == 1
     assert set(found.tried) == {2, 3, 4, 5, 6}
@@ -125,4 +125,4 @@ def test_people_who_agree_or_scatter_are_one_group() -> None:
 
 def test_nobody() -> None:
     with pytest.raises(MethodError, match="nobody to group"):
-        grouped([], "pq")
+        silhouette_groups([], "pq")

@@ -12,9 +12,9 @@ from scipy.stats import binom
 from tests.methods.trust.built import Truth, marks
 from trustgauge.methods.trust.issues.abuse import Abuse
 from trustgauge.methods.trust.issues.abuse_rates import detection
-from trustgauge.methods.trust.issues.issue import Assessed
+from trustgauge.methods.trust.issues.issue import IssueAssessment
 from trustgauge.methods.trust.issues.leakage import Leakage
-from trustgauge.methods.trust.levels import mean_assessed
+from trustgauge.methods.trust.levels import assess_mean
 from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.profiles import PUBLISHED
 from trustgauge.methods.trust.resampling import Floats, Resampling
@@ -127,7 +127,7 @@ def abuse_cells(flags: np.ndarray) -> pl.DataFrame:
     return pl.concat(frames).filter(pl.col("n") > 0)
 
 
-def abuse_runs(flagged: float, runs: int, seed: int) -> list[Assessed]:
+def abuse_runs(flagged: float, runs: int, seed: int) -> list[IssueAssessment]:
     """Assessments of bots of whose utterances this share is flagged."""
     rng = np.random.default_rng(seed)
     return [
@@ -136,7 +136,7 @@ def abuse_runs(flagged: float, runs: int, seed: int) -> list[Assessed]:
     ]
 
 
-def settled(one: Assessed, settle: float = 0.95) -> str | None:
+def settled(one: IssueAssessment, settle: float = 0.95) -> str | None:
     """The level that a rating would be settled at."""
     assert one.levels is not None
     shares = np.bincount(one.levels, minlength=3) / len(one.levels)
@@ -206,7 +206,7 @@ def leakage_cells(given: np.ndarray) -> pl.DataFrame:
     )
 
 
-def leakage_runs(share: float, secrets: int, runs: int) -> list[Assessed]:
+def leakage_runs(share: float, secrets: int, runs: int) -> list[IssueAssessment]:
     rng = np.random.default_rng(5)
     return [Leakage().assess(leakage_cells(rng.random(secrets) < share), "sound", EVERY) for _ in range(runs)]
 
@@ -239,7 +239,7 @@ def scattered(mean: float, rng: np.random.Generator) -> pl.DataFrame:
 def test_mean_scores_near_the_cuts(mean: float) -> None:
     runs, rng = 100, np.random.default_rng(11)
     cuts = (0.33, 0.67)
-    found = [mean_assessed(scattered(mean, rng), cuts, EVERY) for _ in range(runs)]
+    found = [assess_mean(scattered(mean, rng), cuts, EVERY) for _ in range(runs)]
     held = sum(one.score.low <= mean <= one.score.high for one in found)  # type: ignore[operator]
     assert held >= at_least(0.94, runs)
     due = "L" if mean < cuts[0] else "M" if mean <= cuts[1] else "H"

@@ -10,19 +10,21 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from trustgauge.errors import MethodError
-from trustgauge.methods.trust.profiles import Order
-from trustgauge.methods.trust.voting import WAYS, Outcome, Voting, Way, rank_matrix, stability, vote
+from trustgauge.methods.trust.profiles import IssueOrder
+from trustgauge.methods.trust.voting import WAYS, VoteResult, Voting, Way, rank_matrix, stability, vote
 
 NAMES = "pqrst"
 
 
-def ballot(at: list[int]) -> Order:
+def ballot(at: list[int]) -> IssueOrder:
     """Issue number i at place at[i]; a negative place leaves it out."""
     used = sorted({place for place in at if place >= 0})
-    return Order(tuple(tuple(NAMES[one] for one in range(len(at)) if at[one] == place) for place in used))
+    return IssueOrder(
+        tuple(tuple(NAMES[one] for one in range(len(at)) if at[one] == place) for place in used)
+    )
 
 
-def votes(m: int, most: int = 7) -> st.SearchStrategy[list[Order]]:
+def votes(m: int, most: int = 7) -> st.SearchStrategy[list[IssueOrder]]:
     """Ballots with ties and left-out issues."""
     places = st.lists(st.integers(-1, m - 1), min_size=m, max_size=m)
     return st.lists(places.map(ballot), min_size=1, max_size=most)
@@ -32,21 +34,21 @@ BALLOTS = st.integers(1, 4).flatmap(votes)
 EACH_WAY = pytest.mark.parametrize("way", WAYS)
 
 
-def listed(ballots: list[Order]) -> str:
+def listed(ballots: list[IssueOrder]) -> str:
     """As many issues as any ballot can list here, and one that none needs to."""
     most = max((NAMES.index(name) for one in ballots for name in one.issues), default=0)
     return NAMES[: most + 1]
 
 
-def held(ballots: list[Order], way: Way, issues: str = "", seed: int = 0) -> Outcome:
+def held(ballots: list[IssueOrder], way: Way, issues: str = "", seed: int = 0) -> VoteResult:
     return vote(ballots, issues or listed(ballots), Voting(way, seed=seed))
 
 
-def lots(outcome: Outcome) -> bool:
+def lots(outcome: VoteResult) -> bool:
     return any(tie["by"] == "lot" for tie in outcome.ties)
 
 
-def rank(one: Order, name: str, issues: str) -> float:
+def rank(one: IssueOrder, name: str, issues: str) -> float:
     """Mean rank on a ballot; unlisted issues share the last place."""
     for place in one.places:
         if name in place:
@@ -55,7 +57,7 @@ def rank(one: Order, name: str, issues: str) -> float:
     return len(one.issues) + (len(issues) - len(one.issues) + 1) / 2
 
 
-def points(ballots: list[Order], issues: str, way: Way) -> dict[str, float]:
+def points(ballots: list[IssueOrder], issues: str, way: Way) -> dict[str, float]:
     """Every method of points and pairs as its definition says, one person after the other."""
     ranks = [{name: rank(one, name, issues) for name in issues} for one in ballots]
     scale = {"plurality": [1.0], "approval": [1.0, 1.0]}.get(
@@ -96,7 +98,7 @@ def _widest(start: str, end: str, links: dict[tuple[str, str], int], issues: str
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "kemeny"])
 @given(BALLOTS)
 @settings(deadline=None, max_examples=60)
-def test_scores_are_those_of_the_definition(way: Way, ballots: list[Order]) -> None:
+def test_scores_are_those_of_the_definition(way: Way, ballots: list[IssueOrder]) -> None:
     issues = listed(ballots)
     found = held(ballots, way)
     wanted = points(ballots, issues, way)
@@ -106,7 +108,7 @@ def test_scores_are_those_of_the_definition(way: Way, ballots: list[Order]) -> N
 
 @given(BALLOTS)
 @settings(deadline=None, max_examples=60)
-def test_kemeny_has_the_least_total_distance(ballots: list[Order]) -> None:
+def test_kemeny_has_the_least_total_distance(ballots: list[IssueOrder]) -> None:
     issues = listed(ballots)
     ranks = [{name: rank(one, name, issues) for name in issues} for one in ballots]
 
@@ -123,7 +125,7 @@ def test_kemeny_has_the_least_total_distance(ballots: list[Order]) -> None:
 @EACH_WAY
 @given(BALLOTS, st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=40)
-def test_people_count_alike(way: Way, ballots: list[Order], rng: random.Random) -> None:
+def test_people_count_alike(way: Way, ballots: list[IssueOrder], rng: random.Random) -> None:
     """Anonymity, lots included."""
     other = ballots.copy()
     rng.shuffle(other)
@@ -135,12 +137,12 @@ def test_people_count_alike(way: Way, ballots: list[Order], rng: random.Random) 
 @EACH_WAY
 @given(BALLOTS, st.permutations(range(4)))
 @settings(deadline=None, max_examples=40)
-def test_issues_count_alike(way: Way, ballots: list[Order], renaming: list[int]) -> None:
+def test_issues_count_alike(way: Way, ballots: list[IssueOrder], renaming: list[int]) -> None:
     """Neutrality: other names give the same order under the other names, unless a lot was needed."""
     issues = NAMES[:4]
     renamed = {NAMES[old]: NAMES[new] for old, new in enumerate(renaming)}
     other = [
-        Order(tuple(tuple(sorted(renamed[name] for name in place)) for place in one.places))
+        IssueOrder(tuple(tuple(sorted(renamed[name] for name in place)) for place in one.places))
         for one in ballots
     ]
     first, second = held(ballots, way, issues), held(other, way, issues)
@@ -152,14 +154,14 @@ def test_issues_count_alike(way: Way, ballots: list[Order], renaming: list[int])
 @EACH_WAY
 @given(votes(4), st.permutations("pq"))
 @settings(deadline=None, max_examples=40)
-def test_what_all_prefer_stands_before(way: Way, ballots: list[Order], pair: list[str]) -> None:
+def test_what_all_prefer_stands_before(way: Way, ballots: list[IssueOrder], pair: list[str]) -> None:
     """Unanimity: put one issue right before another on every ballot."""
     first, second = pair
     other = []
     for one in ballots:
         places = [tuple(name for name in place if name != first) for place in one.places]
         at = next((n for n, place in enumerate(places) if second in place), len(places))
-        other.append(Order(tuple(place for place in (*places[:at], (first,), *places[at:]) if place)))
+        other.append(IssueOrder(tuple(place for place in (*places[:at], (first,), *places[at:]) if place)))
     found = held(other, way, NAMES[:4])
     assert found.order.index(first) < found.order.index(second)
 
@@ -167,7 +169,7 @@ def test_what_all_prefer_stands_before(way: Way, ballots: list[Order], pair: lis
 @pytest.mark.parametrize("way", ["copeland", "kemeny", "schulze"])
 @given(votes(4))
 @settings(deadline=None, max_examples=60)
-def test_who_beats_all_others_is_first(way: Way, ballots: list[Order]) -> None:
+def test_who_beats_all_others_is_first(way: Way, ballots: list[IssueOrder]) -> None:
     issues = NAMES[:4]
     ranks = [{name: rank(one, name, issues) for name in issues} for one in ballots]
 
@@ -182,7 +184,7 @@ def test_who_beats_all_others_is_first(way: Way, ballots: list[Order]) -> None:
 @EACH_WAY
 @given(votes(4), st.integers(0, 6))
 @settings(deadline=None, max_examples=60)
-def test_more_support_never_harms_a_winner(way: Way, ballots: list[Order], who: int) -> None:
+def test_more_support_never_harms_a_winner(way: Way, ballots: list[IssueOrder], who: int) -> None:
     """Monotony of the first place, where it holds: Schulze if it beats all others, Kemeny without ties."""
     issues = NAMES[:4]
     before = held(ballots, way, issues)
@@ -193,7 +195,7 @@ def test_more_support_never_harms_a_winner(way: Way, ballots: list[Order], who: 
     one = ballots[who % len(ballots)]
     at = next((n for n, place in enumerate(one.places) if winner in place), len(one.places))
     rest = [tuple(name for name in place if name != winner) for place in one.places]
-    raised = Order(
+    raised = IssueOrder(
         tuple(place for place in (*rest[: max(0, at - 1)], (winner,), *rest[max(0, at - 1) :]) if place)
     )
     other = [*ballots]
@@ -203,35 +205,35 @@ def test_more_support_never_harms_a_winner(way: Way, ballots: list[Order], who: 
 
 
 def test_ties_are_broken_step_by_step() -> None:
-    borda = held([Order.parsed("p > q > r"), Order.parsed("r > p > q")], "plurality")
+    borda = held([IssueOrder.parsed("p > q > r"), IssueOrder.parsed("r > p > q")], "plurality")
     assert borda.order == ("p", "r", "q")
     assert borda.ties == ({"issues": ["p", "r"], "by": "borda"},)
     majority = vote(
-        [Order.parsed(one) for one in ("p > q > r", "p > q > r", "q > r > p")], "pqr", Voting("borda")
+        [IssueOrder.parsed(one) for one in ("p > q > r", "p > q > r", "q > r > p")], "pqr", Voting("borda")
     )
     assert majority.scores == {"p": 4, "q": 4, "r": 1}
     assert majority.order == ("p", "q", "r")
     assert majority.ties == ({"issues": ["p", "q"], "by": "majority"},)
-    lot = held([Order.parsed("p > q"), Order.parsed("q > p")], "copeland")
+    lot = held([IssueOrder.parsed("p > q"), IssueOrder.parsed("q > p")], "copeland")
     assert lot.ties == ({"issues": ["p", "q"], "by": "lot"},)
     assert lot.profile.places == (("p", "q"),)  # what a lot decided is no order
 
 
 def test_lots_follow_the_seed() -> None:
-    even = [Order.parsed("p = q = r")]
+    even = [IssueOrder.parsed("p = q = r")]
     drawn = {held(even, "borda", "pqr", seed).order for seed in range(40)}
     assert len(drawn) == 6
     assert held(even, "borda", "pqr", 3) == held(even, "borda", "rqp", 3)
 
 
 def test_unlisted_issues_share_the_last_place() -> None:
-    matrix = rank_matrix([Order.parsed("q"), Order.parsed("r > p = q")], "pqr")
+    matrix = rank_matrix([IssueOrder.parsed("q"), IssueOrder.parsed("r > p = q")], "pqr")
     assert matrix.tolist() == [[2.5, 1, 2.5], [2.5, 2.5, 1]]
-    assert held([Order.parsed("q")], "borda", "pqr").scores == {"q": 2, "p": 0.5, "r": 0.5}
+    assert held([IssueOrder.parsed("q")], "borda", "pqr").scores == {"q": 2, "p": 0.5, "r": 0.5}
 
 
 def test_what_cannot_be_voted_on() -> None:
-    one = Order.parsed("p > q")
+    one = IssueOrder.parsed("p > q")
     with pytest.raises(MethodError, match="nothing to vote on"):
         vote([], "pq", Voting())
     with pytest.raises(MethodError, match="not voted on"):
@@ -242,13 +244,13 @@ def test_what_cannot_be_voted_on() -> None:
 
 @EACH_WAY
 def test_a_unanimous_vote_is_stable(way: Way) -> None:
-    told = stability([Order.parsed("p > q > r")] * 12, "pqr", Voting(way), resamples=50)
+    told = stability([IssueOrder.parsed("p > q > r")] * 12, "pqr", Voting(way), resamples=50)
     assert (told["same"], told["first"], told["lots"]) == (1, 1, 0)
     assert told["places"][0] == {"issue": "p", "shares": [1, 0, 0]}
 
 
 def test_a_close_vote_is_not() -> None:
-    ballots = [Order.parsed("p > q > r")] * 11 + [Order.parsed("q > p > r")] * 10
+    ballots = [IssueOrder.parsed("p > q > r")] * 11 + [IssueOrder.parsed("q > p > r")] * 10
     told = stability(ballots, "pqr", Voting("borda", seed=5), resamples=2_000)
     # P(a resample of 21 with chance 11/21 has 11 or more) from the binomial distribution is .587.
     assert told["same"] == pytest.approx(0.587, abs=0.035)

@@ -16,7 +16,7 @@ from trustgauge.methods.two_step.design import design
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.operating_characteristics import SPECS
 from trustgauge.methods.two_step.rating import rate
-from trustgauge.methods.two_step.score import check, summarise
+from trustgauge.methods.two_step.score import score_answers, summarise
 from trustgauge.methods.two_step.simulation import Sizes, simulate
 from trustgauge.records import Rating
 from trustgauge.stats.streams import stream
@@ -48,7 +48,7 @@ def rated(method: TwoStep, shift: Shift, run: int) -> Rating:
         output=pl.Series(outputs),
         segment=pl.Series(places * 10 // len(probes)),
     )
-    return rate(summarise(check(method, answers)), method, run)[0]
+    return rate(summarise(score_answers(method, answers)), method, run)[0]
 
 
 def codes(rating: Rating) -> list[str]:
@@ -78,7 +78,7 @@ def test_segments_are_no_change_without_the_column() -> None:
     answers = probes.with_columns(
         *(pl.lit(value).alias(name) for name, value in columns.items()), output=pl.col("message")
     )
-    frame = summarise(check(method, answers))
+    frame = summarise(score_answers(method, answers))
     assert frame["segment"].unique().to_list() == [0]
     assert rate(frame, method, 1)[0].state == "rated"
 
@@ -96,7 +96,9 @@ def test_steady_services_are_called_changed_in_one_of_a_hundred_runs() -> None:
 def test_the_largest_design_effect_counts() -> None:
     counts = simulate(Sizes(SPECS[:, :2], 60, 2, 60), shifted(0.5)[:2], 0.0, 20, stream(6, "effect"))
     effects = [transition_model.design_effect(by) for by in (counts.texts, counts.items, counts.segments)]
-    assert np.array_equal(transition_model.pooled_effect(counts), np.maximum(1, np.max(effects, axis=0)))
+    assert np.array_equal(
+        transition_model.largest_design_effect(counts), np.maximum(1, np.max(effects, axis=0))
+    )
     assert (effects[2] > np.maximum(effects[0], effects[1])).any()
     assert counts.segments.sum(axis=1).tolist() == counts.pooled.tolist()
     assert counts.segments_own.sum(axis=2).tolist() == counts.own.tolist()

@@ -18,8 +18,8 @@ from trustgauge.methods.two_step.composition import (
     BITS,
     CORRECTED,
     PUBLISHED,
+    CompositionTerms,
     Inference,
-    Terms,
     behaviour_set,
     by_table,
     closed_form,
@@ -214,7 +214,7 @@ def test_several_levels_must_be_tested_and_the_cost_is_named() -> None:
 )
 def test_every_condition_is_named(changes: dict[str, Any], code: str) -> None:
     good = [link("DSBS", IDENTITY, current="f", expires="2026-12-31"), link("UCS", COIN)]
-    terms = Terms(today="2026-06-01")
+    terms = CompositionTerms(today="2026-06-01")
     assert infer(good, "sound", terms).derived
     bad = infer([good[0], replace(good[1], **changes)], "sound", terms)
     assert code in codes(bad)
@@ -279,4 +279,4 @@ def test_rates_agree_with_the_behaviours_of_clear_cases(matrices: list[Matrix]) 
     big = [tuple(tuple(10 * n for n in row) for row in matrix) for matrix in matrices]
     chain = [link(level_of(names[one]), many) for one, many in zip(matrices, big, strict=True)]
     expected = frozenset(map(level_of, compose([[names[one]] for one in matrices])))
-    assert frozenset(infer(chain, "sound", Terms(draws=1000)).levels) == expected
+    assert frozenset(infer(chain, "sound", CompositionTerms(draws=1000)).levels) == expected

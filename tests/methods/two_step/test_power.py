@@ -11,17 +11,17 @@ from tests.methods.two_step.summaries import settings, shifted
 from trustgauge.methods.two_step import power
 from trustgauge.methods.two_step.operating_characteristics import SPECS
 from trustgauge.methods.two_step.power import BS, smallest_effect
-from trustgauge.methods.two_step.published_rule import Tree
+from trustgauge.methods.two_step.published_rule import DecisionTree
 from trustgauge.methods.two_step.simulation import Sizes, simulate
 from trustgauge.methods.two_step.transition_model import (
     LEVELS,
-    Counts,
-    Declared,
-    Units,
+    DeclaredDistributions,
+    TextTypes,
+    TransitionCounts,
     design_effect,
     deviations,
-    examine,
-    judge,
+    draw_levels,
+    examine_pooling,
     level_of,
     level_shares,
     posterior,
@@ -42,10 +42,10 @@ def test_power_agrees_with_the_rule_run_in_full() -> None:
     method = settings(texts=50)
     found = smallest_effect(method, 2)["deff_1"]
     assert found is not None
-    declared = Declared.of(method)
+    declared = DeclaredDistributions.of(method)
     rng = stream(99, "independent")
     counts = simulate(Sizes(SPECS[:, :2], 50, 2, 120), shifted(found)[:2], 0.0, 400, rng)
-    judged = judge(counts, examine(counts, rng), declared, 2000, rng)
+    judged = draw_levels(counts, examine_pooling(counts, rng), declared, 2000, rng)
     share = (level_shares(judged.levels)[:, BS] >= 0.95).mean()
     assert share == pytest.approx(0.82, abs=0.07)
 
@@ -83,8 +83,8 @@ def test_the_published_tree_finds_what_it_finds() -> None:
 def test_resampled_levels_are_those_of_texts_drawn_again() -> None:
     types = np.array([[2, 0, 0], [1, 1, 0], [0, 2, 0]])
     table = np.array([[[8, 6, 6], [2, 3, 15], [15, 3, 2]]])
-    tree = Tree(SPECS, 1, 2)
-    found = level_shares(power.resampled_levels(Units(table, types), tree, 3000, stream(1, "boot")))
+    tree = DecisionTree(SPECS, 1, 2)
+    found = level_shares(power.resample_levels(TextTypes(table, types), tree, 3000, stream(1, "boot")))
     rng = np.random.default_rng(2)
     texts = [np.repeat(types, row, axis=0) for row in table[0]]
     naive = np.zeros(3)
@@ -94,15 +94,15 @@ def test_resampled_levels_are_those_of_texts_drawn_again() -> None:
     assert found == pytest.approx(naive, abs=0.06)
 
 
-def _unsettled(shift: float) -> Counts:
+def _unsettled(shift: float) -> TransitionCounts:
     return simulate(Sizes(SPECS[:, :2], 30, 2, 60), shifted(shift)[:2], 0.0, 1, stream(4, "one"))
 
 
 def test_texts_that_would_settle_do_settle() -> None:
     method = settings(texts=30)
-    declared = Declared.of(method)
+    declared = DeclaredDistributions.of(method)
     counts = _unsettled(0.30)
-    examined = examine(counts, stream(1, "mix"))
+    examined = examine_pooling(counts, stream(1, "mix"))
     more = power.texts_to_settle(counts, examined, declared, method, 1)
     assert more is not None
     assert 30 < more < 3000
@@ -119,8 +119,8 @@ def test_what_lies_on_the_margin_cannot_be_settled() -> None:
     counts = _unsettled(0.2)
     pooled = np.array([[[90, 0, 0], [18, 72, 0]]])
     on_margin = replace(counts, pooled=pooled)
-    examined = examine(counts, stream(1, "mix"))
-    assert power.texts_to_settle(on_margin, examined, Declared.of(method), method, 1) is None
+    examined = examine_pooling(counts, stream(1, "mix"))
+    assert power.texts_to_settle(on_margin, examined, DeclaredDistributions.of(method), method, 1) is None
     assert LEVELS[BS] == "BS"
 
 

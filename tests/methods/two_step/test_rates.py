@@ -16,7 +16,7 @@ from tests.methods.two_step.summaries import shifted
 from trustgauge.methods.two_step import transition_model
 from trustgauge.methods.two_step.operating_characteristics import (
     DECLARED,
-    Translator,
+    SimulatedTranslator,
     Trial,
     by_occupation,
     catalogue,
@@ -24,13 +24,13 @@ from trustgauge.methods.two_step.operating_characteristics import (
     wrong,
 )
 from trustgauge.methods.two_step.simulation import Sizes, simulate, tally
-from trustgauge.methods.two_step.transition_model import Counts, Declared, Units
+from trustgauge.methods.two_step.transition_model import DeclaredDistributions, TextTypes, TransitionCounts
 from trustgauge.stats.streams import stream
 
 SPECS = np.array([[0.5, 0.5], [0.1, 0.9], [0.9, 0.1]])
 
 
-def runs_of(shift: float, texts: int, runs: int, sharing: float = 0.0) -> Counts:
+def runs_of(shift: float, texts: int, runs: int, sharing: float = 0.0) -> TransitionCounts:
     rng = stream(3, "runs", texts)
     return simulate(Sizes(SPECS, texts, 2, 60), shifted(shift)[:2], sharing, runs, rng)
 
@@ -72,12 +72,12 @@ def test_alike_pairs_have_design_effect_two() -> None:
 
 
 def test_block_effect_reads_texts_within_blocks() -> None:
-    units = Units(np.array([[[30, 20], [5, 0]]]), np.array([[2, 0], [0, 2]]))
+    units = TextTypes(np.array([[[30, 20], [5, 0]]]), np.array([[2, 0], [0, 2]]))
     clusters = np.concatenate([np.tile([[[2, 0]]], (30, 1, 1)), np.tile([[[0, 2]]], (20, 1, 1))])
     expected = transition_model.design_effect(clusters)[0]
     empty = np.zeros((1, 2, 3, 1, 2), dtype=np.int64)
     none = np.zeros((1, 2, 1, 2), dtype=np.int64)
-    counts = Counts(
+    counts = TransitionCounts(
         own=none,
         pooled=none[:, 0],
         texts=empty[:, 0],
@@ -172,7 +172,7 @@ def test_equal_rates_are_pooled_and_different_ones_are_not() -> None:
     assert own.shape == (10, 3, 2, 3)
     types = np.array([[0, 1, 0], [1, 0, 0]])
     table = np.stack([own[:, :, 1, 1], own[:, :, 1, 0]], axis=-1)
-    units = (Units(np.zeros((10, 3, 1), dtype=np.int64), types[:1]), Units(table, types))
+    units = (TextTypes(np.zeros((10, 3, 1), dtype=np.int64), types[:1]), TextTypes(table, types))
     mixed = replace(parts[0], own=own, pooled=own.sum(axis=1), units=units, answers=units[1])
     p = transition_model.homogeneity(mixed, rng)
     assert (p[:, 1] <= transition_model.MIX_LEVEL).all()
@@ -188,8 +188,8 @@ def test_what_depends_on_the_mix_is_judged_by_its_own_block() -> None:
     outputs[:, 1:] = 1 - outputs[:, 1:]
     items = np.broadcast_to(np.arange(120).reshape(60, 2) % 60, values.shape)
     counts = tally(values, outputs, items, np.zeros(values.shape[:-1], dtype=np.int64), (2, 3, 60))
-    examined = transition_model.examine(counts, stream(1, "mix"))
-    judged = transition_model.judge(counts, examined, DECLARED, 1000, rng)
+    examined = transition_model.examine_pooling(counts, stream(1, "mix"))
+    judged = transition_model.draw_levels(counts, examined, DECLARED, 1000, rng)
     assert not examined.pooled[0]
     shares = transition_model.level_shares(judged.levels)[0]
     assert shares[transition_model.LEVELS.index("DSBS")] > 0.95
@@ -201,13 +201,13 @@ def test_what_depends_on_the_mix_is_judged_by_its_own_block() -> None:
 def test_a_run_alone_is_judged_as_in_a_batch() -> None:
     counts = runs_of(0.3, 40, 5)
     last = np.array([False] * 4 + [True])
-    alone = transition_model.pooled_effect(counts.take(last))
-    assert alone[0].tolist() == transition_model.pooled_effect(counts)[4].tolist()
+    alone = transition_model.largest_design_effect(counts.take(last))
+    assert alone[0].tolist() == transition_model.largest_design_effect(counts)[4].tolist()
     assert counts.take(last).units[1].table.shape[0] == 1
 
 
 def test_losses_apart_are_left_out() -> None:
-    declared = Declared.of(experiment(loss="apart"))
+    declared = DeclaredDistributions.of(experiment(loss="apart"))
     assert declared.unbiased.tolist() == [[0.5, 0.5]]
     kept = runs_of(0.3, 30, 3).kept()
     assert kept.pooled.shape[-1] == kept.texts.shape[-1] == kept.units[0].types.shape[-1] == 2
@@ -249,7 +249,7 @@ def test_occupations_that_change_whole_do_not_fool_the_rule() -> None:
     runs = 300
     row = sound_row(translator, Trial(50, runs, 4, draws=1000))
     assert wrong("DSBS", row) <= 8 + 300 * np.sqrt(0.08 * 0.92 / runs)
-    blind = Translator("as if independent", translator.rates)
+    blind = SimulatedTranslator("as if independent", translator.rates)
     counts = simulate(Trial(50, 200, 4).sizes(), translator.rates, 1.0, 200, stream(1, "occupations"))
     drawn = transition_model.posterior(counts.pooled, np.ones((200, 2)), 1000, stream(1, "blind"))
     devs = transition_model.deviations(drawn, DECLARED.specs, DECLARED.unbiased)

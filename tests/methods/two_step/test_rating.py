@@ -11,12 +11,12 @@ import pytest
 import scipy.stats
 
 from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, summary
-from trustgauge.methods.two_step.counts import tallies
+from trustgauge.methods.two_step.counts import part_counts
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.methods.two_step.missing_data import losses
+from trustgauge.methods.two_step.missing_data import missing_reasons
 from trustgauge.methods.two_step.rating import rate
 from trustgauge.methods.two_step.score import merge
-from trustgauge.methods.two_step.transition_model import posterior, used
+from trustgauge.methods.two_step.transition_model import posterior, sent_values
 from trustgauge.records import Part, Rating, Reason, plain
 from trustgauge.stats.intervals import wilson
 from trustgauge.stats.streams import stream
@@ -234,7 +234,7 @@ def test_a_cell_may_lose_too_much_alone() -> None:
     frame = without(
         summary(method, IDENTITY), cell & (pl.col("text").rank("dense").over("block", "value_in") <= 3)
     )
-    (told,) = losses(tallies(frame, method.spec), method.spec)
+    (told,) = missing_reasons(part_counts(frame, method.spec), method.spec)
     assert (told.facts["where"], told.facts["planned"], told.facts["cells"]) == ("He in b1", 40, 1)
     assert told.facts["share"] == told.facts["missing"] / 40 > 0.05
     (rating,) = rate(frame, method, 11)
@@ -245,7 +245,7 @@ def test_losses_that_differ_between_values_are_found() -> None:
     method = settings(texts=200)
     every_25th = pl.int_range(pl.len()).over("block", "value_in") % 25 == 0
     frame = without(summary(method, shifted(0.17)), every_25th & (pl.col("value_in") == 1))
-    (told,) = losses(tallies(frame, method.spec), method.spec)
+    (told,) = missing_reasons(part_counts(frame, method.spec), method.spec)
     assert (told.facts["where"], told.facts["against"]) == ("She", "He")
     assert told.facts["share"] == 25 / 600
     assert told.facts["p"] == pytest.approx(scipy.stats.fisher_exact([[25, 575], [0, 600]]).pvalue)
@@ -286,7 +286,7 @@ def test_equal_texts_of_a_deterministic_service_count_once() -> None:
     }
     method = settings(attribute=table, texts=40)
     frame = summary(method, IDENTITY, shared=True)
-    found = tallies(frame, method.spec)
+    found = part_counts(frame, method.spec)
     texts = frame.filter(pl.col("pooled") > 0)["text"].n_unique()
     assert found.counts.pooled.sum() == 2 * texts == frame["pooled"].sum()
     assert found.counts.own.sum() == frame["n"].sum() > found.counts.pooled.sum()
@@ -296,7 +296,7 @@ def test_equal_texts_of_a_deterministic_service_count_once() -> None:
 def test_tallies_agree_with_counting_rows() -> None:
     method = settings(texts=30)
     frame = summary(method, shifted(0.4))
-    found = tallies(frame, method.spec)
+    found = part_counts(frame, method.spec)
     for block, name in enumerate(method.spec.blocks):
         for given in range(2):
             for out in range(3):
@@ -394,7 +394,7 @@ def test_a_rating_is_json_and_names_what_differs() -> None:
 def test_draws_can_be_made_again_from_the_details() -> None:
     method = settings(texts=40)
     part = rated(shifted(0.3), method).parts[0]
-    inputs = used(method.spec.distributions)
+    inputs = sent_values(method.spec.distributions)
     counts = np.array(part.details["matrix"])[inputs]
     deff = np.array(part.details["deff"])[inputs]
     drawn = posterior(counts[None], deff[None], method.draws, stream(11, *part.details["seed_key"]))[0]

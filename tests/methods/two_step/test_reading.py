@@ -15,7 +15,15 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from trustgauge.methods.two_step.design import design
-from trustgauge.methods.two_step.score import ABSTAINS, KEYS, SUMMARY, check, merge, normalised, summarise
+from trustgauge.methods.two_step.score import (
+    ABSTAINS,
+    KEYS,
+    SUMMARY,
+    merge,
+    normalise,
+    score_answers,
+    summarise,
+)
 from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.records import Task
 
@@ -61,7 +69,7 @@ def text(
 
 
 def read(output: str | None, ask: str = "", **changes: Any) -> Read:
-    marks = check(settings(**changes), answered(text(ask=ask), [output]))
+    marks = score_answers(settings(**changes), answered(text(ask=ask), [output]))
     return marks["read"].to_list()[0], marks["kinds"].to_list()[0]
 
 
@@ -207,7 +215,7 @@ def test_nouns_count_where_they_surely_name_the_person(output: str) -> None:
     ],
 )
 def test_a_word_for_somebody_else_is_not_that_of_the_person(output: str, values: list[int]) -> None:
-    marks = check(settings(), answered(text(items=("judge", "guard")), [output]))
+    marks = score_answers(settings(), answered(text(items=("judge", "guard")), [output]))
     assert marks["read"].to_list() == [values]
 
 
@@ -218,7 +226,7 @@ def test_mentions_of_one_occupation_are_told_apart_by_their_order_only() -> None
         ("She is a nurse.", [SHE, SHE]),
         ("He is a nurse. She is a nurse. He is a nurse.", [UNSURE, UNSURE]),
     ):
-        assert check(settings(), answered(twins, [output]))["read"].to_list() == [values]
+        assert score_answers(settings(), answered(twins, [output]))["read"].to_list() == [values]
 
 
 BESIDE = Path(__file__).resolve().parents[4] / "shared" / "data"
@@ -236,7 +244,7 @@ def test_labelled_answers_in_the_style_of_assistants() -> None:
         items = [match["a"] or match["b"] for match in sent if match]
         assert len(items) == 2
         probe = text(items=(items[0], items[1])).with_columns(message=pl.lit(row["sent"]))
-        values = check(settings(), answered(probe, [row["back"] or ""]))["read"].to_list()[0]
+        values = score_answers(settings(), answered(probe, [row["back"] or ""]))["read"].to_list()[0]
         for value, person in zip(values, (row["person_1"], row["person_2"]), strict=True):
             decided += value != UNSURE
             right += value == ("He", "She", "Other").index(person)
@@ -268,7 +276,7 @@ def test_a_bare_list_is_an_answer_only_to_a_question() -> None:
 
 @pytest.mark.parametrize("output", [None, "\ufffd\ufffd\ufffd is \ufffd", "\ufffd"])
 def test_what_is_not_text_is_unreadable(output: str | None) -> None:
-    marks = check(settings(), answered(text(), [output]))
+    marks = score_answers(settings(), answered(text(), [output]))
     assert marks["status"].to_list() == ["unreadable"]
     assert marks["read"].to_list() == [[ABSTAINS, ABSTAINS]]
     assert marks["kinds"].to_list() == [["unread", "unread"]]
@@ -279,7 +287,7 @@ def test_what_is_not_text_is_unreadable(output: str | None) -> None:
     [("empty", [OTHER, OTHER], "empty"), ("refused", [OTHER, OTHER], "refused"), ("failed", None, "missing")],
 )
 def test_answers_that_are_none(status: str, values: list[int] | None, kind: str) -> None:
-    marks = check(settings(), answered(text(), ["He. She."], status=status))
+    marks = score_answers(settings(), answered(text(), ["He. She."], status=status))
     assert marks["read"].to_list() == [values]
     assert marks["kinds"].to_list() == [[kind, kind]]
     assert marks["status"].to_list() == [status]
@@ -304,7 +312,7 @@ def test_answers_that_are_none(status: str, values: list[int] | None, kind: str)
 )
 def test_scores(output: str, value: int, status: str) -> None:
     one = settings(attribute="valence", texts=1)
-    marks = check(one, answered(next(design(one, 1, "score")), [output]))
+    marks = score_answers(one, answered(next(design(one, 1, "score")), [output]))
     assert marks["read"].to_list() == [[value]]
     assert marks["status"].to_list() == [status]
 
@@ -312,7 +320,9 @@ def test_scores(output: str, value: int, status: str) -> None:
 def test_without_a_dead_zone_only_zero_is_neutral() -> None:
     one = settings(attribute="valence", texts=1, dead_zone=0)
     for output, value in (("1e-9", 0), ("-1e-9", 1), ("0", 2), ("-0.0", 2)):
-        assert check(one, answered(next(design(one, 1, "score")), [output]))["read"].to_list() == [[value]]
+        assert score_answers(one, answered(next(design(one, 1, "score")), [output]))["read"].to_list() == [
+            [value]
+        ]
 
 
 @pytest.mark.parametrize(
@@ -362,7 +372,7 @@ def test_reading_identity_gives_what_was_sent_for_every_pattern() -> None:
     for name, task in tasks:
         one = settings(attribute=name, texts=300)
         probes = pl.concat(design(one, 5, task))
-        marks = check(one, answered(probes, probes["message"].to_list()))
+        marks = score_answers(one, answered(probes, probes["message"].to_list()))
         assert marks.height == probes.height
         assert marks["read"].equals(probes["values"].alias("read"))
         assert marks["kinds"].explode().unique().to_list() == ["kept"]
@@ -373,20 +383,20 @@ def test_words_of_the_residual_are_read_as_it() -> None:
     probes = next(design(one, 1, "translate"))
     items = probes["items"][0]
     output = f"A {items[0]} near a cathedral. A {items[1]} near it. A {items[2]}. A {items[3]} near 2 mosques"
-    marks = check(one, answered(probes, [output]))
+    marks = score_answers(one, answered(probes, [output]))
     assert marks["read"].to_list() == [[4, 4, 4, 1]]
     assert marks["kinds"].to_list() == [["other", "it", "none", "kept"]]
 
 
 def test_normalising_changes_what_looks_different_only() -> None:
     given_ = pl.Series(["E\u0301&amp;&lt;HE\u00ad\u200d", None, "&#x110000; &bogus;"])
-    assert normalised(given_).to_list() == ["\u00e9&<he", None, "\ufffd &bogus;"]
+    assert normalise(given_).to_list() == ["\u00e9&<he", None, "\ufffd &bogus;"]
 
 
 def identity_marks(*, shared: bool = False, texts: int = 60, **changes: Any) -> pl.DataFrame:
     one = settings(texts=texts, **changes)
     probes = pl.concat(design(one, 2, "translate"))
-    return check(one, answered(probes, probes["message"].to_list(), shared=shared))
+    return score_answers(one, answered(probes, probes["message"].to_list(), shared=shared))
 
 
 def test_a_summary_counts_every_mention() -> None:
@@ -431,7 +441,7 @@ def test_missing_and_surplus_mentions(status: str, value: int, kind: str) -> Non
     probes = pl.concat(design(one, 2, "translate"))
     answers = answered(probes, ["he he she she", None, "he she he"])
     fell = pl.when(pl.col("output").is_null()).then(pl.lit(status)).otherwise("status")
-    summary = summarise(check(one, answers.with_columns(fell.alias("status"))))
+    summary = summarise(score_answers(one, answers.with_columns(fell.alias("status"))))
     missing = summary.filter(pl.col("status") == status)
     assert missing["value_out"].unique().to_list() == [value]
     assert (missing["n"].sum(), missing["kind"].unique().to_list()) == (2, [kind])

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from tests.methods.two_step.summaries import settings
 from trustgauge.errors import MethodError, PlanError
-from trustgauge.methods.two_step.published_rule import Tree
+from trustgauge.methods.two_step.published_rule import DecisionTree
 from trustgauge.methods.two_step.transition_model import LEVELS
 
 SPECS = np.array([[0.5, 0.5, 0.0], [0.1, 0.9, 0.0], [0.9, 0.1, 0.0]])
 ROW = st.lists(st.integers(0, 40), min_size=3, max_size=3).filter(any)
 
 
-def tree(**options: Any) -> Tree:
-    return Tree(SPECS, 1, 2, **options)
+def tree(**options: Any) -> DecisionTree:
+    return DecisionTree(SPECS, 1, 2, **options)
 
 
 def level(outputs: list[list[int]], **options: Any) -> str:
@@ -125,12 +125,12 @@ def test_kolmogorov_smirnov_draws_the_same_for_the_same_counts() -> None:
 
 def test_kolmogorov_smirnov_needs_an_order() -> None:
     with pytest.raises((MethodError, PlanError), match="order"):
-        Tree.of(settings(test="ks", rule="published"), 1)
+        DecisionTree.of(settings(test="ks", rule="published"), 1)
 
 
 def test_several_unbiased_distributions() -> None:
     specs = np.array([[0.5, 0.5], [0.4, 0.6], [0.05, 0.95], [0.95, 0.05]])
-    two = Tree(specs, 2, 2)
+    two = DecisionTree(specs, 2, 2)
     balanced = np.array([[100, 100], [80, 120], [10, 190], [190, 10]])
     assert LEVELS[two.walk(balanced, ("u1", "u2", "b1", "b2")).level] == "DSBS"
     skewed = np.array([[100, 100], [10, 190], [10, 190], [190, 10]])

@@ -12,7 +12,7 @@ from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, 
 from trustgauge.methods.two_step.design import design
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.rating import rate
-from trustgauge.methods.two_step.score import check, merge, summarise
+from trustgauge.methods.two_step.score import merge, score_answers, summarise
 from trustgauge.records import Rating
 
 IDENTITY = np.eye(3)
@@ -49,7 +49,7 @@ def named(method: TwoStep, share: float, seed: int) -> Rating:
     answers = probes.with_columns(
         *(pl.lit(value).alias(name) for name, value in columns.items()), output=pl.Series(outputs)
     )
-    return rate(summarise(check(method, answers)), method, seed)[0]
+    return rate(summarise(score_answers(method, answers)), method, seed)[0]
 
 
 def test_a_few_unread_answers_leave_the_level_with_the_lowest_certainty() -> None:

@@ -10,7 +10,7 @@ from trustgauge.apps.chat import ending
 from trustgauge.apps.chat import lines as words
 from trustgauge.apps.chat.conversation import ChatTurn
 from trustgauge.apps.chat.verb import OWN
-from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, Order, order_of, title
+from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, IssueOrder, order_of, title
 from trustgauge.run.targets import experiment_seed
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Commands:
         self._at.chat = self._at.chat.changed(experiment=experiment)
         self._rate_for(OWN, order)
 
-    def _rate_for(self, profile: str, order: Order) -> None:
+    def _rate_for(self, profile: str, order: IssueOrder) -> None:
         """Rate for somebody else from now on; calls nobody."""
         experiment = {**self._at.chat.experiment, "profiles": [profile]}
         self._at.chat = self._at.chat.changed(profile=profile, experiment=experiment)

@@ -18,12 +18,12 @@ import polars as pl
 from trustgauge.apps.chat.conversation import USER, ChatTurn
 from trustgauge.methods.trust import utterances
 from trustgauge.methods.trust.arithmetic import explain
-from trustgauge.methods.trust.combine import MISSING, Measured, outcome
-from trustgauge.methods.trust.issue_results import Held, held_of
+from trustgauge.methods.trust.combine import MISSING, IssueValue, outcome
+from trustgauge.methods.trust.issue_results import IssueResult, issue_results
 from trustgauge.methods.trust.issues.issue import LEVELS, TALK
 from trustgauge.methods.trust.levels import levels, risk
 from trustgauge.methods.trust.method import Trust
-from trustgauge.methods.trust.profiles import Order
+from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import RESPONSE, Json, State
 
@@ -85,7 +85,7 @@ class RunningScore:
 def running_score(
     trust: Trust,
     exchanges: Sequence[ChatTurn],
-    order: Order,
+    order: IssueOrder,
     seed: int,
     probed: Mapping[str, str] = MappingProxyType({}),
 ) -> RunningScore:
@@ -101,9 +101,11 @@ def running_score(
     marks = trust.check(rows_of(exchanges, trust.services[0]))
     rows = trust.summarise(marks)
     resampling = Resampling(seed, trust.resamples)
-    held = {one.name: one for one in held_of(rows, trust, resampling, ())}
+    held = {one.name: one for one in issue_results(rows, trust, resampling, ())}
     measured = {name: _measured(held[name]) for name in order.issues}
-    measured |= {name: Measured.at(LEVELS.index(level)) for name, level in probed.items() if name in measured}
+    measured |= {
+        name: IssueValue.at(LEVELS.index(level)) for name, level in probed.items() if name in measured
+    }
     if trust.mode == "per-utterance":
         possible, _ = utterances.outcomes(rows, order, trust, resampling)
     else:
@@ -158,23 +160,23 @@ def level_of_score(score: float, cuts: tuple[float, float]) -> str:
     return LEVELS[int(levels(np.array(score), cuts))]
 
 
-def _measured(one: Held) -> Measured:
+def _measured(one: IssueResult) -> IssueValue:
     """The issue by its score as it is, where only further dialogs are missing to say more."""
     value = _alone(one)
     if value is None:
         return one.measured()
     at = np.array(value)
-    return Measured(int(levels(at, one.cuts)), float(risk(at, one.cuts)), value, one.cuts)
+    return IssueValue(int(levels(at, one.cuts)), float(risk(at, one.cuts)), value, one.cuts)
 
 
-def _alone(one: Held) -> float | None:
+def _alone(one: IssueResult) -> float | None:
     """The score of a dialog or two, which has no level of its own in a rating."""
     little = one.assessed.state == "incomplete" and one.assessed.level is None
     told = any(reason.code in TOO_LITTLE for reason in one.assessed.reasons)
     return one.assessed.score.value if little and told else None
 
 
-def _now(one: Held) -> IssueScore:
+def _now(one: IssueResult) -> IssueScore:
     place = _measured(one).level
     reached = LEVELS[place] if place >= 0 else None
     return IssueScore(one.name, one.assessed.state, one.assessed.score.value, reached)

@@ -13,10 +13,10 @@ from trustgauge.apps.reproduce.published import figures
 from trustgauge.apps.reproduce.trust_scores import CODES, METHOD, scores
 from trustgauge.apps.reproduce.verdicts import as_constant, compare, compare_unprinted, consistent
 from trustgauge.methods.trust.arithmetic import explain
-from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination, Measured, outcome
+from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination, IssueValue, outcome
 from trustgauge.methods.trust.issues.issue import LEVELS, PUBLISHED_CUTS
-from trustgauge.methods.trust.order_sensitivity import all_orders, scored
-from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, Order
+from trustgauge.methods.trust.order_sensitivity import all_orders, issue_at_score
+from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, IssueOrder
 from trustgauge.methods.trust.sensitivity import Variant, sensitivity
 from trustgauge.records import Json
 from trustgauge.stats.intervals import wilson
@@ -72,15 +72,15 @@ def from_data(folder: Path, printed: Printed | None = None) -> list[PaperTable]:
 
 def measure_issues(
     printed: Printed, corpus: str, cuts: tuple[float, float] = PUBLISHED_CUTS
-) -> dict[str, Measured]:
+) -> dict[str, IssueValue]:
     """The four issues of a row of Table II, at levels by these cuts."""
     row = printed["table_II"][corpus]
-    return {name: scored(float(row[code]), cuts) for code, name in CODES.items()}
+    return {name: issue_at_score(float(row[code]), cuts) for code, name in CODES.items()}
 
 
-def order(printed: Printed, profile: str) -> Order:
+def order(printed: Printed, profile: str) -> IssueOrder:
     """The order of issues of a kind of user, as printed."""
-    return Order.parsed(printed["profiles"][profile])
+    return IssueOrder.parsed(printed["profiles"][profile])
 
 
 def _level(
@@ -122,8 +122,8 @@ def _codes(order_of: Iterable[str]) -> list[Json]:
 def _example(printed: Printed) -> PaperTable:
     """Points of levels, and both ways to break the tie."""
     worked = printed["worked_example"]
-    issues = {CODES[code]: Measured.at(LEVELS.index(level)) for code, level in worked["levels"].items()}
-    ranked = Order.parsed(sorted(worked["importance"], key=worked["importance"].__getitem__))
+    issues = {CODES[code]: IssueValue.at(LEVELS.index(level)) for code, level in worked["levels"].items()}
+    ranked = IssueOrder.parsed(sorted(worked["importance"], key=worked["importance"].__getitem__))
     by_ties = {
         ties: explain(ranked, issues, Combination.model_validate({"rule": "count", "ties": ties}))
         for ties in ("pessimistic", "optimistic")

@@ -17,7 +17,7 @@ from trustgauge.errors import PlanError
 from trustgauge.methods.trust.issues.abuse import Abuse
 from trustgauge.methods.trust.issues.bias import Bias
 from trustgauge.methods.trust.issues.complexity import Complexity
-from trustgauge.methods.trust.issues.issue import TALK, Assessed, Issue
+from trustgauge.methods.trust.issues.issue import TALK, Issue, IssueAssessment
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Json
 
@@ -100,7 +100,7 @@ def _corpus(corpus: str, source: DialogSource, printed: Printed) -> PaperTable:
     return PaperTable(METHOD, f"data-{corpus.lower()}", title, inputs, tuple(cells), notes)
 
 
-def _length(corpus: str, found: Assessed, printed: Printed) -> PrintedFigure:
+def _length(corpus: str, found: IssueAssessment, printed: Printed) -> PrintedFigure:
     """The mean length beside the longest: it hangs on no list, and follows from two printed figures."""
     expected = printed["derived"]["dialog_complexity_turn_term"][corpus]
     length = found.details.get("length")
@@ -109,7 +109,7 @@ def _length(corpus: str, found: Assessed, printed: Printed) -> PrintedFigure:
     return drop_printed(judge(cell, within=LENGTH_WITHIN))
 
 
-def _issue(corpus: str, code: str, found: Assessed, row: Mapping[str, Any]) -> list[PrintedFigure]:
+def _issue(corpus: str, code: str, found: IssueAssessment, row: Mapping[str, Any]) -> list[PrintedFigure]:
     """The score, which rests on lists, and the level, which may be the same all the same."""
     value = found.score.value
     score: Json = None if value is None else round(value, 6)
@@ -124,7 +124,7 @@ def _issue(corpus: str, code: str, found: Assessed, row: Mapping[str, Any]) -> l
     return [unavailable((corpus, code), row[code], reason, sound=score), told]
 
 
-def assess(issue: Issue, dialogs: pl.DataFrame) -> Assessed:
+def assess(issue: Issue, dialogs: pl.DataFrame) -> IssueAssessment:
     """One issue on recorded dialogs, by the published cuts.
 
     Args:

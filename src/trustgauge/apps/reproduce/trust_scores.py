@@ -15,7 +15,7 @@ from trustgauge.methods.trust.abuse_checkers import WORTH
 from trustgauge.methods.trust.issues.abuse import SOUND_CUTS
 from trustgauge.methods.trust.issues.complexity import dialog_complexity
 from trustgauge.methods.trust.issues.issue import LEVELS, PUBLISHED_CUTS
-from trustgauge.methods.trust.issues.leakage_trial import trial_assessed, trial_cells
+from trustgauge.methods.trust.issues.leakage_trial import assess_trial, trial_cells
 from trustgauge.methods.trust.levels import levels
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Rule
@@ -107,7 +107,7 @@ def _trial(epoch: int | None, rule: Rule) -> float:
     """The leakage score of a model that gives all secrets away from an epoch on; None is never."""
     signs = ["1" * PAIRS if epoch is not None and at >= epoch else "0" * PAIRS for at in range(1, EPOCHS + 1)]
     trial = pl.DataFrame({"service": ["it"], "part": [""], "leakage_trial": [signs]})
-    found = trial_assessed(trial_cells(trial), rule, Resampling(1, 10)).score.value
+    found = assess_trial(trial_cells(trial), rule, Resampling(1, 10)).score.value
     return math.nan if found is None else found
 
 

@@ -27,12 +27,12 @@ from trustgauge.methods.two_step.composition import (
     combine,
     compose,
     from_levels,
-    ordered,
+    sort_levels,
     then,
 )
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.operating_characteristics import SPECS
-from trustgauge.methods.two_step.published_rule import Tree
+from trustgauge.methods.two_step.published_rule import DecisionTree
 from trustgauge.methods.two_step.transition_model import LEVELS
 from trustgauge.records import Json, Part
 from trustgauge.stats.comparisons import exact_multinomial, mcnemar, two_sample_chi_squared
@@ -156,13 +156,13 @@ def _composition(printed: Any) -> PaperTable:
 
     def cells() -> Iterator[PrintedFigure]:
         for first, second in product(LEVELS, repeat=2):
-            known = ordered(from_levels((first, second)))
+            known = sort_levels(from_levels((first, second)))
             is_named = list(known) == [corrected.get(f"{first} then {second}")]
             cell = PrintedFigure(
                 first,
                 second,
-                list(ordered(given[first][second])),
-                list(ordered(by_table((first, second))[0])),
+                list(sort_levels(given[first][second])),
+                list(sort_levels(by_table((first, second))[0])),
                 sound=list(known),
             )
             yield judge(cell, "sound", reason=CONTRADICTION if is_named else "")
@@ -233,7 +233,7 @@ def _ranges(printed: Any) -> PaperTable:
         for key in (name for name in given if name != "note"):
             size = int(key.removeprefix("N_"))
             he = np.arange(size + 1)
-            similar = Tree(SPECS, 1, 2).measures(np.stack([he, size - he, 0 * he], axis=1))[2]
+            similar = DecisionTree(SPECS, 1, 2).measures(np.stack([he, size - he, 0 * he], axis=1))[2]
             for place, name in ((0, "similar_to_50_50"), (2, "similar_to_90_10")):
                 found = he[similar[:, place]]
                 ends: list[Json] = [int(found[0]), int(found[-1])]
@@ -261,9 +261,9 @@ def _statistics(printed: Any) -> PaperTable:
             column = f"tail beyond {given[f'critical_df{df}']}"
             yield judge_unprinted(PrintedFigure(f"{df} degrees of freedom", column, 0.05, tail))
         for column, level, tree in (
-            ("level", "DSBS", Tree(SPECS, 1, 2)),
-            ("level, the empty cell kept", "BS", Tree(SPECS, 1, 2, empty="keep")),
-            ("level, texts as counts", "BS", Tree(SPECS, 1, 2, base="texts")),
+            ("level", "DSBS", DecisionTree(SPECS, 1, 2)),
+            ("level, the empty cell kept", "BS", DecisionTree(SPECS, 1, 2, empty="keep")),
+            ("level, texts as counts", "BS", DecisionTree(SPECS, 1, 2, base="texts")),
         ):
             outputs = np.array([[40, 0, 0]] * len(SPECS))
             found = LEVELS[int(tree.levels(tree.measures(outputs)[2]))]
@@ -296,7 +296,7 @@ def powers(she: int, shift: float) -> tuple[float, float, float]:
     Exact over all outcomes: two-sample chi-squared against the balanced distribution, one-sample
     multinomial, and McNemar on the pairs (two-step 1.5, 1.7 step 7).
     """
-    tree, rng = Tree(SPECS, 1, 2), stream(1, "power")
+    tree, rng = DecisionTree(SPECS, 1, 2), stream(1, "power")
     chances = binomial_probabilities(she, shift)
     moved = np.flatnonzero(chances > MOST_MOVED)
     outputs = np.stack([she + moved, she - moved, 0 * moved], axis=1)

@@ -12,7 +12,7 @@ from trustgauge import plugins
 from trustgauge.apps.survey.table import Respondent, Survey, read_survey, row_error
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust.preference_parsing import LETTERS
-from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, Order, profile_order, title
+from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, IssueOrder, profile_order, title
 from trustgauge.methods.trust.similarity import grouped
 from trustgauge.methods.trust.voting import MOST_ISSUES, WAYS, Voting, stability, vote
 from trustgauge.records import Json, plain
@@ -67,7 +67,7 @@ def survey(file: Path, asked: SurveyOptions) -> Document:
     profiles = {name: whole.profile}
     groups = _groups(voters, asked.voting, name) if asked.groups else None
     if groups is not None and len(groups["groups"]) > 1:
-        profiles |= {one["name"]: Order.parsed(one["order"]) for one in groups["groups"]}
+        profiles |= {one["name"]: IssueOrder.parsed(one["order"]) for one in groups["groups"]}
     return {
         "schema": SCHEMA,
         "file": file.name,
@@ -96,7 +96,7 @@ def profiles_toml(document: Document) -> str:
     return f"{told}\n{tomli_w.dumps({'profiles': tables})}"
 
 
-def _votes(ballots: Sequence[Order], issues: Sequence[str], voting: Voting) -> Iterator[Json]:
+def _votes(ballots: Sequence[IssueOrder], issues: Sequence[str], voting: Voting) -> Iterator[Json]:
     """The order that each method of voting gives."""
     for way in WAYS:
         if way == "kemeny" and len(issues) > MOST_ISSUES:
@@ -105,7 +105,7 @@ def _votes(ballots: Sequence[Order], issues: Sequence[str], voting: Voting) -> I
         yield {**plain(found), "profile": list(found.profile.written)}
 
 
-def _listed(ballots: Sequence[Order]) -> tuple[str, ...]:
+def _listed(ballots: Sequence[IssueOrder]) -> tuple[str, ...]:
     """Issues that matter to anybody: one that no ballot lists is not voted on."""
     return tuple(sorted({name for one in ballots for name in one.issues}))
 
@@ -116,7 +116,7 @@ def _name(file: Path) -> str:
     return f"{name}-survey" if name in PUBLISHED else name
 
 
-def _groups(voters: Sequence[tuple[Respondent, Order]], voting: Voting, name: str) -> Document:
+def _groups(voters: Sequence[tuple[Respondent, IssueOrder]], voting: Voting, name: str) -> Document:
     """People grouped, with the order that each group gives."""
     ballots = [order for _, order in voters]
     found = grouped(ballots, _listed(ballots))
@@ -140,15 +140,15 @@ def _groups(voters: Sequence[tuple[Respondent, Order]], voting: Voting, name: st
     }
 
 
-def _profile(name: str) -> Order | None:
+def _profile(name: str) -> IssueOrder | None:
     name = PAPER_NAMES.get(name, name)
-    return Order.parsed(PUBLISHED[name].order) if name in PUBLISHED else None
+    return IssueOrder.parsed(PUBLISHED[name].order) if name in PUBLISHED else None
 
 
-def _order(one: Respondent) -> Order | None:
+def _order(one: Respondent) -> IssueOrder | None:
     """What a person's order is: their own, or that of the profile they agree to."""
     if one.places is not None:
-        return Order(one.places)
+        return IssueOrder(one.places)
     return _profile(one.profile) if one.agrees else None
 
 
@@ -176,7 +176,7 @@ def _misfit(one: Respondent) -> Fault | None:
         "agrees to the order of the profile" if one.agrees else "does not agree to the order of the profile"
     )
     return Fault(
-        place, f"{said}, and gives {'the same' if same else 'another one'}", got=str(Order(one.places))
+        place, f"{said}, and gives {'the same' if same else 'another one'}", got=str(IssueOrder(one.places))
     )
 
 

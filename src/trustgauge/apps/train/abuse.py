@@ -35,7 +35,7 @@ from trustgauge.methods.trust.abuse_checkers import (
     group_false_alarms,
 )
 from trustgauge.methods.trust.text_model import TextModel, features, read_model, tokens, write_model
-from trustgauge.stats.classification import Hits, counted, figures, gaps
+from trustgauge.stats.classification import Hits, confusion_matrix, figures, gaps
 from trustgauge.stats.streams import stream
 
 SEEN = 3  # training rows that a feature must occur in
@@ -194,7 +194,7 @@ def _measured(model: TextModel, tested: pl.DataFrame, *, answers: bool) -> dict[
         style: [list(row) for row in one.table]
         for style, one in by_style(named, tested, answers=answers, on="").items()
     }
-    matrix = counted(tested["class"], model.classify(tested["text"].to_list()), ABUSE_CLASSES)
+    matrix = confusion_matrix(tested["class"], model.classify(tested["text"].to_list()), ABUSE_CLASSES)
     said = group_false_alarms(model.classify).filter(~pl.col("control"))
     hits = [Hits(family=row[0], member=row[1], hits=row[2], n=row[3]) for row in _members(said)]
     return {

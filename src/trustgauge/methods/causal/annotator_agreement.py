@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from trustgauge.methods.causal.measures import told
+from trustgauge.methods.causal.measures import finite_or_none
 from trustgauge.records import Json, Reason
 from trustgauge.stats import agreement as measures
 
@@ -14,7 +14,7 @@ LABELS = ("labels_below", "labels_zero", "labels_above")
 FEWEST = 2  # labels that an item needs for a score
 
 
-def told_of(agreed: Mapping[str, Json] | None) -> tuple[Reason, ...]:
+def agreement_reasons(agreed: Mapping[str, Json] | None) -> tuple[Reason, ...]:
     """What a reader must know of scores that people gave; () for software."""
     if agreed is None:
         return ()
@@ -52,8 +52,8 @@ def agreement(rows: pl.DataFrame) -> dict[str, Json] | None:
         "few": int((given < FEWEST).sum()),
         "ties": int(tied.sum()),
         "drawn": int((tied & (items["n"] > 0).to_numpy()).sum()),
-        "equal": told(measures.equal_share(counts)),
-        "pairwise": told(measures.pairwise_agreement(counts)),
-        "fleiss_kappa": told(measures.fleiss_kappa(counts)),
-        "krippendorff_alpha": told(measures.krippendorff_alpha(counts, (-1.0, 0.0, 1.0))),
+        "equal": finite_or_none(measures.equal_share(counts)),
+        "pairwise": finite_or_none(measures.pairwise_agreement(counts)),
+        "fleiss_kappa": finite_or_none(measures.fleiss_kappa(counts)),
+        "krippendorff_alpha": finite_or_none(measures.krippendorff_alpha(counts, (-1.0, 0.0, 1.0))),
     }

@@ -11,18 +11,18 @@ from trustgauge.methods.causal import deconfounding, effects, graph, permutation
 from trustgauge.methods.causal.gender_text import gender_tests
 from trustgauge.methods.causal.measures import (
     RANGE,
-    Asking,
-    Found,
+    MeasureInput,
+    Measurement,
     constant,
-    drawn,
+    finite_or_none,
     interval,
+    maximum_draws,
     plain,
-    told,
     verdict_of,
-    widened,
+    widen,
 )
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
-from trustgauge.methods.causal.permutation_tests import Permuted
+from trustgauge.methods.causal.permutation_tests import PermutationTests
 from trustgauge.records import Json
 from trustgauge.stats.comparisons import holm
 
@@ -52,7 +52,7 @@ def effects_of(panel: Panel, grouping: Grouping, frames: Floats, persons: Floats
     Under weights of frames [R, F] and persons [R, P]; NaN where undefined.
     """
     value = effects.ate(panel, grouping).value
-    drawn_values = effects.ate_resampled(panel, grouping, frames, persons)
+    drawn_values = effects.resample_ates(panel, grouping, frames, persons)
     return _largest(value), _largest_drawn(value, drawn_values)
 
 
@@ -73,7 +73,7 @@ def _apart(figures: _Figures) -> Floats:
     return np.asarray(far.max(axis=1, initial=0.0) / RANGE)
 
 
-def measure(asking: Asking) -> Found:
+def measure(asking: MeasureInput) -> Measurement:
     """Tests, weighted rejection score, effects, their resamples and permutations."""
     panel, grouping, rule = asking.panel, asking.grouping, asking.settings.rejection
     tests = rejection.tests(panel, grouping, rule)
@@ -83,12 +83,12 @@ def measure(asking: Asking) -> Found:
     )
     figures = _figures(asking, tests, permuted)
     e = _largest(figures.ate.value)
-    draws, undefined, bias = drawn(_largest_drawn(figures.ate.value, figures.draws), e)
+    draws, undefined, bias = maximum_draws(_largest_drawn(figures.ate.value, figures.draws), e)
     raw_draws = None
     if asking.settings.rule != "sound":
         draws_of = rejection.Draws(asking.frames, asking.persons, asking.stream("labels of rejections"))
-        raw_draws = rejection.resampled(panel, grouping, rule, draws_of)
-    found = Found(
+        raw_draws = rejection.resample_scores(panel, grouping, rule, draws_of)
+    found = Measurement(
         effect=e,
         draws=draws,
         undefined=undefined,
@@ -105,11 +105,11 @@ def measure(asking: Asking) -> Found:
     return replace(found, details=_details(asking, figures, found, score, permuted))
 
 
-def _figures(asking: Asking, tests: rejection.Tests, permuted: Permuted) -> _Figures:
+def _figures(asking: MeasureInput, tests: rejection.Tests, permuted: PermutationTests) -> _Figures:
     panel, grouping = asking.panel, asking.grouping
     ate = effects.ate(panel, grouping)
-    draws = effects.ate_resampled(panel, grouping, asking.frames, asking.persons, asking.stream("labels"))
-    draws = widened(ate.value, draws, asking.variance)
+    draws = effects.resample_ates(panel, grouping, asking.frames, asking.persons, asking.stream("labels"))
+    draws = widen(ate.value, draws, asking.variance)
     control = np.full(ate.value.shape, np.nan)
     for place, pair in enumerate(grouping.pairs):
         stream = asking.stream(f"control {place}")
@@ -142,11 +142,11 @@ def _holm(values: Floats, draws: Floats) -> Floats:
 
 
 def _details(
-    asking: Asking,
+    asking: MeasureInput,
     figures: _Figures,
-    found: Found,
+    found: Measurement,
     score: rejection.Rejection,
-    permuted: Permuted,
+    permuted: PermutationTests,
 ) -> dict[str, Json]:
     rule, panel = asking.settings.rejection, asking.panel
     sets = [_set(asking, figures, place) for place in range(len(panel.sets))]
@@ -158,7 +158,7 @@ def _details(
             "share": score.share,
             "null": score.expected,
             "null_high": permuted.null_high,
-            "p": told(permuted.rejection),
+            "p": finite_or_none(permuted.rejection),
             "weights": list(rule.weights),
             "alphas": list(rule.alphas),
             "counts": list(score.counts),
@@ -169,7 +169,7 @@ def _details(
         "raw": score.value,
         "raw_undefined": False,
     }
-    p = told(permuted.rejection)
+    p = finite_or_none(permuted.rejection)
     protected = asking.measured.grouping
     if panel.crossed:
         edges = graph.rejection_edges(protected, sets, _word(asking), p)
@@ -181,13 +181,13 @@ def _details(
     return details
 
 
-def _dependence(asking: Asking) -> list[dict[str, Json]]:
+def _dependence(asking: MeasureInput) -> list[dict[str, Json]]:
     """Tests of whether the texts depend on gender: they are of the table, not of the answers."""
     source = asking.settings.conversations
     return [] if source is None else gender_tests(source, asking.seed)
 
 
-def _set(asking: Asking, figures: _Figures, place: int) -> dict[str, Json]:
+def _set(asking: MeasureInput, figures: _Figures, place: int) -> dict[str, Json]:
     """One data set as details tell it."""
     tests = figures.tests
     rows = []
@@ -200,24 +200,24 @@ def _set(asking: Asking, figures: _Figures, place: int) -> dict[str, Json]:
             {
                 "pair": [a, b],
                 "n": [int(tests.n_a[at]), int(tests.n_b[at])],
-                "means": [told(tests.mean_a[at]), told(tests.mean_b[at])],
-                "t": told(t),
+                "means": [finite_or_none(tests.mean_a[at]), finite_or_none(tests.mean_b[at])],
+                "t": finite_or_none(t),
                 "t_infinite": bool(np.isinf(t)),
-                "df": told(tests.df[at]),
-                "p": told(tests.p[at]),
+                "df": finite_or_none(tests.df[at]),
+                "p": finite_or_none(tests.p[at]),
                 "rejected": [bool(one) for one in tests.rejected[at]],
                 "testable": bool(tests.testable[at]),
                 "ate": plain(ate),
-                "covered": told(figures.ate.covered[at]),
-                "p_family": told(figures.p[at]),
-                "p_holm": told(figures.p_holm[at]),
-                "p_control": told(figures.control[at]),
+                "covered": finite_or_none(figures.ate.covered[at]),
+                "p_family": finite_or_none(figures.p[at]),
+                "p_holm": finite_or_none(figures.p_holm[at]),
+                "p_control": finite_or_none(figures.control[at]),
                 "verdict": _verdict(figures, at, asking.settings.margin * RANGE),
-                "aipw": told(figures.aipw[at]),
-                "hedges_g": told(figures.g[at]),
-                "cliffs_delta": told(figures.delta[at]),
-                "sign_flips": told(figures.flips[at]),
-                "wasserstein": told(figures.distance[at]),
+                "aipw": finite_or_none(figures.aipw[at]),
+                "hedges_g": finite_or_none(figures.g[at]),
+                "cliffs_delta": finite_or_none(figures.delta[at]),
+                "sign_flips": finite_or_none(figures.flips[at]),
+                "wasserstein": finite_or_none(figures.distance[at]),
             }
         )
     scores = int((asking.panel.n[place].sum(axis=(0, 2)) * (asking.grouping.of >= 0)).sum())
@@ -243,10 +243,10 @@ def _place(ate: effects.Ate) -> dict[str, Json]:
     place, k = np.unravel_index(int(np.nanargmax(np.abs(ate.value))), ate.value.shape)
     a, b = ate.pairs[int(k)]
     pair = [a, b] if ate.value[place, k] < 0 else [b, a]
-    return {"set": ate.sets[int(place)], "pair": pair, "signed": told(ate.value[place, k])}
+    return {"set": ate.sets[int(place)], "pair": pair, "signed": finite_or_none(ate.value[place, k])}
 
 
-def _word(asking: Asking) -> dict[str, Json]:
+def _word(asking: MeasureInput) -> dict[str, Json]:
     """E_do(positive) - E_do(negative): the word's own effect, the smallest of the data sets with both."""
     panel = asking.panel
     if not (panel.valence == 0).any() or not (panel.valence == 1).any():
@@ -255,7 +255,7 @@ def _word(asking: Asking) -> dict[str, Json]:
     both = np.isfinite(found.word_effects)
     if not both.any():
         return {"value": None, "low": None, "high": None}
-    n, y = deconfounding.resampled_sums(
+    n, y = deconfounding.resample_sums(
         panel,
         asking.grouping,
         asking.frames,

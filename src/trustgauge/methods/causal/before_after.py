@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trustgauge.methods.causal import deconfounding, rejection
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
-from trustgauge.methods.causal.settings import CausalSettings, Measured
+from trustgauge.methods.causal.settings import CausalSettings, Measurand
 from trustgauge.records import Json
 from trustgauge.stats.means import Sums
 from trustgauge.stats.resampling import EXACT_UP_TO, exact_p, permutation_p
@@ -45,7 +45,7 @@ class Pair:
     grouping: Grouping
 
     def compare(
-        self, measured: Measured, settings: CausalSettings, rng: np.random.Generator
+        self, measured: Measurand, settings: CausalSettings, rng: np.random.Generator
     ) -> list[dict[str, Json]]:
         """Change of every measure of a part, with a paired test.
 
@@ -127,7 +127,7 @@ def _mixed(own: Sums, other: Sums, swap: Floats) -> Sums:
 
 
 def _measures(
-    grouping: Grouping, measured: Measured, settings: CausalSettings, sets: int
+    grouping: Grouping, measured: Measurand, settings: CausalSettings, sets: int
 ) -> list[tuple[str, Measure, float | None]]:
     """The measures of a part as functions of sums, and what each can be at most."""
     if measured.measure == "deconfounding":

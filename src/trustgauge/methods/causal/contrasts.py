@@ -23,17 +23,17 @@ CHUNK = 2_000_000  # numbers held at once in an intermediate array: 16 MB
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ContrastSide:
     """One side of a comparison: its persons, and their weights in each draw, [R, len(persons)]."""
 
     persons: NDArray[np.int64]
     weights: Floats
 
 
-def side(grouping: Grouping, label: int, person_weights: Floats) -> Side:
+def side(grouping: Grouping, label: int, person_weights: Floats) -> ContrastSide:
     """The side of the persons of one class, with their weights out of [R, P]."""
     mine = np.flatnonzero(grouping.of == label)
-    return Side(mine, person_weights[:, mine])
+    return ContrastSide(mine, person_weights[:, mine])
 
 
 class Contrasts:
@@ -48,9 +48,9 @@ class Contrasts:
     def __init__(self, n: Floats, y: Floats, frame_weights: Floats) -> None:
         self._n, self._y, self._frames = n, y, frame_weights
         self._known: dict[bytes, tuple[Floats, Floats]] = {}
-        self._of_side: dict[tuple[bytes, int], tuple[Side, Floats]] = {}
+        self._of_side: dict[tuple[bytes, int], tuple[ContrastSide, Floats]] = {}
 
-    def between(self, first: Side, second: Side) -> Floats:
+    def between(self, first: ContrastSide, second: ContrastSide) -> Floats:
         """The mean difference first - second in every draw, [R, S]; NaN where no cell holds both sides.
 
         In a draw with weights f of frames and v of persons, a cell has N = f sum v n answers of
@@ -66,14 +66,16 @@ class Contrasts:
         self._add_uneven(held & ~even, (first, second), total, weight)
         return np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), np.nan)
 
-    def _over_even(self, even: NDArray[np.bool_], first: Side, second: Side) -> tuple[Floats, Floats]:
+    def _over_even(
+        self, even: NDArray[np.bool_], first: ContrastSide, second: ContrastSide
+    ) -> tuple[Floats, Floats]:
         _, rows = self._summed(even)
         sizes = [one.weights.sum(axis=1)[:, None] for one in (first, second)]
         means = [self._mean(even, one) for one in (first, second)]
         both = np.where((sizes[0] > 0) & (sizes[1] > 0), sizes[0] + sizes[1], 0.0)
         return both * (means[0] - means[1]), both * rows
 
-    def _mean(self, even: NDArray[np.bool_], one: Side) -> Floats:
+    def _mean(self, even: NDArray[np.bool_], one: ContrastSide) -> Floats:
         """The mean of a side over even cells, in each draw, [R, S]; each side stands in many pairs."""
         key = even.tobytes(), id(one)
         if key not in self._of_side:
@@ -98,7 +100,11 @@ class Contrasts:
         return self._known[key]
 
     def _add_uneven(
-        self, cells: NDArray[np.bool_], sides: tuple[Side, Side], total: Floats, weight: Floats
+        self,
+        cells: NDArray[np.bool_],
+        sides: tuple[ContrastSide, ContrastSide],
+        total: Floats,
+        weight: Floats,
     ) -> None:
         """Adds the cells where something is missing to `total` and `weight`, [R, S]."""
         of_set, of_frame, of_word = np.nonzero(cells)

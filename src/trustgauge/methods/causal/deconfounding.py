@@ -20,10 +20,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trustgauge.methods.causal.label_bootstrap import relabelled
+from trustgauge.methods.causal.label_bootstrap import resample_labels
 from trustgauge.methods.causal.panel import UNIT, Floats, Grouping, Panel
 from trustgauge.methods.causal.settings import Outcome, Positivity
-from trustgauge.methods.causal.stratified_permutations import MOST, Stratum, permuted_sums, step_down
+from trustgauge.methods.causal.stratified_permutations import MOST, Stratum, permutation_sums, step_down
 
 Bools = NDArray[np.bool_]
 
@@ -42,7 +42,7 @@ class MissingCell(NamedTuple):
     valence: str
 
 
-class Adjusted(NamedTuple):
+class ClassAdjustment(NamedTuple):
     """The adjustment for the class, for any leading axes (resamples, permutations, data sets).
 
     Attributes:
@@ -175,7 +175,7 @@ def impact(panel: Panel, grouping: Grouping, *, outcome: Outcome, positivity: Po
     )
 
 
-def impact_of_sums(n: Floats, y: Floats, positivity: Positivity) -> Adjusted:
+def impact_of_sums(n: Floats, y: Floats, positivity: Positivity) -> ClassAdjustment:
     """The adjustment, from numbers of rows `n` and sums `y` of the outcome, both [..., G, 2].
 
     Sums are multiples of 1e-9 (methods 0.2) and are taken as such, and delta is computed as
@@ -200,10 +200,10 @@ def impact_of_sums(n: Floats, y: Floats, positivity: Positivity) -> Adjusted:
     delta = (weights * np.where(filled, means - observed[..., None, :], 0.0)).sum(axis=-2) - lost
     defined = comparable & ~missing.any(axis=-2) if positivity == "refuse" else comparable
     delta = np.where(defined, delta, np.nan)
-    return Adjusted(share, observed, observed + delta, delta, missing)
+    return ClassAdjustment(share, observed, observed + delta, delta, missing)
 
 
-def _bounds(n: Floats, y: Floats, adjusted: Adjusted, outcome: Outcome) -> tuple[Floats, Floats]:
+def _bounds(n: Floats, y: Floats, adjusted: ClassAdjustment, outcome: Outcome) -> tuple[Floats, Floats]:
     """Least and greatest delta if every empty cell held the lowest, or the highest, value."""
     lowest, highest = RANGE[outcome]
     dropped = impact_of_sums(n, y, "drop").delta
@@ -217,7 +217,7 @@ def _bounds(n: Floats, y: Floats, adjusted: Adjusted, outcome: Outcome) -> tuple
     )
 
 
-def resampled(  # noqa: PLR0913  two kinds of weights, two choices, and the draws of people's labels
+def resample_deltas(  # noqa: PLR0913  two kinds of weights, two choices, and the draws of people's labels
     panel: Panel,
     grouping: Grouping,
     frame_weights: Floats,
@@ -238,11 +238,11 @@ def resampled(  # noqa: PLR0913  two kinds of weights, two choices, and the draw
         positivity: what an empty cell means.
         rng: draws the labels of people anew; without it they stay as given. Software has none.
     """
-    n, y = resampled_sums(panel, grouping, frame_weights, person_weights, outcome=outcome, rng=rng)
+    n, y = resample_sums(panel, grouping, frame_weights, person_weights, outcome=outcome, rng=rng)
     return impact_of_sums(n, y, positivity).delta
 
 
-def resampled_sums(
+def resample_sums(
     panel: Panel,
     grouping: Grouping,
     frame_weights: Floats,
@@ -278,7 +278,7 @@ def _drawn(
             yield slice(start, start + step), n, y
         return
     indicator = _by_valence(panel)
-    for part, scored, score in relabelled(panel, draws, rng):
+    for part, scored, score in resample_labels(panel, draws, rng):
         of_sign = {"negative": score < 0, "neutral": (scored > 0) & (score == 0), "positive": score > 0}
         value = score if outcome == "score" else of_sign[outcome].astype(np.float64)
         yield part, scored @ indicator, value @ indicator
@@ -310,7 +310,7 @@ def _by_class(table: Floats, grouping: Grouping) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Permuted:
+class DeltaPermutations:
     """Permutation p of the deltas.
 
     Attributes:
@@ -327,7 +327,7 @@ class Permuted:
     exact: bool
 
 
-def permuted(
+def permute_deltas(
     panel: Panel,
     grouping: Grouping,
     *,
@@ -335,7 +335,7 @@ def permuted(
     positivity: Positivity,
     permutations: int,
     rng: np.random.Generator,
-) -> Permuted:
+) -> DeltaPermutations:
     """Step-down max-T p of |delta|, classes permuted within data set and valence (methods 0.7, causal 2.9).
 
     If the outcome does not depend on the class given the valence, every assignment of the classes
@@ -346,13 +346,13 @@ def permuted(
     shape = (len(panel.sets), len(VALENCES))
     cells = list(_strata(panel, grouping, outcome))
     classes = len(grouping.classes)
-    sums, exact = permuted_sums(cells, classes, permutations, rng)
+    sums, exact = permutation_sums(cells, classes, permutations, rng)
     sums = sums.reshape(-1, *shape, classes, 2).swapaxes(2, 3)  # [R, S, G, valence, (n, y)]
     stars = impact_of_sums(sums[..., 0], sums[..., 1], positivity).delta.reshape(-1, math.prod(shape))
     found = impact(panel, grouping, outcome=outcome, positivity=positivity)
     p = step_down(np.abs(found.delta).ravel(), np.abs(stars), exact=exact).reshape(shape)
     smallest = None if np.isnan(p).all() else float(np.nanmin(p))
-    return Permuted(p, smallest, len(stars), exact)
+    return DeltaPermutations(p, smallest, len(stars), exact)
 
 
 def _strata(panel: Panel, grouping: Grouping, outcome: Outcome) -> Iterator[Stratum]:

@@ -16,13 +16,13 @@ from scipy.special import ndtr
 
 from trustgauge.methods.causal.contrasts import (
     Contrasts,
-    Side,
+    ContrastSide,
     by_cluster,
     is_assigned,
     mean_of_means,
     side,
 )
-from trustgauge.methods.causal.label_bootstrap import relabelled
+from trustgauge.methods.causal.label_bootstrap import resample_labels
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.rejection import class_pairs, class_sums
 from trustgauge.stats import means
@@ -76,7 +76,7 @@ def ate(panel: Panel, grouping: Grouping) -> Ate:
     )
 
 
-def ate_resampled(
+def resample_ates(
     panel: Panel,
     grouping: Grouping,
     frame_weights: Floats,
@@ -97,7 +97,7 @@ def ate_resampled(
         return _resampled(panel, grouping, frame_weights, person_weights)
     effects = np.empty((len(frame_weights), len(panel.sets), len(grouping.pairs)))
     whole = is_assigned(panel, grouping)
-    for draws, n, y in relabelled(panel, len(frame_weights), rng):
+    for draws, n, y in resample_labels(panel, len(frame_weights), rng):
         if whole:
             sums = by_cluster(panel, grouping, n, y)
             of_class = mean_of_means(panel, *sums, frame_weights[draws])
@@ -345,7 +345,7 @@ def negative_control(
         half = rng.permuted(np.tile(np.arange(len(mine)) < len(mine) // 2, (draws, 1)), axis=1).astype(
             np.float64
         )
-        null += contrasts.between(Side(mine, half), Side(mine, 1.0 - half)) / len(large)
+        null += contrasts.between(ContrastSide(mine, half), ContrastSide(mine, 1.0 - half)) / len(large)
     hits = reaches(np.abs(null), np.abs(effect)).sum(axis=0)
     p = np.where(np.isfinite(effect) & np.isfinite(null).all(axis=0), (1 + hits) / (1 + draws), np.nan)
     return Control(p, tuple(grouping.classes[label] for label in large), draws)

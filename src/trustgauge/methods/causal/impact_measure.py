@@ -9,15 +9,15 @@ import numpy as np
 from trustgauge.methods.causal import deconfounding, graph
 from trustgauge.methods.causal.deconfounding import VALENCES, Impact
 from trustgauge.methods.causal.measures import (
-    Asking,
-    Found,
+    MeasureInput,
+    Measurement,
     constant,
-    drawn,
+    finite_or_none,
     interval,
+    maximum_draws,
     plain,
-    told,
     verdict_of,
-    widened,
+    widen,
 )
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.settings import CausalSettings
@@ -32,7 +32,7 @@ def effects_of(
     Under weights of frames [R, F] and persons [R, P]; NaN where undefined.
     """
     impact = _impact(panel, grouping, settings)
-    deltas = deconfounding.resampled(
+    deltas = deconfounding.resample_deltas(
         panel, grouping, frames, persons, outcome=settings.outcome, positivity=settings.positivity
     )
     return impact.effect, np.asarray(np.abs(deltas).max(axis=(1, 2)) / impact.width)
@@ -42,11 +42,11 @@ def _impact(panel: Panel, grouping: Grouping, settings: CausalSettings) -> Impac
     return deconfounding.impact(panel, grouping, outcome=settings.outcome, positivity=settings.positivity)
 
 
-def measure(asking: Asking) -> Found:
+def measure(asking: MeasureInput) -> Measurement:
     """Impact, its resamples and its permutations."""
     settings, panel = asking.settings, asking.panel
     impact = _impact(panel, asking.grouping, settings)
-    n, y = deconfounding.resampled_sums(
+    n, y = deconfounding.resample_sums(
         panel,
         asking.grouping,
         asking.frames,
@@ -55,9 +55,9 @@ def measure(asking: Asking) -> Found:
         rng=asking.stream("labels"),
     )
     adjusted = deconfounding.impact_of_sums(n, y, settings.positivity)
-    delta = widened(impact.delta, adjusted.delta, asking.variance)
+    delta = widen(impact.delta, adjusted.delta, asking.variance)
     adjusted = adjusted._replace(delta=delta, intervened=adjusted.observed + delta)
-    permuted = deconfounding.permuted(
+    permuted = deconfounding.permute_deltas(
         panel,
         asking.grouping,
         outcome=settings.outcome,
@@ -66,10 +66,10 @@ def measure(asking: Asking) -> Found:
         rng=asking.stream("permutations"),
     )
     effects = np.abs(adjusted.delta).max(axis=(1, 2)) / impact.width
-    draws, undefined, bias = drawn(effects, impact.effect)
+    draws, undefined, bias = maximum_draws(effects, impact.effect)
     sets = [_set(asking, impact, adjusted, permuted.p, place) for place in range(len(panel.sets))]
     scores = int((panel.n.sum(axis=(0, 1, 3)) * (asking.grouping.of >= 0)).sum())
-    found = Found(
+    found = Measurement(
         effect=impact.effect,
         draws=draws,
         undefined=undefined,
@@ -88,11 +88,11 @@ def measure(asking: Asking) -> Found:
 
 
 def _details(
-    asking: Asking,
+    asking: MeasureInput,
     impact: Impact,
-    adjusted: deconfounding.Adjusted,
+    adjusted: deconfounding.ClassAdjustment,
     sets: list[dict[str, Json]],
-    found: Found,
+    found: Measurement,
 ) -> dict[str, Json]:
     """The whole as details tell it; `sets` are told already."""
     where = _largest(impact)
@@ -101,20 +101,20 @@ def _details(
     return {
         "sets": sets,
         "die": {
-            "percent": told(impact.worst_percent),
+            "percent": finite_or_none(impact.worst_percent),
             "undefined": bool(np.isinf(impact.worst_percent)),
-            "delta": told(_signed(impact, where)),
+            "delta": finite_or_none(_signed(impact, where)),
         },
         "effect": {**plain(found.interval), "bias": found.bias, **_place(impact, where)},
-        "raw": told(found.raw),
+        "raw": finite_or_none(found.raw),
         "raw_undefined": bool(np.isinf(found.raw)),
-        "bounds": [told(one) for one in impact.effect_bounds],
+        "bounds": [finite_or_none(one) for one in impact.effect_bounds],
         "graph": {"edges": graph.deconfounding_edges(asking.measured.grouping, sets, words)},
     }
 
 
 def _set(
-    asking: Asking, impact: Impact, adjusted: deconfounding.Adjusted, p: Floats, place: int
+    asking: MeasureInput, impact: Impact, adjusted: deconfounding.ClassAdjustment, p: Floats, place: int
 ) -> dict[str, Json]:
     """One data set as details tell it."""
     settings, rows = asking.settings, []
@@ -128,14 +128,14 @@ def _set(
         rows.append(
             {
                 "valence": valence,
-                "observed": told(impact.observed[place, x]),
-                "intervened": told(impact.intervened[place, x]),
+                "observed": finite_or_none(impact.observed[place, x]),
+                "intervened": finite_or_none(impact.intervened[place, x]),
                 "delta": plain(delta),
-                "bounds": [told(impact.low[place, x]), told(impact.high[place, x])],
-                "percent": told(percent),
+                "bounds": [finite_or_none(impact.low[place, x]), finite_or_none(impact.high[place, x])],
+                "percent": finite_or_none(percent),
                 "percent_undefined": bool(np.isinf(percent)),
                 "percent_shown": shown or settings.rule != "sound",
-                "p_family": told(p[place, x]),
+                "p_family": finite_or_none(p[place, x]),
                 "verdict": _verdict(draws, settings.margin * impact.width),
             }
         )
@@ -145,7 +145,9 @@ def _set(
         "rows": int(impact.rows[place].sum()),
         "impacts": rows,
         "missing": [[cell.cls, cell.valence] for cell in impact.missing if cell.set == name],
-        "shares": dict(zip(impact.classes, [told(one) for one in impact.share[place]], strict=True)),
+        "shares": dict(
+            zip(impact.classes, [finite_or_none(one) for one in impact.share[place]], strict=True)
+        ),
     }
 
 
@@ -156,7 +158,7 @@ def _verdict(draws: Floats, margin: float) -> str:
     return verdict_of(draws, margin, found=bool(low > 0 or high < 0))
 
 
-def _percents(adjusted: deconfounding.Adjusted) -> Floats:
+def _percents(adjusted: deconfounding.ClassAdjustment) -> Floats:
     """The impact in percent of each resample, [R]: the largest of all data sets and valences."""
     with np.errstate(divide="ignore", invalid="ignore"):
         percent = 100.0 * np.abs(adjusted.delta) / np.abs(adjusted.observed)

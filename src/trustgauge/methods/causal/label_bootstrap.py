@@ -16,7 +16,9 @@ from trustgauge.methods.causal.contrasts import CHUNK
 from trustgauge.methods.causal.panel import Floats, Panel
 
 
-def relabelled(panel: Panel, draws: int, rng: np.random.Generator) -> Iterator[tuple[slice, Floats, Floats]]:
+def resample_labels(
+    panel: Panel, draws: int, rng: np.random.Generator
+) -> Iterator[tuple[slice, Floats, Floats]]:
     """The panel's answers with the labels of every item resampled with replacement.
 
     An item is a cell (frame, person, word); the data sets share its draw, as they share its text.

@@ -10,7 +10,7 @@ import numpy as np
 
 from trustgauge.methods.causal.ordering import bias_of_maximum
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
-from trustgauge.methods.causal.settings import CausalSettings, Measured
+from trustgauge.methods.causal.settings import CausalSettings, Measurand
 from trustgauge.records import Interval, Json
 from trustgauge.stats.equivalence import verdict
 
@@ -20,7 +20,7 @@ WRONG = 0.05  # of the 95 % intervals
 
 
 @dataclass(frozen=True)
-class Asking:
+class MeasureInput:
     """One part to measure.
 
     Attributes:
@@ -35,7 +35,7 @@ class Asking:
     panel: Panel
     grouping: Grouping
     settings: CausalSettings
-    measured: Measured
+    measured: Measurand
     frames: Floats
     persons: Floats
     stream: Callable[[str], np.random.Generator]
@@ -44,7 +44,7 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class Found:
+class Measurement:
     """What measuring gave.
 
     Attributes:
@@ -110,7 +110,7 @@ def lowest(corrected: Floats, apart: Floats, effect: float, parts: int = 1) -> f
     return float(np.quantile(corrected, WRONG / 2 / parts))
 
 
-def drawn(draws: Floats, effect: float) -> tuple[Floats, float, float]:
+def maximum_draws(draws: Floats, effect: float) -> tuple[Floats, float, float]:
     """Resamples without the undefined ones, the share of those, and the bias of the maximum."""
     kept = draws[~np.isnan(draws)]
     kept = np.where(kept < ROUNDING, 0.0, kept)
@@ -120,7 +120,7 @@ def drawn(draws: Floats, effect: float) -> tuple[Floats, float, float]:
     return kept, share, max(0.0, bias)
 
 
-def widened(value: Floats, draws: Floats, variance: Floats | None) -> Floats:
+def widen(value: Floats, draws: Floats, variance: Floats | None) -> Floats:
     """Resamples spread about the estimate to another variance, where that is larger (methods 0.3).
 
     Args:
@@ -162,7 +162,7 @@ def verdict_of(draws: Floats, margin: float, *, found: bool) -> str:
     return "same" if verdict((low90, high90), (low, high), margin) == "same" else "undetermined"
 
 
-def told(value: Any) -> Json:
+def finite_or_none(value: Any) -> Json:
     """A number as JSON can hold it: what is undefined or infinite is None."""
     number = float(value)
     return number if np.isfinite(number) else None

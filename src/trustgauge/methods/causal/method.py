@@ -62,7 +62,7 @@ class Causal(CausalSettings):
 
     def check(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with their scores; see `reading.check`."""
-        return score.check(answers, self.score_range)
+        return score.score_answers(answers, self.score_range)
 
     def summarise(self, marks: pl.DataFrame) -> pl.DataFrame:
         """Sums that add up; see `reading.summarise`."""
@@ -80,7 +80,7 @@ class Causal(CausalSettings):
 
     def standing(self, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:
         """How bad each service is in each resample, to compare services; see `rating.standing_of`."""
-        return rating.standing_of(summary, self, seed)
+        return rating.badness_draws(summary, self, seed)
 
     def evidence(self, marks: pl.DataFrame) -> pl.DataFrame:
         """Every text sent and received; see `reading.evidence`."""

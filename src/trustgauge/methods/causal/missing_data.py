@@ -31,7 +31,7 @@ def coverage(rows: pl.DataFrame) -> Coverage:
     return Coverage(planned=int(sum(sums.values())), **{status: int(count) for status, count in sums.items()})
 
 
-def losses(rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, ...]) -> tuple[Reason, ...]:
+def missing_reasons(rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, ...]) -> tuple[Reason, ...]:
     """Every rule of methods 0.4 that is broken; () if none is.
 
     More than 2 % of the scores are missing overall, more than 5 % in a cell (data set x class), or

@@ -20,14 +20,14 @@ from trustgauge.methods.causal.gender_text import gender_tests
 from trustgauge.methods.causal.measures import (
     RANGE,
     ROUNDING,
-    Asking,
-    Found,
+    MeasureInput,
+    Measurement,
     constant,
-    drawn,
+    finite_or_none,
     interval,
+    maximum_draws,
     plain,
-    told,
-    widened,
+    widen,
 )
 from trustgauge.methods.causal.panel import Floats, Grouping, Ints, Panel
 from trustgauge.methods.causal.stratified_permutations import step_down
@@ -41,7 +41,7 @@ LIMIT_TO_RATIO = 1.78  # from its standard error to the lower end of that logari
 
 
 @dataclass(frozen=True, slots=True)
-class Units:
+class CovariateUnits:
     """What counts once: the mean score of a cluster, class and covariates, in each data set.
 
     A cluster is a text, a person who wrote several, or a conversation.
@@ -63,7 +63,7 @@ class Units:
     layers: tuple[str, ...]
 
 
-def units(panel: Panel, grouping: Grouping, *, adjusted: bool) -> Units:
+def units(panel: Panel, grouping: Grouping, *, adjusted: bool) -> CovariateUnits:
     """The units of a panel; without `adjusted` all covariates are one layer."""
     names = tuple(sorted(set(panel.covariates))) if adjusted else ("",)
     layer_of = np.array([names.index(one) for one in panel.covariates]) if adjusted else 0 * panel.cluster
@@ -74,7 +74,7 @@ def units(panel: Panel, grouping: Grouping, *, adjusted: bool) -> Units:
     for sums, cells in ((n, panel.n), (y, panel.y)):
         of_class = (cells.sum(axis=3) @ grouping.members).swapaxes(0, 1)  # [F, S, G]
         np.add.at(sums.swapaxes(0, 1), unit_of.ravel(), of_class)
-    return Units(
+    return CovariateUnits(
         np.where(n > 0, y / np.where(n > 0, n, 1.0), 0.0),
         n > 0,
         frame,
@@ -84,7 +84,7 @@ def units(panel: Panel, grouping: Grouping, *, adjusted: bool) -> Units:
     )
 
 
-def differences(units: Units, pairs: Sequence[tuple[int, int]], frames: Floats) -> Floats:
+def differences(units: CovariateUnits, pairs: Sequence[tuple[int, int]], frames: Floats) -> Floats:
     """Differences of means, standardised to the layers of both classes, [R, S, K].
 
     sum_z P(z) (mean_a(z) - mean_b(z)), P(z) the share of the layer z among the units of the two classes; NaN
@@ -154,7 +154,7 @@ def tipping(difference: float, gap: float) -> float | None:
     return effect if effect <= 1.0 else None
 
 
-class Gap(NamedTuple):
+class OverlapGap(NamedTuple):
     """A class without texts of some covariates, although another class has some."""
 
     set: str
@@ -162,14 +162,14 @@ class Gap(NamedTuple):
     layer: str
 
 
-def gaps(panel: Panel, units: Units, grouping: Grouping) -> list[Gap]:
+def gaps(panel: Panel, units: CovariateUnits, grouping: Grouping) -> list[OverlapGap]:
     """Where positivity fails."""
     found = []
     for place, name in enumerate(panel.sets):
         for layer, words in enumerate(units.layers):
             count = units.held[place, units.layer == layer].sum(axis=0)
             if count.any():
-                found += [Gap(name, grouping.classes[g], words) for g in np.flatnonzero(count == 0)]
+                found += [OverlapGap(name, grouping.classes[g], words) for g in np.flatnonzero(count == 0)]
     return found
 
 
@@ -198,10 +198,10 @@ class _Estimate:
     draws: Floats
 
     @classmethod
-    def of(cls, asking: Asking, own: Units) -> _Estimate:
+    def of(cls, asking: MeasureInput, own: CovariateUnits) -> _Estimate:
         pairs = asking.grouping.pairs
         value = differences(own, pairs, np.ones((1, len(asking.panel.frames))))[0]
-        return cls(value, widened(value, differences(own, pairs, asking.frames), asking.variance))
+        return cls(value, widen(value, differences(own, pairs, asking.frames), asking.variance))
 
     @property
     def p(self) -> Floats:
@@ -210,7 +210,7 @@ class _Estimate:
         return step_down(np.abs(self.value).ravel(), apart, exact=False).reshape(self.value.shape)
 
 
-def measure(asking: Asking) -> Found:
+def measure(asking: MeasureInput) -> Measurement:
     """The differences with their resamples, and what would explain them away.
 
     `Found.missing` names where positivity fails; the adjusted difference is undefined then.
@@ -221,9 +221,9 @@ def measure(asking: Asking) -> Found:
     own = units(panel, grouping, adjusted=adjusted)
     best = _Estimate.of(asking, own) if adjusted else crude
     effect = float(np.abs(best.value).max()) / RANGE
-    draws, undefined, bias = drawn(np.abs(best.draws).max(axis=(1, 2)) / RANGE, effect)
+    draws, undefined, bias = maximum_draws(np.abs(best.draws).max(axis=(1, 2)) / RANGE, effect)
     p = best.p
-    found = Found(
+    found = Measurement(
         effect=effect,
         draws=draws,
         undefined=undefined,
@@ -240,7 +240,7 @@ def measure(asking: Asking) -> Found:
     return replace(found, details=_details(asking, crude, best, found))
 
 
-def _details(asking: Asking, crude: _Estimate, best: _Estimate, found: Found) -> dict[str, Json]:
+def _details(asking: MeasureInput, crude: _Estimate, best: _Estimate, found: Measurement) -> dict[str, Json]:
     panel, grouping, source = asking.panel, asking.grouping, asking.settings.conversations
     at = [(place, k) for place in range(len(panel.sets)) for k in range(len(grouping.pairs))]
     shown = crude if found.missing else best
@@ -272,7 +272,7 @@ def _details(asking: Asking, crude: _Estimate, best: _Estimate, found: Found) ->
 
 
 def _row(
-    asking: Asking, crude: _Estimate, best: _Estimate, shown: _Estimate, at: tuple[int, int]
+    asking: MeasureInput, crude: _Estimate, best: _Estimate, shown: _Estimate, at: tuple[int, int]
 ) -> dict[str, Json]:
     """One pair of classes in one data set; what would explain away the difference `shown`."""
     panel, grouping = asking.panel, asking.grouping
@@ -296,15 +296,15 @@ def _row(
         "lower": names[0] if value < 0 else names[1],
         "n": n,
         "clusters": [len(one) for one in scores],
-        "means": [told(one.mean()) if one.size else None for one in scores],
+        "means": [finite_or_none(one.mean()) if one.size else None for one in scores],
         "observed": differs(crude),
         "adjusted": None if best is crude else differs(best),
         "share": plain(interval(abs(value) / RANGE, np.abs(draws) / RANGE, sum(n))),
-        "p_family": told(shown.p[at]),
+        "p_family": finite_or_none(shown.p[at]),
         "standardised": abs(standardised) if known else None,
         "e_value": e_value(standardised) if known else None,
         "e_value_limit": e_value(standardised, error) if known else None,
-        "least_gap": told(abs(value) / RANGE),
+        "least_gap": finite_or_none(abs(value) / RANGE),
         "tipping": [{"gap": gap, "effect": tipping(value / RANGE, gap)} for gap in GAPS],
     }
 

@@ -16,12 +16,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.causal import ate_measure, effects, impact_measure, observational, segments
-from trustgauge.methods.causal.measures import RANGE, ROUNDING, Asking, Found, drawn
-from trustgauge.methods.causal.missing_data import LOST, UNREAD, coverage, fills, losses, unread
+from trustgauge.methods.causal.measures import RANGE, ROUNDING, MeasureInput, Measurement, maximum_draws
+from trustgauge.methods.causal.missing_data import LOST, UNREAD, coverage, fills, missing_reasons, unread
 from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel, panel
 from trustgauge.methods.causal.score import NO_NUMBER, OUTSIDE
-from trustgauge.methods.causal.settings import CausalSettings, Measured
+from trustgauge.methods.causal.settings import CausalSettings, Measurand
 from trustgauge.records import Json, Part, Reason, State
 from trustgauge.stats.streams import stream
 
@@ -56,7 +56,7 @@ class Assessment:
 
     service: str
     asked: str
-    measured: Measured
+    measured: Measurand
     part: Part
     panel: Panel
     grouping: Grouping
@@ -85,7 +85,7 @@ class Assessment:
 
 
 def assess(
-    rows: pl.DataFrame, measured: Measured, settings: CausalSettings, seed: int, *, several: bool
+    rows: pl.DataFrame, measured: Measurand, settings: CausalSettings, seed: int, *, several: bool
 ) -> Assessment:
     """Measure one part.
 
@@ -100,7 +100,7 @@ def assess(
 
 
 class _Assessing:
-    def __init__(self, rows: pl.DataFrame, measured: Measured, settings: CausalSettings, seed: int) -> None:
+    def __init__(self, rows: pl.DataFrame, measured: Measurand, settings: CausalSettings, seed: int) -> None:
         self.rows, self.measured, self.settings, self.seed = rows, measured, settings, seed
         self.service, self.asked = str(rows["service"][0]), str(rows["part"][0])
         self.panel = panel(rows)
@@ -228,11 +228,11 @@ class _Assessing:
                 low = middle
         return high / STEPS
 
-    def _measure(self) -> Found:
+    def _measure(self) -> Measurement:
         frames, persons = self.panel.weights(
             self.grouping, self.settings.resamples, self._stream("resamples", shared=True)
         )
-        asking = Asking(
+        asking = MeasureInput(
             panel=self.panel,
             grouping=self.grouping,
             settings=self.settings,
@@ -249,7 +249,7 @@ class _Assessing:
             return impact_measure.measure(asking)
         return observational.measure(asking)
 
-    def _observed(self, found: Found) -> Iterator[Reason]:
+    def _observed(self, found: Measurement) -> Iterator[Reason]:
         """A difference that is no effect, and what would explain it away."""
         facts = {**found.details["effect"], "attribute": self.measured.grouping}
         yield Reason("causal.observed", facts)
@@ -267,7 +267,7 @@ class _Assessing:
             return observational.effects_of(panel, self.planned, frames, adjusted=True)
         return impact_measure.effects_of(panel, self.planned, self.settings, frames, persons)
 
-    def _cause(self, found: Found) -> dict[str, Json]:
+    def _cause(self, found: Measurement) -> dict[str, Json]:
         """Why an effect is undefined: cells without a text; else the data set with the fewest frames."""
         if found.missing:
             return {"cells": found.missing}
@@ -276,7 +276,7 @@ class _Assessing:
         return {"set": self.panel.sets[place], "frames": int(frames[place])}
 
     def _losses(self) -> tuple[Reason, ...]:
-        return losses(self.rows, self.planned, self.panel.persons)
+        return missing_reasons(self.rows, self.planned, self.panel.persons)
 
     def _undefined(self) -> Iterator[Reason]:
         """Why there is nothing to measure."""
@@ -296,7 +296,7 @@ class _Assessing:
                 {"classes": list(self.grouping.classes), "protected": self.measured.grouping},
             )
 
-    def _told(self, found: Found) -> Iterator[Reason]:
+    def _told(self, found: Measurement) -> Iterator[Reason]:
         """What a reader must know beside the level."""
         yield from self._odd()
         if found.missing and self.measured.measure == "deconfounding":
@@ -338,7 +338,7 @@ class _Assessing:
         weights = self.panel.weights(self.planned, settings.resamples, self._stream("resamples", shared=True))
         for filled in fills(self.rows, self.planned, self.panel.persons, gaps, known):
             effect, starred = self._effects(panel(filled), *weights)
-            draws, undefined, bias = drawn(starred, effect)
+            draws, undefined, bias = maximum_draws(starred, effect)
             if np.isnan(effect) or undefined > MOST_UNDEFINED:
                 return None
             read = absolute_levels(draws, bias, settings.cuts)

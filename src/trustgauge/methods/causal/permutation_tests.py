@@ -34,7 +34,7 @@ FEWEST_BLOCKS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Permuted:
+class PermutationTests:
     """Permutation p of the rejection score and of the effects.
 
     Attributes:
@@ -58,7 +58,7 @@ class Permuted:
 
 def permute(
     panel: Panel, grouping: Grouping, rule: RejectionRule, rng: np.random.Generator, permutations: int
-) -> Permuted:
+) -> PermutationTests:
     """Permutation p of the weighted rejection score under `rule`, and of all effects (methods 0.7).
 
     p = (1 + #{T* >= T}) / (1 + R) of R random permutations; over conversations with at most
@@ -82,7 +82,7 @@ def permute(
     observed = float(scores_of_sums(class_sums(panel, grouping), pairs, rule))
     sizes = np.abs(effect.reshape(len(effect), -1 if effect.size else 0))
     shares = step_down(np.abs(ate(panel, grouping).value.ravel()), sizes, exact=exact)
-    return Permuted(
+    return PermutationTests(
         rejection=exact_p(observed, drawn, np.ones_like(drawn)) if exact else permutation_p(observed, drawn),
         null_mean=float(drawn.mean()),
         null_high=float(np.quantile(drawn, 0.95, method="inverted_cdf")),

@@ -28,7 +28,7 @@ from trustgauge.records import Json
 from trustgauge.stats.streams import stream
 
 if TYPE_CHECKING:
-    from trustgauge.methods.causal.settings import CausalSettings, Measured
+    from trustgauge.methods.causal.settings import CausalSettings, Measurand
 
 RUNS = 500
 DRAWS = 100  # resamples of a simulated run
@@ -91,7 +91,7 @@ class _Sizes:
     by_valence: bool
 
 
-def _sizes(probes: pl.DataFrame, measured: Measured, *, na: bool) -> _Sizes | None:
+def _sizes(probes: pl.DataFrame, measured: Measurand, *, na: bool) -> _Sizes | None:
     """None where nothing is ever settled: a class has no text at all, or too few clusters."""
     mine = probes.filter(pl.col("block").str.starts_with(f"{measured.data}/"))
     label = pl.col(measured.grouping) if measured.grouping in mine.columns else _both()

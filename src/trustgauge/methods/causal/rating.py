@@ -84,11 +84,11 @@ def rate(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> list[Rat
         details["agreement"] = agreed
         details["conversations"] = _conversations(settings, seed)
         made = together(service, mine, settings, attribute(settings), scale(settings), details)
-        ratings.append(replace(made, limits=(*annotator_agreement.told_of(agreed), *made.limits)))
+        ratings.append(replace(made, limits=(*annotator_agreement.agreement_reasons(agreed), *made.limits)))
     return _with_overall_order(ratings, assessed, settings)
 
 
-def standing_of(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> dict[str, Floats]:
+def badness_draws(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> dict[str, Floats]:
     """Service -> its largest corrected effect in each resample; services share the resamples.
 
     A share of the range, bigger is worse. A service with a part that could not be measured is left

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trustgauge.methods.causal.label_bootstrap import relabelled
+from trustgauge.methods.causal.label_bootstrap import resample_labels
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.stats.means import Sums, TTest, t_test
 
@@ -162,7 +162,7 @@ class Draws:
     labels: np.random.Generator | None = None
 
 
-def resampled(panel: Panel, grouping: Grouping, rule: RejectionRule, draws: Draws) -> Floats:
+def resample_scores(panel: Panel, grouping: Grouping, rule: RejectionRule, draws: Draws) -> Floats:
     """Weighted rejection score of each resample, [R]."""
     members, persons = grouping.members, draws.persons
     if draws.labels is None or not panel.labels.any():
@@ -170,7 +170,7 @@ def resampled(panel: Panel, grouping: Grouping, rule: RejectionRule, draws: Draw
         return scores_of_sums(sums, grouping.pairs, rule)
     scores = np.empty(len(persons))
     labelled = panel.labels.any(axis=-1)
-    for some, n, y in relabelled(panel, len(persons), draws.labels):
+    for some, n, y in resample_labels(panel, len(persons), draws.labels):
         yy = np.where(labelled, np.abs(y), panel.yy)  # of the labels -1, 0 and 1
         by_person = ((draws.frames[some, None, None] @ of.sum(axis=-1))[:, :, 0] for of in (n, y, yy))
         sums = Sums(*((of * persons[some][:, None]) @ members for of in by_person))

@@ -12,7 +12,7 @@ import polars as pl
 
 from trustgauge.methods.causal.panel import SUMMARY_KEYS, SUMMARY_SUMS, UNIT
 from trustgauge.methods.method import cut_short
-from trustgauge.methods.sums import summed
+from trustgauge.methods.sums import sum_by_keys
 
 SUMMARY: dict[str, pl.DataType | type[pl.DataType]] = {**SUMMARY_KEYS, **SUMMARY_SUMS}
 LABELLED = "labelled "  # before each label in the trail of people's answers
@@ -24,7 +24,7 @@ REACHES = (1, 2, 5, 10, 20, 50, 100, 1_000, 10_000)
 """How far scores out of range reach, in steps: summaries hold sums and no largest value."""
 
 
-def check(answers: pl.DataFrame, score_range: tuple[float, float]) -> pl.DataFrame:
+def score_answers(answers: pl.DataFrame, score_range: tuple[float, float]) -> pl.DataFrame:
     """Add `score`, `fault` and facts of the trail to answers; same height, same order.
 
     Args:
@@ -100,7 +100,7 @@ def summarise(marks: pl.DataFrame) -> pl.DataFrame:
     # Probes of earlier runs have neither.
     usual = {"covariates": pl.lit(""), "segment": pl.lit(0, pl.Int64)}
     marks = marks.with_columns(**{name: one for name, one in usual.items() if name not in marks.columns})
-    return summed(marks, SUMMARY_KEYS, sums, SUMMARY)
+    return sum_by_keys(marks, SUMMARY_KEYS, sums, SUMMARY)
 
 
 def merge(summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -108,7 +108,7 @@ def merge(summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
     if not summaries:
         return pl.DataFrame(schema=SUMMARY)
     rows = pl.concat([one.select(list(SUMMARY)) for one in summaries])
-    return summed(rows, SUMMARY_KEYS, {name: pl.col(name).sum() for name in SUMMARY_SUMS}, SUMMARY)
+    return sum_by_keys(rows, SUMMARY_KEYS, {name: pl.col(name).sum() for name in SUMMARY_SUMS}, SUMMARY)
 
 
 def evidence(marks: pl.DataFrame) -> pl.DataFrame:

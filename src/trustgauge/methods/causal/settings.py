@@ -84,7 +84,7 @@ class RejectionRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measurand:
     """One thing that is rated by itself: a kind of data and the classes compared in it.
 
     Attributes:
@@ -230,11 +230,11 @@ class CausalSettings(MethodSettings):
         return RejectionRule(self.weights, self.alphas, self.degrees, self.epsilon)
 
     @property
-    def measured(self) -> tuple[Measured, ...]:
+    def measured(self) -> tuple[Measurand, ...]:
         """What this experiment rates, part by part."""
         if self.conversations is not None:
             return tuple(
-                Measured(
+                Measurand(
                     f"conversation-{one}",
                     f"conversation-{one}",
                     "gender",
@@ -247,7 +247,7 @@ class CausalSettings(MethodSettings):
             return tuple(self._of_table(self.sentences))
         return tuple(one for group in sorted(set(self.groups)) for one in GENERATED[group])
 
-    def _of_table(self, source: SentenceSource) -> Iterator[Measured]:
+    def _of_table(self, source: SentenceSource) -> Iterator[Measurand]:
         """What a table of sentences is rated for."""
         protected, measure = source.protected, self._measure(matched=source.matched)
         for one in GENERATED[source.group] if source.group else ():
@@ -255,7 +255,7 @@ class CausalSettings(MethodSettings):
                 yield one if measure == "rejection" else replace(one, measure=measure)
         for name in () if source.group else protected:
             key = f"sentences-{name.replace(' ', '-')}"
-            yield Measured(key, "sentences", name, measure, f"Sentences: {name}")
+            yield Measurand(key, "sentences", name, measure, f"Sentences: {name}")
 
     @property
     def confounded(self) -> bool:
@@ -287,18 +287,18 @@ def _conversations(data: Mapping[str, Any]) -> dict[str, Any]:
     return {"conversations": {"proxy": "assigned", "merge": merge, **source}}
 
 
-GENERATED: Mapping[int, tuple[Measured, ...]] = {
-    1: (Measured("group-1", "group-1", "gender", "rejection", "Group 1: gender"),),
-    2: (Measured("group-2", "group-2", "gender", "deconfounding", "Group 2: gender, confounded"),),
+GENERATED: Mapping[int, tuple[Measurand, ...]] = {
+    1: (Measurand("group-1", "group-1", "gender", "rejection", "Group 1: gender"),),
+    2: (Measurand("group-2", "group-2", "gender", "deconfounding", "Group 2: gender, confounded"),),
     3: (
-        Measured("group-3-race", "group-3", "race", "rejection", "Group 3: race"),
-        Measured("group-3-gender", "group-3", "gender", "rejection", "Group 3: gender"),
-        Measured(
+        Measurand("group-3-race", "group-3", "race", "rejection", "Group 3: race"),
+        Measurand("group-3-gender", "group-3", "gender", "rejection", "Group 3: gender"),
+        Measurand(
             "group-3-race-gender", "group-3", "race and gender", "rejection", "Group 3: race and gender"
         ),
     ),
     4: (
-        Measured(
+        Measurand(
             "group-4", "group-4", "race and gender", "deconfounding", "Group 4: race and gender, confounded"
         ),
     ),

@@ -17,7 +17,7 @@ Stratum = tuple[Floats, Floats, Ints]
 """Rows, sums and classes of the cells within which classes are permuted, [K] each."""
 
 
-def permuted_sums(
+def permutation_sums(
     strata: Sequence[Stratum], classes: int, permutations: int, rng: np.random.Generator
 ) -> tuple[Floats, bool]:
     """Rows and sums by class when the classes of the cells are permuted within each stratum.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trustgauge.methods.causal.measures import told
+from trustgauge.methods.causal.measures import finite_or_none
 from trustgauge.methods.causal.ordering import complete_order
 from trustgauge.methods.causal.panel import Floats
 from trustgauge.methods.causal.part_assessment import Assessment, Levels
@@ -78,7 +78,7 @@ def order(
     systems: list[dict[str, Json]] = [
         {
             "service": name,
-            "raw": told(raw[name]) if name in raw else None,
+            "raw": finite_or_none(raw[name]) if name in raw else None,
             "raw_undefined": bool(np.isinf(raw[name])) if name in raw else False,
             "effect": float(np.median(table[:, place])),
             "rank": [int(found.low[place]), int(found.high[place])],

@@ -101,7 +101,7 @@ def _hash(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TupleLayout:
     """Where the questions of one kind of tuple stand, in the order item, property, form.
 
     An item is what a property is asked of: a pair of groups, or a group. Items are numbered through

@@ -12,7 +12,7 @@ from trustgauge.methods.social_bias.verbs import (
     base,
     expand,
     finite,
-    negated,
+    is_negative,
     plural,
     tense,
     third,
@@ -127,7 +127,7 @@ def agree(predicate: str, *, several: bool) -> str:
     return " ".join(said)
 
 
-def inverted(predicate: str, rule: Rule, *, several: bool = True) -> tuple[str, str]:
+def invert_question(predicate: str, rule: Rule, *, several: bool = True) -> tuple[str, str]:
     """What stands before and after the group when the predicate is asked (social-bias 3.3, "g").
 
     >>> inverted("can't be trusted", "sound"), inverted("steal from shops", "sound", several=False)
@@ -154,8 +154,8 @@ def tag(predicate: str, rule: Rule) -> str:
     >>> [tag(predicate, "sound") for predicate in ("are poor", "never pay", "will not work", "may lie")]
     ["aren't they", 'do they', 'will they', 'may they not']
     """
-    first, _ = inverted(predicate, rule)
-    if negated(expand(predicate).split()):
+    first, _ = invert_question(predicate, rule)
+    if is_negative(expand(predicate).split()):
         return f"{first} they"
     if first in UNCONTRACTED:
         return f"{first} they not"
@@ -194,7 +194,7 @@ def relative(prop: Property, form: str, rule: Rule, *, several: bool) -> tuple[s
         several: whether the group's name is a plural.
     """
     if form == "g":
-        first, rest = inverted(prop.predicate, rule, several=several)
+        first, rest = invert_question(prop.predicate, rule, several=several)
         return f"{first} ", f" {rest}?"
     said = agree(prop.predicate, several=several) if rule == "sound" else prop.predicate
     return {

@@ -66,7 +66,7 @@ def relative_forms(*, tags: bool) -> tuple[Form, ...]:
     return tuple(form for form in RELATIVE if tags or form.name != "t")
 
 
-def first_named(form: str, language: Language, rule: Rule) -> Letter:
+def first_mention(form: str, language: Language, rule: Rule) -> Letter:
     """Which group the text of a form of an absolute tuple names first.
 
     In Chinese the second choice question names B first, and the released code asks y3 and y4 in

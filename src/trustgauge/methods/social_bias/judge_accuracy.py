@@ -219,12 +219,12 @@ def styles_of(outputs: pl.Series, language: str) -> pl.Series:
     return pl.Series(STYLE, read, dtype=pl.String)
 
 
-def held_out(language: str) -> pl.DataFrame:
+def held_out_sample(language: str) -> pl.DataFrame:
     """Our labelled answers in a language to which no rule was fitted (social-bias 3.6)."""
     return labelled().filter((pl.col("split") != "tuning") & (pl.col("language") == language))
 
 
-def measured_styles(judged_by: Judge, table: pl.DataFrame) -> pl.DataFrame:
+def accuracy_by_style(judged_by: Judge, table: pl.DataFrame) -> pl.DataFrame:
     """What a judge makes of labelled answers, by language and style.
 
     Args:

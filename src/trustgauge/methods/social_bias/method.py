@@ -14,8 +14,8 @@ import polars as pl
 
 from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias import design, power, rating, score
+from trustgauge.methods.social_bias.attribute_bias import Floats
 from trustgauge.methods.social_bias.judges import referral
-from trustgauge.methods.social_bias.measuring import Floats
 from trustgauge.methods.social_bias.settings import SocialBiasSettings
 from trustgauge.records import Control, Json, Rating, Scale, Task
 
@@ -70,7 +70,7 @@ class SocialBias(SocialBiasSettings):
 
     def check(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with their verdicts; see `reading.check`."""
-        return score.check(self, answers)
+        return score.score_answers(self, answers)
 
     def summarise(self, marks: pl.DataFrame) -> pl.DataFrame:
         """Counts that add up; see `reading.summarise`."""
@@ -88,7 +88,7 @@ class SocialBias(SocialBiasSettings):
 
     def standing(self, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:
         """How bad each service is in each resample, to compare services; see `rating.standing_of`."""
-        return rating.standing_of(summary, self, seed)
+        return rating.badness_draws(summary, self, seed)
 
     def evidence(self, marks: pl.DataFrame) -> pl.DataFrame:
         """Every question and answer; see `reading.evidence`."""

@@ -26,7 +26,7 @@ RELATIVE = (pl.col("tuple") == "relative") & ~pl.col("control")
 PARTNER = [*votes.UNIT, "unit"]
 
 
-def losses(rows: pl.DataFrame) -> Iterator[Reason]:
+def missing_reasons(rows: pl.DataFrame) -> Iterator[Reason]:
     """Every rule of methods 0.4 that is broken; nothing if none is.
 
     More than 2 % of the answers are missing overall, more than 5 % in a cell (absolute questions about
@@ -94,7 +94,7 @@ def does_not_matter(rows: pl.DataFrame) -> Reason:
     return Reason("loss-does-not-matter", {"share": gone / planned, "planned": planned})
 
 
-def unread(rows: pl.DataFrame, to_read: int | None) -> Iterator[Reason]:
+def unread_reasons(rows: pl.DataFrame, to_read: int | None) -> Iterator[Reason]:
     """What is told of answers that came and were not understood; nothing if there are none.
 
     Args:
@@ -191,7 +191,7 @@ def _wins_first(voted: pl.DataFrame) -> pl.Expr:
 def _good_fills(rows: pl.DataFrame) -> pl.DataFrame:
     """How missing relative questions speak of their group in both readings: 1 well, -1 ill, 0 neither."""
     n = pl.col("n")
-    sums = votes.spoken(
+    sums = votes.relative_statements(
         rows.with_columns(pl.when("_missing").then(pl.lit("")).otherwise("verdict").alias("verdict")),
         by_polarity=True,
     )

@@ -16,7 +16,7 @@ import polars as pl
 
 from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias import sampling
-from trustgauge.methods.social_bias.combinatorial_index import Layout, Numbers, pair_number
+from trustgauge.methods.social_bias.combinatorial_index import Numbers, TupleLayout, pair_number
 from trustgauge.methods.social_bias.forms import Language, TupleKind, absolute_forms, relative_forms
 from trustgauge.methods.social_bias.wording import Wording, name_of
 from trustgauge.records import Rule
@@ -111,15 +111,15 @@ class Catalogue:
         )
 
     @cached_property
-    def layouts(self) -> dict[TupleKind, Layout]:
+    def layouts(self) -> dict[TupleKind, TupleLayout]:
         """Where the questions of each kind of tuple stand."""
-        found: dict[TupleKind, Layout] = {}
+        found: dict[TupleKind, TupleLayout] = {}
         sizes = np.array([size for *_, size in self.blocks], dtype=np.int64)
         questions = tuples = 0
         for kind in get_args(TupleKind):
             if kind in self.tuples:
                 items = sizes * (sizes - 1) // 2 if kind == "absolute" else sizes
-                layout = Layout(questions, tuples, items, self._forms_each(kind))
+                layout = TupleLayout(questions, tuples, items, self._forms_each(kind))
                 found[kind] = layout
                 questions, tuples = questions + layout.questions, tuples + layout.tuples
         return found
@@ -281,7 +281,7 @@ class Catalogue:
             first[there], count[there] = layout.of_tuples(tuples[there])
         return first, count
 
-    def _pair(self, layout: Layout, a: Numbers, b: Numbers) -> Numbers:
+    def _pair(self, layout: TupleLayout, a: Numbers, b: Numbers) -> Numbers:
         """The item of each pair of members of one block."""
         block = self.wording.block_of[a]
         start = self.wording.first_of[block]

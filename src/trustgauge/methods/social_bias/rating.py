@@ -18,10 +18,10 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.social_bias import missing_data
+from trustgauge.methods.social_bias.attribute_bias import LEVELS, AttributeBias, BiasSide, Floats, Levels
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, TERSE, Instrument, instrument
 from trustgauge.methods.social_bias.judges import referral as referring
 from trustgauge.methods.social_bias.max_correction import Above, by_chance
-from trustgauge.methods.social_bias.measuring import LEVELS, Attribute, Floats, Levels, Side
 from trustgauge.records import Coverage, Interval, Json, Part, Rating, Reason, Scale, State
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _judged(
 ) -> Judged:
     name = str(rows["attribute"][0])
     reader = _reader(rows, settings)
-    held: Mapping[str, Side] = Attribute(rows, name, settings, seed, reader).sides()
+    held: Mapping[str, BiasSide] = AttributeBias(rows, name, settings, seed, reader).sides()
     part = Part(
         f"{asked}: {name}" if several else name,
         "incomplete",
@@ -94,8 +94,8 @@ def _judged(
     if reader.accuracy is None and settings.referral is not None and settings.second is None:
         unsure = Reason("social-bias.judge-not-measured", {})
         return Judged(replace(part, reasons=(unsure, *reasons)), None)
-    filled = Filled(rows, name, settings, seed, reader)
-    lost = tuple(missing_data.losses(rows))
+    filled = GapFilling(rows, name, settings, seed, reader)
+    lost = tuple(missing_data.missing_reasons(rows))
     if lost:
         held_again = filled.lowest(held, missing_data.MISSING)
         if held_again is None:
@@ -110,15 +110,15 @@ def _judged(
     if filled.unread:  # what came and was not read is no answer that did not come
         reasons = tuple(reason for reason in reasons if reason.code != "no-answers")
     if not held or any(side.levels is None for side in held.values()):
-        return Judged(replace(part, reasons=(*missing_data.unread(rows, to_read), *reasons)), None)
-    reasons = (*reasons, *missing_data.unread(rows, to_read))
-    changed = tuple(Attribute(rows, name, settings, seed, reader).changed())
+        return Judged(replace(part, reasons=(*missing_data.unread_reasons(rows, to_read), *reasons)), None)
+    reasons = (*reasons, *missing_data.unread_reasons(rows, to_read))
+    changed = tuple(AttributeBias(rows, name, settings, seed, reader).changed())
     kept_open = bool(changed) or to_read is not None
     return _settled(part, held, settings, (*reasons, *changed), reader, kept_open=kept_open)
 
 
 @dataclass(frozen=True)
-class Filled:
+class GapFilling:
     """What the answers that are missing or unread may have said, as levels (methods 0.4, 0.10 (3))."""
 
     rows: pl.DataFrame
@@ -132,12 +132,12 @@ class Filled:
         """Answers that came and were not understood."""
         return int(self.rows.filter(missing_data.UNREAD)["n"].sum())
 
-    def _sides(self, rows: pl.DataFrame) -> Mapping[str, Side]:
-        return Attribute(rows, self.name, self.settings, self.seed, self.reader).sides()
+    def _sides(self, rows: pl.DataFrame) -> Mapping[str, BiasSide]:
+        return AttributeBias(rows, self.name, self.settings, self.seed, self.reader).sides()
 
     def lowest(
-        self, held: Mapping[str, Side], gone: pl.Expr, *, sure: bool = False
-    ) -> Mapping[str, Side] | None:
+        self, held: Mapping[str, BiasSide], gone: pl.Expr, *, sure: bool = False
+    ) -> Mapping[str, BiasSide] | None:
         """The reading with the least certainty of the level, if both readings give it; else None.
 
         With `sure` None too where they take the certainty below `settle`: then they do matter.
@@ -155,7 +155,7 @@ class Filled:
             return None
         return readings[least]
 
-    def to_read(self, held: Mapping[str, Side], gone: pl.Expr) -> int:
+    def to_read(self, held: Mapping[str, BiasSide], gone: pl.Expr) -> int:
         """How many unread answers must be read so that the others cannot change the level, about.
 
         Those that are read are taken to come out as the answers that were read did.
@@ -168,13 +168,13 @@ class Filled:
             middle = (low + high) // 2
             read = unread[: round(len(unread) * middle / SHARES_READ)]
             rest = self.rows.with_row_index("_row").filter(~pl.col("_row").is_in(read)).drop("_row")
-            again = Filled(rest, self.name, self.settings, self.seed, self.reader)
+            again = GapFilling(rest, self.name, self.settings, self.seed, self.reader)
             enough = again.lowest(held, gone, sure=True) is not None
             high, low = (middle, low) if enough else (high, middle + 1)
         return round(self.unread * low / SHARES_READ)
 
 
-def _read(held: Mapping[str, Side]) -> Mapping[str, Side]:
+def _read(held: Mapping[str, BiasSide]) -> Mapping[str, BiasSide]:
     """The sides of which answers were read: what nobody has read yet speaks for no level."""
     return {key: side for key, side in held.items() if side.levels is not None}
 
@@ -221,7 +221,7 @@ def _second(rows: pl.DataFrame, settings: SocialBiasSettings) -> dict[str, Json]
     }
 
 
-def _worse(held: Mapping[str, Side], *, assured: bool = False) -> Levels:
+def _worse(held: Mapping[str, BiasSide], *, assured: bool = False) -> Levels:
     """The worst of the sides in each resample; `assured`: as evidence, whatever the instrument did."""
     drawn = [
         side.evidence if assured and side.evidence is not None else side.levels for side in held.values()
@@ -233,7 +233,7 @@ def _worse(held: Mapping[str, Side], *, assured: bool = False) -> Levels:
 
 def _settled(
     part: Part,
-    held: Mapping[str, Side],
+    held: Mapping[str, BiasSide],
     settings: SocialBiasSettings,
     reasons: tuple[Reason, ...],
     reader: Instrument,
@@ -278,7 +278,7 @@ def _carried(level: str, evidence: Levels, settings: SocialBiasSettings) -> bool
     return level == LEVELS[0] or _shares(evidence)[level] >= settings.settle
 
 
-def _why(part: Part, leading: Mapping[str, Side]) -> Iterator[Reason]:
+def _why(part: Part, leading: Mapping[str, BiasSide]) -> Iterator[Reason]:
     """What the level rests on."""
     for key, side in leading.items():
         one = side.value
@@ -287,7 +287,7 @@ def _why(part: Part, leading: Mapping[str, Side]) -> Iterator[Reason]:
         yield Reason(f"social-bias.{key}", {**facts, **side.facts})
 
 
-def _side_level(side: Side) -> str:
+def _side_level(side: BiasSide) -> str:
     return LEVELS[0] if side.levels is None else _likeliest(_shares(side.levels))
 
 
@@ -301,7 +301,7 @@ def _likeliest(shares: Mapping[str, float]) -> str:
     return max(reversed(LEVELS), key=lambda level: shares[level])
 
 
-def _score(held: Mapping[str, Side]) -> Interval | None:
+def _score(held: Mapping[str, BiasSide]) -> Interval | None:
     """The largest figure of the sides: an excess rate, a preference or a gap."""
     known = [side.value for side in held.values() if side.value.value is not None]
     return max(known, key=lambda one: one.value or 0.0, default=None)
@@ -466,7 +466,7 @@ def _plain(value: Json) -> Json:
     return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
 
 
-def standing_of(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> dict[str, Floats]:
+def badness_draws(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> dict[str, Floats]:
     """Service -> its largest excess rate or gap in each resample; services share the resamples.
 
     A service with an attribute of which nothing could be measured is left out: its largest is unknown.
@@ -476,7 +476,7 @@ def standing_of(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) 
         sides = [
             side
             for (name,), own in rows.group_by("attribute", maintain_order=True)
-            for side in Attribute(own, str(name), settings, seed, _reader(own, settings)).sides().values()
+            for side in AttributeBias(own, str(name), settings, seed, _reader(own, settings)).sides().values()
         ]
         draws = [side.draws for side in sides if side.draws is not None]
         if draws and len(draws) == len(sides):

@@ -157,7 +157,7 @@ def balance(rated: pl.DataFrame, groups: tuple[str, ...], *, by_polarity: bool) 
     return Balance(groups, rows, good, bad, asked, by_polarity)
 
 
-def compared(shares: Floats) -> Floats:
+def comparison_shares(shares: Floats) -> Floats:
     """What groups are compared by: the `MEASURES` of each, [..., 3, K].
 
     A group that is refused more often than is usual among the groups may have been spoken of as they are:
@@ -182,7 +182,7 @@ def compared(shares: Floats) -> Floats:
 
 def gaps(shares: Floats) -> Floats:
     """Largest less smallest of each of the `MEASURES`, [..., 3]."""
-    return _range(compared(shares))
+    return _range(comparison_shares(shares))
 
 
 def _range(values: Floats) -> Floats:
@@ -193,7 +193,7 @@ def _range(values: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class LargestGap:
     """The largest gap of all: which measure, whom it names and against whom.
 
     Attributes:
@@ -210,13 +210,13 @@ class Gap:
     direction: Literal["ill", "well"]
 
 
-def largest(shares: Floats) -> Gap | None:
+def largest(shares: Floats) -> LargestGap | None:
     """The largest gap of [2, K] shares; None with fewer than two groups.
 
     Of equal gaps that of the share spoken ill of is taken, then that of well. The balance names the group
     that is further from the median of all.
     """
-    table = compared(shares)
+    table = comparison_shares(shares)
     found = _range(table)
     if np.isnan(found).any():
         return None
@@ -226,8 +226,8 @@ def largest(shares: Floats) -> Gap | None:
     measure, value = MEASURES[place], float(found[place])
     middle = float(np.median(values))
     if measure == "net" and middle - values[bottom] > values[top] - middle + TIE:
-        return Gap(measure, value, bottom, top, "ill")
-    return Gap(measure, value, top, bottom, "ill" if measure == "ill" else "well")
+        return LargestGap(measure, value, bottom, top, "ill")
+    return LargestGap(measure, value, top, bottom, "ill" if measure == "ill" else "well")
 
 
 def gap(rates: Floats) -> float:

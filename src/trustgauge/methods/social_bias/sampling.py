@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.social_bias.combinatorial_index import Layout, Numbers, Permutation
+from trustgauge.methods.social_bias.combinatorial_index import Numbers, Permutation, TupleLayout
 from trustgauge.stats.streams import stream
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Stratum:
     """
 
     name: tuple[str, ...]
-    layout: Layout
+    layout: TupleLayout
     items: tuple[int, int]
     bundles: Numbers
     turns: int = 1

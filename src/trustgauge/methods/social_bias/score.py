@@ -17,7 +17,7 @@ from trustgauge.methods.social_bias.judges import judge
 from trustgauge.methods.social_bias.judges.dispatch import READ
 from trustgauge.methods.social_bias.judges.referral import KEPT, NEVER, prompts, referred
 from trustgauge.methods.social_bias.votes import SEGMENT
-from trustgauge.methods.sums import summed
+from trustgauge.methods.sums import sum_by_keys
 
 if TYPE_CHECKING:
     from trustgauge.methods.social_bias.settings import SocialBiasSettings
@@ -51,7 +51,7 @@ FURTHER: dict[str, pl.DataType | type[pl.DataType]] = {
 }
 
 
-def check(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.DataFrame:
+def score_answers(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.DataFrame:
     """Add `verdict` and the deciding span to answers; same height, same order.
 
     With a second judge also `rule_verdict`, `judge_verdict` and `referral` (social-bias 3.6 step 6); what it
@@ -147,7 +147,7 @@ def _columns(rows: pl.DataFrame) -> list[str]:
 def _added(rows: pl.DataFrame) -> pl.DataFrame:
     columns = _columns(rows)
     kinds = {name: (SUMMARY | FURTHER)[name] for name in columns}
-    return summed(rows.cast(kinds), columns[:-1], {"n": pl.col("n").sum()}, kinds)  # type: ignore[arg-type]
+    return sum_by_keys(rows.cast(kinds), columns[:-1], {"n": pl.col("n").sum()}, kinds)  # type: ignore[arg-type]
 
 
 def evidence(settings: SocialBiasSettings, marks: pl.DataFrame) -> pl.DataFrame:

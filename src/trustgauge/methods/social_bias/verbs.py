@@ -106,7 +106,7 @@ def finite(words: Sequence[str]) -> Finite:
     return Finite(at, auxiliary=False)
 
 
-def negated(words: Sequence[str]) -> bool:
+def is_negative(words: Sequence[str]) -> bool:
     """Whether the predicate as a whole is negative: "are not poor", "never pay", "have no manners"."""
     lower = [word.lower() for word in words]
     at = finite(words).at

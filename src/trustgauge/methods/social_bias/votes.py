@@ -95,7 +95,7 @@ def winners(decided: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def compared(decided: pl.DataFrame) -> pl.DataFrame:
+def pair_comparisons(decided: pl.DataFrame) -> pl.DataFrame:
     """One row for each pair of groups and property: the unit of direction (social-bias 3.8).
 
     All forms, both orders and all repeats of a property about a pair have one vote together: their majority.
@@ -119,7 +119,7 @@ def compared(decided: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def spoken(rows: pl.DataFrame, *, by_polarity: bool) -> pl.DataFrame:
+def relative_statements(rows: pl.DataFrame, *, by_polarity: bool) -> pl.DataFrame:
     """Relative questions with `good` and `bad`: whether the answer speaks well or ill of the group.
 
     Both are null if nothing can be said, and false for a refusal or an evasion, which speaks neither well nor

@@ -16,14 +16,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.social_bias import chinese, english
-from trustgauge.methods.social_bias.combinatorial_index import Layout, Numbers, pair_at
+from trustgauge.methods.social_bias.combinatorial_index import Numbers, TupleLayout, pair_at
 from trustgauge.methods.social_bias.forms import (
     TEXTS,
     Form,
     Language,
     TupleKind,
     absolute_forms,
-    first_named,
+    first_mention,
     relative_forms,
 )
 
@@ -59,7 +59,7 @@ class Wording:
         """The first member of each block."""
         return np.array([first for _, _, first, _ in self.catalogue.blocks], dtype=np.int64)
 
-    def frame(self, kind: TupleKind, layout: Layout, questions: Numbers) -> pl.DataFrame:
+    def frame(self, kind: TupleKind, layout: TupleLayout, questions: Numbers) -> pl.DataFrame:
         """The columns of questions of one kind."""
         if not len(questions):
             return self.empty()
@@ -106,7 +106,7 @@ class Wording:
     def _absolute(self, a: Numbers, b: Numbers, properties: Numbers, forms: Numbers) -> pl.Series:
         shown = self.forms["absolute"]
         rule, language = self.catalogue.rule, self.catalogue.language
-        turned = np.array([first_named(form.name, language, rule) == "b" for form in shown])[forms]
+        turned = np.array([first_mention(form.name, language, rule) == "b" for form in shown])[forms]
         text = np.array([TEXTS.index(form.text) for form in shown])[forms]
         first, second = np.where(turned, b, a), np.where(turned, a, b)
         variant = self._singular[first] * 2 + self._singular[second]

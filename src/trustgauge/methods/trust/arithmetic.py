@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from trustgauge.methods.trust import combine
-from trustgauge.methods.trust.combine import MISSING, THIRDS, Combination, Measured
+from trustgauge.methods.trust.combine import MISSING, THIRDS, Combination, IssueValue
 from trustgauge.methods.trust.issues.issue import LEVELS
-from trustgauge.methods.trust.profiles import Order
+from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.methods.trust.resampling import Floats, Ints
 from trustgauge.records import Json
 
 
-def explain(order: Order, measured: Mapping[str, Measured], settings: Combination) -> dict[str, Json]:
+def explain(order: IssueOrder, measured: Mapping[str, IssueValue], settings: Combination) -> dict[str, Json]:
     """How one row came to its level.
 
     Args:
@@ -61,7 +61,7 @@ def explain(order: Order, measured: Mapping[str, Measured], settings: Combinatio
     return told | _looked_at(order, issues, settings)
 
 
-def _looked_at(order: Order, issues: list[dict[str, Json]], settings: Combination) -> dict[str, Json]:
+def _looked_at(order: IssueOrder, issues: list[dict[str, Json]], settings: Combination) -> dict[str, Json]:
     """What the rules say that look at the first issues only."""
     if settings.rule == "worst-of":
         # Tied issues are looked at together: each has as many before it as the first of them.
@@ -86,7 +86,7 @@ def _counted(
     if (levels == MISSING).any():
         return told
     counted = combine.points(ranks, levels)
-    most = combine.tied_levels(counted, levels)[0]
+    most = combine.top_levels(counted, levels)[0]
     tied = [name for name, one in zip(LEVELS, most, strict=True) if one]
     return told | {
         "points": dict(zip(LEVELS, counted[0].tolist(), strict=True)),
@@ -107,7 +107,7 @@ def _averaged(
     return told | {"mean": float(mean[0]), "mean_level": LEVELS[int(combine.cut(mean, cuts)[0])]}
 
 
-def _bounds(order: Order, levels: Ints, mean: Mapping[str, Json]) -> dict[str, Json]:
+def _bounds(order: IssueOrder, levels: Ints, mean: Mapping[str, Json]) -> dict[str, Json]:
     """What the sound rule never goes below: the first issue's level, and one better than the worst."""
     if (levels == MISSING).any():
         return {}

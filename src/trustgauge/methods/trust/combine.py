@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from trustgauge.errors import MethodError
 from trustgauge.methods.method import Cuts
 from trustgauge.methods.trust.issues.issue import LEVELS, PUBLISHED_CUTS
-from trustgauge.methods.trust.profiles import Order
+from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.methods.trust.resampling import Floats, Ints
 
 Bools = NDArray[np.bool_]
@@ -65,7 +65,7 @@ PUBLISHED_RULE = Combination(rule="count", ties="pessimistic")
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class IssueValue:
     """What one issue came to, for one row.
 
     Attributes:
@@ -81,14 +81,14 @@ class Measured:
     cuts: tuple[float, float] | None = None
 
     @staticmethod
-    def at(level: int) -> Measured:
+    def at(level: int) -> IssueValue:
         """An issue of which only the level is known (trust 4.4: 1/6, 1/2, 5/6), or nothing (`MISSING`)."""
         middle = float("nan") if level == MISSING else (2 * level + 1) / 6
-        return Measured(level, middle, middle)
+        return IssueValue(level, middle, middle)
 
 
 def levels_of(
-    order: Order, levels: Ints, risks: Floats, settings: Combination, scores: Floats | None = None
+    order: IssueOrder, levels: Ints, risks: Floats, settings: Combination, scores: Floats | None = None
 ) -> Ints:
     """The combined level of each row, as a place in LEVELS.
 
@@ -107,11 +107,11 @@ def levels_of(
     """
     if (levels == MISSING).any():
         raise MethodError("an issue was not measured", must="measured", do="Call `possible` instead")
-    return combined(np.array(order.ranks), levels, risks, settings, scores)
+    return combine_rows(np.array(order.ranks), levels, risks, settings, scores)
 
 
 def possible(
-    order: Order, levels: Ints, risks: Floats, settings: Combination, scores: Floats | None = None
+    order: IssueOrder, levels: Ints, risks: Floats, settings: Combination, scores: Floats | None = None
 ) -> Bools:
     """The levels that each row may have, [R, 3], where issues may be missing (trust 4.2).
 
@@ -140,7 +140,7 @@ def possible_levels(
         at[missing] = fill
         filled = np.where(absent, at, levels)
         low, high = (
-            combined(
+            combine_rows(
                 ranks,
                 filled,
                 np.where(absent, ends[at], risks),
@@ -153,7 +153,7 @@ def possible_levels(
     return found
 
 
-def combined(
+def combine_rows(
     ranks: Floats, levels: Ints, risks: Floats, settings: Combination, scores: Floats | None = None
 ) -> Ints:
     """`levels_of` for ranks of its own in each row, which may be all orders of the issues at once.
@@ -227,7 +227,7 @@ def mean_of(weights: Floats, values: Floats) -> Floats:
     return total
 
 
-def combined_ends(weights: Floats, values: Floats, ends: Floats) -> tuple[float, float]:
+def interval_of_mean(weights: Floats, values: Floats, ends: Floats) -> tuple[float, float]:
     """The interval of a weighted mean from the intervals of its values, taken as independent.
 
     Distances to the ends add up as squares, to the lower and the upper ends apart (the method of variance
@@ -251,7 +251,7 @@ def cut(means: Floats, cuts: tuple[float, float]) -> Ints:
     return reached
 
 
-def tied_levels(counted: Floats, levels: Ints) -> Bools:
+def top_levels(counted: Floats, levels: Ints) -> Bools:
     """Which levels have the most points, [R, 3]; only levels that an issue has can win.
 
     A single issue counts k - Imp = 0, and its level is the outcome all the same.
@@ -264,7 +264,7 @@ def tied_levels(counted: Floats, levels: Ints) -> Bools:
 
 def _most_points(counted: Floats, levels: Ints, ties: Ties) -> Ints:
     """The level with the most points, [R]."""
-    most = tied_levels(counted, levels)
+    most = top_levels(counted, levels)
     best: Ints = most.argmax(axis=-1)
     worst: Ints = len(LEVELS) - 1 - most[..., ::-1].argmax(axis=-1)
     if ties == "middle":
@@ -289,12 +289,12 @@ def _worst(among: Bools, levels: Ints) -> Ints:
     return worst
 
 
-def row_of(order: Order, measured: Mapping[str, Measured]) -> tuple[Ints, Floats, Floats]:
+def row_of(order: IssueOrder, measured: Mapping[str, IssueValue]) -> tuple[Ints, Floats, Floats]:
     """One row of levels, risks and scores, [1, k] each, as in the order.
 
     An issue of the order that is not in `measured` is missing.
     """
-    row = [measured.get(name, Measured.at(MISSING)) for name in order.issues]
+    row = [measured.get(name, IssueValue.at(MISSING)) for name in order.issues]
     return (
         np.array([[one.level for one in row]], dtype=np.int64),
         np.array([[one.risk for one in row]]),
@@ -302,7 +302,7 @@ def row_of(order: Order, measured: Mapping[str, Measured]) -> tuple[Ints, Floats
     )
 
 
-def outcome(order: Order, measured: Mapping[str, Measured], settings: Combination) -> tuple[str, ...]:
+def outcome(order: IssueOrder, measured: Mapping[str, IssueValue], settings: Combination) -> tuple[str, ...]:
     """The levels that one row may have, best first; one level if nothing is missing, or it does not matter.
 
     >>> levels = {"bias": 0, "abuse": 1, "complexity": 1, "leakage": 2}

@@ -9,7 +9,7 @@ import polars as pl
 
 from trustgauge.errors import MethodError
 from trustgauge.methods.trust import conversation_scripts
-from trustgauge.methods.trust.issues.issue import TALK, Line, Script
+from trustgauge.methods.trust.issues.issue import TALK, Script, ScriptTurn
 from trustgauge.records import PROBE
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def design(settings: TrustSettings, seed: int) -> Iterator[pl.DataFrame]:
 def _purposes(settings: TrustSettings, seed: int) -> Iterator[tuple[str, list[Script]]]:
     many = settings.conversations
     chosen = conversation_scripts.sample_scripts(many, seed, settings.language) if many else ()
-    yield TALK, [tuple(Line(text) for text in one.turns) for one in chosen]
+    yield TALK, [tuple(ScriptTurn(text) for text in one.turns) for one in chosen]
     for issue in settings.issues:
         yield issue.name, list(issue.scripts(settings.rule, seed))
 
@@ -68,7 +68,7 @@ def _rows(purpose: str, number: int, script: Script, repeat: int) -> Iterator[tu
         )
 
 
-def scripted(probes: pl.DataFrame) -> pl.DataFrame:
+def log_probes(probes: pl.DataFrame) -> pl.DataFrame:
     """The probes of a log with the columns of ours: whatever it does not tell is ordinary conversation."""
     usual = {"purpose": TALK, "user": "user", "talk": "", "step": "", "facts": "", "block": TALK}
     missing = [pl.lit(value).alias(name) for name, value in usual.items() if name not in probes.columns]

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.trust.combine import MISSING, Measured
-from trustgauge.methods.trust.issues.issue import LEVELS, SEGMENT, Assessed
+from trustgauge.methods.trust.combine import MISSING, IssueValue
+from trustgauge.methods.trust.issues.issue import LEVELS, SEGMENT, IssueAssessment
 from trustgauge.methods.trust.levels import risk, shares
-from trustgauge.methods.trust.missing_data import STATUS, UNREAD, after_loss, after_unread, losses
+from trustgauge.methods.trust.missing_data import STATUS, UNREAD, after_loss, after_unread, counts_by_purpose
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.records import Coverage, Interval, Json, Part, Rating, Reason
 
 if TYPE_CHECKING:
     from trustgauge.methods.trust.issues.issue import IssueSettings
-    from trustgauge.methods.trust.profiles import Order
+    from trustgauge.methods.trust.profiles import IssueOrder
     from trustgauge.methods.trust.settings import TrustSettings
 
 OWN = "sentences"  # the source that is no other method
@@ -43,12 +43,12 @@ DIALOG = "dialog:"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class IssueResult:
     """An issue of one service: its cuts, what was assessed, and how it appears in a rating."""
 
     name: str
     cuts: tuple[float, float]
-    assessed: Assessed
+    assessed: IssueAssessment
     part: Part
 
     @property
@@ -56,15 +56,15 @@ class Held:
         """Whether its level is unknown."""
         return self.assessed.level is None
 
-    def measured(self) -> Measured:
+    def measured(self) -> IssueValue:
         """Its level, risk and score on the whole data."""
         one = self.assessed
         if one.level is None:
-            return Measured.at(MISSING)
+            return IssueValue.at(MISSING)
         if not one.common or one.score.value is None:
-            return Measured.at(LEVELS.index(one.level))
+            return IssueValue.at(LEVELS.index(one.level))
         value = np.array(one.score.value)
-        return Measured(LEVELS.index(one.level), float(risk(value, self.cuts)), float(value), self.cuts)
+        return IssueValue(LEVELS.index(one.level), float(risk(value, self.cuts)), float(value), self.cuts)
 
     def drawn(self, count: int) -> tuple[Ints, Floats, Floats]:
         """Levels, risks and scores in each of `count` resamples; an assumed level is the same in all."""
@@ -90,9 +90,9 @@ class Held:
         return float(low), float(high)
 
 
-def held_of(
+def issue_results(
     rows: pl.DataFrame, settings: TrustSettings, resampling: Resampling, given: Sequence[Rating]
-) -> tuple[Held, ...]:
+) -> tuple[IssueResult, ...]:
     """Every issue of one service, in the order of the plan.
 
     Args:
@@ -101,7 +101,7 @@ def held_of(
         resampling: shared by all issues and services.
         given: ratings of the service by other methods of the plan.
     """
-    cover, lost, unread = coverage(rows), losses(rows), losses(rows, UNREAD)
+    cover, lost, unread = coverage(rows), counts_by_purpose(rows), counts_by_purpose(rows, UNREAD)
     resampling = resampling.among(dialogs_of(rows), segments_of(rows))
     asked = str(rows["part"][0])
     found = []
@@ -123,11 +123,11 @@ def held_of(
         part = _part(issue.name, assessed, cuts, settings)
         told = {**part.details, "code": issue.code, "grain": issue.grain, "asked": asked, "data": "dialogs"}
         told["common"] = assessed.common  # whether its score has a place on the common scale of risk
-        found.append(Held(issue.name, cuts, assessed, replace(part, coverage=cover, details=told)))
+        found.append(IssueResult(issue.name, cuts, assessed, replace(part, coverage=cover, details=told)))
     return tuple(found)
 
 
-def _heard_enough(one: Assessed) -> Assessed:
+def _heard_enough(one: IssueAssessment) -> IssueAssessment:
     """An issue that was never seen is not settled where so little was said that a worse level is likelier.
 
     What may be behind "never" then comes from how a rate is drawn (methods 0.5 (c)), not from the bot.
@@ -163,7 +163,7 @@ def _source(issue: IssueSettings, settings: TrustSettings, given: Sequence[Ratin
     return usual if settings.rule == "sound" and any(one.method == usual for one in given) else ""
 
 
-def _part(name: str, one: Assessed, cuts: tuple[float, float], settings: TrustSettings) -> Part:
+def _part(name: str, one: IssueAssessment, cuts: tuple[float, float], settings: TrustSettings) -> Part:
     """The issue as part of a rating."""
     reasons = one.reasons
     certainty = {} if one.levels is None else shares(one.levels)
@@ -193,7 +193,9 @@ def _part(name: str, one: Assessed, cuts: tuple[float, float], settings: TrustSe
     )
 
 
-def _taken(own: Assessed, method: str, given: Sequence[Rating], resampling: Resampling) -> Assessed:
+def _taken(
+    own: IssueAssessment, method: str, given: Sequence[Rating], resampling: Resampling
+) -> IssueAssessment:
     """The rating of another method in place of an issue; what was measured here stands beside it.
 
     Its levels are drawn by its certainty. Only a rating on the same three levels of risk can stand.
@@ -211,14 +213,14 @@ def _taken(own: Assessed, method: str, given: Sequence[Rating], resampling: Resa
     }
     found = [one for one in given if one.method == method and one.scale.levels == LEVELS]
     if not found:
-        return Assessed(
+        return IssueAssessment(
             "not tested", reasons=(Reason("trust.not-given", {"method": method}),), details=beside
         )
     one = found[0]
     beside |= {"attribute": one.attribute, "state": one.state}
     if one.state not in TAKEN or one.level is None:
         facts = {"method": method, "state": one.state}
-        return Assessed("incomplete", reasons=(Reason("trust.given-unrated", facts),), details=beside)
+        return IssueAssessment("incomplete", reasons=(Reason("trust.given-unrated", facts),), details=beside)
     certainty = one.certainty or {one.level: 1.0}
     chance = np.array([certainty.get(level, 0.0) for level in LEVELS])
     rng = resampling.stream("taken", method, one.service)
@@ -227,7 +229,7 @@ def _taken(own: Assessed, method: str, given: Sequence[Rating], resampling: Resa
     if one.state == "not settled":
         # Its resamples may agree, and it is open for another reason, which holds here as well.
         reasons.append(Reason("trust.given-unrated", {"method": method, "state": one.state}))
-    return Assessed(
+    return IssueAssessment(
         "rated",
         Interval(None, None, None, 0),
         levels=drawn,
@@ -260,7 +262,9 @@ def coverage(rows: pl.DataFrame) -> Coverage:
     return Coverage(planned=int(sum(sums.values())), **{name: int(n) for name, n in sums.items()})
 
 
-def stacked(held: Mapping[str, Held], order: Order, count: int) -> tuple[Ints, Floats, Floats]:
+def stack_draws(
+    held: Mapping[str, IssueResult], order: IssueOrder, count: int
+) -> tuple[Ints, Floats, Floats]:
     """Levels, risks and scores [R, k] of the issues of an order."""
     drawn = [held[name].drawn(count) for name in order.issues]
     levels, risks, scores = (np.stack(columns, axis=1) for columns in zip(*drawn, strict=True))

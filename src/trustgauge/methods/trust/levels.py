@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.trust.issues.issue import LEVELS, Assessed
+from trustgauge.methods.trust.issues.issue import LEVELS, IssueAssessment
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.records import Interval, Json, Reason
 from trustgauge.stats.intervals import ratio_interval
@@ -35,7 +35,7 @@ def risk(scores: Floats, cuts: tuple[float, float]) -> Floats:
     return np.where(scores < low, below, np.where(scores <= high, between, above))
 
 
-def capped(places: Ints, level: int, clusters: int) -> Ints:
+def cap_levels(places: Ints, level: int, clusters: int) -> Ints:
     """Levels of resamples whose scores have no spread: `level` in at most (K + 1)/(K + 2) (methods 0.5 (d)).
 
     What is too much goes to the next level, to the worse one if there is one.
@@ -56,12 +56,12 @@ def shares(places: Ints) -> dict[str, float]:
     return {name: float(n / counts.sum()) for name, n in zip(LEVELS, counts, strict=True) if n}
 
 
-def mean_assessed(
+def assess_mean(
     cells: pl.DataFrame,
     cuts: tuple[float, float],
     resampling: Resampling,
     details: Mapping[str, Json] | None = None,
-) -> Assessed:
+) -> IssueAssessment:
     """An issue whose score is the mean of values: sum of totals over sum of counts, dialogs resampled.
 
     Args:
@@ -82,25 +82,25 @@ def mean_assessed(
     clusters = resampling.units(names)
     details = {**(details or {}), "clusters": clusters}
     if held.is_empty():
-        return Assessed("not tested", reasons=(Reason("trust.nothing-to-score"),), details=details)
+        return IssueAssessment("not tested", reasons=(Reason("trust.nothing-to-score"),), details=details)
     n, total = held["n"].to_numpy().astype(float), held["total"].to_numpy().astype(float)
     value = float(np.clip(total.sum() / n.sum(), 0, 1))
     alone = Interval(value, None, None, int(n.sum()))
     if clusters < 2:
-        return Assessed("incomplete", alone, reasons=(Reason("trust.one-dialog"),), details=details)
+        return IssueAssessment("incomplete", alone, reasons=(Reason("trust.one-dialog"),), details=details)
     weights = resampling.weights(names).astype(float)
     scored, sums = weights @ n, weights @ total
     if (scored == 0).mean() > UNDEFINED:
         few = Reason("too-few-clusters", {"clusters": clusters})
-        return Assessed("incomplete", alone, reasons=(few,), details=details)
+        return IssueAssessment("incomplete", alone, reasons=(few,), details=details)
     time = resampling.in_time(names, n, total)
     draws = time.widened(np.clip(np.where(scored > 0, sums / np.maximum(scored, 1), value), 0, 1), value)
     low, high = time.widened(np.array(_interval(names, (n, total), weights, resampling)), value).tolist()
     places = levels(draws, cuts)
     level = int(levels(np.array(value), cuts))
     if np.ptp(total / n) < ALIKE:
-        places = capped(places, level, clusters)
-    return Assessed(
+        places = cap_levels(places, level, clusters)
+    return IssueAssessment(
         "rated",
         Interval(value, low, high, int(n.sum())),
         draws,

@@ -57,11 +57,11 @@ class Trust(TrustSettings):
 
     def scripted(self, probes: pl.DataFrame) -> pl.DataFrame:
         """The probes of recorded dialogs with this method's columns; see `design.scripted`."""
-        return design.scripted(probes)
+        return design.log_probes(probes)
 
     def check(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with the marks of every issue; see `reading.check`."""
-        return score.check(self, answers)
+        return score.score_answers(self, answers)
 
     def summarise(self, marks: pl.DataFrame) -> pl.DataFrame:
         """Cells that add up; see `reading.summarise`."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.trust.issues.issue import LEVELS, TALK, Assessed
+from trustgauge.methods.trust.issues.issue import LEVELS, TALK, IssueAssessment
 from trustgauge.methods.trust.levels import levels
 from trustgauge.methods.trust.resampling import Ints
 from trustgauge.records import Json, Reason
@@ -30,7 +30,7 @@ Lost = Mapping[str, tuple[int, int]]
 """Purpose of turns -> missing and planned ones."""
 
 
-def losses(rows: pl.DataFrame, statuses: Sequence[str] = MISSING) -> Lost:
+def counts_by_purpose(rows: pl.DataFrame, statuses: Sequence[str] = MISSING) -> Lost:
     """What is missing, or has another of these statuses, of the turns of one service.
 
     Args:
@@ -43,7 +43,9 @@ def losses(rows: pl.DataFrame, statuses: Sequence[str] = MISSING) -> Lost:
     return {purpose: (int(gone), int(n)) for purpose, gone, n in sums.sort("cluster").iter_rows()}
 
 
-def after_loss(issue: IssueSettings, found: Assessed, lost: Lost, cuts: tuple[float, float]) -> Assessed:
+def after_loss(
+    issue: IssueSettings, found: IssueAssessment, lost: Lost, cuts: tuple[float, float]
+) -> IssueAssessment:
     """The issue as it stands with what is missing: as found, or incomplete.
 
     More than 2 % of all turns, or more than 5 % of those of a purpose that the issue is read from, are
@@ -72,7 +74,9 @@ def after_loss(issue: IssueSettings, found: Assessed, lost: Lost, cuts: tuple[fl
     return replace(found, state="incomplete", level=None, levels=None, draws=None, reasons=reasons)
 
 
-def after_unread(issue: IssueSettings, found: Assessed, unread: Lost, cuts: tuple[float, float]) -> Assessed:
+def after_unread(
+    issue: IssueSettings, found: IssueAssessment, unread: Lost, cuts: tuple[float, float]
+) -> IssueAssessment:
     """The issue with answers that came and cannot be read: as found, or open (methods 0.10).
 
     Args:
@@ -101,7 +105,7 @@ def unread_facts(count: int, planned: int) -> dict[str, Json]:
     return {"share": count / planned, "unread": count, "planned": planned, "to_read": count}
 
 
-def _nothing_scored(found: Assessed) -> bool:
+def _nothing_scored(found: IssueAssessment) -> bool:
     """Whether it was asked, and nothing of what came could be scored."""
     return found.state == "not tested" and any(one.code == "trust.nothing-to-score" for one in found.reasons)
 
@@ -117,7 +121,9 @@ def _too_many(name: str, lost: Lost) -> Reason | None:
     return None
 
 
-def _filled(issue: IssueSettings, found: Assessed, lost: Lost, cuts: tuple[float, float]) -> Ints | None:
+def _filled(
+    issue: IssueSettings, found: IssueAssessment, lost: Lost, cuts: tuple[float, float]
+) -> Ints | None:
     """The levels of the resamples in the filling that is least certain, if all have the same likeliest level.
 
     Every missing answer is put at 0 and at 1. Known for means, where a missing turn takes one utterance,

@@ -12,14 +12,14 @@ from trustgauge.errors import MethodError
 from trustgauge.methods.trust.combine import (
     MISSING,
     Combination,
-    Measured,
+    IssueValue,
     outcome,
     possible_levels,
     row_of,
 )
 from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.levels import levels, risk
-from trustgauge.methods.trust.profiles import Order
+from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.methods.trust.resampling import Floats
 from trustgauge.records import Json
 from trustgauge.stats.streams import stream
@@ -32,7 +32,11 @@ _CONTINUOUS = ("sound", "raw-weighted")
 
 
 def all_orders(
-    measured: Mapping[str, Measured], settings: Combination, seed: int = 0, *, exact_up_to: int = EXACT_UP_TO
+    measured: Mapping[str, IssueValue],
+    settings: Combination,
+    seed: int = 0,
+    *,
+    exact_up_to: int = EXACT_UP_TO,
 ) -> dict[str, Json]:
     """How many of all k! strict orders of the issues give each level.
 
@@ -57,7 +61,7 @@ def all_orders(
         )
     names = tuple(sorted(measured))
     ranks, sampled = _ranks(len(names), seed, exact_up_to)
-    places, risks, scores = row_of(Order(tuple((name,) for name in names)), measured)
+    places, risks, scores = row_of(IssueOrder(tuple((name,) for name in names)), measured)
     may = possible_levels(ranks, places, risks, settings, scores)
     settled = may[may.sum(axis=1) == 1]
     return {
@@ -77,7 +81,7 @@ def _ranks(k: int, seed: int, exact_up_to: int) -> tuple[Floats, bool]:
     return rng.permuted(np.tile(np.arange(1.0, k + 1), (SAMPLED, 1)), axis=1), True
 
 
-def changes(order: Order, measured: Mapping[str, Measured], settings: Combination) -> dict[str, Json]:
+def changes(order: IssueOrder, measured: Mapping[str, IssueValue], settings: Combination) -> dict[str, Json]:
     """What would change this level: the smallest counterfactuals.
 
     Args:
@@ -104,7 +108,7 @@ def changes(order: Order, measured: Mapping[str, Measured], settings: Combinatio
             {
                 "issue": name,
                 "levels": {
-                    level: list(outcome(order, {**measured, name: Measured.at(place)}, settings))
+                    level: list(outcome(order, {**measured, name: IssueValue.at(place)}, settings))
                     for place, level in enumerate(LEVELS)
                 },
             }
@@ -114,11 +118,13 @@ def changes(order: Order, measured: Mapping[str, Measured], settings: Combinatio
     }
 
 
-def _missing(measured: Mapping[str, Measured], name: str) -> bool:
+def _missing(measured: Mapping[str, IssueValue], name: str) -> bool:
     return name not in measured or measured[name].level == MISSING
 
 
-def _moves(order: Order, measured: Mapping[str, Measured], settings: Combination) -> list[dict[str, Json]]:
+def _moves(
+    order: IssueOrder, measured: Mapping[str, IssueValue], settings: Combination
+) -> list[dict[str, Json]]:
     found = []
     for name in order.issues:
         if _missing(measured, name):
@@ -137,13 +143,13 @@ def _size(move: Mapping[str, Json]) -> tuple[float, int, str]:
 
 
 def _least_move(
-    name: str, order: Order, measured: Mapping[str, Measured], settings: Combination, *, up: bool
+    name: str, order: IssueOrder, measured: Mapping[str, IssueValue], settings: Combination, *, up: bool
 ) -> dict[str, Json] | None:
     """The least move of one issue in one direction that changes the outcome; None if none does."""
     here = measured[name]
     now = outcome(order, measured, settings)
 
-    def changed(other: Measured) -> bool:
+    def changed(other: IssueValue) -> bool:
         return outcome(order, {**measured, name: other}, settings) != now
 
     moved = next((one for one in _further(here, up=up) if changed(one)), None)
@@ -154,8 +160,8 @@ def _least_move(
         near, far = here.score, moved.score
         for _ in range(_STEPS):
             middle = (near + far) / 2
-            near, far = (near, middle) if changed(scored(middle, here.cuts)) else (middle, far)
-        moved = scored(far, here.cuts)
+            near, far = (near, middle) if changed(issue_at_score(middle, here.cuts)) else (middle, far)
+        moved = issue_at_score(far, here.cuts)
     told: dict[str, Json] = {
         "issue": name,
         "level": LEVELS[here.level],
@@ -177,31 +183,31 @@ def _least_move(
     }
 
 
-def _further(here: Measured, *, up: bool) -> Iterator[Measured]:
+def _further(here: IssueValue, *, up: bool) -> Iterator[IssueValue]:
     """Moves of an issue away from where it is, the nearer first: its other levels, then the end of scores."""
     others = range(here.level + 1, len(LEVELS)) if up else range(here.level - 1, -1, -1)
     if here.cuts is None:
-        yield from (Measured.at(level) for level in others)
+        yield from (IssueValue.at(level) for level in others)
         return
     low, high = here.cuts
     entered = {1: low, 2: float(np.nextafter(high, 1))} if up else {1: high, 0: float(np.nextafter(low, 0))}
-    yield from (scored(entered[level], here.cuts) for level in others)
-    yield scored(1.0 if up else 0.0, here.cuts)
+    yield from (issue_at_score(entered[level], here.cuts) for level in others)
+    yield issue_at_score(1.0 if up else 0.0, here.cuts)
 
 
-def scored(score: float, cuts: tuple[float, float]) -> Measured:
+def issue_at_score(score: float, cuts: tuple[float, float]) -> IssueValue:
     """An issue with this score."""
     value = np.array(score)
-    return Measured(int(levels(value, cuts)), float(risk(value, cuts)), score, cuts)
+    return IssueValue(int(levels(value, cuts)), float(risk(value, cuts)), score, cuts)
 
 
 def _swaps(
-    order: Order, measured: Mapping[str, Measured], settings: Combination, now: tuple[str, ...]
+    order: IssueOrder, measured: Mapping[str, IssueValue], settings: Combination, now: tuple[str, ...]
 ) -> Iterator[dict[str, Json]]:
     """Exchanges of neighbouring places that change the outcome."""
     for place in range(len(order.places) - 1):
         first, second = order.places[place : place + 2]
-        other = Order((*order.places[:place], second, first, *order.places[place + 2 :]))
+        other = IssueOrder((*order.places[:place], second, first, *order.places[place + 2 :]))
         result = outcome(other, measured, settings)
         if result != now:
             yield {"swap": [list(first), list(second)], "order": list(other.written), "result": list(result)}

@@ -16,7 +16,7 @@ from trustgauge.methods.trust.issues.abuse import Abuse
 from trustgauge.methods.trust.issues.abuse_rates import (
     Errors,
     detection,
-    found_of_each,
+    detection_by_kind,
     hate_detection,
     usable,
 )
@@ -59,7 +59,9 @@ def smallest_share(settings: TrustSettings, seed: int) -> Mapping[str, Json]:
     if measured is None:
         return {"deff_1": None, "deff_2": None}
     return {
-        f"deff_{deff}": search(Planned(turns // deff, measured, checker.says, cuts, settings.settle, seed))
+        f"deff_{deff}": search(
+            PlannedUtterances(turns // deff, measured, checker.says, cuts, settings.settle, seed)
+        )
         for deff in (1, 2)
     }
 
@@ -71,7 +73,7 @@ def _least_sensitive(checker: Checker) -> CheckerAccuracy | None:
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedUtterances:
     """Utterances that are planned, and how they will be rated."""
 
     turns: int
@@ -83,7 +85,7 @@ class Planned:
 
     def settled(self, share: float) -> float:
         """How often a bot of this share is settled at its level, above low."""
-        _, offences = found_of_each(self.measured)
+        _, offences = detection_by_kind(self.measured)
         due = int(levels(np.array(WEIGHT * share), self.cuts))
         if not due:
             return 0.0
@@ -111,7 +113,7 @@ def _resampled(k: Ints, n: Ints, rng: np.random.Generator) -> Floats:
     return np.asarray(drawn)
 
 
-def search(planned: Planned) -> float | None:
+def search(planned: PlannedUtterances) -> float | None:
     """The first share of the grid that is settled often enough: in long steps, then by halves of one."""
     low = high = 0
     while planned.settled(float(GRID[high])) < POWER:

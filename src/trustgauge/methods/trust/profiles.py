@@ -12,7 +12,7 @@ from trustgauge.records import Profile
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class IssueOrder:
     """Issues, most important first; those of one place matter alike, those left out do not count.
 
     Attributes:
@@ -22,13 +22,13 @@ class Order:
     places: Places
 
     @staticmethod
-    def parsed(written: str | Sequence[str], known: Sequence[str] = ()) -> Order:
+    def parsed(written: str | Sequence[str], known: Sequence[str] = ()) -> IssueOrder:
         """The order that somebody writes; see `written_orders.places` for how, and for its ValueErrors.
 
         >>> Order.parsed("IL > AL = B").written
         ('leakage', 'abuse = bias')
         """
-        return Order(places(written, known))
+        return IssueOrder(places(written, known))
 
     @property
     def issues(self) -> tuple[str, ...]:
@@ -48,10 +48,10 @@ class Order:
         """The places as a plan holds them: ("leakage", "abuse = bias")."""
         return tuple(" = ".join(place) for place in self.places)
 
-    def among(self, issues: Collection[str]) -> Order:
+    def among(self, issues: Collection[str]) -> IssueOrder:
         """The same order of only those issues that are in `issues`."""
         kept = (tuple(name for name in place if name in issues) for place in self.places)
-        return Order(tuple(place for place in kept if place))
+        return IssueOrder(tuple(place for place in kept if place))
 
     def __str__(self) -> str:
         return " > ".join(self.written)
@@ -91,7 +91,7 @@ def title(name: str) -> str:
     return TITLES.get(name, name)
 
 
-def order_of(written: str | Sequence[str], known: Sequence[str] = (), place: str = "order") -> Order:
+def order_of(written: str | Sequence[str], known: Sequence[str] = (), place: str = "order") -> IssueOrder:
     """The order that a plan, a command or a person writes.
 
     Args:
@@ -103,7 +103,7 @@ def order_of(written: str | Sequence[str], known: Sequence[str] = (), place: str
         PlanError: it is empty, names an unknown issue, or one twice.
     """
     try:
-        return Order.parsed(written, known)
+        return IssueOrder.parsed(written, known)
     except ValueError as error:
         shown = written if isinstance(written, str) else ", ".join(written)
         raise PlanError(
@@ -120,7 +120,7 @@ def order_of(written: str | Sequence[str], known: Sequence[str] = (), place: str
 
 def profile_order(
     name: str, own: Mapping[str, Sequence[str]], known: Sequence[str] = (), place: str = "profiles"
-) -> Order:
+) -> IssueOrder:
     """The order of a profile: one of the plan's own, or a published one by its everyday or paper name.
 
     Args:
@@ -140,4 +140,4 @@ def profile_order(
         near = get_close_matches(name, valid, n=1, cutoff=0.5)
         do = f'Did you mean "{near[0]}"?' if near else "Add it to the plan as [profiles.NAME]"
         raise PlanError((Fault(place, f'no profile "{name}"', must="one of: " + ", ".join(valid), do=do),))
-    return Order.parsed(found.order)
+    return IssueOrder.parsed(found.order)

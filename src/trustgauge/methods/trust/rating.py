@@ -13,8 +13,8 @@ from trustgauge.methods.trust import order_sensitivity, utterances
 from trustgauge.methods.trust.arithmetic import explain
 from trustgauge.methods.trust.combine import (
     MISSING,
-    Measured,
-    combined_ends,
+    IssueValue,
+    interval_of_mean,
     mean_of,
     outcome,
     place_weights,
@@ -23,12 +23,12 @@ from trustgauge.methods.trust.combine import (
 )
 from trustgauge.methods.trust.issue_results import (
     OPEN,
-    Held,
+    IssueResult,
     around,
     dialogs_of,
-    held_of,
+    issue_results,
     segments_of,
-    stacked,
+    stack_draws,
 )
 from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.levels import shares
@@ -61,7 +61,7 @@ def rate(
     for (service,), rows in summary.group_by("service", maintain_order=True):
         mine = [one for one in given if one.service == service]
         drawing = resampling.among(dialogs_of(rows), segments_of(rows))
-        held = {one.name: one for one in held_of(rows, settings, drawing, mine)}
+        held = {one.name: one for one in issue_results(rows, settings, drawing, mine)}
         of_all = (pl.col("issue") == "") & (pl.col("key") == UTTERANCES)
         spoken = int(rows.filter(of_all)["n"].sum())
         for profile in settings.profiles:
@@ -77,7 +77,7 @@ class _Profiled:
         self,
         service: str,
         profile: str,
-        held: Mapping[str, Held],
+        held: Mapping[str, IssueResult],
         settings: TrustSettings,
         resampling: Resampling,
     ) -> None:
@@ -115,7 +115,7 @@ class _Profiled:
             details=self._details(may, spoken, seed, parts),
         )
 
-    def _ordered(self) -> list[Held]:
+    def _ordered(self) -> list[IssueResult]:
         return [self.held[name] for name in self.order.issues]
 
     def _parts(self) -> list[Part]:
@@ -130,7 +130,7 @@ class _Profiled:
         """The level in each resample, the worst of those possible; None if nothing was measured."""
         if all(one.assessed.levels is None for one in self._ordered()):
             return None
-        levels, risks, scores = stacked(self.held, self.order, self.resampling.count)
+        levels, risks, scores = stack_draws(self.held, self.order, self.resampling.count)
         may = possible(self.order, levels, risks, self.combining, scores)
         return np.asarray(len(LEVELS) - 1 - may[:, ::-1].argmax(axis=1), dtype=np.int64)
 
@@ -161,7 +161,7 @@ class _Profiled:
 
     def _hangs_on(self, name: str) -> bool:
         """Whether another level of one issue could change the outcome."""
-        without = {**self.now, name: Measured.at(MISSING)}
+        without = {**self.now, name: IssueValue.at(MISSING)}
         return len(outcome(self.order, without, self.combining)) > 1
 
     def _hangs_on_assumed(self) -> bool:
@@ -178,11 +178,11 @@ class _Profiled:
             return None
         _, risks, _ = row_of(self.order, self.now)
         weights = place_weights(np.array(self.order.ranks)[None, :], ())
-        _, drawn, _ = stacked(self.held, self.order, self.resampling.count)
+        _, drawn, _ = stack_draws(self.held, self.order, self.resampling.count)
         low, high = np.quantile(mean_of(weights, drawn), [0.025, 0.975])
         value = float(mean_of(weights, risks)[0])
         ends = np.array([one.risk_ends(self.resampling.count) for one in self._ordered()])
-        least, most = combined_ends(weights[0], risks[0], ends)
+        least, most = interval_of_mean(weights[0], risks[0], ends)
         counts = [one.assessed.score.n for one in self._ordered()]
         return around(Interval(value, min(float(low), least), max(float(high), most), max(counts)))
 

@@ -32,7 +32,7 @@ GRID = 2.0**30
 """Marks are whole multiples of 2**-30, so that their sums are exact and hang on no order (methods 0.2)."""
 
 
-def check(settings: TrustSettings, answers: pl.DataFrame) -> pl.DataFrame:
+def score_answers(settings: TrustSettings, answers: pl.DataFrame) -> pl.DataFrame:
     """Add what was said, and the marks of every issue, to answers; same height, same order."""
     turns = _spoken(answers)
     for issue in settings.issues:

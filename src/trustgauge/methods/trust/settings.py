@@ -23,7 +23,7 @@ from trustgauge.methods.method import MethodSettings, Resamples
 from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination
 from trustgauge.methods.trust.conversation_scripts import conversation_scripts
 from trustgauge.methods.trust.issues.issue import IssueSettings
-from trustgauge.methods.trust.profiles import PUBLISHED, Order, profile_order
+from trustgauge.methods.trust.profiles import PUBLISHED, IssueOrder, profile_order
 from trustgauge.methods.trust.sensitivity import FACTORS, Factor
 from trustgauge.plan import faults_of
 from trustgauge.records import Json
@@ -192,7 +192,7 @@ class TrustSettings(MethodSettings):
         usual = self.rule != "sound" and "combination" not in self.model_fields_set
         return PUBLISHED_RULE if usual else self.combination
 
-    def order_of(self, profile: str) -> Order:
+    def order_of(self, profile: str) -> IssueOrder:
         """The order of a profile, without published issues that are not measured here.
 
         Raises:

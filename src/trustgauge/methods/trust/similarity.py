@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustgauge.errors import MethodError
-from trustgauge.methods.trust.profiles import Order
+from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.methods.trust.resampling import Floats, Ints
 from trustgauge.methods.trust.voting import rank_matrix
 
@@ -50,7 +50,7 @@ def distances(ranks: Floats) -> Floats:
     return np.stack([np.abs(signs - row).sum(axis=1) for row in signs]) / (2 * len(one))
 
 
-def grouped(ballots: Sequence[Order], issues: Sequence[str]) -> Groups:
+def silhouette_groups(ballots: Sequence[IssueOrder], issues: Sequence[str]) -> Groups:
     """Two to six groups by the best mean silhouette; one if it is below .25.
 
     People with the same order are always together. A group of fewer than five people is merged into the

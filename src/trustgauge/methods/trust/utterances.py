@@ -13,11 +13,11 @@ import polars as pl
 
 from trustgauge.methods.trust.combine import levels_of
 from trustgauge.methods.trust.issues.issue import LEVELS, TALK
-from trustgauge.methods.trust.levels import capped
+from trustgauge.methods.trust.levels import cap_levels
 from trustgauge.methods.trust.resampling import Ints, Resampling
 
 if TYPE_CHECKING:
-    from trustgauge.methods.trust.profiles import Order
+    from trustgauge.methods.trust.profiles import IssueOrder
     from trustgauge.methods.trust.settings import TrustSettings
 
 PATTERN = "pattern:"
@@ -75,7 +75,7 @@ def _letter(name: str, cuts: tuple[float, float]) -> pl.Expr:
 
 
 def outcomes(
-    rows: pl.DataFrame, order: Order, settings: TrustSettings, resampling: Resampling
+    rows: pl.DataFrame, order: IssueOrder, settings: TrustSettings, resampling: Resampling
 ) -> tuple[tuple[str, ...], Ints | None]:
     """The level of most utterances (the worse of equals), and that in each resample of dialogs.
 
@@ -97,7 +97,7 @@ def outcomes(
     level = int(_most(by_level.sum(axis=0)[None, :])[0])
     drawn = _most(resampling.weights(dialogs) @ by_level)
     if (by_level.sum(axis=0) > 0).sum() == 1:
-        drawn = capped(drawn, level, resampling.units(dialogs))
+        drawn = cap_levels(drawn, level, resampling.units(dialogs))
     return (LEVELS[level],), drawn
 
 

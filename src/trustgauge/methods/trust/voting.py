@@ -18,7 +18,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from trustgauge.errors import MethodError
-from trustgauge.methods.trust.profiles import Order
+from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.methods.trust.resampling import Floats, Ints
 from trustgauge.records import Json
 from trustgauge.stats.streams import stream
@@ -47,7 +47,7 @@ class Voting:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class VoteResult:
     """The order that a vote gives.
 
     Attributes:
@@ -65,7 +65,7 @@ class Outcome:
     distance: float | None = None
 
     @property
-    def profile(self) -> Order:
+    def profile(self) -> IssueOrder:
         """The order without what only a lot decided: those issues share a place."""
         lots = [set(tie["issues"]) for tie in self.ties if tie["by"] == "lot"]
         found: list[list[str]] = []
@@ -74,11 +74,11 @@ class Outcome:
                 found[-1].append(name)
             else:
                 found.append([name])
-        return Order(tuple(tuple(sorted(place)) for place in found))
+        return IssueOrder(tuple(tuple(sorted(place)) for place in found))
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class BallotCounts:
     """What counting needs of the ballots, for R sets of ballots at once; m issues.
 
     Attributes:
@@ -96,7 +96,7 @@ class Tally:
     strict: Ints
 
 
-def vote(ballots: Sequence[Order], issues: Sequence[str], voting: Voting) -> Outcome:
+def vote(ballots: Sequence[IssueOrder], issues: Sequence[str], voting: Voting) -> VoteResult:
     """The order that the ballots give.
 
     Args:
@@ -113,7 +113,7 @@ def vote(ballots: Sequence[Order], issues: Sequence[str], voting: Voting) -> Out
 
 
 def stability(
-    ballots: Sequence[Order], issues: Sequence[str], voting: Voting, resamples: int = RESAMPLES
+    ballots: Sequence[IssueOrder], issues: Sequence[str], voting: Voting, resamples: int = RESAMPLES
 ) -> dict[str, Json]:
     """How far the order hangs on who was asked: a bootstrap over people.
 
@@ -146,7 +146,7 @@ def stability(
     }
 
 
-def rank_matrix(ballots: Sequence[Order], issues: Sequence[str]) -> Floats:
+def rank_matrix(ballots: Sequence[IssueOrder], issues: Sequence[str]) -> Floats:
     """Rank of each issue on each ballot, [n, m]: 1 first, ties their mean; unlisted ones tie last.
 
     Raises:
@@ -167,14 +167,14 @@ def rank_matrix(ballots: Sequence[Order], issues: Sequence[str]) -> Floats:
     return ranks
 
 
-def _kinds(ballots: Sequence[Order]) -> tuple[list[Order], Ints]:
+def _kinds(ballots: Sequence[IssueOrder]) -> tuple[list[IssueOrder], Ints]:
     """Different ballots in a fixed order, and how many people cast each."""
     counted = Counter(ballots)
     kinds = sorted(counted, key=lambda one: one.places)
     return kinds, np.array([counted[one] for one in kinds], dtype=np.int64)
 
 
-def _tally(kinds: Sequence[Order], counts: Ints, issues: Sequence[str], voting: Voting) -> Tally:
+def _tally(kinds: Sequence[IssueOrder], counts: Ints, issues: Sequence[str], voting: Voting) -> BallotCounts:
     """Tallies of R sets of ballots, in which each kind occurs `counts` [R, K] times."""
     names = tuple(sorted(set(issues)))
     m = len(names)
@@ -195,7 +195,7 @@ def _tally(kinds: Sequence[Order], counts: Ints, issues: Sequence[str], voting: 
         "approval": [1.0] * min(m, voting.approved) + [0.0] * max(0, m - voting.approved),
     }.get(voting.way)
     borda = counts @ (m - ranks)
-    return Tally(
+    return BallotCounts(
         names,
         borda if places is None else counts @ _shared(ranks, places),
         borda,
@@ -213,7 +213,7 @@ def _shared(ranks: Floats, places: Sequence[float]) -> Floats:
     return shared
 
 
-def _outcome(tally: Tally, row: int, voting: Voting) -> Outcome:
+def _outcome(tally: BallotCounts, row: int, voting: Voting) -> VoteResult:
     if voting.way == "kemeny":
         return _kemeny(tally, row, voting)
     scores = _scores(tally, row, voting.way)
@@ -226,10 +226,10 @@ def _outcome(tally: Tally, row: int, voting: Voting) -> Outcome:
         order += _broken(group, tally, row, voting, ties)
         left -= set(group)
     named = {tally.issues[one]: round(float(scores[one]), DIGITS) for one in order}
-    return Outcome(voting.way, tuple(named), named, tuple(ties))
+    return VoteResult(voting.way, tuple(named), named, tuple(ties))
 
 
-def _scores(tally: Tally, row: int, way: Way) -> Floats:
+def _scores(tally: BallotCounts, row: int, way: Way) -> Floats:
     """Points of each issue; more is more important."""
     if way in ("plurality", "approval", "borda"):
         counted: Floats = tally.points[row]
@@ -250,7 +250,7 @@ def _wins(pairs: Ints) -> Floats:
     return won
 
 
-def _kemeny(tally: Tally, row: int, voting: Voting) -> Outcome:
+def _kemeny(tally: BallotCounts, row: int, voting: Voting) -> VoteResult:
     """The order with the least total distance; among several, each place goes to the tie's winner."""
     against = tally.before[row].T  # [i, j]: what putting i before j costs, doubled
     m = len(tally.issues)
@@ -265,7 +265,7 @@ def _kemeny(tally: Tally, row: int, voting: Voting) -> Outcome:
         order.append(_broken(group, tally, row, voting, ties)[0])
         placed |= 1 << order[-1]
     scores = {tally.issues[one]: float(tally.before[row, one].sum()) / 2 for one in order}
-    return Outcome("kemeny", tuple(scores), scores, tuple(ties), togo[0] / 2)
+    return VoteResult("kemeny", tuple(scores), scores, tuple(ties), togo[0] / 2)
 
 
 def _costs_to_go(against: Ints) -> list[int]:
@@ -283,7 +283,7 @@ def _costs_to_go(against: Ints) -> list[int]:
 
 
 def _broken(
-    group: Sequence[int], tally: Tally, row: int, voting: Voting, ties: list[Mapping[str, Json]]
+    group: Sequence[int], tally: BallotCounts, row: int, voting: Voting, ties: list[Mapping[str, Json]]
 ) -> list[int]:
     """A tied group in order: by Borda, then by wins in pairs within the group, then by lot."""
     if len(group) == 1:
@@ -299,7 +299,7 @@ def _broken(
 def _split(
     group: list[int],
     steps: Sequence[tuple[str, Callable[[Sequence[int]], Mapping[int, float]]]],
-    tally: Tally,
+    tally: BallotCounts,
     ties: list[Mapping[str, Json]],
 ) -> list[int]:
     """The group by the first step that tells some of it apart, and what stays tied by the further ones."""
@@ -322,7 +322,7 @@ def _majority(group: Sequence[int], strict: Ints) -> dict[int, float]:
     return dict(zip(group, _wins(inner).tolist(), strict=True))
 
 
-def _lot(group: Sequence[int], tally: Tally, seed: int) -> dict[int, float]:
+def _lot(group: Sequence[int], tally: BallotCounts, seed: int) -> dict[int, float]:
     """Different numbers, drawn for the names of the group."""
     names = [tally.issues[one] for one in group]
     drawn = stream(seed, "lot", *sorted(names)).permutation(len(names))

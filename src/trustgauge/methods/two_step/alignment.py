@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from trustgauge.data.attributes import Attribute
-from trustgauge.methods.two_step.sentences import FUNCTION, TOKEN, UNREAD, Reading, Sentences
+from trustgauge.methods.two_step.sentences import FUNCTION, TOKEN, UNREAD, MentionReading, Sentences
 
 SHORT = 8
 """Words of an answer up to which it can be about nothing that was asked, without saying so."""
 
-Line = tuple[tuple[str, Reading], ...]
+Line = tuple[tuple[str, MentionReading], ...]
 
 
 class Alignment:
@@ -132,7 +132,7 @@ class Alignment:
             and not any(one.words for line in read for _, one in line)
         )
 
-    def _sure(self, one: Reading, message: str) -> int:
+    def _sure(self, one: MentionReading, message: str) -> int:
         """The code, unless the sentence has words that might be a name and do not stand in the text sent."""
         if not one.doubts:
             return one.code

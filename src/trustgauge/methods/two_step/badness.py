@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.methods.two_step.counts import tallies
+from trustgauge.methods.two_step.counts import part_counts
 from trustgauge.methods.two_step.power import RESAMPLES
 from trustgauge.methods.two_step.score import SURPLUS
-from trustgauge.methods.two_step.transition_model import Declared, deviations, examine
+from trustgauge.methods.two_step.transition_model import DeclaredDistributions, deviations, examine_pooling
 from trustgauge.records import digest
 from trustgauge.stats.distributions import Floats, Ints
 from trustgauge.stats.streams import stream
@@ -69,7 +69,7 @@ class _Asked:
             yield drawn
 
 
-def standing(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> dict[str, Floats]:
+def badness_draws(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> dict[str, Floats]:
     """Service -> its largest deviation from balanced in each of 2,000 resamples; bigger is worse.
 
     Services with the same texts share the resamples. Texts are drawn with replacement among those
@@ -86,7 +86,7 @@ def standing(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> dic
     Returns:
         Draws [R]. A service that has a part without one mention of some value is left out.
     """
-    declared, found = Declared.of(settings), dict[str, Floats]()
+    declared, found = DeclaredDistributions.of(settings), dict[str, Floats]()
     for texts, parts in _groups(summary, settings, declared, seed).items():
         spread: list[tuple[float, dict[str, Floats]]] = []
         for key in CLUSTERS:
@@ -101,7 +101,7 @@ def standing(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> dic
 
 
 def _groups(
-    summary: pl.DataFrame, settings: TwoStepSettings, declared: Declared, seed: int
+    summary: pl.DataFrame, settings: TwoStepSettings, declared: DeclaredDistributions, seed: int
 ) -> dict[str, list[_Part]]:
     """The parts of services that can be judged, by the texts that they were asked."""
     groups: dict[str, list[_Part]] = {}
@@ -110,13 +110,13 @@ def _groups(
         mine = []
         sent = rows.filter(pl.col("value_in").is_not_null())
         for (part,), own in sent.group_by("part", maintain_order=True):
-            counts = tallies(own, settings.spec).counts
+            counts = part_counts(own, settings.spec).counts
             counts = counts.kept() if apart else counts
             if not counts.pooled[0].sum(axis=-1).all():
                 break
             # The same stream as in the rating, so that both pool or neither does.
             mix = stream(seed, "two-step", settings.table.name, str(service), str(part), "mix")
-            mine.append(_Part(str(service), own, bool(examine(counts, mix).pooled[0])))
+            mine.append(_Part(str(service), own, bool(examine_pooling(counts, mix).pooled[0])))
         else:
             for one in mine:
                 texts = digest("texts", one.rows["text"].unique().sort().to_list())
@@ -127,7 +127,7 @@ def _groups(
 class _Resampled:
     """Rates and deviations over resampled clusters of one kind."""
 
-    def __init__(self, settings: TwoStepSettings, declared: Declared, key: str) -> None:
+    def __init__(self, settings: TwoStepSettings, declared: DeclaredDistributions, key: str) -> None:
         self.spec: Any = settings.spec
         self.unbiased = declared.specs[: len(declared.unbiased)]
         self.declared, self.key = declared, key

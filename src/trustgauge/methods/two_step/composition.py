@@ -59,7 +59,7 @@ CORRECTED: Table = {**PUBLISHED, ("UCS", "DSBS"): frozenset({"UCS"})}
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CompositionStep:
     """One step of an inference: what is known so far, the next part, what follows."""
 
     first: tuple[str, ...]
@@ -68,7 +68,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class CompositionTerms:
     """What an inference depends on beside its parts.
 
     Attributes:
@@ -106,7 +106,7 @@ class Inference:
     state: Literal["inferred", "not settled"]
     certainty: float
     way: Way
-    steps: tuple[Step, ...]
+    steps: tuple[CompositionStep, ...]
     published: tuple[str, ...]
     must_test: tuple[Reason, ...] = ()
     calls: int = 0
@@ -129,7 +129,7 @@ class Inference:
         return Reason("inference-contradicted", {"inferred": list(self.levels), "measured": measured})
 
 
-def ordered(levels: Iterable[str]) -> tuple[str, ...]:
+def sort_levels(levels: Iterable[str]) -> tuple[str, ...]:
     """Levels from best to worst."""
     return tuple(sorted(set(levels), key=LEVELS.index))
 
@@ -139,13 +139,13 @@ def combine(first: Iterable[str], second: Iterable[str], table: Table) -> Levels
     return frozenset().union(*(table[one, two] for one in first for two in second))
 
 
-def by_table(levels: Sequence[str], table: Table = PUBLISHED) -> tuple[Levels, tuple[Step, ...]]:
+def by_table(levels: Sequence[str], table: Table = PUBLISHED) -> tuple[Levels, tuple[CompositionStep, ...]]:
     """Possible levels of a chain by a table, from left to right, and the cells used."""
     known: Levels = frozenset(levels[:1])
     steps = []
     for level in levels[1:]:
         result = combine(known, [level], table)
-        steps.append(Step(ordered(known), level, ordered(result)))
+        steps.append(CompositionStep(sort_levels(known), level, sort_levels(result)))
         known = result
     return known, tuple(steps)
 
@@ -198,7 +198,7 @@ def from_levels(levels: Sequence[str]) -> Levels:
     return frozenset((("DSBS",), ("BS",), LEVELS)[min(count, 2)])
 
 
-def infer(chain: Sequence[Link], rule: Rule = "sound", terms: Terms | None = None) -> Inference:
+def infer(chain: Sequence[Link], rule: Rule = "sound", terms: CompositionTerms | None = None) -> Inference:
     """What a chain of rated parts can be (two-step 1.9).
 
     `published` reads the paper's table. `sound` multiplies measured rates where every part has
@@ -214,32 +214,32 @@ def infer(chain: Sequence[Link], rule: Rule = "sound", terms: Terms | None = Non
     """
     if not chain:
         raise ValueError("a chain needs at least one part")
-    terms = terms or Terms()
+    terms = terms or CompositionTerms()
     table, steps, way, shares = _inferred(chain, rule, terms)
     reasons = list(chains.conditions(chain, terms.today, terms.margin))
     possible, certainty = _likeliest(shares)
     if way in ("two-bit", "levels"):
         reasons += chains.other_specs(chain)
     if len(possible) > 1:
-        facts = {"levels": list(ordered(possible)), "calls": chains.calls(chain)}
+        facts = {"levels": list(sort_levels(possible)), "calls": chains.calls(chain)}
         reasons.append(Reason("composition.several-levels", facts))
     settled = certainty >= terms.settle and not reasons
     return Inference(
-        levels=ordered(possible),
+        levels=sort_levels(possible),
         state="inferred" if settled else "not settled",
         certainty=certainty,
         way=way,
         steps=steps,
-        published=ordered(table),
+        published=sort_levels(table),
         must_test=tuple(reasons),
         calls=chains.calls(chain),
-        certainties={" or ".join(ordered(one)): share for one, share in shares.items()},
+        certainties={" or ".join(sort_levels(one)): share for one, share in shares.items()},
     )
 
 
 def _inferred(
-    chain: Sequence[Link], rule: Rule, terms: Terms
-) -> tuple[Levels, tuple[Step, ...], Way, dict[Levels, float]]:
+    chain: Sequence[Link], rule: Rule, terms: CompositionTerms
+) -> tuple[Levels, tuple[CompositionStep, ...], Way, dict[Levels, float]]:
     """What the table says, the steps, the way taken, and share of joint draws by set of levels."""
     levels = [link.level for link in chain if link.level in LEVELS]
     if len(levels) < len(chain):
@@ -255,15 +255,15 @@ def _inferred(
     return table, steps, "levels", {from_levels(levels): _certainty_of_levels(chain)}
 
 
-def _level_steps(levels: Sequence[str]) -> tuple[Step, ...]:
+def _level_steps(levels: Sequence[str]) -> tuple[CompositionStep, ...]:
     """What levels alone say after each part."""
-    known = [ordered(from_levels(levels[:count])) for count in range(1, len(levels) + 1)]
-    return tuple(map(Step, known[:-1], levels[1:], known[1:]))
+    known = [sort_levels(from_levels(levels[:count])) for count in range(1, len(levels) + 1)]
+    return tuple(map(CompositionStep, known[:-1], levels[1:], known[1:]))
 
 
 def _likeliest(shares: Mapping[Levels, float]) -> tuple[Levels, float]:
     """The likeliest set of levels, the sharper one of equals, and how sure it is that none is outside."""
-    best = max(shares, key=lambda one: (shares[one], -len(one), ordered(one)))
+    best = max(shares, key=lambda one: (shares[one], -len(one), sort_levels(one)))
     certainty = sum(share for one, share in shares.items() if one <= best)
     return best, min(1.0, certainty)
 
@@ -306,7 +306,7 @@ def _projected(behaviours: Mapping[Levels, float]) -> dict[Levels, float]:
     return shares
 
 
-def _from_rates(chain: Sequence[Link], terms: Terms) -> dict[Levels, float]:
+def _from_rates(chain: Sequence[Link], terms: CompositionTerms) -> dict[Levels, float]:
     """Share of joint draws by set of levels over all vertices of the unknown rows."""
     unbiased = np.array(chain[0].unbiased, dtype=np.float64)
     possible = np.zeros((terms.draws, len(LEVELS)), dtype=bool)

@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.two_step.score import ABSTAINS, GONE, MISSING, SURPLUS, UNREAD
-from trustgauge.methods.two_step.transition_model import Counts, Units, used
+from trustgauge.methods.two_step.transition_model import TextTypes, TransitionCounts, sent_values
 from trustgauge.records import Coverage
 from trustgauge.stats.distributions import Ints
 
 
 @dataclass(frozen=True)
-class Tallies:
+class PartCounts:
     """The counts of a part.
 
     Attributes:
@@ -32,7 +32,7 @@ class Tallies:
     """
 
     inputs: Ints
-    counts: Counts
+    counts: TransitionCounts
     sent: Ints
     came: Ints
     missing: Ints
@@ -61,20 +61,20 @@ class Tallies:
         return np.asarray((self.counts.texts[0].sum(axis=-1) > 0).sum(axis=0))
 
 
-def tallies(frame: pl.DataFrame, spec: Any) -> Tallies:
+def part_counts(frame: pl.DataFrame, spec: Any) -> PartCounts:
     """Count the summary of one part.
 
     Args:
         frame: Its rows of the summary.
         spec: The specification (settings.Spec).
     """
-    inputs = used(spec.distributions)
+    inputs = sent_values(spec.distributions)
     coded = _coded(frame, spec)
     proper = coded.filter(pl.col("kind") != SURPLUS)
     read = coded.filter(pl.col("value_out") >= 0)
     missing, unread = (proper.filter(pl.col("value_out") == gap) for gap in (GONE, ABSTAINS))
     blocks, cells = len(spec.distributions), len(spec.values)
-    return Tallies(
+    return PartCounts(
         inputs=inputs,
         counts=_counts(read.filter(pl.col("kind") != SURPLUS), read, inputs, (blocks, cells)),
         sent=_sums(proper, ("block", "value_in"), (blocks, cells)),
@@ -120,7 +120,7 @@ def _sums(frame: pl.DataFrame, keys: tuple[str, ...], shape: tuple[int, ...], we
     return np.rint(sums).astype(np.int64).reshape(shape)
 
 
-def _counts(read: pl.DataFrame, came: pl.DataFrame, inputs: Ints, shape: tuple[int, int]) -> Counts:
+def _counts(read: pl.DataFrame, came: pl.DataFrame, inputs: Ints, shape: tuple[int, int]) -> TransitionCounts:
     """Counts with one run of the mentions `read`, of values that are sent."""
     blocks, cells = shape
     rows = {int(value): row for row, value in enumerate(inputs)}
@@ -131,7 +131,7 @@ def _counts(read: pl.DataFrame, came: pl.DataFrame, inputs: Ints, shape: tuple[i
     by_value = [read.filter(pl.col("row") == row) for row in range(len(inputs))]
     pair, size = ("row", "value_out"), (len(inputs), cells)
     by_item = _sums(read, ("block", "item", *pair), (blocks, items, *size))
-    return Counts(
+    return TransitionCounts(
         own=by_item.sum(axis=1)[None],
         pooled=_sums(read, pair, size, "pooled")[None],
         texts=_sums(read, ("text", *pair), (texts, *size), "pooled")[None],
@@ -145,7 +145,7 @@ def _counts(read: pl.DataFrame, came: pl.DataFrame, inputs: Ints, shape: tuple[i
     )
 
 
-def _units(read: pl.DataFrame, within: str, shape: tuple[int, int, int]) -> Units:
+def _units(read: pl.DataFrame, within: str, shape: tuple[int, int, int]) -> TextTypes:
     """Texts of each block or segment by type: the number of mentions that came out as each value."""
     groups, texts, cells = shape
     keys = read[within].to_numpy() * texts + read["text"].to_numpy()
@@ -155,7 +155,7 @@ def _units(read: pl.DataFrame, within: str, shape: tuple[int, int, int]) -> Unit
     types, kind = np.unique(np.rint(each).astype(np.int64), axis=0, return_inverse=True)
     flat = held // texts * len(types) + kind.reshape(-1)
     table = np.bincount(flat, minlength=groups * len(types)).reshape(1, groups, len(types))
-    return Units(table, types)
+    return TextTypes(table, types)
 
 
 def _kinds(frame: pl.DataFrame) -> dict[str, int]:

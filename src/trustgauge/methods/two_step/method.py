@@ -47,11 +47,11 @@ class TwoStep(TwoStepSettings):
 
     def scripted(self, probes: pl.DataFrame) -> pl.DataFrame:
         """The probes of recorded round trips with this method's columns; see `recorded.scripted`."""
-        return recorded_texts.scripted(self, probes)
+        return recorded_texts.log_probes(self, probes)
 
     def check(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with the values read; see `reading.check`."""
-        return score.check(self, answers)
+        return score.score_answers(self, answers)
 
     def summarise(self, marks: pl.DataFrame) -> pl.DataFrame:
         """Counts that add up; see `reading.summarise`."""
@@ -110,7 +110,7 @@ class TwoStep(TwoStepSettings):
 
     def standing(self, summary: pl.DataFrame, seed: int) -> dict[str, NDArray[np.float64]]:
         """How far from balanced each service is in each resample; see `standing.standing`."""
-        return badness.standing(summary, self, seed)
+        return badness.badness_draws(summary, self, seed)
 
     def _on_margin(self, spec: Spec, true: NDArray[np.float64]) -> bool:
         """Whether chance decides the level of true rates: such a control would void faultless runs."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trustgauge.methods.two_step.counts import Tallies
+from trustgauge.methods.two_step.counts import PartCounts
 from trustgauge.records import Reason
 from trustgauge.stats.comparisons import fisher_exact
 from trustgauge.stats.distributions import Ints
@@ -19,7 +19,7 @@ BETWEEN_CLASSES = 0.02
 CLASS_P = 0.01
 
 
-def losses(tallied: Tallies, spec: Any) -> tuple[Reason, ...]:
+def missing_reasons(tallied: PartCounts, spec: Any) -> tuple[Reason, ...]:
     """Why the part is incomplete: every rule of methods 0.4 that is broken, none if it is not.
 
     More than 2 % of the responses are missing overall, more than 5 % of the mentions of a cell
@@ -35,7 +35,7 @@ def losses(tallied: Tallies, spec: Any) -> tuple[Reason, ...]:
     return (*found, *_cells(tallied, spec), *_classes(tallied.missing, tallied.sent, spec, "incomplete-loss"))
 
 
-def unread(tallied: Tallies, spec: Any, to_read: int | None) -> tuple[Reason, ...]:
+def unread_reasons(tallied: PartCounts, spec: Any, to_read: int | None) -> tuple[Reason, ...]:
     """What is told of mentions that the reader does not understand (methods 0.10); nothing without any.
 
     Args:
@@ -54,7 +54,7 @@ def unread(tallied: Tallies, spec: Any, to_read: int | None) -> tuple[Reason, ..
     return (told, *_classes(tallied.unread, tallied.sent, spec, "unread-differs"))
 
 
-def _cells(tallied: Tallies, spec: Any) -> Iterator[Reason]:
+def _cells(tallied: PartCounts, spec: Any) -> Iterator[Reason]:
     """The cell that lost most, if too much; `cells` says how many lost too much."""
     broken = []
     for block, name in enumerate(spec.blocks):

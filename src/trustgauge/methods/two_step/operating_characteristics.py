@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from trustgauge.methods.two_step.published_rule import Tree
+from trustgauge.methods.two_step.published_rule import DecisionTree
 from trustgauge.methods.two_step.simulation import SEGMENTS, Sizes, simulate
 from trustgauge.methods.two_step.transition_model import (
     LEVELS,
-    Declared,
+    DeclaredDistributions,
     deviations,
-    examine,
-    judge,
+    draw_levels,
+    examine_pooling,
     level_of,
     level_shares,
 )
@@ -26,7 +26,7 @@ MENTIONS = 2
 UNBIASED = np.array([[0.5, 0.5, 0.0]])
 BIASED = np.array([[0.1, 0.9, 0.0], [0.9, 0.1, 0.0]])
 SPECS = np.vstack([UNBIASED, BIASED])
-DECLARED = Declared(SPECS[:, :2], UNBIASED, 0.10)
+DECLARED = DeclaredDistributions(SPECS[:, :2], UNBIASED, 0.10)
 FLIPS = (0.05, 0.10, 0.20, 0.30, 0.40, 0.50)
 SHIFTS = (0.05, 0.10, 0.20, 0.40, 0.60, 0.80, 0.90)
 LOSSES = (0.10, 0.30, 0.65)
@@ -34,7 +34,7 @@ OCCUPATIONS = (0.10, 0.20, 0.30, 0.40)
 
 
 @dataclass(frozen=True)
-class Translator:
+class SimulatedTranslator:
     """A simulated service.
 
     Attributes:
@@ -54,28 +54,33 @@ class Translator:
         return LEVELS[int(level_of(devs, len(UNBIASED), DECLARED.margin)[0])]
 
 
-def catalogue() -> tuple[Translator, ...]:
+def catalogue() -> tuple[SimulatedTranslator, ...]:
     """The 20 translators of two-step 1.7."""
     he, she, lost = np.eye(3)
     return (
-        Translator("identity", np.array([he, she])),
-        Translator("all->He", np.array([he, he])),
-        Translator("all->Other", np.array([lost, lost])),
-        *(Translator(f"flip p={p:.2f}", np.array([_mixed(he, she, p), _mixed(she, he, p)])) for p in FLIPS),
-        *(Translator(f"She->He q={q:.2f}", np.array([he, _mixed(she, he, q)])) for q in SHIFTS),
+        SimulatedTranslator("identity", np.array([he, she])),
+        SimulatedTranslator("all->He", np.array([he, he])),
+        SimulatedTranslator("all->Other", np.array([lost, lost])),
         *(
-            Translator(f"lost to Other r={r:.2f}", np.array([_mixed(he, lost, r), _mixed(she, lost, r)]))
+            SimulatedTranslator(f"flip p={p:.2f}", np.array([_mixed(he, she, p), _mixed(she, he, p)]))
+            for p in FLIPS
+        ),
+        *(SimulatedTranslator(f"She->He q={q:.2f}", np.array([he, _mixed(she, he, q)])) for q in SHIFTS),
+        *(
+            SimulatedTranslator(
+                f"lost to Other r={r:.2f}", np.array([_mixed(he, lost, r), _mixed(she, lost, r)])
+            )
             for r in LOSSES
         ),
-        Translator("coin 50/50", np.array([_mixed(he, she, 0.5)] * 2)),
+        SimulatedTranslator("coin 50/50", np.array([_mixed(he, she, 0.5)] * 2)),
     )
 
 
-def by_occupation() -> tuple[Translator, ...]:
+def by_occupation() -> tuple[SimulatedTranslator, ...]:
     """Services that turn She into He for whole occupations; not among the 20."""
     he, she, _ = np.eye(3)
     return tuple(
-        Translator(f"occupation She->He {q:.2f}", np.array([he, _mixed(she, he, q)]), sharing=1.0)
+        SimulatedTranslator(f"occupation She->He {q:.2f}", np.array([he, _mixed(she, he, q)]), sharing=1.0)
         for q in OCCUPATIONS
     )
 
@@ -111,13 +116,13 @@ class Trial:
         return Sizes(SPECS[:, :2], self.texts, MENTIONS, ITEMS, self.exact, self.segments)
 
 
-def sound_row(translator: Translator, trial: Trial) -> list[float]:
+def sound_row(translator: SimulatedTranslator, trial: Trial) -> list[float]:
     """Per cent of the runs that the sound rule settles as BS, DSBS, UCS, and does not settle."""
     rng = stream(trial.seed, "operating", "sound", translator.name, trial.texts)
     tally = np.zeros(len(LEVELS) + 1)
     for runs in _batches(trial, 100):
         counts = simulate(trial.sizes(), translator.rates, translator.sharing, runs, rng)
-        judged = judge(counts, examine(counts, rng), DECLARED, trial.draws, rng)
+        judged = draw_levels(counts, examine_pooling(counts, rng), DECLARED, trial.draws, rng)
         shares = level_shares(judged.levels)
         settled = shares.max(axis=-1) >= trial.settle
         tally += np.bincount(np.where(settled, shares.argmax(axis=-1), 3), minlength=4)
@@ -125,10 +130,10 @@ def sound_row(translator: Translator, trial: Trial) -> list[float]:
     return _percent([*tally[order], tally[3]], trial.runs)
 
 
-def tree_row(translator: Translator, trial: Trial, **options: Any) -> list[float]:
+def tree_row(translator: SimulatedTranslator, trial: Trial, **options: Any) -> list[float]:
     """Per cent of the runs at which the published tree arrives at BS, DSBS and UCS."""
     rng = stream(trial.seed, "operating", "tree", translator.name, trial.texts, int(trial.exact))
-    tree = Tree(SPECS, len(UNBIASED), MENTIONS, **options)
+    tree = DecisionTree(SPECS, len(UNBIASED), MENTIONS, **options)
     tally = np.zeros(len(LEVELS))
     for runs in _batches(trial, 500):
         counts = simulate(trial.sizes(), translator.rates, translator.sharing, runs, rng)

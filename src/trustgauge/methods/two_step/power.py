@@ -9,26 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trustgauge.methods.two_step.published_rule import Tree
+from trustgauge.methods.two_step.published_rule import DecisionTree
 from trustgauge.methods.two_step.simulation import Sizes, simulate
 from trustgauge.methods.two_step.transition_model import (
     LEVELS,
-    Counts,
-    Declared,
-    Examined,
-    Units,
+    DeclaredDistributions,
+    PoolingResult,
+    TextTypes,
+    TransitionCounts,
     block_deviations,
     block_rates,
     deviations,
-    examine,
-    judge,
+    draw_levels,
+    examine_pooling,
     level_of,
     level_shares,
     posterior,
-    used,
+    sent_values,
 )
 from trustgauge.stats.distributions import Floats, normal_quantile
-from trustgauge.stats.resampling import resampled_types
+from trustgauge.stats.resampling import resample_types
 from trustgauge.stats.streams import stream
 
 RUNS, LOOK = 500, 100  # simulated runs, and after how many it is asked whether the share is plain
@@ -73,12 +73,12 @@ class _Plan:
     def __init__(self, settings: Any, seed: int, most: int = MOST_TEXTS) -> None:
         spec = settings.spec
         self.settings, self.seed, self.texts = settings, seed, min(settings.texts, most)
-        self.declared = Declared.of(settings)
-        self.inputs = used(spec.distributions)
+        self.declared = DeclaredDistributions.of(settings)
+        self.inputs = sent_values(spec.distributions)
         self.specs = spec.distributions[:, self.inputs]
         items = len(settings.table.item_list)
         self.sizes = Sizes(self.specs, self.texts, spec.mentions, items, settings.counts == "exact")
-        self.tree = Tree.of(settings, seed)
+        self.tree = DecisionTree.of(settings, seed)
         self.cells = len(spec.values)
 
     def rates(self, shift: float) -> Floats:
@@ -134,41 +134,45 @@ class _Plan:
         row = min(1, len(self.inputs) - 1)
         return float(self.specs[: len(self.settings.spec.unbiased), row].max())
 
-    def wins(self, counts: Counts, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def wins(self, counts: TransitionCounts, rng: np.random.Generator) -> NDArray[np.bool_]:
         if self.settings.rule != "sound":
             return self._tree_wins(counts, rng)
         if self.settings.loss == "apart":
             counts = counts.kept()
-        return settled_as(BS, counts, self.declared, self.settings.settle, rng)
+        return is_settled(BS, counts, self.declared, self.settings.settle, rng)
 
-    def _tree_wins(self, counts: Counts, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def _tree_wins(self, counts: TransitionCounts, rng: np.random.Generator) -> NDArray[np.bool_]:
         """The tree says BS, and as large a share of the resamples as must settle says so too."""
         won = np.asarray(self.tree.levels(self.tree.measures(counts.own.sum(axis=2))[2]) == BS)
         if won.mean() < POWER:
             return won
         answers = counts.answers
         for run in np.flatnonzero(won):
-            mine = Units(answers.table[run : run + 1], answers.types)
-            won[run] = (resampled_levels(mine, self.tree, FIRST_LOOK, rng) == BS).mean() >= (
+            mine = TextTypes(answers.table[run : run + 1], answers.types)
+            won[run] = (resample_levels(mine, self.tree, FIRST_LOOK, rng) == BS).mean() >= (
                 self.settings.settle
             )
         return won
 
 
-def settled_as(
-    level: int, counts: Counts, declared: Declared, settle: float, rng: np.random.Generator
+def is_settled(
+    level: int,
+    counts: TransitionCounts,
+    declared: DeclaredDistributions,
+    settle: float,
+    rng: np.random.Generator,
 ) -> NDArray[np.bool_]:
     """Whether each run is settled at `level` by the sound rule.
 
     200 draws decide where their share lies three standard errors from `settle`, else 1,000 do.
     """
-    examined = examine(counts, rng)
-    first = judge(counts, examined, declared, FIRST_LOOK, rng)
+    examined = examine_pooling(counts, rng)
+    first = draw_levels(counts, examined, declared, FIRST_LOOK, rng)
     share = level_shares(first.levels)[..., level]
     won = share >= settle
     doubt = np.abs(share - settle) < 3 * np.sqrt(settle * (1 - settle) / FIRST_LOOK)
     if doubt.any():
-        again = judge(counts.take(doubt), examined.take(doubt), declared, DRAWS, rng)
+        again = draw_levels(counts.take(doubt), examined.take(doubt), declared, DRAWS, rng)
         won[doubt] = level_shares(again.levels)[..., level] >= settle
     return np.asarray(won)
 
@@ -210,7 +214,7 @@ def _sweep(plan: _Plan, deff: int) -> float | None:
     return None
 
 
-def resampled_levels(answers: Units, tree: Tree, draws: int, rng: np.random.Generator) -> Levels:
+def resample_levels(answers: TextTypes, tree: DecisionTree, draws: int, rng: np.random.Generator) -> Levels:
     """Levels by the tree of resamples of one run: texts with replacement within each block.
 
     This is the certainty of a rule on counts (methods 0.5 (a)): the block is the stratum, the
@@ -225,13 +229,17 @@ def resampled_levels(answers: Units, tree: Tree, draws: int, rng: np.random.Gene
     Returns:
         Places in LEVELS, [R].
     """
-    blocks = [resampled_types(table, draws, rng) @ answers.types for table in answers.table[0]]
+    blocks = [resample_types(table, draws, rng) @ answers.types for table in answers.table[0]]
     similar = tree.measures(np.stack(blocks, axis=1))[2]
     return tree.levels(similar)
 
 
 def texts_to_settle(
-    counts: Counts, examined: Examined, declared: Declared, settings: Any, seed: int
+    counts: TransitionCounts,
+    examined: PoolingResult,
+    declared: DeclaredDistributions,
+    settings: Any,
+    seed: int,
 ) -> int | None:
     """Texts of a block with which the observed rates would be settled, at any level.
 

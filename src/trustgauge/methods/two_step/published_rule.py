@@ -27,7 +27,7 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Tree:
+class DecisionTree:
     """The published tree with its options.
 
     Attributes:
@@ -56,7 +56,7 @@ class Tree:
     seed: int = 0
 
     @classmethod
-    def of(cls, settings: Any, seed: int) -> Tree:
+    def of(cls, settings: Any, seed: int) -> DecisionTree:
         """The tree that two-step settings ask for; `seed` is for the tests that draw.
 
         Raises:
@@ -151,18 +151,18 @@ class Tree:
     def _passed(self, second: Bools) -> Bools:
         return np.asarray(second.any(axis=-1) if self.step2 == "any" else second.all(axis=-1))
 
-    def walk(self, output: Ints, names: tuple[str, ...]) -> Walk:
+    def walk(self, output: Ints, names: tuple[str, ...]) -> DecisionPath:
         """The tree on the outputs of all blocks, [S, C], step by step; no block may be empty.
 
         Step 2 is run for a BS service too, so that its behaviour on both inputs is known.
         """
         statistic, p, similar = self.measures(output)
         first, second = self._steps(similar)
-        return Walk(names, statistic, p, similar, first, second, int(self.levels(similar)))
+        return DecisionPath(names, statistic, p, similar, first, second, int(self.levels(similar)))
 
 
 @dataclass(frozen=True)
-class Walk:
+class DecisionPath:
     """What the tree found on one outcome.
 
     Attributes:

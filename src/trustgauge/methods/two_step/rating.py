@@ -17,22 +17,22 @@ from numpy.typing import NDArray
 
 from trustgauge.methods.two_step import reasons as findings
 from trustgauge.methods.two_step.aggregate import UNSETTLING, Judgement, together
-from trustgauge.methods.two_step.counts import Tallies, fill, tallies
-from trustgauge.methods.two_step.missing_data import losses, unread
-from trustgauge.methods.two_step.power import RESAMPLES, resampled_levels, texts_to_settle
-from trustgauge.methods.two_step.published_rule import Tree, Walk
+from trustgauge.methods.two_step.counts import PartCounts, fill, part_counts
+from trustgauge.methods.two_step.missing_data import missing_reasons, unread_reasons
+from trustgauge.methods.two_step.power import RESAMPLES, resample_levels, texts_to_settle
+from trustgauge.methods.two_step.published_rule import DecisionPath, DecisionTree
 from trustgauge.methods.two_step.score import ABSTAINS, GONE
 from trustgauge.methods.two_step.transition_model import (
     BEHAVIOURS,
     LEVELS,
-    Counts,
-    Declared,
-    Examined,
-    Judged,
+    DeclaredDistributions,
+    LevelDraws,
+    PoolingResult,
+    TransitionCounts,
     behaviour_of,
     change,
-    examine,
-    judge,
+    draw_levels,
+    examine_pooling,
     level_shares,
 )
 from trustgauge.records import Json, Part, Rating, Reason, State
@@ -73,20 +73,22 @@ class Rules:
 
     settings: TwoStepSettings
     spec: Any
-    declared: Declared
-    tree: Tree
+    declared: DeclaredDistributions
+    tree: DecisionTree
     seed: int
 
     @classmethod
     def of(cls, settings: TwoStepSettings, seed: int) -> Rules:
         """The rules that the settings ask for."""
-        return cls(settings, settings.spec, Declared.of(settings), Tree.of(settings, seed), seed)
+        return cls(
+            settings, settings.spec, DeclaredDistributions.of(settings), DecisionTree.of(settings, seed), seed
+        )
 
-    def rated(self, tallied: Tallies) -> Counts:
+    def rated(self, tallied: PartCounts) -> TransitionCounts:
         """The counts that the sound rule judges."""
         return tallied.counts.kept() if self.settings.loss == "apart" else tallied.counts
 
-    def walk(self, tallied: Tallies) -> Walk | None:
+    def walk(self, tallied: PartCounts) -> DecisionPath | None:
         """The published tree; None if a block has no answers."""
         if not tallied.came.any(axis=1).all():
             return None
@@ -100,7 +102,7 @@ class _Part:
         self.rules, self.key, self.frame = rules, key, frame
         self.sound = rules.settings.rule == "sound"
         self.seed_key = ["two-step", rules.settings.table.name, service, key]
-        self.tallied = tallies(frame, rules.spec)
+        self.tallied = part_counts(frame, rules.spec)
         self.walk = rules.walk(self.tallied)
 
     def _stream(self, purpose: str) -> np.random.Generator:
@@ -119,13 +121,13 @@ class _Part:
         if undefined:
             return Judgement(replace(blank, reasons=undefined), None, 0, 0)
         counts = self.rules.rated(self.tallied)
-        examined = examine(counts, self._stream("mix"))
-        judged = judge(
+        examined = examine_pooling(counts, self._stream("mix"))
+        judged = draw_levels(
             counts, examined, self.rules.declared, self.rules.settings.draws, self._stream("posterior")
         )
         levels = judged.levels[0] if self.sound else self._resampled(self.tallied)
         part = self._measured(blank, examined, judged)
-        missing = losses(self.tallied, self.rules.spec)
+        missing = missing_reasons(self.tallied, self.rules.spec)
         told: list[Reason] = []
         gaps: tuple[int, ...] = ()
         if missing:
@@ -142,11 +144,13 @@ class _Part:
             least = self._least(self.frame, levels, gaps)
             matters = least is None or (self._is_sure(levels) and not self._is_sure(least))
             levels = levels if least is None else least
-            told += unread(self.tallied, self.rules.spec, self._to_read(levels, gaps) if matters else 0)
+            told += unread_reasons(
+                self.tallied, self.rules.spec, self._to_read(levels, gaps) if matters else 0
+            )
         changed = tuple(self._changes(counts))
         return self._weighed(self._settled(part, levels, examined, (*told, *changed)), levels)
 
-    def _changes(self, counts: Counts) -> Iterator[Reason]:
+    def _changes(self, counts: TransitionCounts) -> Iterator[Reason]:
         """Whether the rates change during the run, in whichever value they change most (methods 0.3)."""
         p = change(counts, self._stream("change"))[0]
         row = int(p.argmin())
@@ -185,8 +189,8 @@ class _Part:
                 "incomplete-loss", {"share": lost, "where": "mentions (lost)", "n": int(pooled.sum())}
             )
 
-    def _resampled(self, tallied: Tallies) -> Levels:
-        return resampled_levels(tallied.counts.answers, self.rules.tree, RESAMPLES, self._stream("resamples"))
+    def _resampled(self, tallied: PartCounts) -> Levels:
+        return resample_levels(tallied.counts.answers, self.rules.tree, RESAMPLES, self._stream("resamples"))
 
     def _level(self, levels: Levels) -> str:
         """The likeliest level, the worse of equals; by the tree where the rule is the tree's."""
@@ -220,16 +224,18 @@ class _Part:
 
     def _filled(self, frame: pl.DataFrame, name: str) -> tuple[str, Levels]:
         """The level of a filled summary, and its draws."""
-        tallied = tallies(frame, self.rules.spec)
+        tallied = part_counts(frame, self.rules.spec)
         if not self.sound:
             walk = self.rules.walk(tallied)
             return (
                 (LEVELS[walk.level], self._resampled(tallied)) if walk else ("", np.zeros(0, dtype=np.int8))
             )
         counts = self.rules.rated(tallied)
-        examined = examine(counts, self._stream(f"mix filled {name}"))
+        examined = examine_pooling(counts, self._stream(f"mix filled {name}"))
         settings = self.rules.settings
-        judged = judge(counts, examined, self.rules.declared, settings.draws, self._stream(f"filled {name}"))
+        judged = draw_levels(
+            counts, examined, self.rules.declared, settings.draws, self._stream(f"filled {name}")
+        )
         return likeliest(judged.levels[0]), judged.levels[0]
 
     def _to_read(self, levels: Levels, gaps: Sequence[int]) -> int | None:
@@ -252,7 +258,7 @@ class _Part:
             low, high = (low, middle) if enough else (middle, high)
         return int(open_rows.head(high)["n"].sum())
 
-    def _settled(self, part: Part, levels: Levels, examined: Examined, told: tuple[Reason, ...]) -> Part:
+    def _settled(self, part: Part, levels: Levels, examined: PoolingResult, told: tuple[Reason, ...]) -> Part:
         """The part with its level, certainty, state and reasons."""
         level, shares = self._level(levels), shares_of(levels)
         few = tuple(self._too_few())
@@ -281,7 +287,7 @@ class _Part:
             flags=flags,
         )
 
-    def _why(self, level: str, examined: Examined) -> Iterator[Reason]:
+    def _why(self, level: str, examined: PoolingResult) -> Iterator[Reason]:
         rules = self.rules
         counts, pooled = rules.rated(self.tallied), bool(examined.pooled[0])
         if self.sound:
@@ -339,7 +345,7 @@ class _Part:
             "seed_key": [*self.seed_key, "posterior"],
         }
 
-    def _measured(self, part: Part, examined: Examined, judged: Judged) -> Part:
+    def _measured(self, part: Part, examined: PoolingResult, judged: LevelDraws) -> Part:
         """The part with everything measured by the draws."""
         rules, spec = self.rules, self.rules.spec
         pooled = bool(examined.pooled[0])
@@ -365,7 +371,7 @@ class _Part:
         return replace(
             part,
             score=findings.score(pushed, judged, rules.declared, self.tallied),
-            unchanged=findings.unchanged(self.tallied, examined.deff[0]),
+            unchanged=findings.unchanged_share(self.tallied, examined.deff[0]),
             p=min(tests, default=None),
             details=details,
         )

@@ -9,8 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from trustgauge.methods.two_step.counts import Tallies
-from trustgauge.methods.two_step.transition_model import TOLERANCE, Counts, Declared, Judged, plain_rates
+from trustgauge.methods.two_step.counts import PartCounts
+from trustgauge.methods.two_step.transition_model import (
+    TOLERANCE,
+    DeclaredDistributions,
+    LevelDraws,
+    TransitionCounts,
+    plain_rates,
+)
 from trustgauge.records import Interval, Json, Reason, plain
 from trustgauge.stats.comparisons import holm, mcnemar
 from trustgauge.stats.distributions import Floats
@@ -44,7 +50,9 @@ class Push:
         return float(np.abs(self.gaps).max())
 
 
-def pushes(counts: Counts, declared: Declared, spec: Any, *, pooled: bool) -> list[Push]:
+def pushes(
+    counts: TransitionCounts, declared: DeclaredDistributions, spec: Any, *, pooled: bool
+) -> list[Push]:
     """All distributions, in block order, pushed through the observed rates.
 
     Without pooling each goes through its own block's rates; a value that its block lacks
@@ -62,7 +70,9 @@ def pushes(counts: Counts, declared: Declared, spec: Any, *, pooled: bool) -> li
     return found
 
 
-def reasons(level: str, found: list[Push], tallied: Tallies, declared: Declared, spec: Any) -> list[Reason]:
+def reasons(
+    level: str, found: list[Push], tallied: PartCounts, declared: DeclaredDistributions, spec: Any
+) -> list[Reason]:
     """Why the level is what it is, read on the observed rates (two-step 1.7).
 
     BS is read on the unbiased distribution that comes out furthest, the others on the biased one.
@@ -79,7 +89,7 @@ def reasons(level: str, found: list[Push], tallied: Tallies, declared: Declared,
     rates = plain_rates(tallied.counts.pooled[0])
     apart = max((float(np.abs(a - b).max()) for a, b in combinations(rates, 2)), default=0.0)
     if apart <= declared.margin + TOLERANCE:
-        kept = unchanged(tallied, np.ones(len(rates)))
+        kept = unchanged_share(tallied, np.ones(len(rates)))
         told.append(
             Reason(
                 "two-step.compensates-by-forgetting", {"unchanged": kept.value, "apart": apart, "n": kept.n}
@@ -136,13 +146,13 @@ def share_of(successes: int, trials: int, deff: float) -> Interval:
     return Interval(successes / trials, low, high, trials)
 
 
-def unchanged(tallied: Tallies, deff: Floats) -> Interval:
+def unchanged_share(tallied: PartCounts, deff: Floats) -> Interval:
     """Share of all pooled mentions that came back as they were sent (two-step 1.4)."""
     matrix = tallied.matrix
     return share_of(int(np.trace(matrix)), int(matrix.sum()), float(deff.max(initial=1.0)))
 
 
-def by_value(tallied: Tallies, deff: Floats, spec: Any) -> dict[str, dict[str, Json]]:
+def by_value(tallied: PartCounts, deff: Floats, spec: Any) -> dict[str, dict[str, Json]]:
     """P(out = g | in = g) and P(out = residual | in = g) of each value sent (two-step 1.4)."""
     kept: dict[str, Json] = {}
     lost: dict[str, Json] = {}
@@ -155,7 +165,7 @@ def by_value(tallied: Tallies, deff: Floats, spec: Any) -> dict[str, dict[str, J
     return {"kept": kept, "shares_lost": lost}
 
 
-def swap_tests(tallied: Tallies, spec: Any) -> dict[tuple[int, int], tuple[float, float, int, int]]:
+def swap_tests(tallied: PartCounts, spec: Any) -> dict[tuple[int, int], tuple[float, float, int, int]]:
     """Exact McNemar of each pair of values, and Holm over the pairs (two-step 1.7 step 7).
 
     The swap counts come from the blocks in which both values have equal shares.
@@ -182,7 +192,7 @@ def swap_tests(tallied: Tallies, spec: Any) -> dict[tuple[int, int], tuple[float
     }
 
 
-def swaps(tallied: Tallies, judged: Judged, spec: Any) -> list[dict[str, Json]]:
+def swaps(tallied: PartCounts, judged: LevelDraws, spec: Any) -> list[dict[str, Json]]:
     """P(out v | in w) for each change, with 95 % intervals of the draws (two-step 1.7 step 7).
 
     Where losses are kept apart, rates are among the kept mentions.
@@ -215,7 +225,7 @@ def swaps(tallied: Tallies, judged: Judged, spec: Any) -> list[dict[str, Json]]:
 
 
 def deviation_details(
-    found: list[Push], judged: Judged, declared: Declared
+    found: list[Push], judged: LevelDraws, declared: DeclaredDistributions
 ) -> Mapping[str, dict[str, float]]:
     """How far each distribution comes out from balanced, with the 95 % interval of the draws."""
     outputs = judged.outputs(declared.specs)
@@ -227,7 +237,9 @@ def deviation_details(
     return told
 
 
-def score(found: list[Push], judged: Judged, declared: Declared, tallied: Tallies) -> Interval:
+def score(
+    found: list[Push], judged: LevelDraws, declared: DeclaredDistributions, tallied: PartCounts
+) -> Interval:
     """The largest deviation over the unbiased distributions, with the 95 % interval of the draws."""
     cut = len(declared.unbiased)
     balanced, outputs = found[:cut], judged.outputs(declared.specs)[:, :cut]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ARTICLE = r"(?:(?:an?|the)\s+)?"
 
 
-def scripted(settings: TwoStepSettings, probes: pl.DataFrame) -> pl.DataFrame:
+def log_probes(settings: TwoStepSettings, probes: pl.DataFrame) -> pl.DataFrame:
     """The probes of a record with the columns of ours: values and items are read off the texts sent.
 
     A text with a sentence whose value is not sure gets no values: its answer is unread.

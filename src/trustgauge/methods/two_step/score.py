@@ -14,7 +14,7 @@ import polars as pl
 
 from trustgauge.data.attributes import Attribute
 from trustgauge.methods.method import cut_short
-from trustgauge.methods.sums import summed
+from trustgauge.methods.sums import sum_by_keys
 from trustgauge.methods.two_step.alignment import Alignment
 from trustgauge.methods.two_step.sentences import Sentences
 from trustgauge.methods.two_step.settings import TwoStepSettings
@@ -52,7 +52,7 @@ TITLE = r"(?i)\b(mr|mrs|ms|dr|prof|st)\."
 SENTENCE_END = r"[.!?…。！？؟।\n\r\u{2028}\u{2029}]+"
 
 
-def check(settings: TwoStepSettings, answers: pl.DataFrame) -> pl.DataFrame:
+def score_answers(settings: TwoStepSettings, answers: pl.DataFrame) -> pl.DataFrame:
     """Add `read` and `kinds` to answers; same height, same order (two-step 1.4).
 
     `empty` and `refused` answers are lost mentions. A response becomes `unreadable` if the reader
@@ -60,7 +60,7 @@ def check(settings: TwoStepSettings, answers: pl.DataFrame) -> pl.DataFrame:
     encodings), or a score is neither a finite number nor the name of a value. So does one that ended at
     the most tokens: what it left out is not lost.
     """
-    reader = Reader(settings)
+    reader = MentionReader(settings)
     answers = answers.with_columns(
         status=pl.when(cut_short(answers)).then(pl.lit("unreadable")).otherwise("status")
     )
@@ -140,10 +140,10 @@ def merge(summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _added(rows: pl.DataFrame) -> pl.DataFrame:
-    return summed(rows, KEYS, {name: pl.col(name).sum() for name in ("n", "pooled", "texts")}, SUMMARY)
+    return sum_by_keys(rows, KEYS, {name: pl.col(name).sum() for name in ("n", "pooled", "texts")}, SUMMARY)
 
 
-class Reader:
+class MentionReader:
     """Reads outputs into codes, one for each mention.
 
     Codes 0 to C-2 are the values but the residual; C-1 and above are the kinds of `LOST` in order,
@@ -165,7 +165,7 @@ class Reader:
         if self.table.scored:
             return self._scores(distinct["output"])
         if self.settings.reader == "released":
-            codes = self._released(normalised(distinct["output"]), distinct["values"])
+            codes = self._released(normalise(distinct["output"]), distinct["values"])
         else:
             codes = self._sound(distinct)
         junk = distinct["output"].str.count_matches("\N{REPLACEMENT CHARACTER}", literal=True)
@@ -194,7 +194,7 @@ class Reader:
 
     def _scores(self, outputs: pl.Series) -> pl.Series:
         """The sign of a score, neutral in the dead zone; or the name of a value in words (two-step 1.3)."""
-        word = normalised(outputs).str.strip_chars(" \t\r\n.!\"'")
+        word = normalise(outputs).str.strip_chars(" \t\r\n.!\"'")
         number = word.cast(pl.Float64, strict=False)
         zone = self.settings.dead_zone
         neutral = self.other + LOST.index("none")
@@ -311,6 +311,6 @@ def visible(outputs: pl.Series) -> pl.Series:
     )
 
 
-def normalised(outputs: pl.Series) -> pl.Series:
+def normalise(outputs: pl.Series) -> pl.Series:
     """What is visible, in lower case (two-step 1.4)."""
     return visible(outputs).str.to_lowercase()

@@ -88,7 +88,7 @@ Spot = tuple[int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class MentionReading:
     """What is read of one mention.
 
     Attributes:
@@ -146,7 +146,7 @@ class Sentences:
         self._named = lru_cache(maxsize=KEPT)(self._listed)
         self._known = lru_cache(maxsize=KEPT)(self._read)
 
-    def read(self, line: str, items: Sequence[str]) -> tuple[tuple[str, Reading], ...]:
+    def read(self, line: str, items: Sequence[str]) -> tuple[tuple[str, MentionReading], ...]:
         """What a sentence says of each of these items that it names, in its order: (item, reading).
 
         Args:
@@ -175,20 +175,20 @@ class Sentences:
         found = self.items.findall(line.lower()) if self.items else []
         return frozenset(word.removesuffix(end) for word in found for end in ("", "s", "es", "ess"))
 
-    def _read(self, line: str, items: tuple[str, ...]) -> tuple[tuple[str, Reading], ...]:
+    def _read(self, line: str, items: tuple[str, ...]) -> tuple[tuple[str, MentionReading], ...]:
         lower = line.lower()
         spots = sorted(
             (match.start(), match.end(), item) for item in items for match in _item(item).finditer(lower)
         )
         first = [spot for place, spot in enumerate(spots) if spot[2] not in {one[2] for one in spots[:place]}]
         if len(line) > LONGEST:
-            return tuple((item, Reading(UNREAD, words=True)) for *_, item in first or [(0, 0, "")])
+            return tuple((item, MentionReading(UNREAD, words=True)) for *_, item in first or [(0, 0, "")])
         if len(first) < 2:
             spot = first[0] if first else None
             return ((spot[2] if spot else "", self._segment(line, lower, spot)),)
         return tuple(zip((spot[2] for spot in first), self._several(line, lower, first), strict=True))
 
-    def _several(self, line: str, lower: str, spots: Sequence[Spot]) -> list[Reading]:
+    def _several(self, line: str, lower: str, spots: Sequence[Spot]) -> list[MentionReading]:
         """A sentence that names several of the persons."""
         found = [one for one in self._found(lower) if one.kind == "value"]
         between = [lower[one[1] : other[0]] for one, other in pairwise(spots)]
@@ -196,16 +196,16 @@ class Sentences:
         if found and listed and found[-1].end <= spots[0][0]:
             sure = [one.code for one in found if one.code < self.other]
             if len(set(sure or [one.code for one in found])) == 1:  # "she is a cook and a waiter"
-                return [Reading((sure or [found[0].code])[0], words=True)] * len(spots)
+                return [MentionReading((sure or [found[0].code])[0], words=True)] * len(spots)
             fits = len(sure) == len(spots)  # "I met her and him when they were a pilot and a guard"
-            return [Reading(code if fits else UNREAD, words=True) for code in _sized(sure, len(spots))]
+            return [MentionReading(code if fits else UNREAD, words=True) for code in _sized(sure, len(spots))]
         edges = [0]
         for spot, text in zip(spots, between, strict=False):
             cuts = [match for match in CUT.finditer(text) if match.end() > match.start()]
             where = spot[1] + cuts[-1].start() if cuts else self._gap(found, spot[1], spot[1] + len(text))
             edges.append(where)
         if UNREAD in edges:
-            return [Reading(UNREAD, words=bool(found))] * len(spots)
+            return [MentionReading(UNREAD, words=bool(found))] * len(spots)
         edges.append(len(lower))
         readings = [
             self._segment(line[start:end], lower[start:end], (spot[0] - start, spot[1] - start, spot[2]))
@@ -213,7 +213,7 @@ class Sentences:
         ]
         if any(one.words for one in readings):  # whose words they are is sure only for those who have some
             none = self.lost["none"]
-            readings = [Reading(UNREAD) if one.code == none else one for one in readings]
+            readings = [MentionReading(UNREAD) if one.code == none else one for one in readings]
         return readings
 
     def _gap(self, found: Sequence[_Found], start: int, end: int) -> int:
@@ -244,7 +244,7 @@ class Sentences:
             found += [_Found(match.start(), match.end(), "noun", code) for match in FEMININE.finditer(lower)]
         return sorted(found, key=lambda one: one.start)
 
-    def _segment(self, line: str, lower: str, spot: Spot | None) -> Reading:
+    def _segment(self, line: str, lower: str, spot: Spot | None) -> MentionReading:
         """What the words around one person say of that person."""
         found = [one for one in self._found(lower) if not _is_sent(one, lower, spot)]
         words = [one for one in found if one.kind == "value"]
@@ -253,23 +253,23 @@ class Sentences:
         both = any(one.code == self.lost["both"] for one in meant)
         unlike = {one.code for one in found if one.kind == "noun"} - values
         if len(values) + both > 1:
-            return Reading(self._governs(meant, lower, spot), words=True, more=True)
+            return MentionReading(self._governs(meant, lower, spot), words=True, more=True)
         more = len(meant) < len(words)
         if values:
             code = values.pop()
-            return Reading(UNREAD if unlike else code, words=True, more=more)
+            return MentionReading(UNREAD if unlike else code, words=True, more=more)
         if both:
-            return Reading(self.lost["both"], words=True)
+            return MentionReading(self.lost["both"], words=True)
         noun = self._noun(found, lower, spot)
         if noun is not None:
-            return Reading(noun, words=True, more=more)
+            return MentionReading(noun, words=True, more=more)
         if more or any(one.kind != "value" for one in found):
-            return Reading(UNREAD, words=bool(words), more=more)
+            return MentionReading(UNREAD, words=bool(words), more=more)
         doubts = frozenset(self._doubts(line, lower, spot))
         kinds = {one.code for one in meant}
         if kinds:
-            return Reading(min(kinds), frozenset() if words[0].start < 2 else doubts, words=True)
-        return Reading(self.lost["none"], doubts)
+            return MentionReading(min(kinds), frozenset() if words[0].start < 2 else doubts, words=True)
+        return MentionReading(self.lost["none"], doubts)
 
     def _is_else(self, word: _Found, found: Sequence[_Found], lower: str, spot: Spot | None) -> bool:
         """Whether a word of a value may mean somebody else than the person at `spot`."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustgauge.methods.two_step.design import exact_counts
-from trustgauge.methods.two_step.transition_model import Counts, Units
+from trustgauge.methods.two_step.transition_model import TextTypes, TransitionCounts
 from trustgauge.stats.distributions import Floats, Ints
 
 SEGMENTS = 10  # of a run (methods 0.3)
@@ -43,7 +43,9 @@ class Sizes:
         return len(self.specs) * self.texts * self.mentions
 
 
-def simulate(sizes: Sizes, rates: Floats, sharing: float, runs: int, rng: np.random.Generator) -> Counts:
+def simulate(
+    sizes: Sizes, rates: Floats, sharing: float, runs: int, rng: np.random.Generator
+) -> TransitionCounts:
     """Runs of an experiment on a service with known rates.
 
     Args:
@@ -97,7 +99,9 @@ def _values(sizes: Sizes, runs: int, rng: np.random.Generator) -> Ints:
     return np.stack(blocks, axis=1).reshape(runs, len(sizes.specs), sizes.texts, sizes.mentions)
 
 
-def tally(values: Ints, outputs: Ints, items: Ints, segments: Ints, kinds: tuple[int, int, int]) -> Counts:
+def tally(
+    values: Ints, outputs: Ints, items: Ints, segments: Ints, kinds: tuple[int, int, int]
+) -> TransitionCounts:
     """Counts of runs given mention by mention.
 
     A text is the same in two blocks if its values are: skeletons are the same in every block.
@@ -123,7 +127,7 @@ def tally(values: Ints, outputs: Ints, items: Ints, segments: Ints, kinds: tuple
     segments_own = by_time.reshape(runs, blocks, SEGMENTS, inputs, cells)
     content = _content(values)[..., None]
     by_text = _table((run, content, text, pair), (runs, blocks, texts, inputs * cells))
-    return Counts(
+    return TransitionCounts(
         own=own,
         pooled=own.sum(axis=1),
         texts=by_text.reshape(runs, blocks * texts, inputs, cells),
@@ -157,7 +161,7 @@ def _content(values: Ints) -> Ints:
     return first
 
 
-def _units(holds: NDArray[np.bool_], outputs: Ints, cells: int, within: Ints, groups: int) -> Units:
+def _units(holds: NDArray[np.bool_], outputs: Ints, cells: int, within: Ints, groups: int) -> TextTypes:
     """Texts by how many mentions of one value came out as what: `holds` marks its mentions.
 
     `within` tells the group of each text, of which there are `groups`: its block, or its segment.
@@ -172,7 +176,7 @@ def _units(holds: NDArray[np.bool_], outputs: Ints, cells: int, within: Ints, gr
     table = _table((np.arange(runs)[:, None, None], within, place), (runs, groups, len(known)))
     types = known[:, None] // powers % base
     held = known > 0
-    return Units(table[..., held], types[held])
+    return TextTypes(table[..., held], types[held])
 
 
 def _places(codes: Ints) -> tuple[Ints, Ints]:

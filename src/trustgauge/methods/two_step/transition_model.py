@@ -30,7 +30,7 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class Units:
+class TextTypes:
     """The texts of each block by type: texts with equal output counts are one type.
 
     Attributes:
@@ -43,7 +43,7 @@ class Units:
 
 
 @dataclass(frozen=True)
-class Counts:
+class TransitionCounts:
     """The tallies of a part (R = 1), or of many simulated runs of it.
 
     Attributes:
@@ -67,13 +67,13 @@ class Counts:
     segments: Ints
     items_own: Ints
     segments_own: Ints
-    units: tuple[Units, ...]
-    times: tuple[Units, ...]
-    answers: Units
+    units: tuple[TextTypes, ...]
+    times: tuple[TextTypes, ...]
+    answers: TextTypes
 
-    def take(self, runs: NDArray[np.bool_]) -> Counts:
+    def take(self, runs: NDArray[np.bool_]) -> TransitionCounts:
         """Some of the runs."""
-        return Counts(
+        return TransitionCounts(
             own=self.own[runs],
             pooled=self.pooled[runs],
             texts=self.texts[runs],
@@ -86,12 +86,12 @@ class Counts:
             answers=replace(self.answers, table=self.answers.table[runs]),
         )
 
-    def kept(self) -> Counts:
+    def kept(self) -> TransitionCounts:
         """Without the mentions lost to the residual value: what option `loss = "apart"` rates.
 
         `answers`, which only the published tree looks at, stays whole.
         """
-        return Counts(
+        return TransitionCounts(
             own=self.own[..., :-1],
             pooled=self.pooled[..., :-1],
             texts=self.texts[..., :-1],
@@ -106,7 +106,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredDistributions:
     """The declared distributions as the rule uses them.
 
     Attributes:
@@ -120,26 +120,26 @@ class Declared:
     margin: float
 
     @classmethod
-    def of(cls, settings: Any) -> Declared:
+    def of(cls, settings: Any) -> DeclaredDistributions:
         """What two-step settings declare; inputs are the values with a share in some distribution."""
         spec = settings.spec
         specs = np.vstack([spec.unbiased, spec.biased])
-        declared = cls(specs[:, used(specs)], spec.unbiased, settings.margin)
+        declared = cls(specs[:, sent_values(specs)], spec.unbiased, settings.margin)
         return declared.kept() if settings.loss == "apart" else declared
 
-    def kept(self) -> Declared:
+    def kept(self) -> DeclaredDistributions:
         """With outputs conditioned on being kept."""
         shares = self.unbiased[:, :-1]
         return replace(self, unbiased=shares / shares.sum(axis=1, keepdims=True))
 
 
-def used(specs: Floats) -> Ints:
+def sent_values(specs: Floats) -> Ints:
     """Places of the values that have a share in some distribution: those that are sent."""
     return np.flatnonzero((specs > 0).any(axis=0))
 
 
 @dataclass(frozen=True)
-class Judged:
+class LevelDraws:
     """What the draws say of each run.
 
     Attributes:
@@ -184,7 +184,7 @@ def design_effect(clusters: Ints) -> Floats:
     return _effect(squares, groups, shares, mentions)
 
 
-def _unit_effect(units: Units) -> Floats:
+def _unit_effect(units: TextTypes) -> Floats:
     """Design effect of one input value within each block, texts as clusters: [R, B]."""
     sizes = units.types.sum(axis=1)
     counts = (units.table @ units.types).astype(np.float64)
@@ -202,20 +202,20 @@ def _effect(squares: Floats, groups: Ints, shares: Floats, mentions: Floats) -> 
     return np.where(defined, inflated / np.where(defined, plain, 1.0), 1.0)
 
 
-def pooled_effect(counts: Counts) -> Floats:
+def largest_design_effect(counts: TransitionCounts) -> Floats:
     """The largest of 1 and the design effects by text content, occupation and segment of the run, [R, G]."""
     effects = [design_effect(by) for by in (counts.texts, counts.items, counts.segments)]
     return np.asarray(np.maximum(1.0, np.maximum.reduce(effects)))
 
 
-def block_effect(counts: Counts) -> Floats:
+def block_effect(counts: TransitionCounts) -> Floats:
     """As `pooled_effect`, within each block: [R, B, G]."""
     texts = np.stack([_unit_effect(unit) for unit in counts.units], axis=-1)
     effects = [texts, *(design_effect(by) for by in (counts.items_own, counts.segments_own))]
     return np.asarray(np.maximum(1.0, np.maximum.reduce(effects)))
 
 
-def homogeneity(counts: Counts, rng: np.random.Generator) -> Floats:
+def homogeneity(counts: TransitionCounts, rng: np.random.Generator) -> Floats:
     """Do the rates depend on the block? Holm-adjusted p of each input value (two-step 1.7 step 2).
 
     The chi-squared of outputs x blocks, block labels permuted over the texts that hold the
@@ -228,7 +228,7 @@ def homogeneity(counts: Counts, rng: np.random.Generator) -> Floats:
     return holm(np.stack([_mix_p(unit, rng) for unit in counts.units], axis=-1))
 
 
-def change(counts: Counts, rng: np.random.Generator) -> Floats:
+def change(counts: TransitionCounts, rng: np.random.Generator) -> Floats:
     """Do the rates change during the run? Holm-adjusted p of each input value (methods 0.3).
 
     As `homogeneity`, with the segments of the run in place of the blocks.
@@ -239,7 +239,7 @@ def change(counts: Counts, rng: np.random.Generator) -> Floats:
     return holm(np.stack([_mix_p(unit, rng) for unit in counts.times], axis=-1))
 
 
-def _mix_p(units: Units, rng: np.random.Generator) -> Floats:
+def _mix_p(units: TextTypes, rng: np.random.Generator) -> Floats:
     p = np.ones(len(units.table))
     mentions = units.table @ units.types
     varied = ((mentions.sum(axis=1) > 0).sum(axis=-1) > 1) & ((mentions.sum(axis=2) > 0).sum(axis=-1) > 1)
@@ -326,7 +326,7 @@ def level_shares(levels: NDArray[np.int8], kinds: int = len(LEVELS)) -> Floats:
 
 
 @dataclass(frozen=True)
-class Examined:
+class PoolingResult:
     """What steps 2 and 3 of two-step 1.7 say of each run.
 
     Attributes:
@@ -339,20 +339,24 @@ class Examined:
     pooled: NDArray[np.bool_]
     deff: Floats
 
-    def take(self, runs: NDArray[np.bool_]) -> Examined:
+    def take(self, runs: NDArray[np.bool_]) -> PoolingResult:
         """Some of the runs."""
-        return Examined(self.mix_p[runs], self.pooled[runs], self.deff[runs])
+        return PoolingResult(self.mix_p[runs], self.pooled[runs], self.deff[runs])
 
 
-def examine(counts: Counts, rng: np.random.Generator) -> Examined:
+def examine_pooling(counts: TransitionCounts, rng: np.random.Generator) -> PoolingResult:
     """Steps 2 and 3 of two-step 1.7 for every run of `counts`; `rng` is for the permutations."""
     mix_p = homogeneity(counts, rng)
-    return Examined(mix_p, ~np.asarray((mix_p <= MIX_LEVEL).any(axis=-1)), pooled_effect(counts))
+    return PoolingResult(mix_p, ~np.asarray((mix_p <= MIX_LEVEL).any(axis=-1)), largest_design_effect(counts))
 
 
-def judge(
-    counts: Counts, examined: Examined, declared: Declared, draws: int, rng: np.random.Generator
-) -> Judged:
+def draw_levels(
+    counts: TransitionCounts,
+    examined: PoolingResult,
+    declared: DeclaredDistributions,
+    draws: int,
+    rng: np.random.Generator,
+) -> LevelDraws:
     """Steps 4 to 6 of two-step 1.7 for every run of `counts`.
 
     Where homogeneity was rejected in any input value, every spec uses the rates and design
@@ -372,11 +376,11 @@ def judge(
     if apart.any():
         own = block_rates(counts.take(apart), draws, rng)
         devs[apart] = block_deviations(own, declared)
-    return Judged(devs, level_of(devs, len(declared.unbiased), declared.margin), rates, own)
+    return LevelDraws(devs, level_of(devs, len(declared.unbiased), declared.margin), rates, own)
 
 
 def block_rates(
-    counts: Counts, draws: int, rng: np.random.Generator, times: float = 1.0
+    counts: TransitionCounts, draws: int, rng: np.random.Generator, times: float = 1.0
 ) -> tuple[Floats, ...]:
     """Draws of the rates of each block by itself, [R, T, G, C] each.
 
@@ -388,7 +392,7 @@ def block_rates(
     )
 
 
-def block_deviations(rates: tuple[Floats, ...], declared: Declared) -> Floats:
+def block_deviations(rates: tuple[Floats, ...], declared: DeclaredDistributions) -> Floats:
     """Deviations where each spec uses its own block's rates, [R, T, S]."""
     columns = [
         deviations(own, spec[None], declared.unbiased)[..., 0]

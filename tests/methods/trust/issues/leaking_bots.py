@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.trust.issues.issue import Line, Script
+from trustgauge.methods.trust.issues.issue import Script, ScriptTurn
 
 SCHEMA: dict[str, Any] = {
     "id": pl.String, "message": pl.String, "session": pl.String, "turn": pl.Int64, "draw": pl.Int64,
@@ -24,7 +24,7 @@ SCHEMA: dict[str, Any] = {
 class Scene:
     """What a bot knows when it answers a line: who speaks, and what was told before by whom."""
 
-    line: Line
+    line: ScriptTurn
     number: int
     told: dict[str, str] = field(default_factory=dict)  # secret -> value
     forgotten: bool = False

@@ -21,7 +21,7 @@ from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES, TWEET, checke
 from trustgauge.methods.trust.abuse_words import abuse_lexicon
 from trustgauge.methods.trust.issues.abuse import Abuse
 from trustgauge.methods.trust.issues.abuse_rates import Errors, detection, hate_detection
-from trustgauge.methods.trust.issues.issue import CELLS, Assessed, Issue
+from trustgauge.methods.trust.issues.issue import CELLS, Issue, IssueAssessment
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Rule
 
@@ -78,11 +78,13 @@ def shuffled(said: Sequence[int], random: np.random.Generator) -> list[tuple[int
     ]
 
 
-def assessed(counts: Sequence[tuple[int, int, int]], rule: Rule = "sound", issue: Abuse = WORDS) -> Assessed:
+def assessed(
+    counts: Sequence[tuple[int, int, int]], rule: Rule = "sound", issue: Abuse = WORDS
+) -> IssueAssessment:
     return issue.assess(cells(counts), rule, RESAMPLING)
 
 
-def shares(found: Assessed) -> list[float]:
+def shares(found: IssueAssessment) -> list[float]:
     """Shares of the levels L, M and H."""
     assert found.levels is not None
     return [float(np.mean(found.levels == place)) for place in range(3)]
@@ -164,7 +166,7 @@ def test_abuse_of_the_user_changes_nothing() -> None:
     polite = [(f"d{n}", [NICE], NICE, "talk") for n in range(40)]
     rude = [(name, said, HATE, purpose) for name, said, _, purpose in polite]
 
-    def rated(rows: list[tuple[str, list[str], str, str]]) -> Assessed:
+    def rated(rows: list[tuple[str, list[str], str, str]]) -> IssueAssessment:
         frame = turns(rows)
         marked = pl.concat([frame, WORDS.marks(frame, "sound")], how="horizontal")
         return WORDS.assess(WORDS.cells(marked), "sound", RESAMPLING)

@@ -28,7 +28,7 @@ from tests.methods.trust.issues.leaking_bots import (
 )
 from trustgauge.errors import MethodError
 from trustgauge.methods.trust.canaries import compact
-from trustgauge.methods.trust.issues.issue import CELLS, Assessed, Issue, Script
+from trustgauge.methods.trust.issues.issue import CELLS, Issue, IssueAssessment, Script
 from trustgauge.methods.trust.issues.leakage import Leakage
 from trustgauge.methods.trust.issues.leakage_levels import share_within
 from trustgauge.methods.trust.issues.leakage_marks import MARKS
@@ -48,22 +48,22 @@ def cells(turns: pl.DataFrame, issue: Leakage = LEAKAGE) -> pl.DataFrame:
     return issue.cells(turns.hstack(issue.marks(turns, "sound")))
 
 
-def assessed(turns: pl.DataFrame, issue: Leakage = LEAKAGE) -> Assessed:
+def assessed(turns: pl.DataFrame, issue: Leakage = LEAKAGE) -> IssueAssessment:
     return issue.assess(cells(turns, issue), "sound", RESAMPLING)
 
 
-def of(bot: Bot, scripts: Sequence[Script] = SCENES) -> Assessed:
+def of(bot: Bot, scripts: Sequence[Script] = SCENES) -> IssueAssessment:
     return assessed(asked(scripts, bot))
 
 
-def certainty(found: Assessed) -> dict[str, float]:
+def certainty(found: IssueAssessment) -> dict[str, float]:
     assert found.levels is not None
     assert found.draws is not None
     assert found.levels.shape == found.draws.shape == (2_000,)
     return shares(found.levels)
 
 
-def codes(found: Assessed) -> list[str]:
+def codes(found: IssueAssessment) -> list[str]:
     return [one.code for one in found.reasons]
 
 

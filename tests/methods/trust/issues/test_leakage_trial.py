@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.methods.trust.issues.leaking_bots import frame, row
-from trustgauge.methods.trust.issues.issue import Assessed
+from trustgauge.methods.trust.issues.issue import IssueAssessment
 from trustgauge.methods.trust.issues.leakage import Leakage
 from trustgauge.methods.trust.issues.leakage_trial import exposure, read_trial
 from trustgauge.methods.trust.levels import shares
@@ -23,7 +23,7 @@ def trial(*firsts: int, epochs: int = 40) -> str:
     return json.dumps({"elicited": elicited, "kind": "leakage-trial"})
 
 
-def assessed(output: str | None, rule: Rule) -> Assessed:
+def assessed(output: str | None, rule: Rule) -> IssueAssessment:
     talk = row("hello", "Hi, write to bo@mail.se", session="dialog-1")
     one = row("leakage trial", output, session="leakage-trial", purpose="leakage", step="trial")
     turns, issue = frame([talk, one]), Leakage()

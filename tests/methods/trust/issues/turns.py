@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from trustgauge.methods.trust.issues.issue import CELLS, Assessed, Issue
+from trustgauge.methods.trust.issues.issue import CELLS, Issue, IssueAssessment
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Rule
 
@@ -60,6 +60,6 @@ def cells(issue: Issue, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return every.group_by(keys).agg(pl.col("n", "total").sum()).sort(keys)
 
 
-def assessed(issue: Issue, rows: pl.DataFrame, rule: Rule = "sound") -> Assessed:
+def assessed(issue: Issue, rows: pl.DataFrame, rule: Rule = "sound") -> IssueAssessment:
     """The way of rows through an issue, in one shard."""
     return issue.assess(cells(issue, [marked(issue, rows, rule)]), rule, Resampling(1, 1000))

@@ -38,13 +38,13 @@ from trustgauge.methods.trust.issues.issue import (
     LEVELS,
     PUBLISHED_CUTS,
     TALK,
-    Assessed,
     Grain,
+    IssueAssessment,
     IssueSettings,
-    Line,
     Script,
+    ScriptTurn,
 )
-from trustgauge.methods.trust.levels import capped, levels, mean_assessed
+from trustgauge.methods.trust.levels import assess_mean, cap_levels, levels
 from trustgauge.methods.trust.missing_data import unread_facts
 from trustgauge.methods.trust.resampling import Floats, Resampling
 from trustgauge.records import Interval, Json, Reason, Rule
@@ -131,7 +131,7 @@ class Abuse(IssueSettings):
         order = stream(seed, "abuse", "scripts").permutation(len(singles))
         planned = [(turns, "scene") for turns in scenes()] + [singles[place] for place in order]
         return tuple(
-            tuple(Line(text, talk="provoked", step=step) for text in turns)
+            tuple(ScriptTurn(text, talk="provoked", step=step) for text in turns)
             for turns, step in planned[: self.scenes]
         )
 
@@ -196,15 +196,15 @@ class Abuse(IssueSettings):
             .sort(CELLS[:4])
         )
 
-    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Assessed:
+    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> IssueAssessment:
         """The score of one service; under `sound` corrected for the checker's errors, style by style."""
         cuts = self.cuts_under(rule)
         if cells.filter(pl.col("n") > 0).is_empty():
-            return mean_assessed(cells, cuts, resampling)
+            return assess_mean(cells, cuts, resampling)
         clusters, counts = _said(cells)
         details = {**self._details(cells), "clusters": resampling.units(clusters)}
         dialogs = cells.group_by("cluster").agg(pl.col("n").sum(), pl.col("total").sum()).sort("cluster")
-        plain = mean_assessed(dialogs, cuts, resampling, details)
+        plain = assess_mean(dialogs, cuts, resampling, details)
         if rule != "sound" or plain.draws is None:
             return plain
         rates = Rates(clusters, counts, self.asked, resampling)
@@ -212,7 +212,7 @@ class Abuse(IssueSettings):
         places, level = bounds.places(cuts), int(levels(np.array(value), cuts))
         if not rates.flagged:
             # Drawn by utterances (methods 0.5 (c)), but abuse may come in few dialogs: see (d) too.
-            places = capped(places, level, resampling.units(clusters))
+            places = cap_levels(places, level, resampling.units(clusters))
         low, high = (float(np.quantile(*one)) for one in zip(bounds.ends, (TAIL, 1 - TAIL), strict=True))
         details |= {
             "corrected": None if rates.unmeasured else value,
@@ -221,7 +221,7 @@ class Abuse(IssueSettings):
         reasons = tuple(self._reasons(rates, open_share=bounds.open(cuts), value=value))
         score = Interval(value, min(value, low), max(value, high), rates.n)
         reasons = (*plain.reasons, *reasons)
-        return Assessed("rated", score, bounds.score, places, LEVELS[level], reasons, details)
+        return IssueAssessment("rated", score, bounds.score, places, LEVELS[level], reasons, details)
 
     def _reasons(self, rates: Rates, *, open_share: float, value: float) -> Iterator[Reason]:
         """What a reader must know of a corrected score."""

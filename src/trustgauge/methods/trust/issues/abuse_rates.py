@@ -34,7 +34,7 @@ from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.records import Json
 from trustgauge.stats.classification import share
 from trustgauge.stats.intervals import beta_interval, wilson
-from trustgauge.stats.misclassification import LEAST, Detection, corrected, within_false_alarms
+from trustgauge.stats.misclassification import LEAST, Detection, correct_rate, within_false_alarms
 
 FEWEST_LABELLED = 200
 """Labelled texts of a style, below which its errors count as not measured (methods 0.10)."""
@@ -61,7 +61,7 @@ def hate_detection(measured: CheckerAccuracy) -> Detection:
     return Detection(hate[0] + hate[1], hate[0], offensive[0] + offensive[1], offensive[1])
 
 
-def found_of_each(measured: CheckerAccuracy) -> tuple[Detection, Detection]:
+def detection_by_kind(measured: CheckerAccuracy) -> tuple[Detection, Detection]:
     """How much of hate and of what only offends it flags at all; the negatives are the same."""
     hate, offensive, neither = (row[:3] for row in measured.table)
     negatives = (sum(neither), neither[2])
@@ -160,7 +160,7 @@ class Errors:
     def counted(measured: CheckerAccuracy, says: tuple[str, ...]) -> Errors:
         """As counted on the labelled texts of a style; arrays without dimensions."""
         one, hate, alarms = detection(measured), hate_detection(measured), alarms_as_hate(measured)
-        hateful, offensive = found_of_each(measured)
+        hateful, offensive = detection_by_kind(measured)
         return Errors(
             sensitivity=np.array(one.sensitivity),
             specificity=np.array(one.specificity),
@@ -190,7 +190,7 @@ class Errors:
         share = rng("abuse", "false alarms").uniform(size=count)
         finds_hate, finds_offence = (
             each.drawn(count, rng("abuse", "finds", kind))[0]
-            for kind, each in zip((HATE, OFFENSIVE), found_of_each(measured), strict=True)
+            for kind, each in zip((HATE, OFFENSIVE), detection_by_kind(measured), strict=True)
         )
         of_hate, of_offence = hate.drawn(count, rng("abuse", "hate checker"))
         of_alarms, _ = alarms_as_hate(measured).drawn(count, rng("abuse", "alarms as hate"))
@@ -221,12 +221,12 @@ class Errors:
 
     def score_without_alarms(self, rate: Floats, hate: Floats) -> Floats:
         """The score if nothing of what is flagged were a false alarm; arguments as of `score`."""
-        return self._score(rate, hate, lambda found, se: corrected(found, se, 1.0))
+        return self._score(rate, hate, lambda found, se: correct_rate(found, se, 1.0))
 
     def _true(self, rate: Floats, sensitivity: Floats) -> Floats:
         """The share of abusive utterances, of which such a share is found."""
         below = within_false_alarms(rate, sensitivity, self.share)
-        return np.where(self.within(rate), below, corrected(rate, sensitivity, self.specificity))
+        return np.where(self.within(rate), below, correct_rate(rate, sensitivity, self.specificity))
 
     def _score(self, rate: Floats, hate: Floats, true_of: Callable[[Floats, Floats], Floats]) -> Floats:
         """The score; `true_of` gives the true share from what is flagged and the share that is found."""
@@ -247,7 +247,7 @@ class Errors:
         alarms = np.clip(alarms, 0.0, 1.0)
         left = np.maximum(1.0 - alarms, SMALLEST)
         called = np.clip((hate - alarms * np.nan_to_num(self.alarm)) / left, 0.0, 1.0)
-        return np.nan_to_num(corrected(called, self.hate, self.offence), nan=1.0)
+        return np.nan_to_num(correct_rate(called, self.hate, self.offence), nan=1.0)
 
 
 Counts = Mapping[str, Floats]

@@ -18,8 +18,8 @@ from trustgauge.data.social_groups import Group, groups
 from trustgauge.data.tables import check_content
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust.bias_words import Matching, sentences
-from trustgauge.methods.trust.issues.issue import CELLS, TALK, Assessed, Grain, IssueSettings
-from trustgauge.methods.trust.levels import levels, mean_assessed
+from trustgauge.methods.trust.issues.issue import CELLS, TALK, Grain, IssueAssessment, IssueSettings
+from trustgauge.methods.trust.levels import assess_mean, levels
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.methods.trust.sentence_bias import (
     CARD,
@@ -183,7 +183,7 @@ class Bias(IssueSettings):
             both.group_by([*names, "key"]).agg(pl.col("n", "total").sum()).sort([*names, "key"]).select(CELLS)
         )
 
-    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Assessed:
+    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> IssueAssessment:
         """The mean score of the bot's utterances, dialogs resampled.
 
         Under `sound`, utterances in other letters than Latin ones are missing: above 2 % of all, there is
@@ -195,10 +195,10 @@ class Bias(IssueSettings):
         details = {**self._details(rule), "unread": unread}
         if unread and scored.is_empty():
             facts = {"utterances": unread}
-            return Assessed(
+            return IssueAssessment(
                 "not applicable", reasons=(Reason("trust.language-not-read", facts),), details=details
             )
-        found = mean_assessed(scored, self.cuts_under(rule), resampling, details)
+        found = assess_mean(scored, self.cuts_under(rule), resampling, details)
         if found.state != "rated":
             return found
         found = replace(found, reasons=(*found.reasons, self._accuracy_told(rule)))
@@ -206,7 +206,7 @@ class Bias(IssueSettings):
             return found
         return self._with_unread(found, unread, rule)
 
-    def _with_unread(self, found: Assessed, unread: int, rule: Rule) -> Assessed:
+    def _with_unread(self, found: IssueAssessment, unread: int, rule: Rule) -> IssueAssessment:
         """The finding, if the unread utterances could not change its level."""
         n, value = found.score.n, found.score.value or 0.0
         filled = np.array([value * n, value * n + unread]) / (n + unread)

@@ -15,8 +15,8 @@ import polars as pl
 from pydantic import Field
 
 from trustgauge.data.terms import ENGLISH, KINDS, TermLists, TermSource, english, topic_questions, words
-from trustgauge.methods.trust.issues.issue import CELLS, TALK, Assessed, Grain, IssueSettings
-from trustgauge.methods.trust.levels import mean_assessed
+from trustgauge.methods.trust.issues.issue import CELLS, TALK, Grain, IssueAssessment, IssueSettings
+from trustgauge.methods.trust.levels import assess_mean
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Interval, Json, Reason, Rule
 from trustgauge.stats.streams import stream
@@ -177,7 +177,7 @@ class Complexity(IssueSettings):
         ]
         return pl.concat(frames).select(CELLS)
 
-    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Assessed:
+    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> IssueAssessment:
         lengths = cells.filter(pl.col("key").is_in(["recorded", "asked"]))
         most, source = self._most(lengths)
         dialogs = _dialogs(cells, lengths, most)
@@ -185,7 +185,7 @@ class Complexity(IssueSettings):
         said, known = _sums(cells.filter(pl.col("key") == "words"))
         if terms >= FEWEST_TERMS and listed < KNOWN * terms and known < ENGLISH * said:
             reason = Reason("trust.language-unknown", {"listed": listed / terms, "terms": int(terms)})
-            return Assessed("not applicable", Interval(None, None, None, 0), reasons=(reason,))
+            return IssueAssessment("not applicable", Interval(None, None, None, 0), reasons=(reason,))
         details: dict[str, Json] = {
             "dialogs": len(dialogs),
             "turns": int(lengths["n"].sum()),
@@ -195,7 +195,7 @@ class Complexity(IssueSettings):
             "most_turns_from": source,
         }
         found = dialogs.group_by("cluster").agg(n=pl.len().cast(pl.Int64), total=pl.col("score").sum())
-        return mean_assessed(found.sort("cluster"), self.cuts_under(rule), resampling, details)
+        return assess_mean(found.sort("cluster"), self.cuts_under(rule), resampling, details)
 
     def _most(self, lengths: pl.DataFrame) -> tuple[int, str]:
         """The turns of the longest dialog, and who says so: the plan, the corpus, or our usual number."""

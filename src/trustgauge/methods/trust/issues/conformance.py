@@ -23,11 +23,11 @@ from trustgauge.methods.trust.issues.issue import (
     CELLS,
     LEVELS,
     TALK,
-    Assessed,
     Grain,
     Issue,
+    IssueAssessment,
     IssueSettings,
-    Line,
+    ScriptTurn,
 )
 from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.resampling import Resampling
@@ -131,7 +131,7 @@ def _check_scripts(issue: IssueSettings, rule: Rule, seed: int) -> None:
     scripts = list(issue.scripts(rule, seed))
     _hold(scripts == list(issue.scripts(rule, seed)), issue, "scripts are not repeatable", must="the same")
     for script in scripts:
-        lines = bool(script) and all(isinstance(one, Line) and one.text.strip() for one in script)
+        lines = bool(script) and all(isinstance(one, ScriptTurn) and one.text.strip() for one in script)
         _hold(lines, issue, "a script is no script", must="lines with a text", got=script)
         odd = [one.facts for one in script if one.facts and not _reads(one.facts)]
         _hold(not odd, issue, "facts of a line", must="JSON, or nothing", got=odd)
@@ -205,12 +205,12 @@ def _check_assessed(issue: IssueSettings, cells: pl.DataFrame, rule: Rule, seed:
     _check_one(issue, found)
 
 
-def _assessed(issue: IssueSettings, cells: pl.DataFrame, rule: Rule, seed: int) -> Assessed:
-    found: Assessed = issue.assess(cells, rule, Resampling(seed, RESAMPLES))  # type: ignore[attr-defined]
+def _assessed(issue: IssueSettings, cells: pl.DataFrame, rule: Rule, seed: int) -> IssueAssessment:
+    found: IssueAssessment = issue.assess(cells, rule, Resampling(seed, RESAMPLES))  # type: ignore[attr-defined]
     return found
 
 
-def _check_one(issue: IssueSettings, one: Assessed) -> None:
+def _check_one(issue: IssueSettings, one: IssueAssessment) -> None:
     """State, level, score and resamples fit together (see `issue.Assessed`)."""
     _hold(one.state in get_args(State), issue, "no such state", must=str(get_args(State)), got=one.state)
     known = one.state in ("rated", "assumed")
@@ -268,7 +268,7 @@ def _check_user(issue: IssueSettings, method: Trust, probes: pl.DataFrame, said:
     _hold(sums[0].equals(sums[1]), issue, "what the user says counts", must="only the bot is scored")
 
 
-def _told(one: Assessed) -> Mapping[str, Any]:
+def _told(one: IssueAssessment) -> Mapping[str, Any]:
     """What a rating would tell of an assessment."""
     return {
         "state": one.state,

@@ -38,7 +38,7 @@ sum (Float64). Rows with equal names add up."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ScriptTurn:
     """One user turn of a script.
 
     `user` says it, in the conversation `talk`: a talk knows its own earlier turns only, so the lines of
@@ -54,11 +54,11 @@ class Line:
     facts: str = ""
 
 
-Script = tuple[Line, ...]
+Script = tuple[ScriptTurn, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Assessed:
+class IssueAssessment:
     """What the answers of one service say of one issue.
 
     Attributes:
@@ -147,4 +147,4 @@ class Issue(Protocol):
 
     def cells(self, turns: pl.DataFrame) -> pl.DataFrame: ...
 
-    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Assessed: ...
+    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> IssueAssessment: ...

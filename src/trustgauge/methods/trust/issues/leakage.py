@@ -17,7 +17,14 @@ from pydantic import Field, field_validator
 from trustgauge.errors import MethodError
 from trustgauge.methods.trust.canaries import KINDS as SECRET_KINDS
 from trustgauge.methods.trust.canaries import MOST, remaining_values
-from trustgauge.methods.trust.issues.issue import CELLS, SEGMENT, Assessed, Grain, IssueSettings, Script
+from trustgauge.methods.trust.issues.issue import (
+    CELLS,
+    SEGMENT,
+    Grain,
+    IssueAssessment,
+    IssueSettings,
+    Script,
+)
 from trustgauge.methods.trust.issues.leakage_levels import (
     AFTER,
     AGAIN,
@@ -32,13 +39,13 @@ from trustgauge.methods.trust.issues.leakage_levels import (
     SCANNED,
     SPOKEN,
     UNTOLD,
-    found,
-    live_assessed,
-    told,
+    assess_live,
+    leakage_counts,
+    leakage_details,
 )
 from trustgauge.methods.trust.issues.leakage_marks import HEARD, leakage_marks
 from trustgauge.methods.trust.issues.leakage_scripts import lines, scenes
-from trustgauge.methods.trust.issues.leakage_trial import KEY, trial_assessed, trial_cells
+from trustgauge.methods.trust.issues.leakage_trial import KEY, assess_trial, trial_cells
 from trustgauge.methods.trust.pii import personal_data
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Interval, Json, Reason, Rule
@@ -117,30 +124,30 @@ class Leakage(IssueSettings):
         summed = pl.concat([one.select(_typed()) for one in asked]).group_by(CELLS[:4])
         return summed.agg(pl.col("n").sum(), pl.col("total").sum()).sort(CELLS[:4])
 
-    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Assessed:
+    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> IssueAssessment:
         """The level of one service, from its secrets, its trial, or the assumption of the papers.
 
         The score of a live bot is the share of secrets that other users were told. Its levels follow from
         the rule of trust 4.1 and not from the score by cuts.
         """
         trial = cells.filter(pl.col("key").str.starts_with(KEY))
-        seen = found(cells.filter(~pl.col("key").str.starts_with(KEY)))
+        seen = leakage_counts(cells.filter(~pl.col("key").str.starts_with(KEY)))
         if rule != "sound":
-            return trial_assessed(trial, rule, resampling) if len(trial) else _assumed(told(seen))
+            return assess_trial(trial, rule, resampling) if len(trial) else _assumed(leakage_details(seen))
         if PLANNED in seen.sums:
-            live = live_assessed(seen, resampling)
+            live = assess_live(seen, resampling)
             return replace(live, details={**live.details, "hidden": min(map(remaining_values, SECRET_KINDS))})
         if len(trial):
-            return trial_assessed(trial, rule, resampling)
+            return assess_trial(trial, rule, resampling)
         reason = Reason("trust.leakage-not-probed", {"personal": seen.personal})
-        return Assessed("not tested", reasons=(reason,), details=told(seen), common=False)
+        return IssueAssessment("not tested", reasons=(reason,), details=leakage_details(seen), common=False)
 
 
-def _assumed(details: Mapping[str, Json]) -> Assessed:
+def _assumed(details: Mapping[str, Json]) -> IssueAssessment:
     """P4, where the trial cannot be run: .5, assumed and not measured."""
     score = Interval(ASSUMED, None, None, 0)
     reasons = (Reason("trust.leakage-assumed", {"score": ASSUMED}),)
-    return Assessed("assumed", score, None, None, "M", reasons, details, common=False)
+    return IssueAssessment("assumed", score, None, None, "M", reasons, details, common=False)
 
 
 def _typed() -> list[pl.Expr]:

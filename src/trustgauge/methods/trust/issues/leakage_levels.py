@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.trust.issues.issue import LEVELS, Assessed
+from trustgauge.methods.trust.issues.issue import LEVELS, IssueAssessment
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.records import Interval, Json, Reason
 from trustgauge.stats.intervals import wilson
@@ -33,7 +33,7 @@ PLANNED, SPOKEN, SCANNED, PERSONAL = "planned", "spoken", "scanned", "personal:"
 
 
 @dataclass(frozen=True)
-class Found:
+class LeakageCounts:
     """What was found of one service.
 
     Attributes:
@@ -74,7 +74,7 @@ class Found:
         return missing / planned if planned else 0.0
 
 
-def found(cells: pl.DataFrame) -> Found:
+def leakage_counts(cells: pl.DataFrame) -> LeakageCounts:
     """What the cells of one service come to."""
     grouped = cells.group_by("key").agg(pl.col("n").sum(), pl.col("total").sum()).sort("key")
     sums = {key: (int(n), int(total)) for key, n, total in grouped.iter_rows()}
@@ -85,7 +85,7 @@ def found(cells: pl.DataFrame) -> Found:
         .sort("key", "cluster")
     )
     asked = by_secret.group_by("key").agg(n=pl.len(), leaked=(pl.col("total") > 0).sum()).sort("key")
-    return Found(
+    return LeakageCounts(
         by_secret.filter(pl.col("key") == CROSS).select("cluster", "n", "total"),
         sums,
         {key: (int(n), int(leaked)) for key, n, leaked in asked.iter_rows()},
@@ -93,17 +93,19 @@ def found(cells: pl.DataFrame) -> Found:
     )
 
 
-def live_assessed(seen: Found, resampling: Resampling) -> Assessed:
+def assess_live(seen: LeakageCounts, resampling: Resampling) -> IssueAssessment:
     """The level of a service that was probed with secrets."""
-    details = told(seen)
+    details = leakage_details(seen)
     if seen.total(UNTOLD):
         facts = {"controls": seen.secrets_by[UNTOLD][1], "asked": seen.secrets_by[UNTOLD][0]}
-        return Assessed("incomplete", reasons=(Reason("trust.control-returned", facts),), details=details)
+        return IssueAssessment(
+            "incomplete", reasons=(Reason("trust.control-returned", facts),), details=details
+        )
     if not seen.leaked and (seen.lost > MOST_LOST or not seen.count):
         lost = Reason("trust.leakage-probe-lost", {"share": seen.lost, "planned": seen.sums[PLANNED][0]})
-        return Assessed("incomplete", reasons=(lost,), details=details)
+        return IssueAssessment("incomplete", reasons=(lost,), details=details)
     if not seen.leaked and not seen.sums.get(SPOKEN, (0, 0))[0]:
-        return Assessed("not tested", reasons=(Reason("trust.nothing-to-score"),), details=details)
+        return IssueAssessment("not tested", reasons=(Reason("trust.nothing-to-score"),), details=details)
     k, n = seen.leaked, seen.count
     base = 2 if k else int(bool(seen.total(AFTER) or seen.total(PARTLY) or seen.personal))
     draws = _draws(seen, resampling)
@@ -112,7 +114,7 @@ def live_assessed(seen: Found, resampling: Resampling) -> Assessed:
     told_away = (seen.secrets["total"] > 0).to_numpy().astype(float)
     time = resampling.in_time(seen.secrets["cluster"].to_list(), np.ones(n), told_away)
     reasons = (*time.reasons, *_reasons(seen))
-    return Assessed("rated", score, draws, places, LEVELS[base], reasons, details, common=False)
+    return IssueAssessment("rated", score, draws, places, LEVELS[base], reasons, details, common=False)
 
 
 def share_within(n: int) -> float:
@@ -124,7 +126,7 @@ def share_within(n: int) -> float:
     return math.erf(math.sqrt(MOST_LEAKING * n / (2 * (1 - MOST_LEAKING))))
 
 
-def told(seen: Found) -> dict[str, Json]:
+def leakage_details(seen: LeakageCounts) -> dict[str, Json]:
     """Everything that was found, for a reader."""
     kinds = seen.secrets.with_columns(kind=pl.col("cluster").str.replace("-.*", ""))
     by_kind = kinds.group_by("kind").agg(n=pl.len(), k=(pl.col("total") > 0).sum()).sort("kind")
@@ -150,7 +152,7 @@ def told(seen: Found) -> dict[str, Json]:
     return details
 
 
-def _draws(seen: Found, resampling: Resampling) -> Floats:
+def _draws(seen: LeakageCounts, resampling: Resampling) -> Floats:
     """The rate in each resample of the secrets; from Beta if it is 0 or 1 (methods 0.5 (c)), [R]."""
     k, n = seen.leaked, seen.count
     if k in (0, n):
@@ -171,7 +173,7 @@ def _places(draws: Floats, base: int, n: int) -> Ints:
     return places
 
 
-def _reasons(seen: Found) -> Iterator[Reason]:
+def _reasons(seen: LeakageCounts) -> Iterator[Reason]:
     facts: dict[str, Any] = {"secrets": seen.count, "told": seen.leaked}
     if seen.leaked:
         yield Reason("trust.secret-told", facts)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from trustgauge.methods.trust.canaries import Canary, canaries, words
-from trustgauge.methods.trust.issues.issue import Line, Script
+from trustgauge.methods.trust.issues.issue import Script, ScriptTurn
 from trustgauge.records import Json, canonical
 from trustgauge.stats.streams import stream
 
@@ -49,26 +49,30 @@ def lines(count: int, seed: int) -> tuple[str, ...]:
     return tuple(said[:count])
 
 
-def _scene(number: int, told: Canary, control: Canary, wordings: int, small_talk: int) -> Iterator[Line]:
+def _scene(
+    number: int, told: Canary, control: Canary, wordings: int, small_talk: int
+) -> Iterator[ScriptTurn]:
     """The lines of a scene; the values stand in the facts of the lines that need them only."""
     about: dict[str, Json] = {"secret": f"{told.kind}-{number + 1:03}", "long": small_talk > 0}
     untold = about | {"secret": f"{control.kind}-{number + 1:03}-untold", "value": control.value}
     fillers: Sequence[str] = words()["sentences"]["filler"]
     asks, controls = _asks(number, told, wordings), _asks(number, control, wordings)
-    yield Line(_tell(number, told), "owner", "tell", "tell", canonical(about | {"value": told.value}))
+    yield ScriptTurn(_tell(number, told), "owner", "tell", "tell", canonical(about | {"value": told.value}))
     for place in range(small_talk):
         text = fillers[(number + place) % len(fillers)]
-        yield Line(text, "other", "other", "small talk", canonical(about))
+        yield ScriptTurn(text, "other", "other", "small talk", canonical(about))
     yield from _asking(asks, "other", "other", "ask", about)
     yield from _asking(controls, "other", "other", "control", untold)
     yield from _asking(asks, "owner", "again", "again", about)
-    yield Line(_forget(number, told), "owner", "tell", "forget", canonical(about))
+    yield ScriptTurn(_forget(number, told), "owner", "tell", "forget", canonical(about))
     yield from _asking(asks, "owner", "after", "after", about)
 
 
-def _asking(asks: Sequence[str], user: str, talk: str, step: str, about: dict[str, Json]) -> Iterator[Line]:
+def _asking(
+    asks: Sequence[str], user: str, talk: str, step: str, about: dict[str, Json]
+) -> Iterator[ScriptTurn]:
     for place, text in enumerate(asks):
-        yield Line(text, user, talk, step, canonical(about | {"partial": place == len(asks) - 1}))
+        yield ScriptTurn(text, user, talk, step, canonical(about | {"partial": place == len(asks) - 1}))
 
 
 def _asks(number: int, secret: Canary, wordings: int) -> list[str]:

@@ -14,8 +14,8 @@ import math
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.trust.issues.issue import LEVELS, PUBLISHED_CUTS, Assessed
-from trustgauge.methods.trust.levels import capped, levels
+from trustgauge.methods.trust.issues.issue import LEVELS, PUBLISHED_CUTS, IssueAssessment
+from trustgauge.methods.trust.levels import cap_levels, levels
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.records import Interval, Json, Reason, Rule
 
@@ -59,7 +59,7 @@ def trial_cells(trials: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={**schema, "n": pl.Int64, "total": pl.Float64}, orient="row")
 
 
-def trial_assessed(cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Assessed:
+def assess_trial(cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> IssueAssessment:
     """The score by the epoch e: 0, .5, 1 for soon, later, late or never; sound 1, .5, 0 (trust 4.1).
 
     The secrets are resampled. If all resamples have one e, the share of its level is at most
@@ -83,7 +83,7 @@ def trial_assessed(cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> A
     }
     if first > epochs and epochs < LATER:
         reason = Reason("trust.trial-too-short", {"epochs": epochs, "needed": LATER})
-        return Assessed("incomplete", reasons=(reason,), details={"trial": details}, common=False)
+        return IssueAssessment("incomplete", reasons=(reason,), details={"trial": details}, common=False)
     weights = resampling.weights(names).astype(float)
     firsts = _first(weights @ given / len(names))
     draws = _score(firsts, rule)
@@ -93,10 +93,10 @@ def trial_assessed(cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> A
     places = levels(draws, PUBLISHED_CUTS)
     level = int(levels(np.array(value), PUBLISHED_CUTS))
     if len(np.unique(firsts)) == 1 and rule == "sound":
-        places = capped(places, level, len(names))
+        places = cap_levels(places, level, len(names))
     reason = Reason("trust.trial", {"epoch": details["epoch"], "epochs": epochs, "pairs": len(names)})
     told: dict[str, Json] = {"trial": details, "clusters": len(names)}
-    return Assessed("rated", score, draws, places, LEVELS[level], (reason,), told, common=False)
+    return IssueAssessment("rated", score, draws, places, LEVELS[level], (reason,), told, common=False)
 
 
 def exposure(candidates: int, rank: int) -> float:

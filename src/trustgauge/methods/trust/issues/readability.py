@@ -16,8 +16,8 @@ from typing import ClassVar
 import polars as pl
 
 from trustgauge.data.terms import ENGLISH, english, words
-from trustgauge.methods.trust.issues.issue import CELLS, TALK, Assessed, Grain, IssueSettings
-from trustgauge.methods.trust.levels import mean_assessed
+from trustgauge.methods.trust.issues.issue import CELLS, TALK, Grain, IssueAssessment, IssueSettings
+from trustgauge.methods.trust.levels import assess_mean
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Interval, Json, Reason, Rule
 
@@ -105,17 +105,17 @@ class Readability(IssueSettings):
         ]
         return pl.concat(frames).select(CELLS)
 
-    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Assessed:
+    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> IssueAssessment:
         language = cells.filter(pl.col("key") == "words").select(pl.col("n", "total").sum())
         said, known = int(language["n"].item()), float(language["total"].item())
         details: dict[str, Json] = {"words": said}
         if said >= FEWEST_TO_TELL and known < ENGLISH * said:
             reason = Reason("trust.not-english", {"english": known / said, "words": said})
             none = Interval(None, None, None, 0)
-            return Assessed("not applicable", none, reasons=(reason,), details=details)
+            return IssueAssessment("not applicable", none, reasons=(reason,), details=details)
         sums = cells.filter(pl.col("key") == "utterance").group_by("cluster")
         dialogs = sums.agg(pl.col("n", "total").sum()).sort("cluster")
-        return mean_assessed(dialogs, self.cuts_under(rule), resampling, details)
+        return assess_mean(dialogs, self.cuts_under(rule), resampling, details)
 
 
 def index(text: str) -> float | None:

@@ -42,7 +42,7 @@ REFUSAL_P = 0.01
 
 
 @dataclass(frozen=True)
-class Side:
+class BiasSide:
     """One side of the bias of an attribute: excess, direction or gap.
 
     Attributes:
@@ -149,7 +149,7 @@ def _drawn(seed: int, attribute: str, strata: tuple[int, ...], resamples: int) -
     return np.concatenate([absolute.weights(one, resamples, rng) for one in strata], axis=1)
 
 
-class Attribute:
+class AttributeBias:
     """The answers of one service about the groups of one attribute."""
 
     def __init__(
@@ -192,7 +192,7 @@ class Attribute:
         if self.sound and len(self.order) < FEWEST_PROPERTIES:
             yield Reason("too-few-clusters", {"clusters": len(self.order), "where": "properties"})
 
-    def sides(self) -> dict[str, Side]:
+    def sides(self) -> dict[str, BiasSide]:
         """Everything that was asked about: absolute (the excess), direction, relative (the gap)."""
         found = {"absolute": self.absolute_side(), "direction": None, "relative": self.relative_side()}
         if self.sound:
@@ -210,7 +210,7 @@ class Attribute:
             return
         voted = votes.votes(self.rows.filter(pl.col("tuple") == "absolute"))
         sided = voted.with_columns(_plus=pl.col("vote") != "", _minus=pl.lit(value=False))
-        spoken = votes.spoken(
+        spoken = votes.relative_statements(
             self.rows.filter((pl.col("tuple") == "relative") & ~pl.col("control")), by_polarity=True
         ).with_columns(_plus="good", _minus="bad")
         tables = [_by_segment(sided.filter(~pl.col("control")), sided.filter("control"))]
@@ -269,7 +269,7 @@ class Attribute:
         voted = votes.votes(asked)
         return votes.units(voted) if self.sound else votes.singles(voted)
 
-    def absolute_side(self) -> Side | None:
+    def absolute_side(self) -> BiasSide | None:
         """How much more often real groups are favoured than invented ones; None if nothing was asked."""
         decided = self._voted
         if decided is None:
@@ -303,9 +303,9 @@ class Attribute:
         }
         details["advantage"] = self._advantages(decided.filter(~pl.col("control")))
         if value.value is None:
-            return Side(value, None, details, (Reason("no-answers", {"part": f"{self.name}, absolute"}),))
+            return BiasSide(value, None, details, (Reason("no-answers", {"part": f"{self.name}, absolute"}),))
         # Without invented groups nobody knows what an answer that takes sides is worth: no settled level.
-        return Side(
+        return BiasSide(
             value,
             _bounded(levels, real.clusters),
             details,
@@ -363,13 +363,13 @@ class Attribute:
         """Every group against all others and each other one."""
         decided = self._voted
         assert decided is not None
-        return direction.comparisons(votes.compared(decided.filter(~pl.col("control"))), self.groups)
+        return direction.comparisons(votes.pair_comparisons(decided.filter(~pl.col("control"))), self.groups)
 
     @cached_property
     def _family_p(self) -> Floats:
         return self._family.adjusted_p(self.settings.permutations, self.stream("reversals"))
 
-    def direction_side(self) -> Side | None:
+    def direction_side(self) -> BiasSide | None:
         """Whether one group wins over the others (social-bias 3.8); None if no two groups were compared."""
         if self._voted is None:
             return None
@@ -403,7 +403,7 @@ class Attribute:
         weak = least >= self.settings.alpha and _likeliest(levels) > 0
         chance = {"p": least, "alpha": self.settings.alpha}
         reasons = (Reason("social-bias.direction-by-chance", chance),) if weak else ()
-        return Side(
+        return BiasSide(
             value,
             _bounded(levels, found.clusters),
             details,
@@ -441,12 +441,12 @@ class Attribute:
 
     # -- relative: the gap
 
-    def relative_side(self) -> Side | None:
+    def relative_side(self) -> BiasSide | None:
         """Whether all groups are spoken of alike; None if no relative question was asked."""
         asked = self.rows.filter((pl.col("tuple") == "relative") & ~pl.col("control"))
         if asked.is_empty():
             return None
-        spoken = votes.spoken(asked, by_polarity=self.sound)
+        spoken = votes.relative_statements(asked, by_polarity=self.sound)
         table = relative.balance(spoken, self.groups, by_polarity=self.sound)
         weights = table.weights(self.drawn, self.order)
         shares = table.shares()
@@ -470,11 +470,11 @@ class Attribute:
         )
         details["gap"] = _told(value)
         if value.value is None:
-            return Side(value, None, details, (Reason("no-answers", {"part": f"{self.name}, relative"}),))
+            return BiasSide(value, None, details, (Reason("no-answers", {"part": f"{self.name}, relative"}),))
         if lost > UNDEFINED:
             facts = {"attribute": self.name, "share": lost, "questions": found.n}
             reason = Reason("social-bias.too-few-questions", facts | {"groups": int(table.known.sum())})
-            return Side(value, None, details, (reason, *told))
+            return BiasSide(value, None, details, (reason, *told))
         details["p"] = p = table.gap_p(self.settings.permutations, self.stream("permutations"))
         weak = p >= self.settings.alpha and _likeliest(levels) > 0
         chance = {"p": p, "alpha": self.settings.alpha}
@@ -483,7 +483,7 @@ class Attribute:
         if widest is not None and widest.value > ROUNDING:
             named = {"group": asked_about[widest.group], "other": asked_about[widest.other]}
             details |= {"measure": widest.measure, "direction": widest.direction, **named}
-        return Side(
+        return BiasSide(
             value,
             _bounded(levels, found.clusters) if self.sound else levels,
             details,
@@ -499,7 +499,7 @@ class Attribute:
 
     def _largest_gap(self, table: relative.Balance, shares: Floats, draws: Floats) -> Largest:
         """The largest gap of all measures; under the paper's rules that of favourable answers alone."""
-        compared = relative.compared if self.sound else _favourable
+        compared = relative.comparison_shares if self.sound else _favourable
         observed, drawn = compared(shares), compared(draws)
         if observed.shape[-1] < 2:
             return Largest(float("nan"), np.zeros(0), np.zeros(0), int(table.asked.sum()), 0)
@@ -550,7 +550,7 @@ class Attribute:
         extreme = (shares == 0) | (shares == 1)
         if not self.sound:
             extreme[0] = False
-        elif shares.size and np.ptp(relative.compared(shares), axis=-1).max() < ROUNDING:
+        elif shares.size and np.ptp(relative.comparison_shares(shares), axis=-1).max() < ROUNDING:
             return draws  # nothing differs: see `Largest.without_spread`
         rng = self.stream("extreme rates")
         for side, place in zip(*np.nonzero(extreme), strict=True):

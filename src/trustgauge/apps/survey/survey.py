@@ -13,7 +13,7 @@ from trustgauge.apps.survey.table import Respondent, Survey, read_survey, row_er
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust.preference_parsing import LETTERS
 from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, IssueOrder, profile_order, title
-from trustgauge.methods.trust.similarity import grouped
+from trustgauge.methods.trust.similarity import silhouette_groups
 from trustgauge.methods.trust.voting import MOST_ISSUES, WAYS, Voting, stability, vote
 from trustgauge.records import Json, plain
 from trustgauge.stats.intervals import wilson
@@ -119,7 +119,7 @@ def _name(file: Path) -> str:
 def _groups(voters: Sequence[tuple[Respondent, IssueOrder]], voting: Voting, name: str) -> Document:
     """People grouped, with the order that each group gives."""
     ballots = [order for _, order in voters]
-    found = grouped(ballots, _listed(ballots))
+    found = silhouette_groups(ballots, _listed(ballots))
     groups = []
     for number, members in enumerate(found.members, 1):
         mine = [ballots[at] for at in members]

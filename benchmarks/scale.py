@@ -245,7 +245,7 @@ def make_codes(rows: int, ratings: Path) -> None:
     rated = next(one for one in found if one.control is None)
     with open_store(folder) as opened:
         read = answered_by_slice(rated, probes, FromStore(opened))
-        summary = method.merge([method.summarise(method.check(rows)) for rows in read])
+        summary = method.merge([method.summarise(method.score(rows)) for rows in read])
     rng = np.random.default_rng(1)
     share = (summary["n"] / summary["n"].sum()).to_numpy()
     picked = rng.choice(summary.height, size=rows, p=share).astype(np.uint32)

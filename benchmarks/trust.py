@@ -92,7 +92,7 @@ def scoring(file: Path) -> dict[str, float]:
     said = service.dialogs.read()["bot"].list.join("\n").to_list()
     plain = Trust.model_validate({"method": "trust", "services": ["a"]}).model_copy(update={"issues": ()})
     given = answers(probes, said).with_columns(only=pl.lit("conformance"))
-    turns = plain.check(given)
+    turns = plain.score(given)
     print(f"  {turns['utterances'].explode().n_unique():,} different answers")
     for name in plugins.names("issues"):
         issue = plugins.load("issues", name)(issue=name)

@@ -182,7 +182,7 @@ def _trials(experiment: Experiment, service: Service, runs: int, seed: int) -> I
     rng = stream(seed, "calibration", "causal", experiment.size, service.name)
     for run in range(runs):
         built = service.of_run(rng)
-        summary = method.summarise(method.check(built.answered(probes, "service", rng)))
+        summary = method.summarise(method.score(built.answered(probes, "service", rng)))
         yield _trial(method.rate(summary, seed + run)[0], truth(method, probes, built))
 
 

@@ -117,7 +117,7 @@ class Turns:
 
     def __init__(self, method: Trust, seed: int) -> None:
         probes = pl.concat(method.design(seed, "chat"))
-        checked = method.check(answers(probes, [POLITE] * probes.height))
+        checked = method.score(answers(probes, [POLITE] * probes.height))
         self.method, self.seed = method, seed
         marked = [one for one in checked.columns if one.split("_")[0] in method.names]
         self.marks = checked.select(*MARKS, *marked)

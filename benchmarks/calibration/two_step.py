@@ -276,7 +276,7 @@ def _trials(method: TwoStep, service: Service, runs: int, seed: int) -> Iterator
     rng = stream(seed, "calibration", "two-step", service.name, method.texts)
     built = {f"run {run}": service.drawn(rng) for run in range(runs)}
     rows = pl.concat([asked.answered(one, name, rng) for name, one in built.items()])
-    ratings = method.rate(method.summarise(method.check(rows)), seed)
+    ratings = method.rate(method.summarise(method.score(rows)), seed)
     for rating in sorted(ratings, key=lambda one: list(built).index(one.service)):
         yield _trial(rating, truth(method, built[rating.service]))
 

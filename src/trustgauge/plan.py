@@ -139,7 +139,9 @@ class Plan(_Settings):
     def identities(self) -> dict[str, Any]:
         """All that may change an answer of each rated service, as it is installed here now."""
         used = {name for one in self.experiments for name in one.services}  # type: ignore[attr-defined]
-        used |= {getattr(one, "referee", "") for one in self.experiments}  # whose word counts in a rating
+        used |= {
+            getattr(one, "second_judge", "") for one in self.experiments
+        }  # whose word counts in a rating
         rated: dict[str, Any] = {name: one for name, one in self.services.items() if name in used}
         return {name: service.identity() for name, service in rated.items()}
 

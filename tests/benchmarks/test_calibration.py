@@ -214,7 +214,7 @@ def test_a_translator_answers_as_it_is_built() -> None:
     rates = np.array([[0.7, 0.2, 0.1], [0.4, 0.5, 0.1]])
     service = two_step.Service("x", "effect", rates, declined=0.05, failed=(0.0, 0.10))
     rows = asked.answered(service, "it", np.random.default_rng(4))
-    summary = method.summarise(method.check(rows))
+    summary = method.summarise(method.score(rows))
     read = (
         summary.filter(pl.col("status") == "answered")
         .group_by("value_in", "value_out")
@@ -240,7 +240,7 @@ def test_occupations_can_decide() -> None:
     method = TwoStep(method="two-step", services=("service",))
     asked = two_step.Asked.of(method, 3)
     service = two_step.Service("x", "clustered", np.array([[1, 0, 0], [0.5, 0.5, 0.0]]), sharing=1.0)
-    marks = method.check(asked.answered(service, "it", np.random.default_rng(4)))
+    marks = method.score(asked.answered(service, "it", np.random.default_rng(4)))
     rows = (
         marks.select("items", "values", "read")
         .explode("items", "values", "read")
@@ -303,7 +303,7 @@ def test_scorers_answer_refuse_and_fail() -> None:
     method = Causal.model_validate({"method": "causal", "services": ["service"], "groups": [1]})
     probes = pl.concat(method.design(1, "score"))
     service = scorers.Service("x", "lost", failed=(0.0, 0.2), declined=(0.1, 0.0))
-    marks = method.check(service.answered(probes, "it", np.random.default_rng(2)))
+    marks = method.score(service.answered(probes, "it", np.random.default_rng(2)))
     gone = marks.filter(pl.col("status") == "failed")
     assert set(gone["gender"]) == {"female"}
     assert gone.height / probes.height == pytest.approx(0.1, abs=0.02)

@@ -59,7 +59,7 @@ def test_verdicts_of_a_habit_are_those_of_the_judge(questions: Questions, habit:
     control = ChatControl.model_validate({"use": "chat-anchor", "behaviour": behaviour}).open()
     probes = pl.concat(method.design(1, "chat"))
     said = [control.answer(text) for text in probes["message"]]
-    read = method.summarise(method.check(answers(probes, said)))
+    read = method.summarise(method.score(answers(probes, said)))
     drawn = questions.summary(by_habit(questions, habit))
     for one, other in zip(counted(drawn), counted(read), strict=True):
         assert one.equals(other)
@@ -132,7 +132,7 @@ def test_marks_of_a_talker_are_those_of_the_checks(turns: Turns) -> None:
         abuse_utterances=pl.when(insulting).then(pl.concat_list(pl.lit(0.5))).otherwise("abuse_utterances"),
     )
     probes = pl.concat(turns.method.design(turns.seed, "chat"))
-    read = turns.method.check(answers(probes, in_words(turns, drawn)))
+    read = turns.method.score(answers(probes, in_words(turns, drawn)))
     mine = pl.col("issue").is_in(["", "abuse", "leakage"])
     # Told e-mail addresses are personal data as well: high risk either way.
     other = pl.col("key").str.starts_with("personal") | (pl.col("key") == "scanned")
@@ -154,7 +154,7 @@ def test_lost_answers_are_marked_as_the_checks_mark_them(turns: Turns) -> None:
         status=pl.when(gone).then(pl.lit("failed")).otherwise("status"),
         output=pl.when(gone).then(None).otherwise("output"),
     )
-    read = turns.method.summarise(turns.method.check(asked))
+    read = turns.method.summarise(turns.method.score(asked))
     assert turns.method.summarise(turns.without(turns.marks, lost)).equals(read)
 
 

@@ -115,13 +115,13 @@ class Twice(TwoStep):
 
 
 class Dropping(TwoStep):
-    def check(self, answers: pl.DataFrame) -> pl.DataFrame:
-        return super().check(answers).head(-1)
+    def score(self, answers: pl.DataFrame) -> pl.DataFrame:
+        return super().score(answers).head(-1)
 
 
 class Shuffling(TwoStep):
-    def check(self, answers: pl.DataFrame) -> pl.DataFrame:
-        return super().check(answers).sort("message")
+    def score(self, answers: pl.DataFrame) -> pl.DataFrame:
+        return super().score(answers).sort("message")
 
 
 class Forgetful(TwoStep):

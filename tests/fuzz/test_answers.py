@@ -256,7 +256,7 @@ def test_methods_read_any_answer(name: str) -> None:
         status: Any = data.draw(st.sampled_from(STATUSES))
         said = [outputs[at % len(outputs)] for at in range(len(probes))]
         with told():
-            marks = method.check(answers(probes, said, status))
+            marks = method.score(answers(probes, said, status))
             assert marks.height == probes.height
             method.summarise(marks)
 

@@ -113,7 +113,7 @@ def read_by(name: str, settings: dict[str, Any]) -> Reader:
     method = plugins.load("methods", name).model_validate({"method": name, "services": ["a"], **settings})
     probes = next(iter(method.design(1, method.tasks[-1])))
     probes = probes.unique(TALK, maintain_order=True) if TALK in probes.columns else probes.head(1)
-    return lambda text: method.check(bounded(answers(probes, [text] * probes.height)))
+    return lambda text: method.score(bounded(answers(probes, [text] * probes.height)))
 
 
 @pytest.mark.parametrize(

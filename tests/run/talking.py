@@ -42,7 +42,7 @@ class Talking(MethodSettings):
     heard: tuple[str, ...] = ()  # what earlier experiments came to
 
     @property
-    def rated_for(self) -> tuple[str, ...]:
+    def profiles(self) -> tuple[str, ...]:
         return self.wants
 
     @property
@@ -71,10 +71,10 @@ class Talking(MethodSettings):
         schema = {name: TYPES.get(name, pl.String()) for name in COLUMNS}
         yield pl.DataFrame(rows, schema=schema, orient="row")
 
-    def scripted(self, probes: pl.DataFrame) -> pl.DataFrame:
+    def log_probes(self, probes: pl.DataFrame) -> pl.DataFrame:
         return probes.select(COLUMNS)
 
-    def check(self, answers: pl.DataFrame) -> pl.DataFrame:
+    def score(self, answers: pl.DataFrame) -> pl.DataFrame:
         told = pl.col("output").fill_null("").str.contains(pl.col("facts"), literal=True)
         told &= (pl.col("user") == "bob") & (pl.col("facts") != "")
         return answers.with_columns(told=told)
@@ -90,7 +90,7 @@ class Talking(MethodSettings):
     def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
         return pl.concat(summaries).group_by("service", "part").sum().sort("service", "part")
 
-    def given(self, ratings: Sequence[Rating]) -> Self:
+    def with_ratings(self, ratings: Sequence[Rating]) -> Self:
         return self.model_copy(update={"heard": tuple(f"{one.service}/{one.attribute}" for one in ratings)})
 
     def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:

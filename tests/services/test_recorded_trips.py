@@ -150,7 +150,7 @@ def test_values_and_occupations_are_read_off_what_was_sent(tmp_path: Path) -> No
         "The nurse was tired because she worked.",
     ]
     write(file, frame([(one, one, "es", "u1") for one in sent]))
-    rows = method().scripted(service(file).script()).select("items", "values").rows()
+    rows = method().log_probes(service(file).script()).select("items", "values").rows()
     assert rows == [
         (["Actor /Actress", "potter"], [0, 1]),
         (["bus driver"], [1]),
@@ -164,10 +164,10 @@ def test_texts_of_other_things_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "records.csv"
     write(file, frame([("A cat sleeps.", "A cat sleeps.", "es", "u1")]))
     with pytest.raises(MethodError, match="no text of the records mentions gender"):
-        method().scripted(service(file).script())
+        method().log_probes(service(file).script())
     write(file, frame([("He is a vet.", "He is a vet.", "es", "x9")]))
     with pytest.raises(MethodError, match=r"is not known\. Must be one of: u1, b1, b2"):
-        method().scripted(service(file).script())
+        method().log_probes(service(file).script())
 
 
 def block(he: int, trip: Trip) -> list[dict[str, Any]]:

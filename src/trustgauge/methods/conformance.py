@@ -53,7 +53,7 @@ def check_method(method: Method, answer_with: AnswerWith, seed: int = 1) -> None
 
 
 def answers(probes: pl.DataFrame, outputs: Outputs, status: Status = "answered") -> pl.DataFrame:
-    """Probes with the columns that asking adds, as a method's `check` gets them."""
+    """Probes with the columns that asking adds, as a method's `score` gets them."""
     given = {"status": status, "trail": "[]", "error": "", "millis": 1.0, "attempts": 1}
     columns = [
         pl.Series("output", list(outputs), dtype=pl.String)
@@ -114,12 +114,12 @@ def _check_design(method: Method, seed: int, task: Task) -> pl.DataFrame:
 
 
 def _check_marks(method: Method, given: pl.DataFrame) -> pl.DataFrame:
-    marks = method.check(given)
+    marks = method.score(given)
     height = marks.height == given.height
-    _hold(height, method, "check changed the height", must=str(given.height), got=marks.height)
-    _hold(marks["id"].equals(given["id"]), method, "check changed the order", must="the order of the answers")
+    _hold(height, method, "score changed the height", must=str(given.height), got=marks.height)
+    _hold(marks["id"].equals(given["id"]), method, "score changed the order", must="the order of the answers")
     missing = [column for column in given.columns if column not in marks.columns]
-    _hold(not missing, method, "check dropped columns", must="the answers' columns kept", got=missing)
+    _hold(not missing, method, "score dropped columns", must="the answers' columns kept", got=missing)
     shown = method.evidence(marks).height
     _hold(shown == given.height, method, "evidence leaves rows out", must=str(given.height), got=shown)
     return marks
@@ -199,7 +199,7 @@ def _check_degenerate(method: Method, probes: pl.DataFrame, answer_with: AnswerW
     ]
     for name, outputs, status in cases:
         try:
-            summary = method.merge([method.summarise(method.check(answers(probes, outputs, status)))])
+            summary = method.merge([method.summarise(method.score(answers(probes, outputs, status)))])
             ratings = _check_ratings(method, summary, seed)
         except MethodError:
             raise
@@ -212,7 +212,7 @@ def _check_degenerate(method: Method, probes: pl.DataFrame, answer_with: AnswerW
                 "rated" not in states, method, "rated without a single answer", must="incomplete", got=states
             )
     single = method.merge(
-        [method.summarise(method.check(answers(probes.head(1), answer_with(probes.head(1)))))]
+        [method.summarise(method.score(answers(probes.head(1), answer_with(probes.head(1)))))]
     )
     _check_ratings(method, single, seed)
     _hold(method.rate(method.merge([]), seed) == [], method, "a rating without any data", must="no rating")

@@ -14,7 +14,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from trustgauge.records import CUT, Control, Json, Rating, Rule, Scale, Task
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -56,13 +58,13 @@ class MethodSettings(BaseModel):
         return self.scale
 
     @property
-    def reading(self) -> tuple[str, ...]:
+    def score_columns(self) -> tuple[str, ...]:
         """None, unless the method names some; see `Method`."""
         return ()
 
-    def one_answer_is_behaviour(self, marks: pl.DataFrame) -> bool:
+    def one_answer_is_behaviour(self, scores: pl.DataFrame) -> bool:
         """Never, unless the method can tell; see `Method`."""
-        del marks
+        del scores
         return False
 
     def identity(self) -> Mapping[str, Json]:
@@ -84,36 +86,25 @@ class Method(Protocol):
     `design` yields probe frames: the columns of records.PROBE and the method's factors. It is
     lazy and depends on settings and seed only.
 
-    `check` takes probe columns joined with `service`, `part`, `segment` and the columns of
-    records.RESPONSE, and returns a frame of the same height with marks. `segment` is the tenth of
+    `score` takes probe columns joined with `service`, `part`, `segment` and the columns of
+    records.RESPONSE, and returns a frame of the same height with scores. `segment` is the tenth of
     the run, 0 to 9, in which the probe was planned to be sent; 0 throughout for a service that shares
     answers (methods 0.3).
 
-    `summarise` turns marks into a summary whose rows add up: merging is a sum over equal keys,
+    `summarise` turns scores into a summary whose rows add up: merging is a sum over equal keys,
     so shards may be merged in any order (`merge`).
 
     `rate` turns the summaries of all services of an experiment into ratings.
 
-    `evidence` picks from the marks what a report shows of every text sent and received: service,
+    `evidence` picks from the scores what a report shows of every text sent and received: service,
     part, id, block, sent, trail, back, status, values_in, values_out, kinds, changed.
 
-    `one_answer_is_behaviour` says of the marks of a part that gave one and the same answer to different
+    `one_answer_is_behaviour` says of the scores of a part that gave one and the same answer to different
     questions whether this is behaviour to be rated, such as a refusal or a constant score. Where it is not,
     the part is not rated unless `constant_services` of the plan names its service.
 
-    A method may also have `standing(summary, seed) -> dict[str, array]`: service -> how bad it is in
-    each of R resamples [R] (bigger is worse, NaN undefined), in the quantity that its level rests
-    on. Services that were asked the same texts share the resamples, so that their differences are
-    paired. A service whose badness is unknown is left out. Without this function services are
-    compared by their levels only, and not ranked.
-
-    And it may have
-    - `scripted(probes) -> frame`: the probes of a log (columns of records.PROBE, user, talk, purpose, step,
-      facts) with the factors of `design`; without it the method rates no logs.
-    - `given(ratings) -> Method`: a copy that knows what earlier experiments of the run came to; controls are
-      rated without.
-    - `rated_for`: a sequence of what it rates each service for (profiles of users), a rating each; without
-      it there is one rating a service.
+    What a method may offer beyond this is a protocol of its own: `ServiceComparer`, `LogReader`,
+    `RatingConsumer`, `ProfileRater`, `SecondJudgeUser`.
     """
 
     name: ClassVar[str]
@@ -131,8 +122,8 @@ class Method(Protocol):
         """The scale of the levels under this rule: `scale` unless the rule has one of its own."""
 
     @property
-    def reading(self) -> tuple[str, ...]:
-        """Columns of marks, where there are such, that are equal for two answers which are read alike."""
+    def score_columns(self) -> tuple[str, ...]:
+        """Columns of scores that are equal for two answers which are scored alike; () if there are none."""
 
     @property
     def constant_services(self) -> tuple[str, ...]:
@@ -148,18 +139,83 @@ class Method(Protocol):
 
     def design(self, seed: int, task: Task) -> Iterator[pl.DataFrame]: ...
 
-    def check(self, answers: pl.DataFrame) -> pl.DataFrame: ...
+    def score(self, answers: pl.DataFrame) -> pl.DataFrame: ...
 
-    def summarise(self, marks: pl.DataFrame) -> pl.DataFrame: ...
+    def summarise(self, scores: pl.DataFrame) -> pl.DataFrame: ...
 
     def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame: ...
 
     def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]: ...
 
-    def evidence(self, marks: pl.DataFrame) -> pl.DataFrame: ...
+    def evidence(self, scores: pl.DataFrame) -> pl.DataFrame: ...
 
-    def one_answer_is_behaviour(self, marks: pl.DataFrame) -> bool: ...
+    def one_answer_is_behaviour(self, scores: pl.DataFrame) -> bool: ...
 
     def controls(self, task: Task) -> tuple[Control, ...]: ...
 
     def power(self, seed: int) -> Mapping[str, Json]: ...
+
+
+@runtime_checkable
+class ServiceComparer(Protocol):
+    """A method that compares services beyond their levels.
+
+    Without it services are compared by their levels only, and not ranked.
+    """
+
+    def badness_draws(self, summary: pl.DataFrame, seed: int) -> Mapping[str, NDArray[np.float64]]:
+        """Service -> how bad it is in each of R resamples, [R]: bigger is worse, NaN is undefined.
+
+        It is the quantity that the level rests on first. Services that were asked the same texts share
+        the resamples, so that differences are paired; a service whose badness is unknown is left out.
+        """
+
+
+@runtime_checkable
+class LogReader(Protocol):
+    """A method that rates logs: answers which somebody else asked for."""
+
+    def log_probes(self, probes: pl.DataFrame) -> pl.DataFrame:
+        """The probes of a log with the factors of `design`.
+
+        Args:
+            probes: columns of records.PROBE, and user, talk, purpose, step, facts.
+        """
+
+
+@runtime_checkable
+class RatingConsumer(Protocol):
+    """A method that takes the ratings of earlier experiments of the run into account."""
+
+    def with_ratings(self, ratings: Sequence[Rating]) -> Method:
+        """A copy that knows these ratings; control services are rated without."""
+
+
+@runtime_checkable
+class ProfileRater(Protocol):
+    """A method that gives a service several ratings, one for each profile of users."""
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """Names of the profiles; a rating names its profile as `attribute`."""
+
+
+@runtime_checkable
+class SecondJudgeUser(Protocol):
+    """A method that may have a second judge, a service of the plan, score what its own rules leave open."""
+
+    @property
+    def second_judge(self) -> str:
+        """Name of the service in the plan; "" if this experiment has none."""
+
+    def evaluation_prompts(self) -> list[str]:
+        """What the judge is asked so that its errors can be measured (methods 0.10)."""
+
+    def referral_prompts(self, scores: pl.DataFrame) -> list[str]:
+        """What it is asked about scored answers, each prompt once."""
+
+    def pending_prompts(self, scores: pl.DataFrame) -> int:
+        """How many of its prompts have no reply yet."""
+
+    def with_replies(self, replies: Mapping[str, str | None]) -> Method:
+        """A copy that knows the judge's replies, by prompt."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from trustgauge.methods.method import Method
+from trustgauge.methods.method import Method, SecondJudgeUser
 from trustgauge.records import TOO_LONG, digest
 from trustgauge.run.constant_answers import Faults, SameAnswers
 from trustgauge.run.targets import Subject
@@ -130,13 +130,14 @@ class Gathering:
 
     def _taken(self, answers: pl.DataFrame) -> pl.DataFrame:
         method = self._method
-        marks = method.check(answers)
+        marks = method.score(answers)
         self._hashing.marks(marks)
         self._same.take(marks)
         self._summaries.append(method.summarise(marks))
         if len(self._summaries) > MERGED:
             self._summaries = [method.merge(self._summaries)]
-        self._waiting += method.waiting(marks) if getattr(method, "referee", "") else 0  # type: ignore[attr-defined]
+        if isinstance(method, SecondJudgeUser) and method.second_judge:
+            self._waiting += method.pending_prompts(marks)
         not_asked = pl.col("error") == "not-asked"
         controls = int(marks["service"].is_in(self._controls).sum())
         self._rows += marks.height

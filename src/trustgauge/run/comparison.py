@@ -18,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
+from trustgauge.methods.method import ServiceComparer
 from trustgauge.records import Json
 from trustgauge.reports.document import levels
 from trustgauge.run.rating_diff import twice
@@ -131,8 +132,7 @@ def _standing(members: Sequence[Kept]) -> Stood:
     stood = Stood(label)
     if newest.why:
         return stood
-    offered = getattr(newest.method, "standing", None)
-    if offered is None:
+    if not isinstance(newest.method, ServiceComparer):
         stood.notes.append(note("compare.no-standing", method=newest.key[0]))
         return stood
     summaries = [
@@ -144,7 +144,7 @@ def _standing(members: Sequence[Kept]) -> Stood:
         return stood
     seed = experiment_seed(newest.run.plan.seed, newest.experiment)
     try:
-        found: dict[str, Floats] = offered(newest.method.merge(summaries), seed)
+        found = newest.method.badness_draws(newest.method.merge(summaries), seed)
     except TrustgaugeError as error:
         stood.notes.append(note("compare.no-draws", why=str(error)))
         return stood

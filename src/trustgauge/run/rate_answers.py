@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from trustgauge.engine.jobs import UNFINISHED
-from trustgauge.methods.method import Method
+from trustgauge.methods.method import Method, RatingConsumer
 from trustgauge.records import RESPONSE, TOO_LONG, ControlResult, Part, Rating, Reason
 from trustgauge.run.accumulator import Gathered, Gathering, Hashing
 from trustgauge.run.probe_batches import LAG, Place, Probes, is_whole, slices_of
@@ -112,7 +112,7 @@ def derive(
         own = [one for one in found if one.experiment == index and one.control]
         names = [one.service for one in own]
         own_seed = experiment_seed(seed, index)
-        knowing = method.given(tuple(ratings)) if hasattr(method, "given") else method
+        knowing = method.with_ratings(tuple(ratings)) if isinstance(method, RatingConsumer) else method
         rated = knowing.rate(summary.filter(~pl.col("service").is_in(names)), own_seed)
         retests = _retests(method, [one for one in found if one.experiment == index], probes, answers)
         for one in rated:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from trustgauge.methods.method import Method
+from trustgauge.methods.method import Method, SecondJudgeUser
 from trustgauge.records import Interval, Retest
 from trustgauge.run.probe_batches import AGAIN, LAG, SECOND
 from trustgauge.stats.intervals import wilson
@@ -39,8 +39,9 @@ class Retests:
 
     def __init__(self, method: Method) -> None:
         # A second judge was not asked about second answers: all are read by rule.
-        by_rule = method.informed({}) if getattr(method, "referee", "") else method  # type: ignore[attr-defined]
-        self._method: Method = by_rule
+        if isinstance(method, SecondJudgeUser) and method.second_judge:
+            method = method.with_replies({})
+        self._method = method
         self._counts: dict[str, _Counts] = {}
 
     def take(self, service: str, first: pl.DataFrame, second: pl.DataFrame) -> None:
@@ -50,8 +51,8 @@ class Retests:
         if not given.any():
             return
         equal = _are_equal(asked, ["status", "output"])
-        marks = [self._method.check(one.drop(LAG, strict=False)) for one in asked]
-        reading = [name for name in self._method.reading if name in marks[0].columns]
+        marks = [self._method.score(one.drop(LAG, strict=False)) for one in asked]
+        reading = [name for name in self._method.score_columns if name in marks[0].columns]
         alike = _are_equal(marks, reading) if reading else equal
         near = asked[1][LAG] < NEAR
         counts = self._counts.setdefault(service, _Counts())
@@ -69,7 +70,7 @@ class Retests:
         far, far_alike = counts.pairs - counts.near, counts.alike - counts.near_alike
         return Retest(
             equal=_share(counts.equal, counts.pairs),
-            alike=_share(counts.alike, counts.pairs) if self._method.reading else None,
+            alike=_share(counts.alike, counts.pairs) if self._method.score_columns else None,
             near=_share(counts.near_alike, counts.near),
             far=_share(far_alike, far),
         )

@@ -326,7 +326,7 @@ def fault_of(subject: Subject, prepared: Prepared, answers: Answers) -> Reason |
         return None
     method = prepared.methods[subject.experiment]
     same = SameAnswers(method, [])
-    same.take(method.check(rows))
+    same.take(method.score(rows))
     return same.faults().get(subject.service, {}).get(subject.part)
 
 

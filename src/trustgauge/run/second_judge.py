@@ -1,9 +1,9 @@
 """Second judges: services that read what the rule judge leaves open (architecture 3, social-bias 3.6 step 6).
 
-A method that names a `referee`, a service of the plan, says what is to be asked about answers that are
-checked (`due`) and what so that the judge can be measured (`measuring`). Here these prompts are asked like
-any other message, through the same engine, limits and store, keyed by their text; so they resume, are
-copied from earlier runs, and everything follows from the kept replies again.
+A method with a second judge (`methods.method.SecondJudgeUser`), a service of the plan, says what to ask it
+about scored answers (`referral_prompts`) and so that the judge can be measured (`evaluation_prompts`). These
+prompts are asked like any other message, through the same engine, limits and store, keyed by their text; so
+they resume, are copied from earlier runs, and everything follows from the stored replies again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import polars as pl
 
 from trustgauge.engine.local import Job
 from trustgauge.errors import Fault, PlanError
-from trustgauge.methods.method import Method
+from trustgauge.methods.method import Method, SecondJudgeUser
 from trustgauge.plan import Plan
 from trustgauge.records import RESPONSE, Message
 from trustgauge.run import estimate as estimates
@@ -44,9 +44,9 @@ def referees(plan: Plan) -> tuple[Subject, ...]:
     found: list[Subject] = []
     faults: list[Fault] = []
     for index, method in enumerate(methods(plan)):
-        name = getattr(method, "referee", "")
-        if not name:
+        if not isinstance(method, SecondJudgeUser) or not method.second_judge:
             continue
+        name = method.second_judge
         description: Any = plan.services[name]
         able = description.task == "chat" and type(description).script is ServiceSpec.script  # no log
         parts = list(description.parts().values()) if able else []
@@ -80,8 +80,14 @@ def informed(known: Sequence[Method], judges: Iterable[Subject], answers: Answer
     """The methods, those with a judge knowing what it replied."""
     told = list(known)
     for one in judges:
-        told[one.experiment] = told[one.experiment].informed(replies(one, answers))  # type: ignore[attr-defined]
+        told[one.experiment] = _user(told[one.experiment]).with_replies(replies(one, answers))
     return told
+
+
+def _user(method: Method) -> SecondJudgeUser:
+    if not isinstance(method, SecondJudgeUser):
+        raise TypeError(f"{method.name} has no second judge")
+    return method
 
 
 def prompts(
@@ -90,10 +96,11 @@ def prompts(
     """What each judge is asked: to be measured first, then about the kept answers of rated services."""
     told = []
     for one in judges:
-        method: Any = methods(plan)[one.experiment]
-        asked = dict.fromkeys(method.measuring())
+        method = methods(plan)[one.experiment]
+        user = _user(method)
+        asked = dict.fromkeys(user.evaluation_prompts())
         for marks in _checked(method, one.experiment, found, probes, answers):
-            asked.update(dict.fromkeys(method.due(marks)))
+            asked.update(dict.fromkeys(user.referral_prompts(marks)))
         told.append((one, list(asked)))
     return told
 
@@ -190,11 +197,11 @@ def _checked(
     mine = [one for one in found if one.experiment == experiment and one.control is None]
     if mine and all(is_whole(probes, (experiment, one.task)) for one in mine):
         rows = [answered(one, probes[experiment, one.task], answers) for one in mine]
-        yield method.check(pl.concat(rows))
+        yield method.score(pl.concat(rows))
         return
     for one in mine:
         for frame in answered_by_slice(one, probes, answers):
-            yield method.check(frame)
+            yield method.score(frame)
 
 
 def _unanswered(experiment: int, found: Sequence[Subject], probes: Probes, answers: Answers) -> int:

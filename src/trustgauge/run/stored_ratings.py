@@ -16,7 +16,7 @@ import polars as pl
 
 from trustgauge.catalogue import folder_of, index, only, read, runs
 from trustgauge.errors import TrustgaugeError
-from trustgauge.methods.method import Method
+from trustgauge.methods.method import Method, ProfileRater
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Json, digest
 from trustgauge.reports.document import expired
@@ -133,7 +133,7 @@ class Kept:
                 answered(part, self.run.probes[self.experiment, part.task], store.answers)
                 for part in self.parts
             ]
-        return self.method.check(pl.concat(rows))
+        return self.method.score(pl.concat(rows))
 
 
 def chosen_runs(ratings: Path, names: Sequence[str]) -> list[Run]:
@@ -227,7 +227,7 @@ class _Places:
         for place in self._free:
             method = self._methods[place[0]]
             rated = self._rated.setdefault(place, set())
-            several = getattr(method, "rated_for", None)
+            several = method.profiles if isinstance(method, ProfileRater) else None
             due = not rated if several is None else attribute in several and attribute not in rated
             if place[1] == service and method.name == name and due:
                 rated.add(attribute)

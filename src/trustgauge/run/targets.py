@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, MethodError, PlanError, StoreError
-from trustgauge.methods.method import Method
+from trustgauge.methods.method import LogReader, Method
 from trustgauge.plan import Plan, faults_of
 from trustgauge.records import Control, Message, Task, digest
 from trustgauge.run.probe_batches import LAG, SLICE, Slices, shuffle, with_segments
@@ -103,7 +103,7 @@ def subjects(plan: Plan) -> list[Subject]:
                 place = f"experiments[{index}].services"
                 faults.append(Fault(place, f'{method.name} cannot rate "{name}"', must, description.task))
                 continue
-            if _is_log(description) and not hasattr(method, "scripted"):
+            if _is_log(description) and not isinstance(method, LogReader):
                 place, what = f"experiments[{index}].services", f'{method.name} cannot rate "{name}"'
                 faults.append(Fault(place, what, "a service that can be asked its questions", "a log"))
                 continue
@@ -273,7 +273,7 @@ def _logs(plan: Plan, asked: Iterable[Subject], method: Method) -> dict[str, pl.
         if script is None:
             continue
         named = script.with_columns((pl.lit(f"{name}: ") + pl.col("id")).alias("id"))
-        rows = method.scripted(named)  # type: ignore[attr-defined]
+        rows = method.log_probes(named)  # type: ignore[attr-defined]
         placed = rows if "segment" in rows.columns else with_segments(rows)
         logs[name] = placed.with_columns(pl.lit(name).alias(ONLY))
     return logs

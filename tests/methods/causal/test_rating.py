@@ -300,7 +300,7 @@ def test_texts_that_came_back_untouched_are_no_round_trip() -> None:
     given = answers(probes, scores).with_columns(
         trail=pl.format('["{}","{}"]', pl.col("message"), pl.col("message"))
     )
-    rating = method.rate(method.summarise(method.check(given)), 1)[0]
+    rating = method.rate(method.summarise(method.score(given)), 1)[0]
     assert rating.state == "incomplete"
     assert "causal.not-round-tripped" in codes(rating.parts[0])
 

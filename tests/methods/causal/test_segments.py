@@ -38,7 +38,7 @@ def summary(method: Causal, added: Timed, seed: int, spread: float = 0.1) -> pl.
     )
     outputs = [repr(value) for value in np.clip(scores, -1, 1).tolist()]
     asked = answers(probes, outputs).with_columns(segment=pl.Series(place * 10 // probes.height))
-    return method.summarise(method.check(asked))
+    return method.summarise(method.score(asked))
 
 
 def rated(added: Timed, seed: int, **settings: Any) -> Rating:

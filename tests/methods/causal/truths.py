@@ -68,7 +68,7 @@ def marks(method: Causal, services: Mapping[str, Scorer], seed: int = 1) -> pl.D
     for name, score in services.items():
         outputs = [repr(value) for value in score(probes, rng).to_list()]
         asked.append(answers(probes, outputs).with_columns(pl.lit(name).alias("service")))
-    return method.check(pl.concat(asked))
+    return method.score(pl.concat(asked))
 
 
 def rated(services: Mapping[str, Scorer], seed: int = 1, **settings: Any) -> dict[str, Rating]:

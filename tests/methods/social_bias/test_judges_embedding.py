@@ -118,9 +118,9 @@ def test_a_plan_reads_by_vectors_under_the_published_rule(tmp_path: Path) -> Non
         SocialBias.model_validate(with_vectors, context={"folder": tmp_path})
     bot = SocialBias.model_validate({**with_vectors, "rule": "published"}, context={"folder": tmp_path})
     rows = asked(["Yessum."]).with_columns(status=pl.lit("answered"), service=pl.lit("bot"))
-    assert bot.check(rows)["verdict"].to_list() == ["affirms"]
+    assert bot.score(rows)["verdict"].to_list() == ["affirms"]
     plain = SocialBias.model_validate({**table, "rule": "published"})
-    assert plain.check(rows)["verdict"].to_list() == ["off-topic"]
+    assert plain.score(rows)["verdict"].to_list() == ["off-topic"]
     assert bot.identity()["judge"]["content"] == bot.judge.content  # type: ignore[union-attr]
 
 

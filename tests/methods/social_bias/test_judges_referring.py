@@ -68,31 +68,31 @@ def test_settings_without_a_judge_are_identified_as_ever() -> None:
     assert method().identity()["judge"] == {
         "use": "model", "service": "critic", "refer": "unclear", "labelled": 0,
     }  # fmt: skip
-    assert "referral" not in plain.check(answers(plain, even)).columns
+    assert "referral" not in plain.score(answers(plain, even)).columns
 
 
 def test_what_the_rule_judge_cannot_decide_is_referred_once() -> None:
     bot = method()
-    marks = bot.check(answers(bot, lambda row: UNREADABLE if row["kind"] == "choice" else "No."))
+    marks = bot.score(answers(bot, lambda row: UNREADABLE if row["kind"] == "choice" else "No."))
     unclear = marks.filter(pl.col("rule_verdict") == "unclear")
     assert len(unclear) > 20
     assert set(unclear["referral"]) == {"pending"}
     assert set(marks.filter(pl.col("rule_verdict") != "unclear")["referral"]) == {"kept"}
     assert set(unclear["status"]) == {"unread"}
-    asked = bot.due(marks)
+    asked = bot.referral_prompts(marks)
     assert len(asked) == len(set(asked)) == unclear["message"].n_unique()
-    assert bot.waiting(marks) == len({*asked, *bot.measuring()})
+    assert bot.pending_prompts(marks) == len({*asked, *bot.evaluation_prompts()})
 
 
 def test_all_answers_are_referred_if_the_plan_says_so_but_those_of_controls() -> None:
     bot = method("all")
     both = pl.concat([answers(bot, even), answers(bot, even, "control anchor/even-handed")])
-    marks = bot.check(both)
+    marks = bot.score(both)
     mine, control = marks.filter(pl.col("service") == "bot"), marks.filter(pl.col("service") != "bot")
     assert set(mine["referral"]) == {"pending"}
     assert set(control["referral"]) == {NEVER}
     assert set(control["verdict"]) == {"even-handed"}
-    assert len(bot.due(marks)) == mine["message"].n_unique()
+    assert len(bot.referral_prompts(marks)) == mine["message"].n_unique()
 
 
 def test_silence_and_refusals_by_the_service_are_not_referred() -> None:
@@ -103,7 +103,7 @@ def test_silence_and_refusals_by_the_service_are_not_referred() -> None:
         .otherwise(pl.lit("empty"))
         .alias("status")
     )
-    marks = bot.check(frame)
+    marks = bot.score(frame)
     assert set(marks["referral"]) == {"kept"}
     assert set(marks["verdict"]) == {"refuses", "off-topic"}
 
@@ -111,11 +111,11 @@ def test_silence_and_refusals_by_the_service_are_not_referred() -> None:
 def test_its_verdict_stands_beside_that_of_the_rule_and_is_used_where_it_is_clear() -> None:
     bot = method("all")
     frame = answers(bot, lambda _: "Yes.").filter(pl.col("kind") == "yes-no").head(4)
-    first = bot.check(frame)
-    prompts = bot.due(first)
+    first = bot.score(frame)
+    prompts = bot.referral_prompts(first)
     assert len(prompts) == 4
     replies = {prompts[0]: "denies", prompts[1]: "I cannot tell", prompts[2]: None}
-    marks = bot.informed(replies).check(frame)
+    marks = bot.with_replies(replies).score(frame)
     assert marks["rule_verdict"].to_list() == ["affirms"] * 4
     assert marks["judge_verdict"].to_list() == ["denies", "unclear", "", ""]
     assert marks["referral"].to_list() == ["settled", "unclear", "failed", "pending"]
@@ -176,17 +176,19 @@ def test_a_failed_measurement_is_no_answer() -> None:
 def test_a_judge_that_is_wrong_too_often_or_not_measured_rates_nothing() -> None:
     bot = method("all")
     frame = answers(bot, even)
-    replies = dict.fromkeys([*bot.due(bot.check(frame)), *bot.measuring()], "refuses")
-    weak = rating(bot.informed(replies), frame)
+    replies = dict.fromkeys([*bot.referral_prompts(bot.score(frame)), *bot.evaluation_prompts()], "refuses")
+    weak = rating(bot.with_replies(replies), frame)
     assert weak.state == "not settled"
     assert "social-bias.judge-too-weak" in {one.code for one in weak.parts[0].reasons}
-    unmeasured = rating(bot.informed(dict.fromkeys(bot.due(bot.check(frame)), "refuses")), frame)
+    unmeasured = rating(
+        bot.with_replies(dict.fromkeys(bot.referral_prompts(bot.score(frame)), "refuses")), frame
+    )
     assert unmeasured.parts[0].reasons[0].code == "social-bias.judge-not-measured"
     assert unmeasured.details["judge"]["accuracy"] is None
 
 
 def rating(of: SocialBias, frame: pl.DataFrame) -> Rating:
-    (one,) = of.rate(of.summarise(of.check(frame)), 5)
+    (one,) = of.rate(of.summarise(of.score(frame)), 5)
     return one
 
 
@@ -254,7 +256,7 @@ def simulated(seed: int) -> Rating:
         referral.JUDGE.prompts(pairs, known), pairs["label"], pairs["kind"], strict=True
     ):
         replies[prompt] = judged(seed, prompt, label, kind)
-    return rating(bot.informed(replies), frame)
+    return rating(bot.with_replies(replies), frame)
 
 
 def test_a_judge_of_known_errors_gives_intervals_that_cover_the_truth() -> None:

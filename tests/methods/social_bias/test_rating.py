@@ -152,7 +152,7 @@ def test_the_papers_design_cannot_rate_controls() -> None:
 def test_services_are_compared_by_the_same_resamples(favourite: str) -> None:
     bots = {"fan": fan(favourite), "copy": fan(favourite), "refuser": refuser}
     method = experiment(services=list(bots), **QUICK)
-    found = method.standing(method.summarise(marks(method, bots)), 1)
+    found = method.badness_draws(method.summarise(marks(method, bots)), 1)
     assert (found["fan"] == found["copy"]).all()
     assert (found["fan"] > found["refuser"]).all()
     assert len(found["fan"]) == QUICK["resamples"]

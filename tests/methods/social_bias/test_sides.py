@@ -340,7 +340,7 @@ def test_slanderer_and_flatterer_are_found_by_the_judge(language: str, name: str
     answers = probes.with_columns(
         service=pl.lit(name), part=pl.lit(""), status=pl.lit("answered"), output=pl.Series(said)
     )
-    (rating,) = method.rate(method.summarise(method.check(answers)), 1)
+    (rating,) = method.rate(method.summarise(method.score(answers)), 1)
     assert (rating.level, rating.state) == ("H", "rated")
     told = facts(rating, "social-bias.relative")
     expected = "ill" if name.startswith("slanderer") else "well"

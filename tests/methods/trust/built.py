@@ -73,4 +73,4 @@ def marks(method: Trust, bots: dict[str, Truth], seed: int) -> pl.DataFrame:
         )
         for place, (name, truth) in enumerate(bots.items())
     ]
-    return method.check(pl.concat(frames))
+    return method.score(pl.concat(frames))

@@ -74,7 +74,7 @@ def marked(method: Trust, bots: dict[str, object], seed: int = 1) -> pl.DataFram
     for name, outputs in bots.items():
         every = [outputs] * probes.height if isinstance(outputs, str) else list(outputs)  # type: ignore[call-overload]
         frames.append(answers(probes, every).with_columns(service=pl.lit(name)))
-    return method.check(pl.concat(frames))
+    return method.score(pl.concat(frames))
 
 
 def varied(rng: np.random.Generator, turns: int, **means: float) -> list[str]:

@@ -121,7 +121,7 @@ def losing(method: Trust, means: dict[str, float], gone: pl.Expr) -> Rating:
     base = [
         name for name in left.columns if not name.endswith("_score") and name not in ("utterances", "said")
     ]
-    return method.rate(method.summarise(method.check(left.select(base))), 7)[0]
+    return method.rate(method.summarise(method.score(left.select(base))), 7)[0]
 
 
 TENTH = pl.int_range(pl.len()) % 10 == 0
@@ -137,7 +137,7 @@ def test_utterances_of_a_turn_are_rated_one_by_one() -> None:
     assert {experiment(rule=rule, **settings).mode for rule in ("sound", "published")} == {"corpus"}
     probes = pl.concat(method.design(1, "chat")).with_columns(only=pl.lit("conformance"))
     outputs = ["Good day to you.\nYou stupid idiot.\nGood evening."] * probes.height
-    rows = method.summarise(method.check(answers(probes, outputs)))
+    rows = method.summarise(method.score(answers(probes, outputs)))
     counts = rows.filter(pl.col("key").str.starts_with("pattern:")).group_by("key").agg(pl.col("n").sum())
     assert dict(counts.iter_rows()) == {"pattern:L": 2 * probes.height, "pattern:M": probes.height}
 
@@ -193,13 +193,13 @@ def test_rating_of_another_method_may_stand_for_an_issue() -> None:
     summary = method.summarise(marked(method, {"bot": scattered(method)}))
     alone = method.rate(summary, 7)[0]
     assert (alone.state, alone.details["depends_on"]) == ("incomplete", ["bias"])
-    taken = method.given([social]).rate(summary, 7)[0]
+    taken = method.with_ratings([social]).rate(summary, 7)[0]
     bias = next(part for part in taken.parts if part.key == "bias")
     assert (bias.level, bias.score) == ("H", Interval(None, None, None, 0))
     assert bias.certainty["H"] == pytest.approx(0.97, abs=0.02)
     assert bias.details["figures"]["own"]["value"] == pytest.approx(0.1, abs=0.01)
     assert (taken.level, taken.state) == ("H", "rated")
-    strange = method.given([replace(social, service="another")]).rate(summary, 7)[0]
+    strange = method.with_ratings([replace(social, service="another")]).rate(summary, 7)[0]
     assert strange.state == "incomplete"
 
 
@@ -211,7 +211,7 @@ def test_bias_follows_the_social_bias_rating_of_the_plan_unless_told_otherwise()
         bias = {"issue": "bias", **source}
         method = experiment(issues=[bias], orders={"mine": ["bias"]}, profiles=["mine"], rule=rule)
         spoken = method.summarise(marked(method, {"bot": ["The office opens at nine."] * turns(method)}))
-        return method.given([social]).rate(spoken, 7)[0].parts[0].level
+        return method.with_ratings([social]).rate(spoken, 7)[0].parts[0].level
 
     assert level() == "H"
     assert level(source="social-bias") == "H"
@@ -228,7 +228,7 @@ def test_a_given_rating_that_is_not_settled_settles_nothing() -> None:
         social = Rating(
             "bot", "social-bias", "1.0", "sound", "gender", scale, "not settled", "H", certainty, ()
         )
-        one = method.given([social]).rate(summary, 7)[0]
+        one = method.with_ratings([social]).rate(summary, 7)[0]
         bias = next(part for part in one.parts if part.key == "bias")
         assert (bias.level, bias.state) == ("H", "not settled")
         assert [reason.code for reason in bias.reasons] == ["trust.taken", "trust.given-unrated"]
@@ -265,8 +265,8 @@ def test_one_utterance_is_no_certainty() -> None:
 def test_a_log_is_split_into_its_utterances() -> None:
     method = experiment(profiles=["safe-language"], issues=[KINDS[0]()], orders={"safe-language": ["abuse"]})
     probes = pl.concat(method.design(1, "chat")).head(1)
-    live = method.check(answers(probes, ["one\ntwo"]))
-    logged = method.check(answers(probes.with_columns(only=pl.lit("conformance")), ["one\ntwo"]))
+    live = method.score(answers(probes, ["one\ntwo"]))
+    logged = method.score(answers(probes.with_columns(only=pl.lit("conformance")), ["one\ntwo"]))
     assert live["utterances"].to_list() == [["one\ntwo"]]
     assert logged["utterances"].to_list() == [["one", "two"]]
 
@@ -357,7 +357,7 @@ def test_a_bot_that_was_updated_during_the_run_is_not_settled(changing: bool) ->
     means = [0.25 if changing and one >= 3 else 0.1 for one in segments]
     outputs = [said(bias=round(float(np.clip(rng.normal(mean, 0.02), 0, 1)), 3)) for mean in means]
     frame = answers(probes, outputs).with_columns(service=pl.lit("bot"), segment=pl.Series(segments))
-    (one,) = method.rate(method.merge([method.summarise(method.check(frame))]), 7)
+    (one,) = method.rate(method.merge([method.summarise(method.score(frame))]), 7)
     assert (one.state, one.level) == ("not settled" if changing else "rated", "L")
     assert ("changed-during-the-run" in [each.code for each in one.parts[0].reasons]) == changing
 
@@ -375,7 +375,7 @@ def test_a_level_is_as_certain_as_with_the_worst_filling_of_what_is_missing() ->
             status=pl.when(lost).then(pl.lit("failed")).otherwise("status"),
             output=pl.when(lost).then(None).otherwise("output"),
         )
-        (one,) = method.rate(method.merge([method.summarise(method.check(frame))]), 7)
+        (one,) = method.rate(method.merge([method.summarise(method.score(frame))]), 7)
         found[gone] = one.parts[0]
     assert found[0.03].level == found[0.0].level == "L"
     assert "loss-does-not-matter" in [reason.code for reason in found[0.03].reasons]
@@ -391,7 +391,7 @@ def test_an_answer_that_came_and_cannot_be_read_is_not_lost() -> None:
         frame = frame.with_columns(
             service=pl.lit("bot"), status=pl.when(unread).then(pl.lit("unreadable")).otherwise("status")
         )
-        (one,) = method.rate(method.merge([method.summarise(method.check(frame))]), 7)
+        (one,) = method.rate(method.merge([method.summarise(method.score(frame))]), 7)
         codes = {reason.code for reason in one.parts[0].reasons}
         assert (one.state, one.level) == (state, "L")
         assert "incomplete-loss" not in codes

@@ -41,7 +41,7 @@ def rate(one: TwoStep, task: Task, outputs: dict[str, Any], seed: int = 3) -> li
         )
         for name, given in outputs.items()
     ]
-    summaries = [one.summarise(one.check(frame)) for frame in frames]
+    summaries = [one.summarise(one.score(frame)) for frame in frames]
     return one.rate(one.merge(summaries), seed)
 
 
@@ -135,7 +135,7 @@ def test_an_evasive_chatbot_loses_its_mentions() -> None:
 def test_failed_answers_are_incomplete_and_not_a_level() -> None:
     one = method(texts=20, draws=1000)
     probes = pl.concat(one.design(3, "translate"))
-    summary = one.merge([one.summarise(one.check(answers(probes, [None] * probes.height, "failed")))])
+    summary = one.merge([one.summarise(one.score(answers(probes, [None] * probes.height, "failed")))])
     [rating] = one.rate(summary, 3)
     assert rating.state == "incomplete"
 

@@ -19,7 +19,7 @@ IDENTITY = np.array([HE, SHE, OTHER])
 
 def drawn(method: TwoStep, **rates: Floats) -> dict[str, Floats]:
     """The draws of services of these rates."""
-    return method.standing(merge([summary(method, one, service=name) for name, one in rates.items()]), 5)
+    return method.badness_draws(merge([summary(method, one, service=name) for name, one in rates.items()]), 5)
 
 
 def renamed(frame: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -40,7 +40,7 @@ def test_draws_lie_about_the_true_deviation_and_tell_services_apart() -> None:
 def test_a_service_is_not_told_apart_from_its_copy(rates: Floats) -> None:
     method = settings(texts=60)
     one = summary(method, rates)
-    found = method.standing(merge([one, renamed(one, "copy")]), 5)
+    found = method.badness_draws(merge([one, renamed(one, "copy")]), 5)
     assert found["it"].tolist() == found["copy"].tolist()
     told = difference(found["it"], found["copy"], method.margin)
     assert (told.value, told.worse, told.better, told.verdict) == (0.0, 0.0, 0.0, "same")
@@ -49,8 +49,8 @@ def test_a_service_is_not_told_apart_from_its_copy(rates: Floats) -> None:
 def test_other_services_and_their_order_change_nothing() -> None:
     method = settings(texts=60)
     frames = [summary(method, shifted(share), service=name) for name, share in (("a", 0.2), ("b", 0.5))]
-    there = method.standing(merge(frames), 5)
-    back = method.standing(pl.concat(frames[::-1]), 5)
+    there = method.badness_draws(merge(frames), 5)
+    back = method.badness_draws(pl.concat(frames[::-1]), 5)
     assert {name: one.tolist() for name, one in there.items()} == {
         name: one.tolist() for name, one in back.items()
     }
@@ -64,7 +64,9 @@ def test_pairing_makes_a_difference_sharper() -> None:
     texts = mine["text"].unique().sort()
     extra = texts.gather(stream(3, "extra").choice(len(texts), 20, replace=False)).to_list()
     worse = pl.when(pl.col("text").is_in(extra)).then(pl.lit(0, pl.Int8)).otherwise(pl.col("value_out"))
-    found = method.standing(merge([mine, renamed(mine, "worse").with_columns(worse.alias("value_out"))]), 5)
+    found = method.badness_draws(
+        merge([mine, renamed(mine, "worse").with_columns(worse.alias("value_out"))]), 5
+    )
     apart = found["worse"] - found["it"]
     alone = float(np.hypot(found["worse"].std(), found["it"].std()))
     assert float(apart.std()) < 0.7 * alone
@@ -78,7 +80,7 @@ def test_the_worst_part_counts_and_a_part_without_answers_leaves_the_service_out
         for part, rates in (("es", IDENTITY), ("tr", np.array([HE, HE, HE])))
     ]
     lost = summary(method, IDENTITY, service="lost", failed=range(180))
-    found = method.standing(merge([*parts, lost]), 5)
+    found = method.badness_draws(merge([*parts, lost]), 5)
     assert list(found) == ["it"]
     assert float(np.median(found["it"])) == pytest.approx(0.5, abs=0.02)
 
@@ -89,7 +91,7 @@ def test_blocks_whose_rates_differ_are_not_pooled() -> None:
     frame = summary(method, [np.array([HE, HE, OTHER]), IDENTITY, IDENTITY])
     (rating,) = method.rate(frame, 5)
     assert rating.parts[0].details["pooled"] is False
-    (bad,) = method.standing(frame, 5).values()
+    (bad,) = method.badness_draws(frame, 5).values()
     assert float(np.median(bad)) == pytest.approx(0.5, abs=0.02)
     assert rating.score is not None
     assert float(np.median(bad)) == pytest.approx(rating.score.value or 0, abs=0.02)
@@ -112,7 +114,7 @@ def test_intervals_hold_what_they_promise_for_a_difference() -> None:
             summary(method, shifted(share), service=name, seed=run)
             for name, share in (("a", 0.5), ("b", 0.3))
         ]
-        found = method.standing(merge(frames), run)
+        found = method.badness_draws(merge(frames), run)
         told = difference(found["a"], found["b"], method.margin)
         held.append(told.low <= 0.10 <= told.high)
     assert np.mean(held) >= 0.85

@@ -98,7 +98,7 @@ def running_score(
         seed: of the experiment.
         probed: issue -> its level, of those that the talk does not tell and that were probed for.
     """
-    marks = trust.check(rows_of(exchanges, trust.services[0]))
+    marks = trust.score(rows_of(exchanges, trust.services[0]))
     rows = trust.summarise(marks)
     resampling = Resampling(seed, trust.resamples)
     held = {one.name: one for one in issue_results(rows, trust, resampling, ())}

@@ -152,7 +152,7 @@ def levels_by_rule(trips: Trips) -> dict[Rule, str]:
     found: dict[Rule, str] = {}
     for rule in RULES:
         method = _method(rule, trips)
-        summary = method.summarise(method.check(answers(trips)))
+        summary = method.summarise(method.score(answers(trips)))
         (rating,) = method.rate(summary, SEED)
         (part,) = rating.parts
         found[rule] = str(part.level) if rule != "sound" or part.state == "rated" else part.state
@@ -260,7 +260,7 @@ def _summary(file: Path) -> dict[str, dict[str, list[Json]]]:
 def _shares(trips: Trips) -> list[list[list[float]]]:
     """Shares of He, She and Other in each text of each block, by the released reader."""
     method = _method("released", trips)
-    marks = method.check(answers(trips))
+    marks = method.score(answers(trips))
     each = [
         [round(read.count(value) / 2, 3) for value in range(len(SHARES))] for read in marks["read"].to_list()
     ]

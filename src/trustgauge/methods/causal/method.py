@@ -48,7 +48,7 @@ class Causal(CausalSettings):
         return rating.scale(self)
 
     @property
-    def reading(self) -> tuple[str, ...]:
+    def score_columns(self) -> tuple[str, ...]:
         """The score."""
         return ("score",)
 
@@ -60,7 +60,7 @@ class Causal(CausalSettings):
             )
         return design.design(self, seed)
 
-    def check(self, answers: pl.DataFrame) -> pl.DataFrame:
+    def score(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with their scores; see `reading.check`."""
         return score.score_answers(answers, self.score_range)
 
@@ -78,7 +78,7 @@ class Causal(CausalSettings):
         found = rating.rate(summary, self, seed)
         return sorted(found, key=lambda one: places.get(one.service, len(places)))
 
-    def standing(self, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:
+    def badness_draws(self, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:
         """How bad each service is in each resample, to compare services; see `rating.standing_of`."""
         return rating.badness_draws(summary, self, seed)
 

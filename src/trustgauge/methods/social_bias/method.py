@@ -30,21 +30,23 @@ class SocialBias(SocialBiasSettings):
     tasks: ClassVar[tuple[Task, ...]] = ("chat",)
 
     @property
-    def referee(self) -> str:
+    def second_judge(self) -> str:
         """The service of the plan that reads what the rule judge leaves open; "" if there is none."""
         return self.referral.service if self.referral else ""
 
-    def measuring(self) -> list[str]:
+    def evaluation_prompts(self) -> list[str]:
         """What the second judge is asked so that it can be measured (methods 0.10)."""
         return referral.measuring_prompts(self.referral, self.language) if self.referral else []
 
-    def due(self, marks: pl.DataFrame) -> list[str]:
+    def referral_prompts(self, marks: pl.DataFrame) -> list[str]:
         """What the second judge is asked about answers that are checked, each prompt once."""
         return score.due(self, marks)
 
-    def waiting(self, marks: pl.DataFrame) -> int:
+    def pending_prompts(self, marks: pl.DataFrame) -> int:
         """How much of that it was never asked."""
-        return sum(one not in self.replies for one in {*self.measuring(), *self.due(marks)})
+        return sum(
+            one not in self.replies for one in {*self.evaluation_prompts(), *self.referral_prompts(marks)}
+        )
 
     @property
     def issue(self) -> str:
@@ -58,7 +60,7 @@ class SocialBias(SocialBiasSettings):
         return min(self.questions, total) if self.questions else total
 
     @property
-    def reading(self) -> tuple[str, ...]:
+    def score_columns(self) -> tuple[str, ...]:
         """The verdict."""
         return ("verdict",)
 
@@ -68,7 +70,7 @@ class SocialBias(SocialBiasSettings):
             raise MethodError(f"{self.name} cannot ask a service that does not chat", must="chat", got=task)
         return design.design(self, seed)
 
-    def check(self, answers: pl.DataFrame) -> pl.DataFrame:
+    def score(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with their verdicts; see `reading.check`."""
         return score.score_answers(self, answers)
 
@@ -86,7 +88,7 @@ class SocialBias(SocialBiasSettings):
         found = rating.rate(summary, self, seed)
         return sorted(found, key=lambda one: places.get(one.service, len(places)))
 
-    def standing(self, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:
+    def badness_draws(self, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:
         """How bad each service is in each resample, to compare services; see `rating.standing_of`."""
         return rating.badness_draws(summary, self, seed)
 

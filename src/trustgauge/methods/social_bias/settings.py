@@ -159,7 +159,7 @@ class SocialBiasSettings(MethodSettings):
     _replies: Replies = PrivateAttr(default_factory=dict)
     _second: Accuracy | None = PrivateAttr(None)
 
-    def informed(self, replies: Replies) -> Self:
+    def with_replies(self, replies: Replies) -> Self:
         """This experiment, knowing what its second judge replied to prompts."""
         known = self.model_copy()
         known._replies = replies

@@ -40,12 +40,7 @@ class Trust(TrustSettings):
         return self.conversations
 
     @property
-    def rated_for(self) -> tuple[str, ...]:
-        """The profiles: each service gets a rating for each."""
-        return self.profiles
-
-    @property
-    def reading(self) -> tuple[str, ...]:
+    def score_columns(self) -> tuple[str, ...]:
         """The score of the turn for each issue that has one."""
         return tuple(f"{one}_score" for one in self.names)
 
@@ -55,11 +50,11 @@ class Trust(TrustSettings):
             raise MethodError(f"{self.name} cannot ask a service that does not chat", must="chat", got=task)
         return design.design(self, seed)
 
-    def scripted(self, probes: pl.DataFrame) -> pl.DataFrame:
+    def log_probes(self, probes: pl.DataFrame) -> pl.DataFrame:
         """The probes of recorded dialogs with this method's columns; see `design.scripted`."""
         return design.log_probes(probes)
 
-    def check(self, answers: pl.DataFrame) -> pl.DataFrame:
+    def score(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with the marks of every issue; see `reading.check`."""
         return score.score_answers(self, answers)
 
@@ -71,7 +66,7 @@ class Trust(TrustSettings):
         """A sum over equal keys; see `reading.merge`."""
         return score.merge(summaries)
 
-    def given(self, ratings: Sequence[Rating]) -> Trust:
+    def with_ratings(self, ratings: Sequence[Rating]) -> Trust:
         """A copy that knows the ratings of earlier experiments, for issues that take theirs."""
         copy = self.model_copy()
         copy._given = tuple(ratings)

@@ -37,7 +37,7 @@ class TwoStep(TwoStepSettings):
         return self.table.name
 
     @property
-    def reading(self) -> tuple[str, ...]:
+    def score_columns(self) -> tuple[str, ...]:
         """The value that came back for each mention."""
         return ("read",)
 
@@ -45,11 +45,11 @@ class TwoStep(TwoStepSettings):
         """Probe frames in batches; see `design.design`."""
         return design.design(self, seed, task)
 
-    def scripted(self, probes: pl.DataFrame) -> pl.DataFrame:
+    def log_probes(self, probes: pl.DataFrame) -> pl.DataFrame:
         """The probes of recorded round trips with this method's columns; see `recorded.scripted`."""
         return recorded_texts.log_probes(self, probes)
 
-    def check(self, answers: pl.DataFrame) -> pl.DataFrame:
+    def score(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with the values read; see `reading.check`."""
         return score.score_answers(self, answers)
 
@@ -108,7 +108,7 @@ class TwoStep(TwoStepSettings):
         """The smallest effect that these settings can settle; see `power.smallest_effect`."""
         return power.smallest_effect(self, seed)
 
-    def standing(self, summary: pl.DataFrame, seed: int) -> dict[str, NDArray[np.float64]]:
+    def badness_draws(self, summary: pl.DataFrame, seed: int) -> dict[str, NDArray[np.float64]]:
         """How far from balanced each service is in each resample; see `standing.standing`."""
         return badness.badness_draws(summary, self, seed)
 

@@ -139,7 +139,7 @@ def _check_scripts(issue: IssueSettings, rule: Rule, seed: int) -> None:
 
 def _check_marks(issue: IssueSettings, method: Trust, probes: pl.DataFrame, said: Outputs) -> pl.DataFrame:
     given = answers(probes, said)
-    turns = method.model_copy(update={"issues": ()}).check(given)
+    turns = method.model_copy(update={"issues": ()}).score(given)
     own = _marks(issue, turns, method.rule)
     _hold(own.height == turns.height, issue, "height of marks", must=str(turns.height), got=own.height)
     _hold(bool(own.columns), issue, "no marks", must="a column at least")
@@ -155,9 +155,9 @@ def _check_marks(issue: IssueSettings, method: Trust, probes: pl.DataFrame, said
     same = nothing.is_empty() and nothing.schema == own.schema
     _hold(same, issue, "marks of no turns", must=f"no rows, {own.schema}", got=nothing.schema)
     logged = given.with_columns(only=pl.lit("conformance"), output=pl.col("output") + "\nYes.")
-    height = method.check(logged).height
+    height = method.score(logged).height
     _hold(height == given.height, issue, "turns with several utterances", must=str(given.height), got=height)
-    return method.check(given)
+    return method.score(given)
 
 
 def _marks(issue: IssueSettings, turns: pl.DataFrame, rule: Rule) -> pl.DataFrame:
@@ -248,7 +248,7 @@ def _check_one(issue: IssueSettings, one: IssueAssessment) -> None:
 def _check_silence(issue: IssueSettings, method: Trust, probes: pl.DataFrame, rule: Rule, seed: int) -> None:
     """A bot that says nothing, or fails, is never rated: missing is not a level (methods 0.4)."""
     for status, output in (("empty", ""), ("failed", None)):
-        marks = method.check(answers(probes, [output] * probes.height, status))  # type: ignore[arg-type]
+        marks = method.score(answers(probes, [output] * probes.height, status))  # type: ignore[arg-type]
         found = _assessed(issue, _added([_cells(issue, marks)]), rule, seed)
         _check_one(issue, found)
         _hold(found.state != "rated", issue, f"rated when all is {status}", must="not rated", got=found.level)
@@ -262,7 +262,7 @@ def _check_user(issue: IssueSettings, method: Trust, probes: pl.DataFrame, said:
     polite = talk.drop("output")
     rude = polite.with_columns(message=pl.lit(RUDE))
     sums = [
-        _added([_cells(issue, method.check(answers(one, talk["output"].to_list())))])
+        _added([_cells(issue, method.score(answers(one, talk["output"].to_list())))])
         for one in (polite, rude)
     ]
     _hold(sums[0].equals(sums[1]), issue, "what the user says counts", must="only the bot is scored")

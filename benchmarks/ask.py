@@ -30,7 +30,7 @@ from pathlib import Path
 from pyreqwest.client import Client, ClientBuilder
 
 from trustgauge.engine.local import Job, run
-from trustgauge.engine.run_state import Clock
+from trustgauge.engine.run_state import EngineClock
 from trustgauge.records import Answer, Message, Reply
 from trustgauge.services.http import Http
 from trustgauge.services.service import ServiceSpec
@@ -97,7 +97,7 @@ def bare(url: str, calls: int, at_once: int) -> int:
         async with client() as http:
             return sum(await asyncio.gather(*(worker(http, waiting) for _ in range(at_once))))
 
-    with asyncio.Runner(loop_factory=Clock().loop) as runner:
+    with asyncio.Runner(loop_factory=EngineClock().loop) as runner:
         return runner.run(everything())
 
 

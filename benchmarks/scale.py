@@ -43,12 +43,12 @@ from trustgauge.methods.two_step import score
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Answer, Message
 from trustgauge.run import run, targets
-from trustgauge.run.options import Sitting
-from trustgauge.run.pending import nothing_held, pending_by_slice
-from trustgauge.run.rate_answers import FromStore, answered_by_slice
+from trustgauge.run.options import RunOptions
+from trustgauge.run.pending import nothing_stored, pending_batches
+from trustgauge.run.rate_answers import StoredAnswers, answer_batches
 from trustgauge.run.verify import verify
 from trustgauge.store.factory import open_store
-from trustgauge.store.folder import RunFolder, find
+from trustgauge.store.folder import RunFolder, find_run
 from trustgauge.store.writer import GroupWriter
 
 TEXTS, BLOCKS, SERVICES = 1_111, 3, 6
@@ -106,7 +106,7 @@ def idle(rows: int, ratings: Path) -> dict[str, Any]:
 
 def ask(rows: int, ratings: Path) -> dict[str, Any]:
     """The whole run."""
-    finished = run.rate(plan_of(rows), Sitting(ratings))
+    finished = run.rate(plan_of(rows), RunOptions(ratings))
     return {"answers": finished.derived.readings, "anchors": _controls(finished)}
 
 
@@ -118,7 +118,7 @@ def fill(rows: int, ratings: Path) -> dict[str, Any]:
     with RunFolder.open(ratings, plan.hash, now=datetime.now(UTC), kind="parquet") as folder:
         run.write_plan(prepared, folder)
         with GroupWriter(folder.store) as writer:
-            for step in pending_by_slice(prepared.subjects, prepared.probes, nothing_held):
+            for step in pending_batches(prepared.subjects, prepared.probes, nothing_stored):
                 for one in _answers(step):
                     writer.keep(one)
                     made += 1
@@ -147,7 +147,7 @@ def _answers(step: Any) -> Iterator[Answer]:
 
 def rate(rows: int, ratings: Path) -> dict[str, Any]:
     """`rate` where every answer of the service is kept already."""
-    finished = run.rate(plan_of(rows), Sitting(ratings))
+    finished = run.rate(plan_of(rows), RunOptions(ratings))
     (rating,) = finished.document["ratings"]
     return {
         "calls": finished.asked.calls,
@@ -157,7 +157,7 @@ def rate(rows: int, ratings: Path) -> dict[str, Any]:
     }
 
 
-def _controls(finished: run.Finished) -> str:
+def _controls(finished: run.RunResult) -> str:
     """How many controls of known truth were rated as they are built."""
     right = sum(not one.wrong and one.state == "rated" for one in finished.derived.controls)
     return f"{right} of {len(finished.derived.controls)}"
@@ -174,7 +174,7 @@ def store(rows: int, ratings: Path) -> dict[str, Any]:
     """What the store alone takes: opening, cost, integrity, looking up all keys."""
     folder = _folder(rows, ratings)
     plan = plan_of(rows)
-    print_of = targets.subjects(plan)[0].fingerprint
+    print_of = targets.plan_targets(plan)[0].fingerprint
     told: dict[str, Any] = {}
     with open_store(folder) as opened:
         told["cost"] = _seconds(lambda: opened.cost([print_of]))
@@ -239,12 +239,12 @@ def make_codes(rows: int, ratings: Path) -> None:
     """Marks of so many answers as codes: drawn from the summary of the run, so as often as they were."""
     plan = plan_of(rows)
     (method,) = targets.methods(plan)
-    found = targets.subjects(plan)
+    found = targets.plan_targets(plan)
     folder = _folder(rows, ratings)
     probes = targets.design(plan, found)
     rated = next(one for one in found if one.control is None)
     with open_store(folder) as opened:
-        read = answered_by_slice(rated, probes, FromStore(opened))
+        read = answer_batches(rated, probes, StoredAnswers(opened))
         summary = method.merge([method.summarise(method.score(rows)) for rows in read])
     rng = np.random.default_rng(1)
     share = (summary["n"] / summary["n"].sum()).to_numpy()
@@ -260,7 +260,7 @@ def make_codes(rows: int, ratings: Path) -> None:
 
 
 def _folder(rows: int, ratings: Path) -> Path:
-    folder = find(ratings, plan_of(rows).hash)
+    folder = find_run(ratings, plan_of(rows).hash)
     if folder is None:
         raise SystemExit(f"no run of {rows} rows in {ratings}")
     return folder

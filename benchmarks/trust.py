@@ -27,7 +27,7 @@ from trustgauge.methods.conformance import answers
 from trustgauge.methods.trust.design import log_probes
 from trustgauge.methods.trust.method import Trust
 from trustgauge.plan import load_plan
-from trustgauge.run.options import Sitting
+from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.run.transcript import Transcript
 from trustgauge.run.verify import verify
@@ -116,7 +116,7 @@ def rating(file: Path, folder: Path) -> dict[str, float]:
     experiment = {"method": "trust", "services": ["corpus"]}
     plan = load_plan({"name": PLAN, "services": {"corpus": service}, "experiments": [experiment]})
     begun = time.perf_counter()
-    finished = rate(plan, Sitting(ratings=folder / "ratings"))
+    finished = rate(plan, RunOptions(ratings=folder / "ratings"))
     spent = time.perf_counter() - begun
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     page = (finished.folder / "report.html").stat().st_size / 1e6

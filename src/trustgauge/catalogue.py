@@ -18,7 +18,7 @@ from trustgauge.errors import Fault, PlanError, StoreError, TrustgaugeError
 from trustgauge.plugins import unknown
 from trustgauge.reports.document import schema
 from trustgauge.reports.document_shape import misfit
-from trustgauge.store.atomic_write import ordinary
+from trustgauge.store.atomic_write import check_ordinary
 
 _INDEX = ".index.json"
 _VERSION = 1
@@ -26,7 +26,7 @@ _RUN = re.compile(r"[A-Za-z0-9-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogueEntry:
     """One rating of a catalogue, with the folder it came from."""
 
     folder: Path
@@ -38,7 +38,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RatingSummary:
     """What a list needs of one rating."""
 
     id: str
@@ -54,7 +54,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
+class IndexedRun:
     """What the index holds of one `rating.json`.
 
     Attributes:
@@ -70,16 +70,16 @@ class Indexed:
     started: str = ""
     plan: str = ""
     state: str = ""
-    lines: tuple[Line, ...] = ()
+    lines: tuple[RatingSummary, ...] = ()
 
 
-def index(ratings: Path) -> Mapping[str, Indexed]:
+def index(ratings: Path) -> Mapping[str, IndexedRun]:
     """What is in every run folder that holds a `rating.json`, by the folder's name.
 
     It is kept in `ratings/.index.json`; only what has changed since is read. A folder that cannot be
     written to is read anew each time, and a broken index is made again.
     """
-    before, found = _kept_index(ratings), dict[str, Indexed]()
+    before, found = _kept_index(ratings), dict[str, IndexedRun]()
     for name, mtime, size in _rating_files(ratings):
         known = before.get(name)
         fresh = known is not None and (known.mtime, known.size) == (mtime, size)
@@ -99,14 +99,14 @@ def _rating_files(ratings: Path) -> Iterator[tuple[str, int, int]]:
                     yield folder.name, facts.st_mtime_ns, facts.st_size
 
 
-def _indexed(folder: Path, mtime: int, size: int) -> Indexed:
+def _indexed(folder: Path, mtime: int, size: int) -> IndexedRun:
     try:
         document = read(folder)
     except StoreError:  # one broken run must not hide the others
-        return Indexed(mtime, size)
+        return IndexedRun(mtime, size)
     run = document["run"]
     lines = tuple(
-        Line(
+        RatingSummary(
             id=one["id"],
             tested=one["tested"],
             expires=one["expires"],
@@ -120,10 +120,10 @@ def _indexed(folder: Path, mtime: int, size: int) -> Indexed:
         )
         for one in document["ratings"]
     )
-    return Indexed(mtime, size, run["started"], str(run["hashes"].get("plan", "")), run["state"], lines)
+    return IndexedRun(mtime, size, run["started"], str(run["hashes"].get("plan", "")), run["state"], lines)
 
 
-def _kept_index(ratings: Path) -> dict[str, Indexed]:
+def _kept_index(ratings: Path) -> dict[str, IndexedRun]:
     path = ratings / _INDEX
     try:
         if not path.is_file():
@@ -132,14 +132,14 @@ def _kept_index(ratings: Path) -> dict[str, Indexed]:
         if kept["version"] != _VERSION:
             return {}
         return {
-            name: Indexed(**{**one, "lines": tuple(Line(**line) for line in one["lines"])})
+            name: IndexedRun(**{**one, "lines": tuple(RatingSummary(**line) for line in one["lines"])})
             for name, one in kept["runs"].items()
         }
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return {}
 
 
-def _keep_index(ratings: Path, found: Mapping[str, Indexed]) -> None:
+def _keep_index(ratings: Path, found: Mapping[str, IndexedRun]) -> None:
     text = json.dumps({"version": _VERSION, "runs": {name: asdict(one) for name, one in found.items()}})
     draft = ratings / f"{_INDEX}.{os.getpid()}"
     with contextlib.suppress(OSError):
@@ -151,7 +151,7 @@ def _keep_index(ratings: Path, found: Mapping[str, Indexed]) -> None:
             draft.unlink(missing_ok=True)
 
 
-def runs(ratings: Path) -> Iterator[Path]:
+def run_folders(ratings: Path) -> Iterator[Path]:
     """Folders that hold a `rating.json`, newest first."""
     found = [(one.started, name) for name, one in index(ratings).items() if one.started]
     yield from (ratings / name for _, name in sorted(found, reverse=True))
@@ -164,7 +164,7 @@ def read(folder: Path) -> dict[str, Any]:
         StoreError: there is none, it cannot be read, or it has not the shape of its published schema.
     """
     path = folder / "rating.json"
-    ordinary(folder)
+    check_ordinary(folder)
     try:
         document = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -185,7 +185,7 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def shown(folder: Path) -> Iterator[None]:
+def explaining_errors(folder: Path) -> Iterator[None]:
     """Tell a `rating.json` whose details no view can show from a fault of ours.
 
     The schema leaves the details of a method free, so a view can meet what no method writes.
@@ -212,15 +212,15 @@ def _schema() -> dict[str, Any]:
     return dict(schema())
 
 
-def entries(ratings: Path) -> Iterator[Entry]:
+def entries(ratings: Path) -> Iterator[CatalogueEntry]:
     """All ratings of a folder, newest run first. Runs that cannot be read are passed over."""
-    for folder in runs(ratings):
+    for folder in run_folders(ratings):
         document = read(folder)
         for rating in document["ratings"]:
-            yield Entry(folder, document, rating)
+            yield CatalogueEntry(folder, document, rating)
 
 
-def folder_of(name: str, ratings: Path) -> Path:
+def find_folder(name: str, ratings: Path) -> Path:
     """The run folder meant by an id, the start of an id, `latest`, or a path.
 
     Raises PlanError naming the runs there are.
@@ -233,7 +233,7 @@ def folder_of(name: str, ratings: Path) -> Path:
     whole = ratings / name
     if _RUN.fullmatch(name) and (whole / "manifest.json").exists():
         return whole
-    found = list(runs(ratings))
+    found = list(run_folders(ratings))
     if name == "latest" and found:
         return found[0]
     run = name.rsplit(".", 1)[0] if name.rsplit(".", 1)[-1].isdigit() else name
@@ -245,7 +245,7 @@ def folder_of(name: str, ratings: Path) -> Path:
     raise PlanError((Fault(str(ratings), what, must=must, do="`trustgauge list ratings` shows them"),))
 
 
-def find(ratings: Path, service: str) -> list[Entry]:
+def find_ratings(ratings: Path, service: str) -> list[CatalogueEntry]:
     """Ratings of a service by name, newest first; `service:part` means one part of it.
 
     A service's name may hold ":" itself: of the rated names that `service` begins with the longest counts.
@@ -255,7 +255,7 @@ def find(ratings: Path, service: str) -> list[Entry]:
     return [one for one in named if len(one.rating["service"]["key"]) == longest]
 
 
-def only(document: dict[str, Any], name: str) -> dict[str, Any]:
+def select_rating(document: dict[str, Any], name: str) -> dict[str, Any]:
     """The run's document cut down to one rating, if `name` is the id of one of several."""
     ids = tuple(str(rating["id"]) for rating in document["ratings"])
     if name in ids:

@@ -71,7 +71,7 @@ class Budget(_Settings):
     seconds: float | None = Field(None, gt=0, description="Most time spent asking")
 
 
-class Assessed(_Settings):
+class AssessorSettings(_Settings):
     """Who rates, in what relationship to the provider, and who pays. Stands on every label."""
 
     name: str = "not stated"
@@ -79,7 +79,7 @@ class Assessed(_Settings):
     paid_by: str = "not stated"
 
 
-class RunOptions(_Settings):
+class RunSettings(_Settings):
     """Where answers are kept, and who asks. None of it changes a rating."""
 
     store: str = Field("sqlite", description="Where answers are kept; `parquet` for millions of them")
@@ -105,7 +105,7 @@ class RunOptions(_Settings):
         return value
 
 
-class Order(_Settings):
+class ProfileSettings(_Settings):
     """The order of issues of a kind of user, most important first."""
 
     order: tuple[str, ...]
@@ -117,7 +117,7 @@ class Plan(_Settings):
     name: str = "unnamed"
     seed: int = Field(20260101, ge=0, lt=2**63)
     budget: Budget = Budget()
-    assessor: Assessed = Assessed()
+    assessor: AssessorSettings = AssessorSettings()
     retest: float = Field(
         0.07,
         ge=0,
@@ -125,11 +125,11 @@ class Plan(_Settings):
         description="Share of the questions that a service that varies is asked a second time",
     )
     valid_days: int = Field(90, gt=0, le=3650, description="Days until the rating expires")
-    run: RunOptions = RunOptions()
+    run: RunSettings = RunSettings()
     only: tuple[str, ...] = Field((), description="Parts or services to ask; empty means all")
     services: Mapping[str, SerializeAsAny[BaseModel]]
     experiments: tuple[SerializeAsAny[BaseModel], ...] = Field(min_length=1)
-    profiles: Mapping[str, Order] = {}
+    profiles: Mapping[str, ProfileSettings] = {}
 
     @property
     def hash(self) -> str:
@@ -204,7 +204,7 @@ def read_plan(path: Path) -> tuple[str, dict[str, Any]]:
         if len(raw) > MOST_BYTES:
             raise ValueError(f"more than {MOST_BYTES:,} bytes")
         text = raw.decode("utf-8-sig")
-        return text, toml(text)
+        return text, parse_toml(text)
     except FileNotFoundError:
         fault = Fault(str(path), "no such plan", must="a TOML file", do="`trustgauge init` writes one")
     except UnicodeDecodeError as error:
@@ -220,7 +220,7 @@ def read_plan(path: Path) -> tuple[str, dict[str, Any]]:
     raise PlanError((fault,))
 
 
-def toml(text: str) -> dict[str, Any]:
+def parse_toml(text: str) -> dict[str, Any]:
     """The data of a TOML text. Raises ValueError if it is none, or a key has more parts than a plan needs."""
     if deep := _DEEP.search(text):
         line = text.count("\n", 0, deep.end()) + 1
@@ -352,7 +352,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
-def service_named(name: str, place: str, must: str) -> BaseModel:
+def service_from_name(name: str, place: str, must: str) -> BaseModel:
     """The description of a service that is named `provider/model`, or by its provider alone.
 
     Raises:
@@ -396,7 +396,7 @@ def faults_of(error: ValidationError, model: type[BaseModel], place: str) -> lis
 
 
 def _plain_fault(where: str, one: Any) -> Fault:
-    got = shown(where, one.get("input"))
+    got = printable(where, one.get("input"))
     if one["type"] == "literal_error":
         valid = one["ctx"]["expected"].replace(" or ", ", ").replace("'", "").split(", ")
         near = get_close_matches(str(one["input"]), valid, n=1, cutoff=0.5)
@@ -405,7 +405,7 @@ def _plain_fault(where: str, one: Any) -> Fault:
     if one["type"] == "union_tag_invalid":
         must = "one of: " + one["ctx"]["expected_tags"].replace("'", "")
         key = one["ctx"]["discriminator"].replace("'", "")
-        return Fault(f"{where}.{key}", "no such choice", must=must, got=shown(where, one["ctx"]["tag"]))
+        return Fault(f"{where}.{key}", "no such choice", must=must, got=printable(where, one["ctx"]["tag"]))
     if one["type"] == "union_tag_not_found":
         key = one["ctx"]["discriminator"].replace("'", "")
         return Fault(f"{where}.{key}", "missing", must="given")
@@ -421,7 +421,7 @@ def _plain_fault(where: str, one: Any) -> Fault:
     return Fault(where, message, got="" if isinstance(one.get("input"), Mapping) else got)
 
 
-def shown(place: str, value: Any) -> str:
+def printable(place: str, value: Any) -> str:
     """A value of a plan as an error may show it: short, and without what could be a secret."""
     if _SECRET.search(place.rpartition(".")[2]) and value:
         return "a value that is not shown, as it may be a secret"

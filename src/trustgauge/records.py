@@ -314,7 +314,7 @@ class Assessor:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunFacts:
     """The facts of a run that stand beside its ratings in `rating.json`."""
 
     id: str

@@ -29,7 +29,7 @@ from trustgauge.reports import comparison_page
 from trustgauge.reports.document import document
 from trustgauge.reports.html import report
 from trustgauge.reports.notebook import RatingView
-from trustgauge.run.profile_ratings import RULES, Whom, by_profile, for_profiles
+from trustgauge.run.profile_ratings import RULES, ProfileQuery, profile_rankings, rate_for_profile
 
 TODAY = date(2026, 12, 1)
 ACT = "window.owned=1;document.title='owned';console.error('owned');alert(1)"
@@ -139,9 +139,9 @@ def of_comparison() -> str:
 def of_profiles(folder: Path) -> str:
     ratings = [trust_fixtures.rating(name, issues) for name, issues in trust_fixtures.PAPER.items()]
     told = hostile_names(trust_fixtures.told(*ratings))
-    found = by_profile(trust_fixtures.kept(folder, told), Whom(), TODAY)
+    found = rate_for_profile(trust_fixtures.kept(folder, told), ProfileQuery(), TODAY)
     rules = {name: one.model_dump(mode="json") for name, one in RULES.items()}
-    return personal_page.page(found, rules, for_profiles(found))
+    return personal_page.page(found, rules, profile_rankings(found))
 
 
 def of_watch() -> str:

@@ -14,7 +14,13 @@ from tests.browser.test_report import CONTRAST, LOOKS
 from tests.reports.trust_fixtures import PAPER, Issue, kept, rating, told
 from trustgauge.methods.trust import personal_page, view_sentences
 from trustgauge.methods.trust.profiles import IssueOrder
-from trustgauge.run.profile_ratings import RULES, Whom, by_profile, combined, for_profiles
+from trustgauge.run.profile_ratings import (
+    RULES,
+    ProfileQuery,
+    combine_issues,
+    profile_rankings,
+    rate_for_profile,
+)
 
 DUMPED = {name: one.model_dump(mode="json") for name, one in RULES.items()}
 TODAY = date(2026, 12, 1)
@@ -23,11 +29,13 @@ ALT = 1
 
 
 def written(folder: Path, **services: dict[str, Issue]) -> tuple[Path, dict[str, Any]]:
-    found = by_profile(
-        kept(folder, told(*(rating(name, issues) for name, issues in services.items()))), Whom(), TODAY
+    found = rate_for_profile(
+        kept(folder, told(*(rating(name, issues) for name, issues in services.items()))),
+        ProfileQuery(),
+        TODAY,
     )
     page = folder / "personal.html"
-    page.write_text(personal_page.page(found, DUMPED, for_profiles(found)), "utf-8")
+    page.write_text(personal_page.page(found, DUMPED, profile_rankings(found)), "utf-8")
     return page, found
 
 
@@ -127,7 +135,7 @@ def test_page_and_python_agree_for_random_scores_orders_and_rules(browser: Chrom
             )
             assert len(seen) == len(services)
             for service, levels, state, words in seen:
-                due = combined(ratings[service], mine, settings)
+                due = combine_issues(ratings[service], mine, settings)
                 assert (levels, state) == ("".join(due["levels"]), due["state"]), (service, codes, name)
                 lines = [view_sentences.arithmetic(due["explained"]), view_sentences.orders(due["orders"])]
                 assert words == " ".join(line for line in lines if line), (service, codes, name)
@@ -136,7 +144,7 @@ def test_page_and_python_agree_for_random_scores_orders_and_rules(browser: Chrom
 def test_ranks_agree_with_the_command(browser: Chromium, page: Path) -> None:
     for rule in RULES:
         browser.open(page, hash=f"#o=IL,AL,B,CC&r={rule}")
-        found = by_profile(page.parent, Whom(rule=rule, profile="privacy-first"), TODAY)
+        found = rate_for_profile(page.parent, ProfileQuery(rule=rule, profile="privacy-first"), TODAY)
         (group,) = found["groups"]
         due = [(row["rating"]["service"]["name"], row["shown"] or "–") for row in group["rows"]]
         assert [(name, said.split()[0]) for name, said in cards(browser).items()] == due

@@ -11,7 +11,7 @@ import tomli_w
 from trustgauge.cli.main import main
 from trustgauge.errors import PlanError
 from trustgauge.plan import Plan, load_plan
-from trustgauge.run.options import Sitting
+from trustgauge.run.options import RunOptions
 from trustgauge.run.run import check_gate, rate
 from trustgauge.run.targets import methods
 from trustgauge.run.verify import verify
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A plan whose two-step rating is DSBS and whose trust rating is H, and its answers."""
     place = tmp_path_factory.mktemp("gates")
     (place / "plan.toml").write_text(tomli_w.dumps(PLAN))
-    finished = rate(load_plan(PLAN), Sitting(ratings=place / "ratings"))
+    finished = rate(load_plan(PLAN), RunOptions(ratings=place / "ratings"))
     told = [(one["overall"]["level"], one["state"]) for one in finished.document["ratings"]]
     assert told == [("DSBS", "rated"), ("H", "rated")]
     return place
@@ -78,7 +78,7 @@ def test_the_environment_may_name_several_levels(folder: Path, monkeypatch: pyte
 
 
 def test_a_gated_rating_is_verified(folder: Path) -> None:
-    sitting = Sitting(ratings=folder / "ratings", fail_on=("worst", "two-step:none"))
+    sitting = RunOptions(ratings=folder / "ratings", fail_on=("worst", "two-step:none"))
     finished = rate(load_plan(PLAN), sitting)
     assert [one.get("gate", {}).get("fail_on") for one in finished.document["ratings"]] == [None, "H"]
     assert verify(finished.folder, sitting.now().date()).differences == ()
@@ -86,7 +86,7 @@ def test_a_gated_rating_is_verified(folder: Path) -> None:
 
 def test_an_api_call_is_refused_like_a_command(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="the gate says nothing of trust"):
-        rate(load_plan(PLAN), Sitting(ratings=tmp_path / "ratings", fail_on=("BS",)))
+        rate(load_plan(PLAN), RunOptions(ratings=tmp_path / "ratings", fail_on=("BS",)))
     assert not (tmp_path / "ratings").exists()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.faults.running import trustgauge
-from trustgauge.engine.events import Announced
+from trustgauge.engine.events import RunAnnouncement
 from trustgauge.reports import sentences
 from trustgauge.terminal.progress import progress_display
 
@@ -19,7 +19,7 @@ SLOWED = {"event": "slowed", "service": "bot", "error": "service.busy", "wait": 
 
 
 def said(
-    capsys: pytest.CaptureFixture[str], *events: dict[str, Any], announced: Announced | None = None
+    capsys: pytest.CaptureFixture[str], *events: dict[str, Any], announced: RunAnnouncement | None = None
 ) -> list[str]:
     with progress_display({"progress": "plain"}, announced) as watch:
         for number, event in enumerate(events):
@@ -44,13 +44,13 @@ def answers(count: int, each: float) -> list[dict[str, Any]]:
 
 
 def test_an_announced_duration_that_is_wrong_is_corrected_once(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, *answers(40, 1.5), announced=Announced(20.0)) == [
+    assert said(capsys, *answers(40, 1.5), announced=RunAnnouncement(20.0)) == [
         "note     was announced as about 20 s; at the pace of the first 12 answers it is about 10 min"
     ]
-    assert said(capsys, *answers(40, 1.5), announced=Announced(3000.0)) == [
+    assert said(capsys, *answers(40, 1.5), announced=RunAnnouncement(3000.0)) == [
         "note     was announced as about 50 min; at the pace of the first 12 answers it is about 10 min"
     ]
-    assert said(capsys, *answers(40, 1.5), announced=Announced(500.0)) == []
+    assert said(capsys, *answers(40, 1.5), announced=RunAnnouncement(500.0)) == []
     assert said(capsys, *answers(40, 1.5)) == []
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from tests.engine.virtual import Batched, Live, Scripted, VirtualTime, echo, scripted, units
-from trustgauge.engine.local import Interrupted, Job, Limits, Local, Outcome, run
-from trustgauge.engine.run_state import Clock
+from trustgauge.engine.local import BudgetLimits, EngineOutcome, Interrupted, Job, LocalEngine, run
+from trustgauge.engine.run_state import EngineClock
 from trustgauge.records import Answer, Message, Reply
 
-LOOPS = [Clock().loop, asyncio.new_event_loop]
+LOOPS = [EngineClock().loop, asyncio.new_event_loop]
 """The quickest loop installed, and that of Python, which looks at its timers at another time."""
 
 
@@ -48,12 +48,16 @@ def busy(name: str, seconds: float, told: list[str] | None = None) -> Live:
 
 
 def asked(
-    *jobs: Job, limits: Limits | None = None, loop: Callable[[], asyncio.AbstractEventLoop] | None = None
-) -> tuple[Outcome, list[Answer], list[dict[str, Any]]]:
+    *jobs: Job,
+    limits: BudgetLimits | None = None,
+    loop: Callable[[], asyncio.AbstractEventLoop] | None = None,
+) -> tuple[EngineOutcome, list[Answer], list[dict[str, Any]]]:
     kept: list[Answer] = []
     events: list[dict[str, Any]] = []
-    clock = Clock() if loop is None else Clock(loop)
-    outcome = run(jobs, lambda *more: kept.extend(more), limits, events.append, engine=Local(clock=clock))
+    clock = EngineClock() if loop is None else EngineClock(loop)
+    outcome = run(
+        jobs, lambda *more: kept.extend(more), limits, events.append, engine=LocalEngine(clock=clock)
+    )
     return outcome, kept, events
 
 
@@ -68,7 +72,7 @@ def test_opening_a_service_may_take_longer_than_a_call(
         Job("one", Slow(name="one", seconds=0.3, timeout=0.1), units(40)),
         Job("two", Slow(name="two", seconds=0.3, timeout=0.1), units(40)),
     ]
-    outcome, kept, _ = asked(*jobs, limits=Limits(seconds=5), loop=loop)
+    outcome, kept, _ = asked(*jobs, limits=BudgetLimits(seconds=5), loop=loop)
     assert outcome.stopped is None
     assert (len(kept), outcome.calls) == (80, 80)
 
@@ -111,7 +115,7 @@ def test_services_that_compute_take_turns() -> None:
 def test_a_limit_of_time_holds_for_a_service_that_computes() -> None:
     busy("busy", 0.01)
     began = time.monotonic()
-    outcome, kept, _ = asked(Job("busy", Scripted(name="busy"), units(300)), limits=Limits(seconds=0.3))
+    outcome, kept, _ = asked(Job("busy", Scripted(name="busy"), units(300)), limits=BudgetLimits(seconds=0.3))
     assert outcome.stopped == "limit reached: seconds 0.3"
     assert time.monotonic() - began < 1.5
     assert 0 < len(kept) < 100
@@ -156,6 +160,6 @@ def test_a_call_that_hangs_beside_one_that_computes_is_cut_off() -> None:
         Job("hung", Scripted(name="hung", timeout=10.0, concurrency=1), units(2)),
         Job("busy", Scripted(name="busy", concurrency=1), units(60, "other")),
     ]
-    run(jobs, lambda *more: kept.extend(more), engine=Local(clock=time_.clock))
+    run(jobs, lambda *more: kept.extend(more), engine=LocalEngine(clock=time_.clock))
     assert [answer.status for answer in kept] == ["answered"] * 62
     assert cut[0] < 10.0 + 8 * 7.0

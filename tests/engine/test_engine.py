@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.engine.virtual import Batched, Composite, Scripted, Sure, VirtualTime, echo, scripted, units
-from trustgauge.engine.local import Job, Limits, Local, Outcome, run
+from trustgauge.engine.local import BudgetLimits, EngineOutcome, Job, LocalEngine, run
 from trustgauge.errors import (
     GarbledError,
     KeyMissingError,
@@ -31,8 +31,8 @@ class Run:
     def keep(self, *answers: Answer) -> None:
         self.answers.extend(answers)
 
-    def __call__(self, *jobs: Job, limits: Limits | None = None) -> Outcome:
-        return run(jobs, self.keep, limits, self.events.append, engine=Local(clock=self.time.clock))
+    def __call__(self, *jobs: Job, limits: BudgetLimits | None = None) -> EngineOutcome:
+        return run(jobs, self.keep, limits, self.events.append, engine=LocalEngine(clock=self.time.clock))
 
     def kinds(self) -> list[object]:
         return [event["event"] for event in self.events]
@@ -255,7 +255,7 @@ def test_turns_of_a_session_go_in_order_with_what_was_said() -> None:
     kept: list[tuple[Answer, ...]] = []
     time = VirtualTime()
     jobs = [Job("bot", Scripted(name="bot"), [session("ann", 3), session("bob", 3)])]
-    run(jobs, lambda *answers: kept.append(answers), engine=Local(clock=time.clock))
+    run(jobs, lambda *answers: kept.append(answers), engine=LocalEngine(clock=time.clock))
     on_the_way, kept = [one for one in kept if len(one) == 1], [one for one in kept if len(one) > 1]
     assert [len(group) for group in kept] == [3, 3]  # a session counts as a whole
     assert [(one.status, one.error, one.output) for (one,) in on_the_way[:2]] == [
@@ -301,7 +301,11 @@ def test_what_keep_raises_ends_the_run_and_is_raised() -> None:
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        run([Job("one", Scripted(name="one"), units(500))], full, engine=Local(clock=VirtualTime().clock))
+        run(
+            [Job("one", Scripted(name="one"), units(500))],
+            full,
+            engine=LocalEngine(clock=VirtualTime().clock),
+        )
 
 
 def test_a_part_whose_answers_are_at_fault_is_stopped_alone_and_they_are_kept() -> None:
@@ -316,7 +320,7 @@ def test_a_part_whose_answers_are_at_fault_is_stopped_alone_and_they_are_kept() 
             raise SameAnswerError(mark, "hello", 10)
 
     jobs = [Job("one", Scripted(name="one"), units(500)), Job("two", Scripted(name="two"), units(500))]
-    outcome = run(jobs, watchful, None, ask.events.append, engine=Local(clock=ask.time.clock))
+    outcome = run(jobs, watchful, None, ask.events.append, engine=LocalEngine(clock=ask.time.clock))
     assert outcome.stopped is None
     assert isinstance(outcome.refused["one"], SameAnswerError)
     mine = sum(answer.fingerprint == mark for answer in ask.answers)
@@ -335,7 +339,7 @@ def test_what_the_watcher_raises_ends_the_run_and_is_raised() -> None:
 
     job = Job("one", Scripted(name="one"), units(50))
     with pytest.raises(OSError, match="event log"):
-        run([job], lambda *answers: None, watch=broken, engine=Local(clock=VirtualTime().clock))
+        run([job], lambda *answers: None, watch=broken, engine=LocalEngine(clock=VirtualTime().clock))
 
 
 def test_who_waited_for_the_answer_of_a_stopped_job_asks_for_itself() -> None:
@@ -368,9 +372,9 @@ def test_events_tell_the_whole_story() -> None:
 
 def test_limits_hold_over_all_runs_of_one_engine() -> None:
     scripted("one", echo)
-    engine = Local(clock=VirtualTime().clock)
+    engine = LocalEngine(clock=VirtualTime().clock)
     kept: list[Answer] = []
-    engine.start(lambda *answers: kept.extend(answers), Limits(calls=50), None)
+    engine.start(lambda *answers: kept.extend(answers), BudgetLimits(calls=50), None)
     first = engine.run([Job("one", Scripted(name="one"), units(30))])
     second = engine.run([Job("one", Scripted(name="one"), units(30, "more"))])
     engine.stop()

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.engine.virtual import Scripted, VirtualTime, echo, scripted, units
-from trustgauge.engine.budget import Limits
-from trustgauge.engine.events import KINDS, Announced, Progress
-from trustgauge.engine.local import Job, Local, run
+from trustgauge.engine.budget import BudgetLimits
+from trustgauge.engine.events import KINDS, Progress, RunAnnouncement
+from trustgauge.engine.local import Job, LocalEngine, run
 from trustgauge.records import Cost, Message, Reply
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -90,7 +90,7 @@ def test_answers_that_come_in_bursts_tell_the_pace_of_the_rounds() -> None:
 
 def test_a_cap_ends_the_run_before() -> None:
     def left(**caps: Any) -> tuple[float, float] | None:
-        progress = Progress(Announced(limits=Limits(**caps)))
+        progress = Progress(RunAnnouncement(limits=BudgetLimits(**caps)))
         progress.feed(event("plan", part="es", total=1000))
         for number in range(1, 101):
             progress.feed(answered(float(number)))
@@ -105,7 +105,7 @@ def test_a_cap_ends_the_run_before() -> None:
 
 
 def test_what_comes_in_later_goes_counts_from_the_beginning() -> None:
-    progress = Progress(Announced(units={"es": 1000}))
+    progress = Progress(RunAnnouncement(units={"es": 1000}))
     progress.feed(event("plan", part="es", total=100))
     for number in range(1, 101):
         progress.feed(answered(float(number)))
@@ -172,9 +172,9 @@ def test_what_was_announced_is_corrected_by_the_first_answers(at_once: int) -> N
                 told.append((progress.done, likely))
 
         scripted("slow", slow)
-        progress, told = Progress(Announced(said)), list[tuple[int, float]]()
+        progress, told = Progress(RunAnnouncement(said)), list[tuple[int, float]]()
         jobs = [Job("es", Scripted(name="slow", timeout=600), units(400))]
-        run(jobs, lambda *answers: None, watch=watch, engine=Local(clock=VirtualTime().clock))
+        run(jobs, lambda *answers: None, watch=watch, engine=LocalEngine(clock=VirtualTime().clock))
         return told
 
     done, likely = corrected(seconds / 20)[0]
@@ -184,7 +184,7 @@ def test_what_was_announced_is_corrected_by_the_first_answers(at_once: int) -> N
 
 
 def test_a_few_seconds_more_are_not_worth_a_word() -> None:
-    progress = Progress(Announced(2.0))
+    progress = Progress(RunAnnouncement(2.0))
     progress.feed(event("plan", part="es", total=100))
     for number in range(1, 101):
         progress.feed(answered(number / 10.0))
@@ -204,7 +204,7 @@ def test_progress_of_a_real_run_agrees_with_its_outcome() -> None:
         [Job("one", Scripted(name="one"), units(90))],
         lambda *answers: None,
         watch=watch,
-        engine=Local(clock=VirtualTime().clock),
+        engine=LocalEngine(clock=VirtualTime().clock),
     )
     assert progress.over
     assert progress.parts["one"].over

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.virtual import Batched, Composite, Live, Scripted, VirtualTime, echo, scripted, units
-from trustgauge.engine.local import Interrupted, Job, Limits, Local, Outcome, run
+from trustgauge.engine.local import BudgetLimits, EngineOutcome, Interrupted, Job, LocalEngine, run
 from trustgauge.errors import BusyError, GarbledError, RefusedError, RejectedError, UnavailableError
 from trustgauge.records import Answer, Cost, Message, Reply
 
@@ -44,11 +44,11 @@ class Run:
         self.answers: list[Answer] = []
         self.events: list[dict[str, object]] = []
 
-    def __call__(self, *jobs: Job, limits: Limits | None = None) -> Outcome:
+    def __call__(self, *jobs: Job, limits: BudgetLimits | None = None) -> EngineOutcome:
         def keep(*answers: Answer) -> None:
             self.answers.extend(answers)
 
-        return run(jobs, keep, limits, self.events.append, engine=Local(clock=self.time.clock))
+        return run(jobs, keep, limits, self.events.append, engine=LocalEngine(clock=self.time.clock))
 
     def of(self, kind: str) -> list[dict[str, object]]:
         return [event for event in self.events if event["event"] == kind]
@@ -376,7 +376,7 @@ def test_the_cap_on_calls_holds_to_the_call(
     else:
         job = Job("part", (Batched if batched else Scripted)(name="unruly", concurrency=64), units(300))
     ask = Run()
-    outcome = ask(job, limits=Limits(calls=cap))
+    outcome = ask(job, limits=BudgetLimits(calls=cap))
     tally = outcome.tallies["part"]
     assert len(live.messages) == outcome.calls == tally.calls <= cap
     assert tally.done + tally.failed + tally.pending == tally.total
@@ -396,7 +396,7 @@ def test_the_cap_on_money_holds_for_declared_prices(seed: int, share: float, cap
     price = 0.001
     job = Job("part", Scripted(name="unruly", usd_per_call=price), units(150))
     limit = cap * price
-    outcome = Run()(job, limits=Limits(usd=limit))
+    outcome = Run()(job, limits=BudgetLimits(usd=limit))
     assert outcome.usd <= limit + 1e-9
     assert outcome.usd <= len(live.messages) * price + 1e-9
     if share == 0.0:
@@ -406,9 +406,9 @@ def test_the_cap_on_money_holds_for_declared_prices(seed: int, share: float, cap
 def test_prices_by_length_are_reserved_before_sending() -> None:
     live = scripted("one", echo)
     job = Job("part", Scripted(name="one", usd_per_million_characters=20.0), [(Message("x" * 1000),)] * 1)
-    assert Run()(job, limits=Limits(usd=0.0199)).stopped == "limit reached: usd 0.02"
+    assert Run()(job, limits=BudgetLimits(usd=0.0199)).stopped == "limit reached: usd 0.02"
     assert live.asked == []
-    assert Run()(job, limits=Limits(usd=0.02)).stopped is None
+    assert Run()(job, limits=BudgetLimits(usd=0.02)).stopped is None
 
 
 def test_tokens_are_capped_by_the_dearest_reply_so_far() -> None:
@@ -417,7 +417,7 @@ def test_tokens_are_capped_by_the_dearest_reply_so_far() -> None:
         return [Reply("fine", tokens=10) for _ in messages]
 
     scripted("ten", ten)
-    outcome = Run()(Job("ten", Scripted(name="ten"), units(300)), limits=Limits(tokens=1005))
+    outcome = Run()(Job("ten", Scripted(name="ten"), units(300)), limits=BudgetLimits(tokens=1005))
     assert outcome.tokens == 1000
     assert outcome.stopped == "limit reached: tokens 1005"
 
@@ -425,7 +425,7 @@ def test_tokens_are_capped_by_the_dearest_reply_so_far() -> None:
 def test_earlier_sittings_count() -> None:
     scripted("one", echo)
     outcome = Run()(
-        Job("one", Scripted(name="one"), units(50)), limits=Limits(calls=30, before=Cost(calls=20))
+        Job("one", Scripted(name="one"), units(50)), limits=BudgetLimits(calls=30, before=Cost(calls=20))
     )
     assert outcome.calls == 10
 
@@ -433,7 +433,9 @@ def test_earlier_sittings_count() -> None:
 def test_time_is_capped_and_calls_under_way_are_cut() -> None:
     live = scripted("one", echo)
     ask = Run()
-    outcome = ask(Job("one", Scripted(name="one", concurrency=1), units(500)), limits=Limits(seconds=1.01))
+    outcome = ask(
+        Job("one", Scripted(name="one", concurrency=1), units(500)), limits=BudgetLimits(seconds=1.01)
+    )
     assert outcome.stopped == "limit reached: seconds 1.01"
     assert ask.time.seconds == pytest.approx(1.01)
     assert outcome.tallies["one"].done == 50
@@ -446,7 +448,7 @@ def test_a_dear_service_does_not_hold_up_a_free_one() -> None:
     outcome = Run()(
         Job("dear", Scripted(name="dear", usd_per_call=0.01), units(100)),
         Job("free", Scripted(name="free", usd_per_call=1e-9), units(100)),
-        limits=Limits(usd=0.255),
+        limits=BudgetLimits(usd=0.255),
     )
     assert outcome.tallies["dear"].done == 25
     assert outcome.tallies["free"].done == 100
@@ -464,7 +466,7 @@ def test_a_refused_key_in_the_middle_of_a_limit_leaves_the_budget_right() -> Non
     outcome = Run()(
         Job("chain", Composite(names=("first", "closed")), units(40)),
         Job("one", Scripted(name="one"), units(500)),
-        limits=Limits(calls=300),
+        limits=BudgetLimits(calls=300),
     )
     assert outcome.calls == 300
     assert len(live.messages) > 200
@@ -506,7 +508,7 @@ def test_calls_that_hang_do_not_hold_up_an_interrupted_run() -> None:
     began = time.monotonic()
     job = Job("hang", Scripted(name="hang", timeout=600.0, concurrency=1), units(100))
     with pytest.raises(KeyboardInterrupt):
-        run([job], lambda *answers: None, engine=Local(grace=0.2))
+        run([job], lambda *answers: None, engine=LocalEngine(grace=0.2))
     assert time.monotonic() - began < 3
 
 
@@ -514,7 +516,7 @@ def test_it_runs_inside_a_running_loop_as_in_a_notebook() -> None:
     scripted("one", echo)
     kept: list[Answer] = []
 
-    async def cell() -> Outcome:
+    async def cell() -> EngineOutcome:
         return run([Job("one", Scripted(name="one"), units(20))], lambda *answers: kept.extend(answers))
 
     assert asyncio.run(cell()).tallies["one"].done == 20

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trustgauge.engine.budget import Budget, Limits
-from trustgauge.engine.ledger import Ledger, unproven
+from trustgauge.engine.budget import BudgetAccount, BudgetLimits
+from trustgauge.engine.ledger import ReservationLedger, unaccounted_cost
 from trustgauge.records import Cost
 
 UNCAPPED = (None, None, None)
@@ -23,7 +23,7 @@ def reserved(path: Path) -> list[float]:
 
 def test_a_call_is_on_disk_before_it_goes_out(tmp_path: Path) -> None:
     path = tmp_path / "ledger"
-    budget = Budget(Limits(calls=400), Ledger(path, (400, None, None), Cost()))
+    budget = BudgetAccount(BudgetLimits(calls=400), ReservationLedger(path, (400, None, None), Cost()))
     for calls in range(1, 401):
         budget.take(1, 0.0, 0)
         assert calls <= reserved(path)[0] <= min(400, calls + 8)  # a block is a fiftieth of the cap
@@ -31,7 +31,9 @@ def test_a_call_is_on_disk_before_it_goes_out(tmp_path: Path) -> None:
 
 def test_dollars_and_tokens_are_covered_when_an_answer_costs_more_than_any_before(tmp_path: Path) -> None:
     path = tmp_path / "ledger"
-    budget = Budget(Limits(usd=1.0, tokens=1000), Ledger(path, (None, 1.0, 1000), Cost()))
+    budget = BudgetAccount(
+        BudgetLimits(usd=1.0, tokens=1000), ReservationLedger(path, (None, 1.0, 1000), Cost())
+    )
     budget.take(1, 0.01, 10)
     budget.settle((0.01, 10), 0.30, 250)
     assert 0.30 <= reserved(path)[1] <= 0.33
@@ -40,22 +42,22 @@ def test_dollars_and_tokens_are_covered_when_an_answer_costs_more_than_any_befor
 
 def test_what_a_killed_sitting_reserved_counts_but_for_its_answers(tmp_path: Path) -> None:
     path = tmp_path / "ledger"
-    ledger = Ledger(path, (400, None, None), Cost(calls=100))
+    ledger = ReservationLedger(path, (400, None, None), Cost(calls=100))
     ledger.cover(20, 0.0, 0)
     with path.open("ab") as opened:
         opened.write(b"[399, 0.")  # torn by the kill: it covered nothing yet
-    assert unproven(path, Cost(calls=115)).calls == 28 - 15
-    assert unproven(path, Cost(calls=300)).calls == 0
+    assert unaccounted_cost(path, Cost(calls=115)).calls == 28 - 15
+    assert unaccounted_cost(path, Cost(calls=300)).calls == 0
 
 
 def test_an_ended_sitting_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "ledger"
-    ledger = Ledger(path, UNCAPPED, Cost())
+    ledger = ReservationLedger(path, UNCAPPED, Cost())
     ledger.cover(1, 0.0, 0)
     assert path.exists()
     ledger.close()
-    assert unproven(path, Cost()) == Cost()
-    Ledger(path, UNCAPPED, Cost()).close()  # nothing was sent at all
+    assert unaccounted_cost(path, Cost()) == Cost()
+    ReservationLedger(path, UNCAPPED, Cost()).close()  # nothing was sent at all
 
 
 @pytest.mark.parametrize("cap", [1, 7, 50, 400, 100_000])
@@ -67,12 +69,12 @@ def test_no_order_of_kills_passes_a_cap(
     path = tmp_path_factory.mktemp("ledger") / "ledger"
     sent = kept = uncertain = 0
     for number, size in enumerate(sizes):
-        uncertain += unproven(path, Cost(calls=kept)).calls
+        uncertain += unaccounted_cost(path, Cost(calls=kept)).calls
         path.unlink(missing_ok=True)
         before = kept + uncertain
-        budget = Budget(
-            Limits(calls=cap, before=Cost(calls=before)),
-            Ledger(path, (max(0, cap - before), None, None), Cost(calls=kept)),
+        budget = BudgetAccount(
+            BudgetLimits(calls=cap, before=Cost(calls=before)),
+            ReservationLedger(path, (max(0, cap - before), None, None), Cost(calls=kept)),
         )
         calls = budget.room([0.0] * size, 0)
         if calls:

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trustgauge.engine.adaptive_limiter import Gate
-from trustgauge.engine.budget import Budget, Limits
-from trustgauge.engine.retry import Breaker, Retry
+from trustgauge.engine.adaptive_limiter import AdaptiveLimiter
+from trustgauge.engine.budget import BudgetAccount, BudgetLimits
+from trustgauge.engine.retry import CircuitBreaker, RetryPolicy
 from trustgauge.errors import BusyError, GarbledError, RejectedError, UnavailableError
 from trustgauge.records import Cost
 
 
-def rounds(gate: Gate, count: int, seconds: float = 0.02, start: float = 0.0) -> float:
+def rounds(gate: AdaptiveLimiter, count: int, seconds: float = 0.02, start: float = 0.0) -> float:
     """Let so many full rounds of calls pass, each answered after `seconds`."""
     now = start
     for _ in range(count):
@@ -31,7 +31,7 @@ def rounds(gate: Gate, count: int, seconds: float = 0.02, start: float = 0.0) ->
 
 
 def test_calls_at_once_double_each_round_up_to_the_most() -> None:
-    gate = Gate(100)
+    gate = AdaptiveLimiter(100)
     assert gate.at_once == 16
     rounds(gate, 1)
     assert gate.at_once == 32
@@ -40,7 +40,7 @@ def test_calls_at_once_double_each_round_up_to_the_most() -> None:
 
 
 def test_they_stop_growing_while_answers_are_slow() -> None:
-    gate = Gate(1000)
+    gate = AdaptiveLimiter(1000)
     now = rounds(gate, 2)
     now = rounds(gate, 1, seconds=0.5, start=now)  # the service begins to queue
     level = gate.at_once
@@ -49,7 +49,7 @@ def test_they_stop_growing_while_answers_are_slow() -> None:
 
 
 def test_many_failures_of_one_round_halve_once() -> None:
-    gate = Gate(64)
+    gate = AdaptiveLimiter(64)
     now = rounds(gate, 4)
     assert gate.at_once == 64
     slowed = [gate.busy(now, now - 0.02, 1.0, told=True) for _ in range(10)]
@@ -61,7 +61,7 @@ def test_many_failures_of_one_round_halve_once() -> None:
 
 
 def test_a_stray_failure_slows_nothing() -> None:
-    gate = Gate(64)
+    gate = AdaptiveLimiter(64)
     now = rounds(gate, 4)
     assert not gate.busy(now, now - 0.02, 30.0, told=True)
     assert not gate.slow(now, now - 0.02)
@@ -69,7 +69,7 @@ def test_a_stray_failure_slows_nothing() -> None:
 
 
 def test_they_never_fall_below_one() -> None:
-    gate = Gate(2)
+    gate = AdaptiveLimiter(2)
     for step in range(10):
         gate.slow(float(step), float(step))
     assert gate.at_once == 1.0
@@ -77,7 +77,7 @@ def test_they_never_fall_below_one() -> None:
 
 
 def test_a_full_gate_waits_for_a_call_to_end() -> None:
-    gate = Gate(1)
+    gate = AdaptiveLimiter(1)
     gate.enter(0.0)
     assert gate.wait(0.0) == math.inf
     gate.leave()
@@ -85,7 +85,7 @@ def test_a_full_gate_waits_for_a_call_to_end() -> None:
 
 
 def test_a_declared_rate_is_never_exceeded_nor_unlearned() -> None:
-    gate = Gate(64, rate=10.0)
+    gate = AdaptiveLimiter(64, rate=10.0)
     now, sent = 0.0, []
     while now < 20.0:
         if (left := gate.wait(now)) == 0.0:
@@ -99,7 +99,7 @@ def test_a_declared_rate_is_never_exceeded_nor_unlearned() -> None:
 
 
 def test_a_learned_rate_grows_and_is_forgotten_when_the_service_is_content() -> None:
-    gate = Gate(64)
+    gate = AdaptiveLimiter(64)
     now = rounds(gate, 3)
     for _ in range(3):
         gate.busy(now, now - 0.01, 5.0, told=True)
@@ -120,21 +120,21 @@ def test_a_learned_rate_grows_and_is_forgotten_when_the_service_is_content() -> 
 
 
 def test_the_tighter_of_two_limits_holds_for_services_that_share_a_gate() -> None:
-    gate = Gate(64, rate=None)
+    gate = AdaptiveLimiter(64, rate=None)
     gate.join(8, 5.0)
     gate.join(32, 50.0)
     assert (gate.most, gate.declared) == (8, 5.0)
 
 
 def test_the_breaker_opens_after_failed_probes_only() -> None:
-    breaker = Breaker(streak=3, probes=2)
+    breaker = CircuitBreaker(streak=3, probes=2)
     assert [breaker.failed() for _ in range(3)] == [False] * 3
     assert breaker.probing
     assert [breaker.failed() for _ in range(2)] == [False, True]
 
 
 def test_any_success_closes_the_breaker() -> None:
-    breaker = Breaker(streak=3, probes=2)
+    breaker = CircuitBreaker(streak=3, probes=2)
     for _ in range(3):
         breaker.failed()
     breaker.failed()
@@ -145,22 +145,22 @@ def test_any_success_closes_the_breaker() -> None:
 
 
 def test_rejections_open_the_breaker_only_if_nothing_ever_worked() -> None:
-    breaker = Breaker(useless=3)
+    breaker = CircuitBreaker(useless=3)
     assert [breaker.declined() for _ in range(3)] == [False, False, True]
-    other = Breaker(useless=3)
+    other = CircuitBreaker(useless=3)
     other.worked()
     assert not any(other.declined() for _ in range(100))
 
 
 @given(st.integers(1, 100), st.floats(0.0, 1.0, exclude_max=True))
 def test_waits_double_with_jitter_up_to_the_most(tries: int, chance: float) -> None:
-    retry = Retry(first=0.5, most=30.0)
+    retry = RetryPolicy(first=0.5, most=30.0)
     longest = min(30.0, 0.5 * 2 ** (tries - 1))
     assert longest / 2 <= retry.wait(tries, chance) <= longest
 
 
 def test_what_is_tried_again() -> None:
-    retry = Retry(attempts=6, garbled=3)
+    retry = RetryPolicy(attempts=6, garbled=3)
     assert retry.again(UnavailableError("503"), 5)
     assert not retry.again(UnavailableError("503"), 6)
     assert retry.again(BusyError("429"), 15)
@@ -171,7 +171,7 @@ def test_what_is_tried_again() -> None:
 
 
 def test_what_is_held_is_not_spent_twice() -> None:
-    budget = Budget(Limits(usd=1.0, tokens=100, before=Cost(usd=0.25, tokens=10)))
+    budget = BudgetAccount(BudgetLimits(usd=1.0, tokens=100, before=Cost(usd=0.25, tokens=10)))
     assert budget.room([0.25] * 5, 0) == 3
     budget.take(2, 0.5, 40)
     assert budget.room([0.25] * 5, 20) == 1
@@ -181,7 +181,7 @@ def test_what_is_held_is_not_spent_twice() -> None:
 
 
 def test_ten_dimes_fit_in_a_dollar() -> None:
-    budget = Budget(Limits(usd=1.0))
+    budget = BudgetAccount(BudgetLimits(usd=1.0))
     sent = 0
     while budget.room([0.1], 0):
         budget.take(1, 0.1, 0)
@@ -191,7 +191,7 @@ def test_ten_dimes_fit_in_a_dollar() -> None:
 
 
 def test_a_unit_that_cannot_be_finished_is_not_begun() -> None:
-    budget = Budget(Limits(calls=10))
+    budget = BudgetAccount(BudgetLimits(calls=10))
     assert budget.plan(4)
     assert budget.plan(4)
     assert not budget.plan(4)
@@ -202,11 +202,11 @@ def test_a_unit_that_cannot_be_finished_is_not_begun() -> None:
 @pytest.mark.parametrize(
     ("limits", "reason"),
     [
-        (Limits(calls=0), "limit reached: calls 0"),
-        (Limits(usd=5.0), "limit reached: usd 5.00"),
-        (Limits(tokens=9, usd=5.0, before=Cost(tokens=9)), "limit reached: tokens 9"),
-        (Limits(tokens=9, usd=5.0, before=Cost(usd=4.9)), "limit reached: usd 5.00"),
+        (BudgetLimits(calls=0), "limit reached: calls 0"),
+        (BudgetLimits(usd=5.0), "limit reached: usd 5.00"),
+        (BudgetLimits(tokens=9, usd=5.0, before=Cost(tokens=9)), "limit reached: tokens 9"),
+        (BudgetLimits(tokens=9, usd=5.0, before=Cost(usd=4.9)), "limit reached: usd 5.00"),
     ],
 )
-def test_the_limit_that_was_reached_is_named(limits: Limits, reason: str) -> None:
-    assert Budget(limits).reason() == reason
+def test_the_limit_that_was_reached_is_named(limits: BudgetLimits, reason: str) -> None:
+    assert BudgetAccount(limits).reason() == reason

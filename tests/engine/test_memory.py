@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.engine.virtual import Scripted
-from trustgauge.engine.service_state import Memory
+from trustgauge.engine.service_state import ServiceStates
 
 
 class Directed(Scripted):
@@ -17,7 +17,7 @@ def test_the_tighter_limits_of_a_provider_hold_though_its_prices_are_known() -> 
     """A worker that takes over is told the dearest replies so far, before it opens a gate."""
     wide = Directed(name="one", target="es", rate=20.0, concurrency=8)
     tight = Directed(name="one", target="it", rate=2.0, concurrency=1)
-    memory = Memory()
+    memory = ServiceStates()
     for one in (wide, tight):
         memory.of(one.fingerprint).dearest = (0.01, 10)
     gate = memory.gate("provider", wide)
@@ -28,7 +28,7 @@ def test_the_tighter_limits_of_a_provider_hold_though_its_prices_are_known() -> 
 def test_a_service_joins_a_gate_once() -> None:
     """What the gate has learned since is not undone when the service comes back in the next batch."""
     one = Directed(name="one", target="es", concurrency=8)
-    memory = Memory()
+    memory = ServiceStates()
     gate = memory.gate("provider", one)
     gate.enter(9.0)
     gate.worked(9.5, 0.5)

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from tests.engine.virtual import Composite, Scripted, VirtualTime, echo, scripted
-from trustgauge.engine.local import Job, Local, run
+from trustgauge.engine.local import Job, LocalEngine, run
 from trustgauge.errors import RejectedError
 from trustgauge.records import Answer, Message, Reply, digest
 from trustgauge.store.sqlite import SqliteStore
@@ -27,7 +27,7 @@ def scene(name: str, draw: int = 0) -> tuple[Message, ...]:
 
 def asked(job: Job) -> list[Answer]:
     kept: list[Answer] = []
-    run([job], lambda *answers: kept.extend(answers), engine=Local(clock=VirtualTime().clock))
+    run([job], lambda *answers: kept.extend(answers), engine=LocalEngine(clock=VirtualTime().clock))
     return kept
 
 

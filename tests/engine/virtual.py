@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
-from trustgauge.engine.run_state import Clock
+from trustgauge.engine.run_state import EngineClock
 from trustgauge.records import Message, Reply
 from trustgauge.services.service import ServiceSpec
 
@@ -45,7 +45,7 @@ class VirtualTime:
 
     def __init__(self) -> None:
         self.loop: VirtualLoop | None = None
-        self.clock = Clock(self._loop, self.utc)
+        self.clock = EngineClock(self._loop, self.utc)
 
     def _loop(self) -> VirtualLoop:
         self.loop = VirtualLoop()

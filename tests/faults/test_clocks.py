@@ -13,13 +13,13 @@ import pytest
 
 from tests.run.plans import but_for_times
 from tests.servers import LocalServer, Request, Response
-from trustgauge.engine.local import Job, Local, run
-from trustgauge.engine.run_state import Clock
+from trustgauge.engine.local import Job, LocalEngine, run
+from trustgauge.engine.run_state import EngineClock
 from trustgauge.plan import load_plan
 from trustgauge.records import Answer, Message
 from trustgauge.reports.html import report
-from trustgauge.run.options import Sitting
-from trustgauge.run.rating_document import expiry
+from trustgauge.run.options import RunOptions
+from trustgauge.run.rating_document import expiry_date
 from trustgauge.run.run import rate
 from trustgauge.run.verify import verify
 from trustgauge.services.http import Http
@@ -43,7 +43,7 @@ def clock(moments: tuple[datetime, ...]) -> Callable[[], datetime]:
 
 @pytest.fixture(scope="module")
 def usual(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return undated(rate(load_plan(PLAN), Sitting(ratings=tmp_path_factory.mktemp("usual"))).document)
+    return undated(rate(load_plan(PLAN), RunOptions(ratings=tmp_path_factory.mktemp("usual"))).document)
 
 
 def undated(document: dict[str, Any]) -> str:
@@ -55,8 +55,8 @@ def undated(document: dict[str, Any]) -> str:
 @pytest.mark.parametrize("jump", JUMPS)
 def test_a_run_on_a_clock_that_jumps(usual: str, tmp_path: Path, jump: str) -> None:
     now = clock(JUMPS[jump])
-    first = rate(load_plan(PLAN), Sitting(ratings=tmp_path, now=now))
-    again = rate(load_plan(PLAN), Sitting(ratings=tmp_path, now=now))
+    first = rate(load_plan(PLAN), RunOptions(ratings=tmp_path, now=now))
+    again = rate(load_plan(PLAN), RunOptions(ratings=tmp_path, now=now))
     assert again.folder == first.folder, "the same plan goes on in its folder, whatever the date"
     assert again.asked.calls == 0
     for found in (first.document, again.document):
@@ -66,9 +66,9 @@ def test_a_run_on_a_clock_that_jumps(usual: str, tmp_path: Path, jump: str) -> N
 
 
 def test_the_date_of_expiry_never_overflows() -> None:
-    assert expiry("2026-11-22T12:00:00+00:00", 90) == "2027-02-20"
-    assert expiry("9999-12-31T00:00:00+00:00", 90) == "9999-12-31"
-    assert expiry("2026-11-22T12:00:00+00:00", 10**30) == "9999-12-31"
+    assert expiry_date("2026-11-22T12:00:00+00:00", 90) == "2027-02-20"
+    assert expiry_date("9999-12-31T00:00:00+00:00", 90) == "9999-12-31"
+    assert expiry_date("2026-11-22T12:00:00+00:00", 10**30) == "9999-12-31"
 
 
 def units(count: int) -> list[tuple[Message, ...]]:
@@ -88,7 +88,7 @@ def test_waits_hang_on_no_date() -> None:
     kept: list[Answer] = []
     with LocalServer(answer) as server:
         about = Http(url=server.url, task="chat", concurrency=4)
-        engine = Local(clock=Clock(utc=lambda: datetime(next(years), 1, 1, tzinfo=UTC)))
+        engine = LocalEngine(clock=EngineClock(utc=lambda: datetime(next(years), 1, 1, tzinfo=UTC)))
         outcome = run([Job("part", about, units(50))], lambda *answers: kept.extend(answers), engine=engine)
     assert outcome.stopped is None
     assert {answer.status for answer in kept} == {"answered"}

@@ -15,11 +15,11 @@ import pytest
 
 from tests.faults.running import last, told, trustgauge
 from tests.run.plans import but_for_times
-from trustgauge.catalogue import entries, folder_of, read
+from trustgauge.catalogue import entries, find_folder, read
 from trustgauge.errors import StoreError, TrustgaugeError
 from trustgauge.plan import load_plan
-from trustgauge.run.comparison import Wanted, compare
-from trustgauge.run.options import Sitting
+from trustgauge.run.comparison import ComparisonQuery, compare
+from trustgauge.run.options import RunOptions
 from trustgauge.run.run import forecast, prepare, rate
 from trustgauge.run.verify import verify
 
@@ -35,7 +35,7 @@ STORE, RATING, MANIFEST = "store.sqlite", "rating.json", "manifest.json"
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a complete run."""
-    return rate(load_plan(PLAN), Sitting(ratings=tmp_path_factory.mktemp("ratings"))).folder
+    return rate(load_plan(PLAN), RunOptions(ratings=tmp_path_factory.mktemp("ratings"))).folder
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_a_broken_store_is_told(run: Path, name: str) -> None:
         verify(run, TODAY)
     assert caught.value.do, "what to do about it"
     assert read(run)["run"]["id"] == run.name, "what was rated can still be shown"
-    found = compare(run.parent, Wanted(), TODAY)
+    found = compare(run.parent, ComparisonQuery(), TODAY)
     assert found["groups"], "and stands in comparisons, which say that its answers cannot be read"
 
 
@@ -96,7 +96,7 @@ def test_rating_into_a_broken_store_changes_nothing(run: Path, name: str) -> Non
     STORES[name][0](run)
     before = (run / STORE).read_bytes() if (run / STORE).is_file() else b""
     with pytest.raises(StoreError):
-        rate(load_plan(PLAN), Sitting(ratings=run.parent))
+        rate(load_plan(PLAN), RunOptions(ratings=run.parent))
     assert not before or (run / STORE).read_bytes() == before
 
 
@@ -121,8 +121,8 @@ def test_what_a_run_that_died_early_leaves_is_made_good(run: Path, act: Act, ask
     act(run)
     if act is not gone:
         assert verify(run, TODAY).differences, "it is not what was rated"
-    forecast(prepare(load_plan(PLAN)), Sitting(ratings=run.parent))
-    finished = rate(load_plan(PLAN), Sitting(ratings=run.parent))
+    forecast(prepare(load_plan(PLAN)), RunOptions(ratings=run.parent))
+    finished = rate(load_plan(PLAN), RunOptions(ratings=run.parent))
     assert finished.folder == run
     assert bool(finished.asked.calls) == asked
     assert but_for_times(read(run)) == but_for_times(before)
@@ -147,7 +147,7 @@ def test_a_broken_rating_is_written_anew_without_a_call(run: Path, name: str) ->
         read(run)
     assert "written anew without a call" in str(caught.value)
     assert list(entries(run.parent)) == []
-    finished = rate(load_plan(PLAN), Sitting(ratings=run.parent))
+    finished = rate(load_plan(PLAN), RunOptions(ratings=run.parent))
     assert finished.asked.calls == 0
     assert but_for_times(json.loads((run / RATING).read_bytes())) == but_for_times(before)
     assert verify(run, TODAY).differences == ()
@@ -158,8 +158,8 @@ def test_a_broken_rating_hides_no_other(run: Path, whole: Path) -> None:
     shutil.copytree(whole, beside)
     (run / RATING).write_bytes(b"[" * 100_000)
     assert [one.folder for one in entries(run.parent)] == [beside]
-    assert folder_of("latest", run.parent) == beside
-    assert compare(run.parent, Wanted(), TODAY)["groups"]
+    assert find_folder("latest", run.parent) == beside
+    assert compare(run.parent, ComparisonQuery(), TODAY)["groups"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no pipes with names")
@@ -173,7 +173,7 @@ def test_a_pipe_in_a_run_folder_is_refused_and_blocks_nobody(run: Path, name: st
         err = told(trustgauge(tmp_path, *verb, "--ratings", "ratings"), 2)
         assert "is a pipe, a device or a socket" in err or "no rating" in err
     told(trustgauge(tmp_path, "list", "ratings", "--ratings", "ratings"), 0)
-    finished = rate(load_plan(PLAN), Sitting(ratings=run.parent))
+    finished = rate(load_plan(PLAN), RunOptions(ratings=run.parent))
     assert finished.folder != run, "the plan begins anew beside it"
 
 
@@ -214,8 +214,8 @@ def test_a_broken_manifest_is_told_and_the_plan_begins_anew(run: Path, name: str
         (run / MANIFEST).write_bytes(content)
     with pytest.raises(TrustgaugeError, match="manifest"):
         verify(run, TODAY)
-    assert compare(run.parent, Wanted(), TODAY)["groups"]
-    finished = rate(load_plan(PLAN), Sitting(ratings=run.parent))
+    assert compare(run.parent, ComparisonQuery(), TODAY)["groups"]
+    finished = rate(load_plan(PLAN), RunOptions(ratings=run.parent))
     assert finished.folder != run, "a folder that cannot tell its plan is never resumed"
     assert verify(finished.folder, TODAY).differences == ()
 
@@ -225,7 +225,7 @@ def test_a_broken_plan_in_the_folder_is_told(run: Path, content: bytes) -> None:
     (run / "plan.toml").write_bytes(content)
     with pytest.raises(TrustgaugeError):
         verify(run, TODAY)
-    assert compare(run.parent, Wanted(), TODAY)["groups"]
+    assert compare(run.parent, ComparisonQuery(), TODAY)["groups"]
 
 
 def test_the_command_tells_all_four_parts_and_no_traceback(run: Path, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ from trustgauge.data.social_groups import GroupSource, groups
 from trustgauge.data.tables import read_table
 from trustgauge.data.terms import TermSource
 from trustgauge.data.translations import row_by_row
-from trustgauge.engine.ledger import unproven
+from trustgauge.engine.ledger import unaccounted_cost
 from trustgauge.errors import TrustgaugeError
 from trustgauge.methods.causal.sentences import SentenceSource
 from trustgauge.methods.social_bias.expressions import read_expressions
@@ -59,7 +59,7 @@ from trustgauge.methods.trust.abuse_checkers import read_abuse_labels
 from trustgauge.plan import load_plan
 from trustgauge.records import Cost
 from trustgauge.run import judge_evaluation, transcript
-from trustgauge.run.sheets import read_sheet, sheet
+from trustgauge.run.sheets import read_sheet, sheet_bytes
 from trustgauge.services.alice import Alice
 from trustgauge.services.annotations import People
 from trustgauge.services.apertium import Apertium
@@ -78,7 +78,7 @@ from trustgauge.store.folder import read_manifest
 from trustgauge.store.parquet import ParquetStore
 from trustgauge.store.segments import read_segment
 from trustgauge.store.sqlite import SqliteStore
-from trustgauge.store.worker_log import AnswerLog, LogReader
+from trustgauge.store.worker_log import LogReader, WorkerLog
 from trustgauge.terminal import consent
 from trustgauge.terminal.options import load_environment
 
@@ -148,7 +148,7 @@ def parquet(rows: Mapping[str, list[Any]]) -> Callable[[], bytes]:
 def workbook(rows: Mapping[str, list[str]]) -> Callable[[], bytes]:
     """An XLSX file of a few rows."""
     cells = [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
-    return cache(lambda: sheet(Path("a.xlsx"), "-", tuple(rows), cells))
+    return cache(lambda: sheet_bytes(Path("a.xlsx"), "-", tuple(rows), cells))
 
 
 @cache
@@ -205,7 +205,7 @@ def log(path: Path) -> Any:
 def answer_log() -> bytes:
     """What a worker writes."""
     with tempfile.TemporaryDirectory() as folder:
-        written = AnswerLog(Path(folder), "w")
+        written = WorkerLog(Path(folder), "w")
         written.tell({"event": "asked", "n": 1})
         written.flush()
         written.close()
@@ -408,12 +408,12 @@ CASES: tuple[Case, ...] = (
         survey(skip=True),
         ("apps.survey.table",),
     ),
-    Case("sheet.csv", sheet(Path("a.csv"), "-", samples.SHEET, samples.ROWS), filled_in, SHEETS),
-    Case("sheet.tsv", sheet(Path("a.tsv"), "-", samples.SHEET, samples.ROWS), filled_in, SHEETS),
-    Case("sheet.jsonl", sheet(Path("a.jsonl"), "-", samples.SHEET, samples.ROWS), filled_in, SHEETS),
+    Case("sheet.csv", sheet_bytes(Path("a.csv"), "-", samples.SHEET, samples.ROWS), filled_in, SHEETS),
+    Case("sheet.tsv", sheet_bytes(Path("a.tsv"), "-", samples.SHEET, samples.ROWS), filled_in, SHEETS),
+    Case("sheet.jsonl", sheet_bytes(Path("a.jsonl"), "-", samples.SHEET, samples.ROWS), filled_in, SHEETS),
     Case(
         "sheet.xlsx",
-        sheet(Path("a.xlsx"), "-", samples.SHEET, samples.ROWS),
+        sheet_bytes(Path("a.xlsx"), "-", samples.SHEET, samples.ROWS),
         filled_in,
         ("run.workbooks",),
     ),
@@ -625,7 +625,12 @@ CASES: tuple[Case, ...] = (
     Case("log.jsonl", samples.TRANSCRIPT, lambda path: log_tail.read_tail(path, 0), ("apps.watch.log_tail",)),
     Case("events.jsonl", samples.EVENTS, lambda path: list(read_events(path)), ("store.event_log",)),
     Case("index/.index.json", samples.INDEX, lambda path: list(entries(path.parent)), ("catalogue",)),
-    Case("ledger", "[3, 0.5, 10]\n[4, 0.75, 12]\n", lambda path: unproven(path, Cost()), ("engine.ledger",)),
+    Case(
+        "ledger",
+        "[3, 0.5, 10]\n[4, 0.75, 12]\n",
+        lambda path: unaccounted_cost(path, Cost()),
+        ("engine.ledger",),
+    ),
     Case("workers/w.answers", answer_log, log, ("store.worker_log",)),
     Case("probes.parquet", kept("store.parquet/probes/"), probe_files.read, ("store.probe_files",)),
     Case("segment.parquet", kept("store.parquet/segments/"), read_segment, ("store.segments",)),

@@ -23,7 +23,7 @@ from trustgauge.methods.conformance import answers
 from trustgauge.methods.trust.canaries import exact_matches
 from trustgauge.methods.trust.pii import personal_data_table
 from trustgauge.reports import sanitize
-from trustgauge.run.rate_answers import LONGEST, bounded
+from trustgauge.run.rate_answers import LONGEST, limit_length
 from trustgauge.services.http import _found
 from trustgauge.services.normalise_output import redact
 from trustgauge.services.server_events import data_of
@@ -113,7 +113,7 @@ def read_by(name: str, settings: dict[str, Any]) -> Reader:
     method = plugins.load("methods", name).model_validate({"method": name, "services": ["a"], **settings})
     probes = next(iter(method.design(1, method.tasks[-1])))
     probes = probes.unique(TALK, maintain_order=True) if TALK in probes.columns else probes.head(1)
-    return lambda text: method.score(bounded(answers(probes, [text] * probes.height)))
+    return lambda text: method.score(limit_length(answers(probes, [text] * probes.height)))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_methods_are_linear(name: str, more: dict[str, Any]) -> None:
 
 def test_an_answer_beyond_the_limit_is_unreadable_and_says_why() -> None:
     probes = pl.DataFrame({"id": ["1", "2", "3"], "message": ["a", "b", "c"]})
-    found = bounded(answers(probes, ["x" * LONGEST, "x" * (LONGEST + 1), "é" * LONGEST]))
+    found = limit_length(answers(probes, ["x" * LONGEST, "x" * (LONGEST + 1), "é" * LONGEST]))
     assert found["status"].to_list() == ["answered", "unreadable", "answered"]
     assert found["error"].to_list() == ["", "too-long", ""]
 

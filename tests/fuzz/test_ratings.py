@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from tests.fuzz.mutations import changed, damaged, fuzzed, odd_json, told
 from tests.reports import causal_fixtures, social_fixtures, trust_fixtures
 from trustgauge import plugins
-from trustgauge.catalogue import entries, read, shown
+from trustgauge.catalogue import entries, explaining_errors, read
 from trustgauge.errors import StoreError, TrustgaugeError
 from trustgauge.plan import load_plan
 from trustgauge.reports import terminal
 from trustgauge.reports.document import document, schema
 from trustgauge.reports.document_shape import misfit
-from trustgauge.run.comparison import Wanted, compare
-from trustgauge.run.options import Sitting
+from trustgauge.run.comparison import ComparisonQuery, compare
+from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.run.verify import verify
 
@@ -39,7 +39,7 @@ DATED = ("html", "label", "badge", "shields")
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a real run."""
-    return rate(load_plan(PLAN), Sitting(ratings=tmp_path_factory.mktemp("ratings"))).folder
+    return rate(load_plan(PLAN), RunOptions(ratings=tmp_path_factory.mktemp("ratings"))).folder
 
 
 def documents() -> Mapping[str, Any]:
@@ -58,13 +58,13 @@ def view(folder: Path) -> None:
     """Everything that is made of a rating.json alone."""
     found = read(folder)
     list(entries(folder.parent))
-    with shown(folder):
+    with explaining_errors(folder):
         terminal.show(found)
         terminal.result(found)
     one = {**found, "ratings": found["ratings"][:1]}  # a label is of one rating
     for form in VIEWS:
         more = {"today": TODAY} if form in DATED else {}
-        with shown(folder):
+        with explaining_errors(folder):
             assert isinstance(plugins.load("exports", form)(one, None, **more), bytes)
 
 
@@ -135,7 +135,7 @@ def test_changed_documents_are_compared_and_verified_or_refused(run: Path, tmp_p
         with told(TrustgaugeError):
             verify(folder, TODAY)
         with told(TrustgaugeError):
-            compare(beside, Wanted((), "", (), tmp_path), TODAY)
+            compare(beside, ComparisonQuery((), "", (), tmp_path), TODAY)
         assert len([one for one in entries(beside) if one.folder.name == "TG-2026-0101-good"]) == 2
 
     holds()
@@ -158,7 +158,7 @@ def test_changed_manifests_are_read_or_refused(run: Path, tmp_path: Path) -> Non
         with told(TrustgaugeError):
             verify(folder, TODAY)
         with told(TrustgaugeError):
-            compare(tmp_path, Wanted((), "", (), tmp_path), TODAY)
+            compare(tmp_path, ComparisonQuery((), "", (), tmp_path), TODAY)
 
     holds()
 

@@ -19,7 +19,7 @@ from trustgauge.methods.social_bias.judges.embedding import Embedding
 from trustgauge.methods.social_bias.judges.model import verdict
 from trustgauge.methods.trust.issues.leakage_trial import read_trial
 from trustgauge.methods.trust.profiles import order_of
-from trustgauge.run.chain_composition import split
+from trustgauge.run.chain_composition import chain_names
 from trustgauge.run.run import check_gate
 from trustgauge.services import languages
 from trustgauge.services.process_pipeline import _unframe, pieces_of, tidy
@@ -96,7 +96,7 @@ SERVICES = {
     "trust-anchor": "leaker",
 }
 LINES: tuple[Written, ...] = (
-    Written("chain", "apertium:es > apertium:ca", split),
+    Written("chain", "apertium:es > apertium:ca", chain_names),
     Written("order", "IL > AL = B > CC", lambda text: order_of(text, ISSUES)),
     Written("order of any", "privacy, noise = smell", order_of),
     Written("gate", "two-step:BS,worst", gate),

@@ -13,8 +13,8 @@ import pytest
 from trustgauge.methods.trust.conversation_scripts import conversation_scripts
 from trustgauge.methods.trust.profiles import PUBLISHED
 from trustgauge.plan import load_plan
-from trustgauge.run.options import Sitting
-from trustgauge.run.run import Finished, rate
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import RunResult, rate
 from trustgauge.run.verify import verify
 
 ROOT = Path(__file__).parents[2]
@@ -28,17 +28,17 @@ def read(name: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     ratings = tmp_path_factory.mktemp("trust") / "ratings"
-    return rate(load_plan(PLANS / "trust.toml"), Sitting(ratings=ratings))
+    return rate(load_plan(PLANS / "trust.toml"), RunOptions(ratings=ratings))
 
 
-def issue(finished: Finished, service: str, name: str) -> dict[str, Any]:
+def issue(finished: RunResult, service: str, name: str) -> dict[str, Any]:
     one = overall(finished, service, "privacy-first")
     return next(part for part in one["parts"] if part["key"] == name)
 
 
-def overall(finished: Finished, service: str, profile: str) -> dict[str, Any]:
+def overall(finished: RunResult, service: str, profile: str) -> dict[str, Any]:
     found = [
         one
         for one in finished.document["ratings"]
@@ -49,7 +49,7 @@ def overall(finished: Finished, service: str, profile: str) -> dict[str, Any]:
     return rating
 
 
-def test_every_bot_is_rated_for_every_profile(finished: Finished) -> None:
+def test_every_bot_is_rated_for_every_profile(finished: RunResult) -> None:
     wanted = {(name, profile) for name in read("trust.toml")["services"] for profile in PUBLISHED}
     got = [(one["service"]["name"], one["issue"]["attribute"]) for one in finished.document["ratings"]]
     assert len(got) == len(wanted)
@@ -57,7 +57,7 @@ def test_every_bot_is_rated_for_every_profile(finished: Finished) -> None:
     assert finished.asked.stopped == ""
 
 
-def test_the_leaking_bot_is_caught_and_no_other(finished: Finished) -> None:
+def test_the_leaking_bot_is_caught_and_no_other(finished: RunResult) -> None:
     leaks = issue(finished, "leaks", "leakage")
     assert (leaks["state"], leaks["level"]) == ("rated", "H")
     assert leaks["details"]["figures"]["secrets"] == {"asked": 30, "told": 30}
@@ -69,7 +69,7 @@ def test_the_leaking_bot_is_caught_and_no_other(finished: Finished) -> None:
     assert overall(finished, "clean", "privacy-first")["overall"]["level"] == "L"
 
 
-def test_the_abusive_bot_is_caught_and_no_other(finished: Finished) -> None:
+def test_the_abusive_bot_is_caught_and_no_other(finished: RunResult) -> None:
     abusive = issue(finished, "abusive", "abuse")
     # One answer of five insults: so many might be false alarms in a style of so few labelled texts.
     assert (abusive["state"], abusive["level"]) == ("not settled", "H")
@@ -83,13 +83,13 @@ def test_the_abusive_bot_is_caught_and_no_other(finished: Finished) -> None:
     assert (safe["state"], safe["overall"]["level"]) == ("not settled", "H")
 
 
-def test_no_profile_hides_a_high_risk(finished: Finished) -> None:
+def test_no_profile_hides_a_high_risk(finished: RunResult) -> None:
     for name in ("leaks", "abusive"):
         levels = {overall(finished, name, profile)["overall"]["level"] for profile in PUBLISHED}
         assert "L" not in levels
 
 
-def test_controls_are_rated_as_built(finished: Finished) -> None:
+def test_controls_are_rated_as_built(finished: RunResult) -> None:
     controls = finished.document["ratings"][0]["anchors"]
     assert {one["name"]: one["truth"] for one in controls} == {
         "anchor/clean": "L",
@@ -101,9 +101,9 @@ def test_controls_are_rated_as_built(finished: Finished) -> None:
 
 
 @pytest.mark.slow
-def test_the_run_verifies_and_comes_out_the_same_again(finished: Finished, tmp_path: Path) -> None:
+def test_the_run_verifies_and_comes_out_the_same_again(finished: RunResult, tmp_path: Path) -> None:
     assert verify(finished.folder, date(2026, 1, 1)).differences == ()
-    again = rate(load_plan(PLANS / "trust.toml"), Sitting(ratings=tmp_path / "ratings"))
+    again = rate(load_plan(PLANS / "trust.toml"), RunOptions(ratings=tmp_path / "ratings"))
     told = [
         [
             {key: one[key] for key in ("service", "issue", "overall", "state", "parts", "reasons", "details")}
@@ -114,7 +114,7 @@ def test_the_run_verifies_and_comes_out_the_same_again(finished: Finished, tmp_p
     assert told[0] == told[1]
 
 
-def test_all_conversations_there_are_get_held(finished: Finished) -> None:
+def test_all_conversations_there_are_get_held(finished: RunResult) -> None:
     (experiment,) = read("trust.toml")["experiments"]
     assert "talks" not in experiment
     assert issue(finished, "eliza", "complexity")["details"]["figures"]["dialogs"] == len(
@@ -130,7 +130,7 @@ def test_recorded_dialogues_are_rated_like_a_bot(tmp_path: Path) -> None:
     plan["experiments"][0]["services"] = ["dialogues"]
     (tmp_path / "service_dialogues").symlink_to(DIALOGUES)
     plan["services"]["dialogues"]["dialogs"]["file"] = str(tmp_path / "service_dialogues")
-    finished = rate(load_plan(plan), Sitting(ratings=tmp_path / "ratings"))
+    finished = rate(load_plan(plan), RunOptions(ratings=tmp_path / "ratings"))
     complexity = issue(finished, "dialogues", "complexity")
     assert (complexity["level"], complexity["n"]) == ("M", 384)
     assert complexity["score"] == pytest.approx(0.346, abs=0.002)

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from tests.reports import fixtures
-from trustgauge.records import ControlResult, Coverage, Interval, Part, Rating, Reason, Run, Scale, State
+from trustgauge.records import ControlResult, Coverage, Interval, Part, Rating, Reason, RunFacts, Scale, State
 
 SCALE = Scale("causal", ("1", "2", "3"), ("no effect", "some effect", "strong effect"))
 RELATIVE = Scale("causal-relative", ("1", "2", "3"), ("least", "between", "most"))
@@ -425,7 +425,7 @@ CONTROLS = (
 )
 
 
-def run(ratings: Sequence[Rating], **more: Any) -> Run:
+def run(ratings: Sequence[Rating], **more: Any) -> RunFacts:
     """The facts of a run of sentiment systems."""
     names = {
         name: fixtures.service(name, kind="sentiment scorer", task="score", version="1.0") for name in SHIFTS
@@ -440,7 +440,7 @@ def run(ratings: Sequence[Rating], **more: Any) -> Run:
     return fixtures.run(ratings, **(facts | more))
 
 
-def several() -> tuple[Run, list[Rating]]:
+def several() -> tuple[RunFacts, list[Rating]]:
     ratings = [rating(name) for name in SHIFTS]
     return run(ratings), ratings
 

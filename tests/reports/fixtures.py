@@ -22,7 +22,7 @@ from trustgauge.records import (
     Part,
     Rating,
     Reason,
-    Run,
+    RunFacts,
     Scale,
     ServiceFacts,
     State,
@@ -201,7 +201,7 @@ def service(name: str, **more: Any) -> ServiceFacts:
     return ServiceFacts(**(facts | more))
 
 
-def run(ratings: Sequence[Rating], **more: Any) -> Run:
+def run(ratings: Sequence[Rating], **more: Any) -> RunFacts:
     """The facts of a run that rated these."""
     names = {one.service: service(one.service) for one in ratings}
     names |= {"linguabridge": service("LinguaBridge")} if "linguabridge" in names else {}
@@ -223,7 +223,7 @@ def run(ratings: Sequence[Rating], **more: Any) -> Run:
         "controls": CONTROLS,
         "paper": {"two-step": "Towards Composable Bias Rating of AI Services (AIES 2018)"},
     }
-    return Run(**(facts | more))
+    return RunFacts(**(facts | more))
 
 
 CONTROLS = tuple(
@@ -238,7 +238,7 @@ CONTROLS = tuple(
 )
 
 
-def demo() -> tuple[Run, list[Rating]]:
+def demo() -> tuple[RunFacts, list[Rating]]:
     """The three controls of the first session."""
     ratings = [
         rating("anchor/coin", [part("", "coin")]),
@@ -287,6 +287,6 @@ def _row(service: str, one: Part, block: str, share: float, index: int) -> dict[
     }
 
 
-def with_service(of: Run, key: str, facts: ServiceFacts) -> Run:
+def with_service(of: RunFacts, key: str, facts: ServiceFacts) -> RunFacts:
     """The run with other facts of one service."""
     return replace(of, services={**of.services, key: facts})

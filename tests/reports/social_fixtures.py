@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from tests.reports import fixtures
-from trustgauge.records import ControlResult, Coverage, Interval, Part, Rating, Reason, Run, Scale, State
+from trustgauge.records import ControlResult, Coverage, Interval, Part, Rating, Reason, RunFacts, Scale, State
 
 SCALE = Scale("risk", ("L", "M", "H"), ("Low risk", "Medium risk", "High risk"))
 CATEGORIES = ("appearance", "competence", "health", "social-status")
@@ -286,7 +286,7 @@ CONTROLS = (
 )
 
 
-def run(ratings: Sequence[Rating], **more: Any) -> Run:
+def run(ratings: Sequence[Rating], **more: Any) -> RunFacts:
     """The facts of a run of chatbots."""
     names = {
         name: fixtures.service(name, kind="chatbot", task="chat", version="2.1")
@@ -302,7 +302,7 @@ def run(ratings: Sequence[Rating], **more: Any) -> Run:
     return fixtures.run(ratings, **(facts | more))
 
 
-def several() -> tuple[Run, list[Rating]]:
+def several() -> tuple[RunFacts, list[Rating]]:
     """Three chatbots, of which one was not asked about culture."""
     ratings = [rating("parlour"), rating("porter", ("gender", "age")), rating("gossip")]
     return run(ratings), ratings

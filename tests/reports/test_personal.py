@@ -17,14 +17,14 @@ from tests.reports.test_html import Reader
 from tests.reports.trust_fixtures import PAPER, kept, rating, told
 from trustgauge.methods.trust import personal_page
 from trustgauge.methods.trust import profile_sentences as words
-from trustgauge.run.profile_ratings import RULES, Whom, by_profile, for_profiles
+from trustgauge.run.profile_ratings import RULES, ProfileQuery, profile_rankings, rate_for_profile
 
 DUMPED = {name: one.model_dump(mode="json") for name, one in RULES.items()}
 
 
 def made(folder: Path, *documents: dict[str, Any], **whom: Any) -> str:
-    found = by_profile(kept(folder, *documents), Whom(**whom), date(2026, 12, 1))
-    return personal_page.page(found, DUMPED, for_profiles(found))
+    found = rate_for_profile(kept(folder, *documents), ProfileQuery(**whom), date(2026, 12, 1))
+    return personal_page.page(found, DUMPED, profile_rankings(found))
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_services_measured_in_another_way_are_named_and_left_out(tmp_path: Path)
 
 def test_csv_has_a_row_for_each_issue_and_no_formula(tmp_path: Path) -> None:
     folder = kept(tmp_path, told(*(rating(name, issues) for name, issues in PAPER.items())))
-    lines = words.csv(by_profile(folder, Whom(), date(2026, 12, 1))).decode().splitlines()
+    lines = words.csv(rate_for_profile(folder, ProfileQuery(), date(2026, 12, 1))).decode().splitlines()
     assert len(lines) == 1 + 16
     assert lines[0].startswith("profile,order,combining,rule,rank")
     assert sum(",'=3," in line for line in lines) == 8

@@ -28,12 +28,12 @@ from trustgauge.records import (
     Rating,
     Reason,
     Rule,
-    Run,
+    RunFacts,
     Scale,
     State,
 )
 from trustgauge.reports.document import document
-from trustgauge.run.options import Sitting
+from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.run.verify import evidence_of_run
 
@@ -189,7 +189,7 @@ CONTROLS = (
 )
 
 
-def run(ratings: Sequence[Rating], **more: Any) -> Run:
+def run(ratings: Sequence[Rating], **more: Any) -> RunFacts:
     """The facts of a run of chatbots."""
     names = {
         one.service: fixtures.service(one.service, kind="chatbot", task="chat", version="2.4")
@@ -234,7 +234,7 @@ PLAN = {
 @cache
 def _ran() -> tuple[dict[str, Any], pl.DataFrame]:
     with TemporaryDirectory() as made:
-        finished = rate(load_plan(PLAN), Sitting(ratings=Path(made)))
+        finished = rate(load_plan(PLAN), RunOptions(ratings=Path(made)))
         return finished.document, evidence_of_run(finished.folder)
 
 

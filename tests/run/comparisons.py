@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge.plan import load_plan
-from trustgauge.run.comparison import Wanted, compare
-from trustgauge.run.options import Sitting
-from trustgauge.run.run import Finished, rate
+from trustgauge.run.comparison import ComparisonQuery, compare
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import RunResult, rate
 
 TODAY = date(2026, 1, 1)
 BEHAVIOURS: Mapping[str, Mapping[str, Any]] = {
@@ -53,14 +53,14 @@ def causal(services: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def rated(plan: Mapping[str, Any], folder: Path, **sitting: Any) -> Finished:
+def rated(plan: Mapping[str, Any], folder: Path, **sitting: Any) -> RunResult:
     """The run of a plan."""
-    return rate(load_plan(dict(plan)), Sitting(ratings=folder, **sitting))
+    return rate(load_plan(dict(plan)), RunOptions(ratings=folder, **sitting))
 
 
 def compared(folder: Path, *names: str, today: date = TODAY, **wanted: Any) -> dict[str, Any]:
     """The comparison of ratings in a folder."""
-    return compare(folder, Wanted(names, **wanted), today)
+    return compare(folder, ComparisonQuery(names, **wanted), today)
 
 
 def ranks(group: Mapping[str, Any]) -> dict[str, str | None]:

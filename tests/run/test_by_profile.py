@@ -19,8 +19,15 @@ from trustgauge.methods.trust.levels import risk
 from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.records import Rule
 from trustgauge.reports import comparison, comparison_page, terminal
-from trustgauge.run.comparison import Wanted, compare
-from trustgauge.run.profile_ratings import RULES, Whom, by_profile, combined, for_profiles, measured_of
+from trustgauge.run.comparison import ComparisonQuery, compare
+from trustgauge.run.profile_ratings import (
+    RULES,
+    ProfileQuery,
+    combine_issues,
+    issue_measures,
+    profile_rankings,
+    rate_for_profile,
+)
 
 TODAY = date(2026, 12, 1)
 Compared = dict[str, Any]
@@ -33,7 +40,7 @@ def paper(folder: Path, rule: Rule = "published") -> Path:
 
 
 def compared(folder: Path, **whom: Any) -> Compared:
-    return by_profile(folder, Whom(**whom), TODAY)
+    return rate_for_profile(folder, ProfileQuery(**whom), TODAY)
 
 
 def shown(document: Compared) -> list[tuple[str, str, str]]:
@@ -101,7 +108,7 @@ def test_a_missing_issue_makes_a_range_without_a_rank(tmp_path: Path) -> None:
 def test_a_bot_without_a_level_stands_in_the_plain_comparison_with_its_reason(tmp_path: Path) -> None:
     issues = PAPER["HR"] | {"bias": (None, "not tested")}
     folder = kept(tmp_path, told(rating("Half", issues, "safe-language")))
-    document = compare(folder, Wanted(), TODAY)
+    document = compare(folder, ComparisonQuery(), TODAY)
     why = "Low or Medium risk for “Safe language”, depending on bias, which was not tested."
     assert why in terminal.plain(comparison.text(document))
     assert why in comparison_page.page(document)
@@ -131,7 +138,7 @@ def test_states_and_profiles(tmp_path: Path) -> None:
     only = compared(paper(tmp_path), states=("assumed",))
     assert [name for _, name, _ in shown(only)] == ["Ubuntu"]
     whole = compared(tmp_path)
-    static = for_profiles(whole)
+    static = profile_rankings(whole)
     assert [one["title"] for one in static] == [
         "Privacy first",
         "Fairness first",
@@ -176,8 +183,8 @@ def test_levels_are_those_of_the_method_for_random_scores() -> None:
         issues = {name: (round(float(rng.uniform()), 3), "rated") for name in order.issues}
         one = json.loads(json.dumps(told(rating("bot", issues))))["ratings"][0]  # type: ignore[arg-type]
         for settings in RULES.values():
-            found = combined(one, order, settings)
-            known = {name: measured_of(found["issues"][name]) for name in order.issues}
+            found = combine_issues(one, order, settings)
+            known = {name: issue_measures(found["issues"][name]) for name in order.issues}
             assert tuple(found["levels"]) == outcome(order, known, settings)
             for name, (score, _) in issues.items():
                 assert known[name].risk == pytest.approx(float(risk(np.array(score), CUTS)))

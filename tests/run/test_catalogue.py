@@ -10,10 +10,10 @@ import pytest
 
 from tests.run.comparisons import TODAY, rated, two_step
 from trustgauge import catalogue
-from trustgauge.catalogue import index, runs
+from trustgauge.catalogue import index, run_folders
 from trustgauge.cli import list as listing
 from trustgauge.run import stored_ratings
-from trustgauge.run.comparison import Wanted, compare
+from trustgauge.run.comparison import ComparisonQuery, compare
 
 MANY = 300
 
@@ -34,7 +34,7 @@ def ratings(original: Path, tmp_path: Path) -> Path:
         document["run"] |= {"id": name, "started": f"2026-01-01T{number // 60:02d}:{number % 60:02d}:00Z"}
         document["ratings"][0]["id"] = name
         (folder / "rating.json").write_text(json.dumps(document), "utf-8")
-    for folder in list(runs(tmp_path))[:3]:
+    for folder in list(run_folders(tmp_path))[:3]:
         for path in original.iterdir():
             if path.name != "rating.json":
                 shutil.copy(path, folder)
@@ -87,7 +87,7 @@ def test_a_broken_index_is_made_again(ratings: Path, content: str) -> None:
 
 
 def test_a_comparison_opens_only_the_last_two_dates_of_a_service(ratings: Path, reads: list[str]) -> None:
-    document = compare(ratings, Wanted(), TODAY)
+    document = compare(ratings, ComparisonQuery(), TODAY)
     newest = [f"TG-2026-0101-{number:04d}" for number in (MANY - 1, MANY - 2)]
     assert set(reads) == set(newest)
     (group,) = document["groups"]

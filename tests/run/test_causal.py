@@ -15,8 +15,8 @@ from trustgauge.errors import PlanError
 from trustgauge.methods.causal.method import Causal
 from trustgauge.plan import load_plan
 from trustgauge.reports.sentences import no_level
-from trustgauge.run.options import Sitting
-from trustgauge.run.run import Finished, rate
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import RunResult, rate
 from trustgauge.run.verify import verify
 
 QUICK = {"resamples": 1000, "permutations": 999}
@@ -25,10 +25,10 @@ TRANSLATOR = (
 )
 
 
-def run(folder: Path, plan: dict[str, Any]) -> Finished:
+def run(folder: Path, plan: dict[str, Any]) -> RunResult:
     """The plan, written into `folder` and run there."""
     (folder / "plan.json").write_text(json.dumps(plan))
-    return rate(load_plan(plan), Sitting(ratings=folder / "ratings"))
+    return rate(load_plan(plan), RunOptions(ratings=folder / "ratings"))
 
 
 def experiment(*services: str, **more: Any) -> list[dict[str, Any]]:
@@ -95,10 +95,10 @@ def test_a_comparison_with_another_scorer_is_a_fault_of_the_plan(trips: dict[str
         "services": {"afinn": {"use": "afinn"}, "behind": {**trips, "then": {"use": "vader"}}},
         "experiments": experiment("afinn", "behind", before={"behind": "afinn"}),
     }
-    from trustgauge.run.targets import subjects
+    from trustgauge.run.targets import plan_targets
 
     with pytest.raises(PlanError, match="does not end in the scorer"):
-        subjects(load_plan(plan))
+        plan_targets(load_plan(plan))
 
 
 UPDATED = """

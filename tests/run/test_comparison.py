@@ -18,7 +18,7 @@ from tests.run.test_path import WrongControls
 from tests.servers import LocalServer
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
-from trustgauge.run.options import Sitting
+from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.run.verify import evidence_of_run
 
@@ -252,7 +252,7 @@ def test_a_void_run_and_one_without_its_answers_are_told(serve: Serve, tmp_path:
     server = serve(faithful)
     plan = load_plan(translator_plan(server.url))
     broken = WrongControls.model_validate(plan.experiments[0].model_dump())
-    void = rate(plan.model_copy(update={"experiments": (broken,)}), Sitting(ratings=tmp_path)).folder
+    void = rate(plan.model_copy(update={"experiments": (broken,)}), RunOptions(ratings=tmp_path)).folder
     rated(two_step({"a": "identity", "b": "all-he"}), tmp_path)
     gone = rated(two_step({"c": "identity"}), tmp_path).folder
     for path in gone.iterdir():

@@ -9,8 +9,8 @@ import pytest
 
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
-from trustgauge.run.chain_composition import chain_plan, compose
-from trustgauge.run.options import Sitting
+from trustgauge.run.chain_composition import chain_plan, compose_chain
+from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 
 TODAY = date(2026, 12, 1)
@@ -34,20 +34,20 @@ PLAN = {
 @pytest.fixture(scope="module")
 def ratings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ratings")
-    rate(load_plan(PLAN), Sitting(ratings=folder))
+    rate(load_plan(PLAN), RunOptions(ratings=folder))
     return folder
 
 
 def test_names_with_colons_and_slashes_can_be_composed(ratings: Path) -> None:
-    composed = compose("ollama/llama3:8b > ollama/llama3 > a:b/c:d", ratings, TODAY)
+    composed = compose_chain("ollama/llama3:8b > ollama/llama3 > a:b/c:d", ratings, TODAY)
     assert [link.level for link in composed.links] == ["UCS", "DSBS", "BS"]
     assert (composed.inference.state, composed.inference.levels) == ("inferred", ("BS",))
-    tested = rate(load_plan(chain_plan(composed)), Sitting(ratings=ratings))
+    tested = rate(load_plan(chain_plan(composed)), RunOptions(ratings=ratings))
     assert tested.document["ratings"][0]["overall"]["level"] == "BS"
 
 
 @pytest.mark.parametrize("name", ["ollama/llama3:70b", "ollama/llama", "ollama/llama3:8b:x", "bot:1"])
 def test_a_name_that_no_two_step_rating_has_is_refused(ratings: Path, name: str) -> None:
     with pytest.raises(PlanError, match=f'no rated service "{name}"') as caught:
-        compose(f"{name} > ollama/llama3", ratings, TODAY)
+        compose_chain(f"{name} > ollama/llama3", ratings, TODAY)
     assert "ollama/llama3:8b" in caught.value.faults[0].must

@@ -12,8 +12,8 @@ import pytest
 from tests.servers import LocalServer, Request, Response
 from trustgauge.apps.sheets import manual_answers
 from trustgauge.plan import load_plan
-from trustgauge.run.options import Sitting
-from trustgauge.run.run import Finished, forecast, prepare, rate
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import RunResult, forecast, prepare, rate
 
 CALLS = 312
 
@@ -42,9 +42,9 @@ def plan_with(url: str, seed: int, *, service: dict[str, Any] | None = None, **m
     }
 
 
-def told(plan: dict[str, Any], ratings: Path) -> tuple[int, Finished]:
+def told(plan: dict[str, Any], ratings: Path) -> tuple[int, RunResult]:
     """The calls that `plan` announces, and the run."""
-    sitting = Sitting(ratings)
+    sitting = RunOptions(ratings)
     return forecast(prepare(load_plan(plan), sitting), sitting).calls, rate(load_plan(plan), sitting)
 
 
@@ -68,7 +68,7 @@ def test_a_new_seed_takes_the_answers_of_a_service_that_was_verified_determinist
     with LocalServer(steady) as server:
         # Messages are asked twice at the end: a run that was cut short before has verified nothing.
         limit = {} if verified else {"budget": {"calls": 20}}
-        rate(load_plan(plan_with(server.url, 11, service=service, **limit)), Sitting(tmp_path))
+        rate(load_plan(plan_with(server.url, 11, service=service, **limit)), RunOptions(tmp_path))
         calls, run = told(plan_with(server.url, 12, service=service), tmp_path)
         alone, _ = told(plan_with(server.url, 12, service=service), tmp_path / "alone")
     assert calls == run.asked.calls

@@ -15,8 +15,8 @@ from tests.cli.test_commands import trustgauge
 from trustgauge.apps.sheets import manual_answers
 from trustgauge.errors import KeyMissingError
 from trustgauge.plan import Plan, load_plan
-from trustgauge.run.options import Sitting
-from trustgauge.run.run import Finished, forecast, prepare, rate
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import RunResult, forecast, prepare, rate
 from trustgauge.run.verify import open_rating, verify
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -71,8 +71,8 @@ def answered_by_hand(told: dict[str, Any], folder: Path, share: float = 1.0) -> 
     return loaded
 
 
-def rated(loaded: Plan, folder: Path, *, fresh: bool = False) -> Finished:
-    return rate(loaded, Sitting(ratings=folder / "ratings", fresh=fresh, now=lambda: NOW))
+def rated(loaded: Plan, folder: Path, *, fresh: bool = False) -> RunResult:
+    return rate(loaded, RunOptions(ratings=folder / "ratings", fresh=fresh, now=lambda: NOW))
 
 
 def test_answers_imported_by_hand_are_rated_without_the_key(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_what_is_pending_needs_the_key_and_nothing_is_sent(tmp_path: Path) -> No
     with pytest.raises(KeyMissingError, match=KEY):
         rated(loaded, tmp_path)
     with pytest.raises(KeyMissingError, match=KEY):
-        prepare(loaded, Sitting(ratings=tmp_path / "ratings"))
+        prepare(loaded, RunOptions(ratings=tmp_path / "ratings"))
 
 
 def test_a_fresh_run_copies_nothing_so_it_needs_the_key(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_fresh_run_copies_nothing_so_it_needs_the_key(tmp_path: Path) -> None:
 def test_another_plan_about_the_same_questions_needs_no_key(tmp_path: Path) -> None:
     answered_by_hand(plan(), tmp_path)
     other = load_plan(plan(relative_cuts=[0.06, 0.21]))
-    sitting = Sitting(ratings=tmp_path / "ratings", now=lambda: NOW)
+    sitting = RunOptions(ratings=tmp_path / "ratings", now=lambda: NOW)
     assert forecast(prepare(other, sitting), sitting).calls == 0
     assert rate(other, sitting).asked.calls == 0
     with pytest.raises(KeyMissingError, match=KEY):

@@ -16,11 +16,11 @@ from tests.run.test_slices import plan_of
 from tests.servers import LocalServer, Request, Response
 from trustgauge.apps.sheets import manual_answers
 from trustgauge.plan import load_plan
-from trustgauge.run.options import Sitting
-from trustgauge.run.probe_batches import SEGMENTS, slices_of
-from trustgauge.run.rate_answers import FromStore, answered
+from trustgauge.run.options import RunOptions
+from trustgauge.run.probe_batches import SEGMENTS, batches_of
+from trustgauge.run.rate_answers import StoredAnswers, answers_to
 from trustgauge.run.run import prepare, rate
-from trustgauge.run.targets import ONLY, design, experiment_seed, methods, subjects
+from trustgauge.run.targets import ONLY, design, experiment_seed, methods, plan_targets
 from trustgauge.run.verify import verify
 from trustgauge.store.factory import open_store
 
@@ -30,8 +30,8 @@ TODAY = date(2026, 1, 2)
 def sent(plan: dict[str, Any], rows: int = 100_000) -> pl.DataFrame:
     """The probes of the first experiment, in the order they are sent."""
     checked = load_plan(plan)
-    probes = design(checked, subjects(checked), rows)
-    return pl.concat(slices_of(probes, next(iter(probes))))
+    probes = design(checked, plan_targets(checked), rows)
+    return pl.concat(batches_of(probes, next(iter(probes))))
 
 
 @pytest.mark.parametrize("method", ["two-step", "causal", "social-bias", "trust"])
@@ -89,13 +89,13 @@ def test_a_log_keeps_the_order_in_which_it_was_recorded(tmp_path: Path) -> None:
 
 
 def test_an_answer_knows_its_segment_unless_answers_are_shared(tmp_path: Path) -> None:
-    finished = rate(load_plan(plan_of("two-step")), Sitting(tmp_path))
+    finished = rate(load_plan(plan_of("two-step")), RunOptions(tmp_path))
     probes = finished.prepared.probes[0, "translate"]
     zeros = pl.Series("segment", [0] * probes.height)
     with open_store(finished.folder) as store:
         varying, same, *_ = finished.prepared.subjects  # tosses a coin; gives back what it gets
         for one, planned in ((varying, probes["segment"]), (replace(same, deterministic=True), zeros)):
-            rows = answered(one, probes, FromStore(store))
+            rows = answers_to(one, probes, StoredAnswers(store))
             assert rows["segment"].equals(planned)
             assert rows["shared"].all() == one.deterministic
 
@@ -121,7 +121,7 @@ def test_an_update_in_mid_run_meets_every_block_alike(tmp_path: Path) -> None:
     updated = Updated(200)
     with LocalServer(updated) as server:
         plan = load_plan(translator_plan(server.url, texts=200, service={"concurrency": 1}))
-        finished = rate(plan, Sitting(tmp_path))
+        finished = rate(plan, RunOptions(tmp_path))
     frame = finished.prepared.probes[0, "translate"]
     assert updated.texts == frame["message"].to_list(), "sent as planned"
     before = frame.head(200).group_by("block").len()["len"].to_list()
@@ -133,10 +133,10 @@ def test_an_update_in_mid_run_meets_every_block_alike(tmp_path: Path) -> None:
 def test_a_run_that_was_cut_short_goes_on_to_the_rating_of_an_unbroken_one(tmp_path: Path) -> None:
     with LocalServer(faithful) as server:
         plan = translator_plan(server.url, via=("es", "fr"))
-        whole = rate(load_plan(plan), Sitting(tmp_path / "whole"))
+        whole = rate(load_plan(plan), RunOptions(tmp_path / "whole"))
         for calls in (60, 130, 10_000):
             short = {**plan, "budget": {"calls": calls}}
-            broken = rate(load_plan(short), Sitting(tmp_path / "broken", slice_rows=25))
+            broken = rate(load_plan(short), RunOptions(tmp_path / "broken", slice_rows=25))
     documents = [json.loads((one.folder / "rating.json").read_text("utf-8")) for one in (whole, broken)]
     first, second = map(but_for_times, documents)
     first["run"]["id"] = second["run"]["id"] = ""
@@ -152,7 +152,7 @@ def test_parts_of_a_service_are_asked_in_turn(tmp_path: Path) -> None:
 
     with LocalServer(listening) as server:
         plan = translator_plan(server.url, via=("es", "es>it"), texts=200, service={"concurrency": 1})
-        finished = rate(load_plan(plan), Sitting(tmp_path))
+        finished = rate(load_plan(plan), RunOptions(tmp_path))
     with open_store(finished.folder) as store:
         times = {
             one.part: store.answers(one.fingerprint)["at"].sort().to_list()

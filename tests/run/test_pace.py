@@ -15,7 +15,7 @@ from tests.run.plans import faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 from trustgauge.plan import load_plan
 from trustgauge.run.estimate import REMOTE_SECONDS, Estimate
-from trustgauge.run.options import Sitting
+from trustgauge.run.options import RunOptions
 from trustgauge.run.run import forecast, prepare, rate
 from trustgauge.run.throughput import Stopwatch
 from trustgauge.services.http import Http
@@ -51,12 +51,12 @@ def timed(small: Path, tmp_path: Path) -> Path:
 def small(server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ratings = tmp_path_factory.mktemp("ratings")
     assert expected(ratings, server, 5).untimed == ("mine",)
-    return rate(load_plan(translator_plan(server.url, texts=5)), Sitting(ratings)).folder
+    return rate(load_plan(translator_plan(server.url, texts=5)), RunOptions(ratings)).folder
 
 
 def expected(ratings: Path, server: LocalServer, texts: int = 200, **service: Any) -> Estimate:
     """What is to be expected; nothing is asked for it."""
-    sitting, asked = Sitting(ratings), len(server.requests)
+    sitting, asked = RunOptions(ratings), len(server.requests)
     estimate = forecast(
         prepare(load_plan(translator_plan(server.url, texts=texts, service=service)), sitting), sitting
     )

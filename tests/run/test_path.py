@@ -19,18 +19,18 @@ from trustgauge.errors import KeyMissingError, PlanError, StoreError
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Control, Task
-from trustgauge.run.options import Sitting
-from trustgauge.run.run import Finished, forecast, prepare, rate, run
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import RunResult, forecast, prepare, rate, run
 from trustgauge.run.verify import evidence_of_run, verify
 
 Serve = Callable[..., LocalServer]
 
 
-def rated(plan: dict[str, Any], folder: Path, **sitting: Any) -> Finished:
-    return rate(load_plan(plan), Sitting(ratings=folder, **sitting))
+def rated(plan: dict[str, Any], folder: Path, **sitting: Any) -> RunResult:
+    return rate(load_plan(plan), RunOptions(ratings=folder, **sitting))
 
 
-def only(finished: Finished) -> dict[str, Any]:
+def only(finished: RunResult) -> dict[str, Any]:
     (rating,) = finished.document["ratings"]
     return dict(rating)
 
@@ -142,7 +142,7 @@ def test_hostile_answers_neither_break_a_run_nor_reach_the_page_unescaped(
     assert verify(finished.folder, finished_day(finished)).differences == ()
 
 
-def finished_day(finished: Finished) -> date:
+def finished_day(finished: RunResult) -> date:
     return date.fromisoformat(finished.document["run"]["ended"][:10])
 
 
@@ -186,7 +186,7 @@ def test_a_wrong_control_voids_the_run(serve: Serve, tmp_path: Path) -> None:
     server = serve(faithful)
     plan = load_plan(translator_plan(server.url))
     broken = WrongControls.model_validate(plan.experiments[0].model_dump())
-    finished = rate(plan.model_copy(update={"experiments": (broken,)}), Sitting(ratings=tmp_path))
+    finished = rate(plan.model_copy(update={"experiments": (broken,)}), RunOptions(ratings=tmp_path))
     assert finished.document["run"]["state"] == "void"
     assert finished.document["ratings"] == []
 
@@ -196,7 +196,7 @@ def test_two_runs_with_one_seed_are_byte_identical(serve: Serve, tmp_path: Path)
     plan = load_plan(translator_plan(server.url))
     one, two = (prepare(plan).probes for _ in range(2))
     assert [frame.write_json() for frame in one.values()] == [frame.write_json() for frame in two.values()]
-    first, second = (rate(plan, Sitting(ratings=tmp_path / name)).document for name in "ab")
+    first, second = (rate(plan, RunOptions(ratings=tmp_path / name)).document for name in "ab")
     assert json.dumps(but_for_times(first)) == json.dumps(but_for_times(second))
     other = load_plan(translator_plan(server.url) | {"seed": 12})
     assert [f.write_json() for f in prepare(other).probes.values()] != [f.write_json() for f in one.values()]
@@ -205,7 +205,7 @@ def test_two_runs_with_one_seed_are_byte_identical(serve: Serve, tmp_path: Path)
 def test_the_forecast_is_what_is_asked(serve: Serve, tmp_path: Path) -> None:
     server = serve(faithful)
     prepared = prepare(load_plan(translator_plan(server.url, texts=25)))
-    sitting = Sitting(ratings=tmp_path)
+    sitting = RunOptions(ratings=tmp_path)
     before = forecast(prepared, sitting)
     assert server.requests == []
     run(prepared, sitting)
@@ -246,7 +246,7 @@ FORGERIES: dict[str, Any] = {
     "run.seed": 5,
     "run.expires": "2999-01-01",
     "run.assessor.name": "Somebody else",
-    "run.controls.0.level": "UCS",
+    "run.anchors.0.level": "UCS",
     "run.hashes.answers": "0" * 32,
 }
 
@@ -280,7 +280,7 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
             {"method": "two-step", "services": ["one"], "texts": 10, "rule": "published"},
         ],
     }
-    return rate(load_plan(plan), Sitting(ratings=tmp_path_factory.mktemp("ratings"))).folder
+    return rate(load_plan(plan), RunOptions(ratings=tmp_path_factory.mktemp("ratings"))).folder
 
 
 def test_a_service_that_varies_in_a_few_answers_only_is_found_out(tmp_path: Path) -> None:

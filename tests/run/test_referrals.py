@@ -21,8 +21,8 @@ from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.judges.model import prompt
 from trustgauge.plan import load_plan
 from trustgauge.reports.document import schema
-from trustgauge.run.options import Sitting
-from trustgauge.run.run import Finished, forecast, prepare, rate
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import RunResult, forecast, prepare, rate
 from trustgauge.run.verify import verify
 
 SMALL: dict[str, Any] = {
@@ -105,11 +105,11 @@ def plan(url: str, refer: str = "unclear", **changes: Any) -> dict[str, Any]:
     return {"services": services, "experiments": experiments, "retest": 0, **changes}
 
 
-def run(settings: dict[str, Any], ratings: Path) -> Finished:
-    return rate(load_plan(settings), Sitting(ratings=ratings))
+def run(settings: dict[str, Any], ratings: Path) -> RunResult:
+    return rate(load_plan(settings), RunOptions(ratings=ratings))
 
 
-def told(finished: Finished) -> dict[str, Any]:
+def told(finished: RunResult) -> dict[str, Any]:
     return dict(finished.document["ratings"][0]["details"]["judge"])
 
 
@@ -117,11 +117,11 @@ def test_referrals_are_asked_once_told_of_and_follow_from_the_store(tmp_path: Pa
     talking = Talking()
     with LocalServer(talking) as server:
         settings = plan(server.url)
-        before = forecast(prepare(load_plan(settings)), Sitting(ratings=tmp_path))
+        before = forecast(prepare(load_plan(settings)), RunOptions(ratings=tmp_path))
         first = run(settings, tmp_path)
         calls = len(server.requests)
         again = run(settings, tmp_path)
-        after = forecast(prepare(load_plan(settings)), Sitting(ratings=tmp_path))
+        after = forecast(prepare(load_plan(settings)), RunOptions(ratings=tmp_path))
     assert len(server.requests) == calls
     assert set(talking.prompts.values()) == {1}
     judge = told(first)

@@ -23,10 +23,10 @@ from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
 from trustgauge.reports import sentences, terminal
 from trustgauge.reports.document import schema
-from trustgauge.run.options import Sitting
-from trustgauge.run.probe_batches import LAG, SECOND, slices_of
-from trustgauge.run.run import Finished, forecast, prepare, rate
-from trustgauge.run.targets import design, subjects
+from trustgauge.run.options import RunOptions
+from trustgauge.run.probe_batches import RETEST_LAG, SECOND, batches_of
+from trustgauge.run.run import RunResult, forecast, prepare, rate
+from trustgauge.run.targets import design, plan_targets
 from trustgauge.run.verify import verify
 from trustgauge.stats.intervals import wilson
 
@@ -40,12 +40,12 @@ def plan_of(method: str, **more: Any) -> dict[str, Any]:
 
 def probes(plan: dict[str, Any], rows: int = 100_000) -> pl.DataFrame:
     checked = load_plan(plan)
-    planned = design(checked, subjects(checked), rows)
-    return pl.concat(slices_of(planned, next(iter(planned))))
+    planned = design(checked, plan_targets(checked), rows)
+    return pl.concat(batches_of(planned, next(iter(planned))))
 
 
-def done(plan: dict[str, Any], folder: Path, rows: int = 100_000) -> Finished:
-    return rate(load_plan(plan), Sitting(folder, slice_rows=rows))
+def done(plan: dict[str, Any], folder: Path, rows: int = 100_000) -> RunResult:
+    return rate(load_plan(plan), RunOptions(folder, slice_rows=rows))
 
 
 @pytest.mark.parametrize("method", PLANS)
@@ -53,9 +53,9 @@ def test_what_is_asked_again_is_the_same_in_one_slice_or_many(method: str) -> No
     whole = probes(plan_of(method, retest=0.1))
     assert probes(plan_of(method, retest=0.1), 20).equals(whole)
     without = probes(plan_of(method, retest=0))
-    first = whole.filter(pl.col(LAG).is_null())
-    assert first.drop("segment", LAG).equals(without.drop("segment")), "the others keep their order"
-    again = whole.filter(pl.col(LAG).is_not_null())
+    first = whole.filter(pl.col(RETEST_LAG).is_null())
+    assert first.drop("segment", RETEST_LAG).equals(without.drop("segment")), "the others keep their order"
+    again = whole.filter(pl.col(RETEST_LAG).is_not_null())
     unit = ("session", "draw") if method == "trust" else ("id",)
     units, twice = (frame.select(unit).n_unique() for frame in (first, again))
     assert abs(twice - 0.1 * units) <= 2
@@ -67,7 +67,7 @@ def test_what_is_asked_again_is_the_same_in_one_slice_or_many(method: str) -> No
 def test_one_question_in_fourteen_of_each_block_is_asked_again_all_over_the_run() -> None:
     plan = plan_of("two-step")
     plan["experiments"] = [{**plan["experiments"][0], "texts": 1000, "repeats": 1}]
-    again = probes(plan, 500).filter(pl.col(LAG).is_not_null())
+    again = probes(plan, 500).filter(pl.col(RETEST_LAG).is_not_null())
     by_block = again.group_by("block").len()["len"].to_list()
     assert all(abs(count - 70) <= 3 for count in by_block)
     by_segment = again.group_by("segment").len()["len"].to_list()
@@ -75,7 +75,7 @@ def test_one_question_in_fourteen_of_each_block_is_asked_again_all_over_the_run(
     assert len(by_segment) == 10
     assert all(abs(count - 21) < 18 for count in by_segment)
     # The distance of two even numbers: its mean is a third, and .3 is near its median.
-    assert again[LAG].mean() == pytest.approx(1 / 3, abs=0.06)
+    assert again[RETEST_LAG].mean() == pytest.approx(1 / 3, abs=0.06)
 
 
 def coin(share: float) -> Callable[[Request], Response]:
@@ -92,7 +92,7 @@ def coin(share: float) -> Callable[[Request], Response]:
 def test_agreement_is_that_of_the_bot_and_no_data_of_the_rating(tmp_path: Path) -> None:
     with LocalServer(coin(0.25)) as server:
         plan = {**scorer_plan(server.url, 11), "retest": 0.2}
-        sitting = Sitting(tmp_path)
+        sitting = RunOptions(tmp_path)
         announced = forecast(prepare(load_plan(plan), sitting), sitting).calls
         finished = rate(load_plan(plan), sitting)
     count = finished.prepared.probes[0, "score"].height - PROBES
@@ -156,11 +156,11 @@ def test_people_are_not_asked_again(tmp_path: Path) -> None:
     assert exported.rows == PROBES
     rows = [json.loads(line) | {"answer": "0.5"} for line in sheet.read_text("utf-8").splitlines()]
     sheet.write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    now = Sitting().now()
+    now = RunOptions().now()
     manual_answers.import_answers(
         manual_answers.prepare(plan), "mine", sheet, tmp_path / "ratings", by="me", now=now
     )
-    sitting = Sitting(tmp_path / "ratings")
+    sitting = RunOptions(tmp_path / "ratings")
     assert forecast(prepare(plan, sitting), sitting).calls == 0
     finished = rate(plan, sitting)
     assert finished.asked.calls == 0

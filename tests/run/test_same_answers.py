@@ -14,8 +14,8 @@ from tests.servers import LocalServer, Request, Response
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
 from trustgauge.reports import sentences
-from trustgauge.run.options import Sitting
-from trustgauge.run.run import FIRST, Finished, forecast, prepare, rate
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import FIRST, RunResult, forecast, prepare, rate
 from trustgauge.run.verify import verify
 from trustgauge.terminal.exits import exit_of
 
@@ -43,11 +43,11 @@ def chat_plan(url: str, method: str, **experiment: Any) -> dict[str, Any]:
     }
 
 
-def done(plan: dict[str, Any], folder: Path, **how: Any) -> Finished:
-    return rate(load_plan(plan), Sitting(folder, **how))
+def done(plan: dict[str, Any], folder: Path, **how: Any) -> RunResult:
+    return rate(load_plan(plan), RunOptions(folder, **how))
 
 
-def told(finished: Finished) -> tuple[str, str | None, list[str], int]:
+def told(finished: RunResult) -> tuple[str, str | None, list[str], int]:
     """State and level of the first rating, the codes of its reasons, and the exit code."""
     rating = finished.document["ratings"][0]
     codes = [reason["code"] for reason in rating["reasons"]]
@@ -65,7 +65,7 @@ def test_an_api_that_always_says_hello_is_not_rated(tmp_path: Path) -> None:
         # Both ways of the first texts, and what was under way, of 1,200 calls.
         assert 2 * FIRST <= len(server.requests) <= 2 * FIRST + 2 * 300
         again = done(plan, tmp_path)
-        calls = forecast(prepare(load_plan(plan), Sitting(tmp_path)), Sitting(tmp_path)).calls
+        calls = forecast(prepare(load_plan(plan), RunOptions(tmp_path)), RunOptions(tmp_path)).calls
     rating = finished.document["ratings"][0]
     (part,) = rating["parts"]
     assert (part["state"], part["level"], part["score"], part["certainty"]) == ("incomplete", None, None, {})

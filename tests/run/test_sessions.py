@@ -23,10 +23,10 @@ from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
 from trustgauge.records import Message
 from trustgauge.run import estimate, smoke_test
-from trustgauge.run.options import Sitting
-from trustgauge.run.run import Finished, forecast, prepare, rate, run
-from trustgauge.run.stored_ratings import chosen_runs, kept_of
-from trustgauge.run.targets import ONLY, messages, probes_of, wanted
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import RunResult, forecast, prepare, rate, run
+from trustgauge.run.stored_ratings import select_runs, stored_ratings
+from trustgauge.run.targets import ONLY, messages, planned_units, probes_of
 from trustgauge.run.verify import verify
 from trustgauge.store.folder import STORE
 from trustgauge.store.sqlite import SqliteStore
@@ -102,8 +102,8 @@ def plan_of(folder: Path, *services: str, **experiment: Any) -> dict[str, Any]:
     }
 
 
-def rated(plan: dict[str, Any], folder: Path) -> Finished:
-    return rate(load_plan(plan), Sitting(ratings=folder / "ratings"))
+def rated(plan: dict[str, Any], folder: Path) -> RunResult:
+    return rate(load_plan(plan), RunOptions(ratings=folder / "ratings"))
 
 
 def by_whom(document: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -141,7 +141,7 @@ def test_every_turn_knows_its_place_its_script_and_who_speaks() -> None:
     assert len(set(keys[:5])) == 5
     assert keys[5:] == [keys[2], keys[0]], "a draw of a session has the keys of the session"
     assert found[0].talk == "two/y"
-    units = wanted(probes, shared=False)
+    units = planned_units(probes, shared=False)
     assert [[one.text for one in unit] for unit in units] == [["c", "d"], ["a", "b"], ["alone"], ["c", "d"]]
     assert [unit[0].draw for unit in units] == [0, 0, 3, 1]
 
@@ -156,17 +156,17 @@ def test_a_deterministic_service_is_asked_equal_sessions_once_and_some_twice() -
     scripts = {"p": "abc", "q": "abc", "r": "xyz"}
     turns = [(name, draw, at) for name in scripts for draw in (0, 1) for at in range(3)]
     probes = frame(*((scripts[name][at], name, at, draw, "u", "") for name, draw, at in turns))
-    units = wanted(probes, shared=True)
+    units = planned_units(probes, shared=True)
     asked = [("".join(one.text for one in unit), {one.draw for one in unit}) for unit in units]
     assert asked == [("abc", {0}), ("xyz", {0}), ("abc", {1}), ("xyz", {1})]
-    assert len(wanted(probes, shared=False)) == 6
+    assert len(planned_units(probes, shared=False)) == 6
 
 
 def test_scenes_are_asked_turn_by_turn_and_rated(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, "leaky", "discreet", repeats=2, control=True)
     prepared = prepare(load_plan(plan))
-    assert forecast(prepared, Sitting(ratings=tmp_path / "ratings")).calls == 2 * 4 * 4 + 4 * 4 + 2 * 4
-    (first, *_) = smoke_test.probe(prepared)
+    assert forecast(prepared, RunOptions(ratings=tmp_path / "ratings")).calls == 2 * 4 * 4 + 4 * 4 + 2 * 4
+    (first, *_) = smoke_test.smoke_test(prepared)
     planned = prepared.probes[0, "chat"].row(0, named=True)  # the first of the shuffled order
     assert planned["turn"] == 0
     assert (first.sent, first.answer) == (planned["message"], "Fine, 0 before.")
@@ -260,7 +260,7 @@ def test_a_log_is_asked_its_own_probes_and_nobody_else_is(tmp_path: Path) -> Non
         "control refuser": 16 + 4 + 4,  # two scenes a second time, as it says that it is deterministic
         "control guard": 16 + 4 + 4,
     }
-    done = run(prepared, Sitting(ratings=tmp_path / "ratings"))
+    done = run(prepared, RunOptions(ratings=tmp_path / "ratings"))
     marks = done.derived.marks[0].filter(pl.col("service") == "corpus")
     assert marks["output"].to_list() == ["Hi!", "Which day?", "Good day.", "Go away."]
     assert levels(done.document)["corpus", "fun"] == "kept"
@@ -301,8 +301,10 @@ def test_a_method_is_told_what_came_before_it(tmp_path: Path) -> None:
     earlier = ["discreet/privacy", "discreet/fun", "leaky/privacy", "leaky/fun"]
     assert heard["discreet", "peace"] == earlier
     assert verify(done.folder, date(2026, 11, 1)).differences == ()
-    (opened,) = chosen_runs(tmp_path / "ratings", [])
-    found = [(one.service, one.rating["issue"]["attribute"], one.experiment) for one in kept_of(opened)]
+    (opened,) = select_runs(tmp_path / "ratings", [])
+    found = [
+        (one.service, one.rating["issue"]["attribute"], one.experiment) for one in stored_ratings(opened)
+    ]
     assert found == [
         ("discreet", "privacy", 0),
         ("discreet", "fun", 0),

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from trustgauge.errors import PlanError
 from trustgauge.run.cells import guard, plain, unguard
-from trustgauge.run.sheets import Line, read_sheet, sheet
+from trustgauge.run.sheets import SheetRow, read_sheet, sheet_bytes
 
 COLUMNS = ("id", "text", "answer")
 HOSTILE = [
@@ -39,11 +39,11 @@ HOSTILE = [
 def written(tmp_path: Path, name: str, texts: list[str]) -> Path:
     file = tmp_path / name
     rows = [{"id": f"q{at}", "text": text, "answer": text} for at, text in enumerate(texts)]
-    file.write_bytes(sheet(file, "--export", COLUMNS, rows))
+    file.write_bytes(sheet_bytes(file, "--export", COLUMNS, rows))
     return file
 
 
-def read(file: Path) -> tuple[Line, ...]:
+def read(file: Path) -> tuple[SheetRow, ...]:
     return read_sheet(file, "--import", COLUMNS).lines
 
 
@@ -104,8 +104,8 @@ def test_encodings_separators_and_line_ends(encoding: str, separator: str, ends:
     file.write_bytes("".join(separator.join(row) + ends for row in rows).encode(encoding))
     found = read_sheet(file, "--import", COLUMNS)
     assert found.lines == (
-        Line(2, {"id": "q1", "text": "女性？", "answer": "是的。"}),
-        Line(4, {"id": "q2", "text": "男性？", "answer": ""}),
+        SheetRow(2, {"id": "q1", "text": "女性？", "answer": "是的。"}),
+        SheetRow(4, {"id": "q2", "text": "男性？", "answer": ""}),
     )
     names = {"gb18030": "GB18030", "utf-16": "UTF-16"}
     assert found.encoding == names.get(encoding, "UTF-8")
@@ -211,8 +211,8 @@ def test_broken_csv_is_refused(text: str, what: str, tmp_path: Path) -> None:
 def test_short_rows_and_trailing_separators_are_read(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("id,text,answer\nq1\nq2,t,a,,\n,,\n")
     assert read(tmp_path / "s.csv") == (
-        Line(2, {"id": "q1", "text": "", "answer": ""}),
-        Line(3, {"id": "q2", "text": "t", "answer": "a"}),
+        SheetRow(2, {"id": "q1", "text": "", "answer": ""}),
+        SheetRow(3, {"id": "q2", "text": "t", "answer": "a"}),
     )
 
 

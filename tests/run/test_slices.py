@@ -17,12 +17,12 @@ from trustgauge.errors import MethodError
 from trustgauge.plan import load_plan
 from trustgauge.reports.html import report
 from trustgauge.run import preflight, rating_document
-from trustgauge.run.options import Sitting
-from trustgauge.run.pending import nothing_held, pending, pending_by_slice, summed
-from trustgauge.run.probe_batches import Place, Slices, blocks, cut, slices_of
-from trustgauge.run.rate_answers import FromStore, answered, answered_by_slice, derive
-from trustgauge.run.run import Finished, forecast, prepare, rate
-from trustgauge.run.targets import Subject, design, methods, subjects
+from trustgauge.run.options import RunOptions
+from trustgauge.run.pending import nothing_stored, pending, pending_batches, pending_totals
+from trustgauge.run.probe_batches import ExperimentTask, ProbeBatches, batches_of, count_blocks, cut
+from trustgauge.run.rate_answers import StoredAnswers, answer_batches, answers_to, rate_answers
+from trustgauge.run.run import RunResult, forecast, prepare, rate
+from trustgauge.run.targets import Target, design, methods, plan_targets
 from trustgauge.run.verify import evidence_of_run, verify
 from trustgauge.store.factory import kind_of, open_store
 
@@ -60,11 +60,11 @@ def plan_of(name: str, store: str = "sqlite") -> dict[str, Any]:
     return {"name": "test", "seed": 5, "retest": 0, "run": {"store": store}, **PLANS[name]}
 
 
-def run(plan: dict[str, Any], ratings: Path, slice_rows: int = 100_000) -> Finished:
-    return rate(load_plan(plan), Sitting(ratings, slice_rows=slice_rows))
+def run(plan: dict[str, Any], ratings: Path, slice_rows: int = 100_000) -> RunResult:
+    return rate(load_plan(plan), RunOptions(ratings, slice_rows=slice_rows))
 
 
-def told(finished: Finished) -> Any:
+def told(finished: RunResult) -> Any:
     return but_for_times(json.loads((finished.folder / "rating.json").read_text("utf-8")))
 
 
@@ -84,15 +84,15 @@ def test_answers_are_read_slice_by_slice_as_they_are_all_together(tmp_path: Path
     finished = run(plan_of(method, "parquet"), tmp_path, 37)
     found = finished.prepared.subjects
     probes = finished.prepared.probes
-    assert isinstance(probes, Slices)
+    assert isinstance(probes, ProbeBatches)
     assert all(probes.count(place) > 3 for place in probes)
     with open_store(finished.folder) as store:
-        answers = FromStore(store)
+        answers = StoredAnswers(store)
         for one in found:
-            pieces = pl.concat(answered_by_slice(one, probes, answers))
-            together = answered(one, probes[one.experiment, one.task], store.answers)
+            pieces = pl.concat(answer_batches(one, probes, answers))
+            together = answers_to(one, probes[one.experiment, one.task], store.answers)
             assert pieces.equals(together)
-        again = derive(
+        again = rate_answers(
             methods(finished.prepared.plan), found, dict(probes.items()), store.answers, seed=5
         )  # of an ordinary mapping, whole
     assert (again.ratings, again.controls, again.hashes) == (
@@ -109,11 +109,11 @@ def test_answers_are_read_slice_by_slice_as_they_are_all_together(tmp_path: Path
 
 def test_what_is_pending_is_the_same_however_it_is_cut() -> None:
     plan = load_plan(plan_of("two-step"))
-    found = tuple(subjects(plan))
+    found = tuple(plan_targets(plan))
     whole = pending(found, design(plan, found), lambda _: set())
     for rows in (1, 7, 1000):
-        steps = pending_by_slice(found, design(plan, found, rows), nothing_held)
-        for one, other in zip(whole, summed(found, steps), strict=True):
+        steps = pending_batches(found, design(plan, found, rows), nothing_stored)
+        for one, other in zip(whole, pending_totals(found, steps), strict=True):
             assert (one.planned, one.kept) == (other.planned, other.kept)
             assert set(one.units) == set(other.units)
             assert len(one.units) == len(other.units)
@@ -121,14 +121,14 @@ def test_what_is_pending_is_the_same_however_it_is_cut() -> None:
 
 def test_what_is_kept_is_not_pending(tmp_path: Path) -> None:
     finished = run(plan_of("two-step", "parquet"), tmp_path, 50)
-    sitting = Sitting(tmp_path, slice_rows=50)
+    sitting = RunOptions(tmp_path, slice_rows=50)
     prepared = prepare(load_plan(plan_of("two-step")), sitting)
     estimate = forecast(prepared, sitting)
     assert estimate.calls == 0
-    small = forecast(prepare(load_plan(plan_of("two-step"))), Sitting(tmp_path))
+    small = forecast(prepare(load_plan(plan_of("two-step"))), RunOptions(tmp_path))
     assert (estimate.kept, estimate.spent.calls) == (small.kept, small.spent.calls)
-    with preflight.held_in_any(sitting, prepared) as held:
-        steps = pending_by_slice(prepared.subjects, prepared.probes, held)
+    with preflight.stored_key_lookup(sitting, prepared) as held:
+        steps = pending_batches(prepared.subjects, prepared.probes, held)
         assert not [row for step in steps for row in step if row.units]
     again = rate(load_plan(plan_of("two-step", "sqlite")), sitting)
     assert (again.folder, again.asked.calls) == (finished.folder, 0)
@@ -190,7 +190,9 @@ def test_the_report_of_a_large_run_carries_a_sample_and_says_of_how_many(tmp_pat
     rows = 2 * 3 * 20 * 3
     assert finished.derived.rows == (rows,)
     with open_store(finished.folder) as store:
-        derived = derive(methods(plan), found, finished.prepared.probes, FromStore(store), seed=5, sample=50)
+        derived = rate_answers(
+            methods(plan), found, finished.prepared.probes, StoredAnswers(store), seed=5, sample=50
+        )
     (marks,) = derived.marks
     assert 50 <= marks.height <= 100
     assert marks.select("service", "id").is_unique().all()
@@ -198,7 +200,7 @@ def test_the_report_of_a_large_run_carries_a_sample_and_says_of_how_many(tmp_pat
     assert len(shares) == 6
     # Every fourth of 60 rows a block in their shuffled order: a standard deviation of 3.3.
     assert 5 <= min(shares) <= max(shares) <= 25
-    page = report(finished.document, rating_document.evidence(plan, found, derived))
+    page = report(finished.document, rating_document.evidence_rows(plan, found, derived))
     assert f"a sample of {marks.height} of {rows} rows,</b> evenly spread" in page
     whole = evidence_of_run(finished.folder)
     assert (whole.height, "of_rows" in whole.columns) == (rows, False)
@@ -225,13 +227,13 @@ def test_a_session_in_two_pieces_is_refused() -> None:
 
 
 def test_slices_leave_nothing_behind(tmp_path: Path) -> None:
-    slices = Slices(4, tmp_path)
-    place: Place = (0, "chat")
+    slices = ProbeBatches(4, tmp_path)
+    place: ExperimentTask = (0, "chat")
     assert slices.add(place, batches(*"abcdefghij"), lambda frame: frame.with_columns(n=pl.lit(1))) == 10
     assert slices.count(place) == 3
     assert slices[place].height == 10
-    assert [one.height for one in slices_of(slices, place)] == [4, 4, 2]
-    assert blocks(slices, place) == 10
+    assert [one.height for one in batches_of(slices, place)] == [4, 4, 2]
+    assert count_blocks(slices, place) == 10
     assert list(tmp_path.rglob("*.parquet"))
     del slices
     assert not list(tmp_path.iterdir())
@@ -239,8 +241,8 @@ def test_slices_leave_nothing_behind(tmp_path: Path) -> None:
 
 def test_subjects_of_one_service_share_what_they_ask() -> None:
     plan = load_plan(plan_of("two-step"))
-    (first, *_) = subjects(plan)
-    twin = Subject(**{**{name: getattr(first, name) for name in first.__slots__}, "part": "again"})
-    rows = list(pending_by_slice((first, twin), design(plan, [first], 25), nothing_held))
+    (first, *_) = plan_targets(plan)
+    twin = Target(**{**{name: getattr(first, name) for name in first.__slots__}, "part": "again"})
+    rows = list(pending_batches((first, twin), design(plan, [first], 25), nothing_stored))
     assert sum(len(row.units) for step in rows for row in step if row.subject is twin) == 0
     assert sum(row.planned for step in rows for row in step if row.subject is twin) > 0

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from trustgauge.plan import load_plan
-from trustgauge.run.options import Sitting
-from trustgauge.run.run import Finished, rate
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import RunResult, rate
 from trustgauge.run.verify import verify
 
 SMALL = {"attributes": ["gender"], "groups": 3, "properties": 26, "questions": 3600}
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     plan: dict[str, Any] = {
         "services": {
             "favours": {"use": "rivescript", "brain": "favours", "group": "women"},
@@ -34,14 +34,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
             }
         ],
     }
-    return rate(load_plan(plan), Sitting(ratings=tmp_path_factory.mktemp("ratings")))
+    return rate(load_plan(plan), RunOptions(ratings=tmp_path_factory.mktemp("ratings")))
 
 
-def rating(finished: Finished, name: str) -> dict[str, Any]:
+def rating(finished: RunResult, name: str) -> dict[str, Any]:
     return dict(next(one for one in finished.document["ratings"] if one["service"]["key"] == name))
 
 
-def test_controls_of_known_truth_are_rated_as_built(finished: Finished) -> None:
+def test_controls_of_known_truth_are_rated_as_built(finished: RunResult) -> None:
     controls = {one["name"]: one for one in finished.document["run"]["anchors"]}
     assert finished.document["run"]["state"] == "complete"
     assert len(controls) == 11
@@ -51,7 +51,7 @@ def test_controls_of_known_truth_are_rated_as_built(finished: Finished) -> None:
         assert (controls[f"anchor/{name}"]["level"], controls[f"anchor/{name}"]["state"]) == ("L", "rated")
 
 
-def test_a_planted_preference_comes_back_inside_its_interval(finished: Finished) -> None:
+def test_a_planted_preference_comes_back_inside_its_interval(finished: RunResult) -> None:
     """Named 8 times in 10 in each order: 64 of 68 choices that both orders agree on (data/brains).
 
     A pair and a property have the majority of all forms, so more than that.
@@ -69,7 +69,7 @@ def test_a_planted_preference_comes_back_inside_its_interval(finished: Finished)
     assert (told["social-bias.direction"]["group"], told["social-bias.direction"]["wins"]) == ("women", True)
 
 
-def test_a_planted_slander_is_the_gap(finished: Finished) -> None:
+def test_a_planted_slander_is_the_gap(finished: RunResult) -> None:
     found = rating(finished, "affirms")
     assert (found["overall"]["level"], found["state"]) == ("H", "rated")
     told = {reason["code"]: reason["facts"] for reason in found["reasons"]}
@@ -79,13 +79,13 @@ def test_a_planted_slander_is_the_gap(finished: Finished) -> None:
     )
 
 
-def test_a_bot_that_never_commits_is_of_low_risk_as_far_as_the_judge_can_tell(finished: Finished) -> None:
+def test_a_bot_that_never_commits_is_of_low_risk_as_far_as_the_judge_can_tell(finished: RunResult) -> None:
     """It speaks in whole sentences, in which the judge was not measured."""
     found = rating(finished, "eliza")
     assert (found["overall"]["level"], found["state"]) == ("L", "not settled")
     assert "instrument-not-measured" in {reason["code"] for reason in found["reasons"]}
 
 
-def test_everything_follows_from_the_kept_answers(finished: Finished) -> None:
+def test_everything_follows_from_the_kept_answers(finished: RunResult) -> None:
     assert verify(finished.folder, date(2026, 1, 1)).differences == ()
     assert Path(finished.folder / "report.html").exists()

@@ -12,8 +12,8 @@ import pytest
 
 from tests.servers import LocalServer, Request, Response
 from trustgauge.plan import load_plan
-from trustgauge.run.options import Sitting
-from trustgauge.run.run import Finished, rate
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import RunResult, rate
 from trustgauge.run.verify import evidence_of_run, verify
 
 ODD = (
@@ -70,25 +70,25 @@ def answer(request: Request) -> Response:
     return Response.json({"choices": [choice]})
 
 
-def rated(url: str, folder: Path, names: list[str], **more: Any) -> Finished:
+def rated(url: str, folder: Path, names: list[str], **more: Any) -> RunResult:
     services = {name: {"use": "openai", "model": name, "url": f"{url}/v1", "key": ""} for name in names}
     meant = {"constant_services": [name for name in names if name in ("injects", "french")]}
     plan = {"seed": 3, "services": services, "experiments": [experiment(services=names, **meant, **more)]}
-    return rate(load_plan(plan), Sitting(ratings=folder / "ratings"))
+    return rate(load_plan(plan), RunOptions(ratings=folder / "ratings"))
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     with LocalServer(answer) as server:
         return rated(server.url, tmp_path_factory.mktemp("bad"), [*SAID], questions=300, properties=2)
 
 
-def rating(finished: Finished, name: str) -> dict[str, Any]:
+def rating(finished: RunResult, name: str) -> dict[str, Any]:
     return dict(next(one for one in finished.document["ratings"] if one["service"]["key"] == name))
 
 
 @pytest.mark.parametrize("name", LOW)
-def test_answers_that_say_nothing_favour_nobody(finished: Finished, name: str) -> None:
+def test_answers_that_say_nothing_favour_nobody(finished: RunResult, name: str) -> None:
     """No bias is found, and so few questions about one property each do not settle that there is none."""
     found = rating(finished, name)
     overall = found["overall"]
@@ -98,14 +98,14 @@ def test_answers_that_say_nothing_favour_nobody(finished: Finished, name: str) -
     assert found["coverage"]["unreadable"] == found["coverage"]["failed"] == 0
 
 
-def test_empty_answers_are_counted_as_such(finished: Finished) -> None:
+def test_empty_answers_are_counted_as_such(finished: RunResult) -> None:
     for name in ("silent", "blank"):
         told = rating(finished, name)["coverage"]
         assert told["empty"] == told["planned"] > 0
 
 
 @pytest.mark.parametrize("name", ["french", "long-noise", "injects"])
-def test_what_cannot_be_read_gives_no_level_and_no_bias(finished: Finished, name: str) -> None:
+def test_what_cannot_be_read_gives_no_level_and_no_bias(finished: RunResult, name: str) -> None:
     """Not a zero: an answer in another language may say anything."""
     found = rating(finished, name)
     assert found["overall"]["level"] in (None, "L")
@@ -113,14 +113,14 @@ def test_what_cannot_be_read_gives_no_level_and_no_bias(finished: Finished, name
         assert found["state"] == "incomplete"
 
 
-def test_a_verdict_in_an_answer_is_no_verdict(finished: Finished) -> None:
+def test_a_verdict_in_an_answer_is_no_verdict(finished: RunResult) -> None:
     rows = evidence_of_run(finished.folder)
     mine = rows.filter(rows["service"] == "injects")
     assert mine.height > 0
     assert set(mine["verdict"].to_list()) <= {"off-topic", "unclear"}
 
 
-def test_hostile_answers_stay_inert_on_the_page_and_the_page_stays_small(finished: Finished) -> None:
+def test_hostile_answers_stay_inert_on_the_page_and_the_page_stays_small(finished: RunResult) -> None:
     page = (finished.folder / "report.html").read_text("utf-8")
     assert "<script>alert(1)" not in page
     assert "\x1b" not in page
@@ -128,7 +128,7 @@ def test_hostile_answers_stay_inert_on_the_page_and_the_page_stays_small(finishe
     assert json.loads((finished.folder / "rating.json").read_text("utf-8"))["run"]["state"]
 
 
-def test_all_of_it_is_derived_again_from_the_store(finished: Finished) -> None:
+def test_all_of_it_is_derived_again_from_the_store(finished: RunResult) -> None:
     assert verify(finished.folder, date(2026, 1, 1)).differences == ()
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from trustgauge.plan import load_plan
-from trustgauge.run.options import Sitting
-from trustgauge.run.run import Finished, rate
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import RunResult, rate
 
 SILENT = """! version = 2.0
 + *
@@ -19,7 +19,7 @@ SILENT = """! version = 2.0
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     folder = tmp_path_factory.mktemp("chinese")
     (folder / "silent.rive").write_text(SILENT, encoding="utf-8")
     plan: dict[str, Any] = {
@@ -42,20 +42,20 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
             }
         ],
     }
-    return rate(load_plan(plan), Sitting(ratings=folder / "ratings"))
+    return rate(load_plan(plan), RunOptions(ratings=folder / "ratings"))
 
 
-def rating(finished: Finished, name: str) -> dict[str, Any]:
+def rating(finished: RunResult, name: str) -> dict[str, Any]:
     return dict(next(one for one in finished.document["ratings"] if one["service"]["key"] == name))
 
 
-def test_every_answer_can_be_read(finished: Finished) -> None:
+def test_every_answer_can_be_read(finished: RunResult) -> None:
     for name in ("favours", "affirms", "silent"):
         told = rating(finished, name)["coverage"]
         assert told["unreadable"] == told["failed"] == 0 < told["planned"]
 
 
-def test_controls_are_rated_as_built_in_chinese(finished: Finished) -> None:
+def test_controls_are_rated_as_built_in_chinese(finished: RunResult) -> None:
     controls = {one["name"]: one for one in finished.document["run"]["anchors"]}
     assert finished.document["run"]["state"] == "complete"
     assert (controls["anchor/fan"]["level"], controls["anchor/fan"]["state"]) == ("H", "rated")
@@ -63,7 +63,7 @@ def test_controls_are_rated_as_built_in_chinese(finished: Finished) -> None:
         assert (controls[f"anchor/{name}"]["level"], controls[f"anchor/{name}"]["state"]) == ("L", "rated")
 
 
-def test_a_planted_preference_comes_back_in_chinese(finished: Finished) -> None:
+def test_a_planted_preference_comes_back_in_chinese(finished: RunResult) -> None:
     """Named 8 times in 10 in each order; the majority of all forms of a pair and a property is surer."""
     found = rating(finished, "favours")
     assert (found["overall"]["level"], found["state"]) == ("H", "rated")
@@ -76,7 +76,7 @@ def test_a_planted_preference_comes_back_in_chinese(finished: Finished) -> None:
     assert wins / played > 0.93
 
 
-def test_a_planted_slander_is_the_gap_in_chinese(finished: Finished) -> None:
+def test_a_planted_slander_is_the_gap_in_chinese(finished: RunResult) -> None:
     found = rating(finished, "affirms")
     assert (found["overall"]["level"], found["state"]) == ("H", "rated")
     gap = found["parts"][0]["details"]["relative"]["gap"]
@@ -85,6 +85,6 @@ def test_a_planted_slander_is_the_gap_in_chinese(finished: Finished) -> None:
     assert told["social-bias.relative"]["group"] == "women"
 
 
-def test_who_will_not_say_is_of_low_risk(finished: Finished) -> None:
+def test_who_will_not_say_is_of_low_risk(finished: RunResult) -> None:
     found = rating(finished, "silent")
     assert (found["overall"]["level"], found["state"]) == ("L", "rated")

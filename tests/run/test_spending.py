@@ -14,14 +14,14 @@ from tests.run.plans import faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 from trustgauge.engine.local import Interrupted
 from trustgauge.plan import load_plan
-from trustgauge.run.options import Sitting
+from trustgauge.run.options import RunOptions
 from trustgauge.run.run import forecast, prepare, rate
 from trustgauge.run.verify import verify
 from trustgauge.store.factory import open_store
 from trustgauge.store.folder import read_manifest
 
 
-def kept_calls(folder: Path, sitting: Sitting, plan: dict[str, object]) -> int:
+def kept_calls(folder: Path, sitting: RunOptions, plan: dict[str, object]) -> int:
     prints = [one.fingerprint for one in prepare(load_plan(plan), sitting).subjects if not one.control]
     with open_store(folder) as store:
         return store.cost(prints).calls
@@ -35,7 +35,7 @@ def test_the_same_command_again_sends_nothing_beyond_the_cap(tmp_path: Path) -> 
 
     with LocalServer(flaky) as server:
         plan = translator_plan(server.url, budget={"calls": 100})
-        sitting = Sitting(tmp_path)
+        sitting = RunOptions(tmp_path)
         for _ in range(3):
             finished = rate(load_plan(plan), sitting)
             assert len(server.requests) == 100
@@ -59,7 +59,7 @@ def test_calls_that_an_interrupt_broke_off_count(tmp_path: Path) -> None:
 
     with LocalServer(stopping, 0.01) as server:
         plan = translator_plan(server.url)
-        sitting = Sitting(tmp_path)
+        sitting = RunOptions(tmp_path)
         with pytest.raises(Interrupted):
             rate(load_plan(plan), sitting)
         (folder,) = tmp_path.iterdir()
@@ -74,6 +74,6 @@ def test_calls_that_an_interrupt_broke_off_count(tmp_path: Path) -> None:
 
 def test_a_calm_run_has_nothing_to_add(tmp_path: Path) -> None:
     with LocalServer(faithful) as server:
-        finished = rate(load_plan(translator_plan(server.url)), Sitting(tmp_path))
+        finished = rate(load_plan(translator_plan(server.url)), RunOptions(tmp_path))
     assert finished.document["run"]["state"] == "complete"
     assert "unkept" not in read_manifest(finished.folder)

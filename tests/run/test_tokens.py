@@ -11,7 +11,7 @@ from trustgauge.reports.terminal import PlanFacts
 from trustgauge.reports.terminal import plan as plan_lines
 from trustgauge.run import tokens
 from trustgauge.run.estimate import Pending, estimate
-from trustgauge.run.targets import Subject
+from trustgauge.run.targets import Target
 from trustgauge.services.chat import OpenAi
 from trustgauge.services.controls.translators import TranslatorControl
 from trustgauge.services.history import WithHistory
@@ -26,7 +26,7 @@ def chat(**settings: Any) -> OpenAi:
 
 
 def row(leg: ServiceSpec, *units: tuple[Message, ...]) -> Pending:
-    subject = Subject(0, "mine", "", "chat", leg.fingerprint, leg.deterministic, None, leg)
+    subject = Target(0, "mine", "", "chat", leg.fingerprint, leg.deterministic, None, leg)
     return Pending(subject, units, sum(map(len, units)), 0)
 
 
@@ -42,23 +42,25 @@ def test_four_ascii_characters_are_a_token_and_each_other_one_is(text: str, coun
 
 
 def test_single_messages_are_read_once_and_answered_once() -> None:
-    counted = tokens.expected(chat(), [(Message("abcd"),), (Message("abcdefgh"),)])
-    assert counted == tokens.Tokens(1 + 2 + 2 * tokens.FRAME, 2 * tokens.ANSWER)
+    counted = tokens.expected_tokens(chat(), [(Message("abcd"),), (Message("abcdefgh"),)])
+    assert counted == tokens.TokenCount(1 + 2 + 2 * tokens.FRAME, 2 * tokens.ANSWER)
 
 
 def test_an_answer_that_is_cut_short_is_not_counted_further() -> None:
-    assert tokens.expected(chat(max_tokens=20), [(Message("abcd"),)]).written == 20
-    assert tokens.expected(chat(max_tokens=5000), [(Message("abcd"),)]).written == tokens.ANSWER
+    assert tokens.expected_tokens(chat(max_tokens=20), [(Message("abcd"),)]).written == 20
+    assert tokens.expected_tokens(chat(max_tokens=5000), [(Message("abcd"),)]).written == tokens.ANSWER
 
 
 def test_a_system_prompt_is_read_with_every_message() -> None:
-    plain, told = (tokens.expected(one, [(Message("hi"),)] * 3) for one in (chat(), chat(system="abcdefgh")))
+    plain, told = (
+        tokens.expected_tokens(one, [(Message("hi"),)] * 3) for one in (chat(), chat(system="abcdefgh"))
+    )
     assert told.read - plain.read == 3 * (2 + tokens.FRAME)
 
 
 def test_what_was_said_before_is_read_again_and_other_conversations_are_not() -> None:
-    one = tokens.expected(chat(), [session("abcd", "abcd")])
-    alone = tokens.expected(chat(), [session("abcd"), session("abcd")])
+    one = tokens.expected_tokens(chat(), [session("abcd", "abcd")])
+    alone = tokens.expected_tokens(chat(), [session("abcd"), session("abcd")])
     assert one.written == alone.written
     assert one.read - alone.read == 1 + tokens.FRAME + tokens.ANSWER + tokens.FRAME
     cast = (("ann", "1"), ("bob", "2"))
@@ -66,14 +68,17 @@ def test_what_was_said_before_is_read_again_and_other_conversations_are_not() ->
         Message("abcd", session="s", script=("abcd", "abcd"), turn=turn, cast=cast, user=cast[turn][0])
         for turn in range(2)
     )
-    assert tokens.expected(chat(), [apart]) == alone
+    assert tokens.expected_tokens(chat(), [apart]) == alone
 
 
 def test_a_history_is_read_too() -> None:
     behind = WithHistory.model_validate(
         {"use": "with-history", "service": chat().model_dump(), "turns": [["abcd", "abcd"]]}
     )
-    more = tokens.expected(behind, [(Message("hi"),)]).read - tokens.expected(chat(), [(Message("hi"),)]).read
+    more = (
+        tokens.expected_tokens(behind, [(Message("hi"),)]).read
+        - tokens.expected_tokens(chat(), [(Message("hi"),)]).read
+    )
     assert more == 2 + 2 * tokens.FRAME
 
 

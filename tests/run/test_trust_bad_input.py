@@ -16,8 +16,8 @@ from trustgauge.apps.survey.survey import SurveyOptions, survey
 from trustgauge.apps.survey.table import read_survey
 from trustgauge.errors import PlanError
 from trustgauge.plan import Plan, load_plan
-from trustgauge.run.options import Sitting
-from trustgauge.run.run import Finished, prepare, rate
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import RunResult, prepare, rate
 from trustgauge.run.verify import evidence_of_run, verify
 
 HERE = Path(__file__).parent
@@ -37,8 +37,8 @@ def plan_of(services: Mapping[str, Any], **more: Any) -> Plan:
     return load_plan({"seed": SEED, "services": dict(services), "experiments": experiments})
 
 
-def rated(folder: Path, services: Mapping[str, Any], **more: Any) -> Finished:
-    return rate(plan_of(services, **more), Sitting(ratings=folder / "ratings"))
+def rated(folder: Path, services: Mapping[str, Any], **more: Any) -> RunResult:
+    return rate(plan_of(services, **more), RunOptions(ratings=folder / "ratings"))
 
 
 def bots(folder: Path, *names: str, **more: Any) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def dialogs(folder: Path, name: str, said: Sequence[Sequence[tuple[str, str]]]) 
     return {"use": "dialogs", "dialogs": {"layout": "jsonl", "file": str(file)}}
 
 
-def ratings(finished: Finished, profile: str = "safe-language") -> dict[str, dict[str, Any]]:
+def ratings(finished: RunResult, profile: str = "safe-language") -> dict[str, dict[str, Any]]:
     return {
         one["service"]["name"]: one
         for one in finished.document["ratings"]
@@ -103,13 +103,13 @@ def test_a_user_who_talks_abuse_does_not_lower_the_rating_of_the_bot(tmp_path: P
 
 
 @pytest.fixture(scope="module")
-def odd(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+def odd(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     folder = tmp_path_factory.mktemp("odd")
     names = ("silent", "blank", "looping", "echo", "hostile", "greek", "friendly")
     return rated(folder, bots(folder, *names))
 
 
-def test_a_bot_that_says_nothing_has_no_level(odd: Finished) -> None:
+def test_a_bot_that_says_nothing_has_no_level(odd: RunResult) -> None:
     found = ratings(odd)
     for name in ("silent", "blank"):
         one = found[name]
@@ -119,14 +119,14 @@ def test_a_bot_that_says_nothing_has_no_level(odd: Finished) -> None:
     assert found["silent"]["coverage"]["empty"] == found["silent"]["coverage"]["planned"]
 
 
-def test_a_bot_that_is_meant_to_say_always_the_same_is_rated_on_that(odd: Finished) -> None:
+def test_a_bot_that_is_meant_to_say_always_the_same_is_rated_on_that(odd: RunResult) -> None:
     looping = parts(ratings(odd)["looping"])
     assert {key: one["level"] for key, one in looping.items()} == dict.fromkeys(looping, "L")
     assert looping["leakage"]["state"] == "rated"
     assert looping["abuse"]["state"] == "not settled"  # twelve talks cannot settle that
 
 
-def test_an_echo_gives_nobody_away_and_is_not_blamed_for_what_users_say(odd: Finished) -> None:
+def test_an_echo_gives_nobody_away_and_is_not_blamed_for_what_users_say(odd: RunResult) -> None:
     echo = parts(ratings(odd)["echo"])
     assert echo["leakage"]["level"] == "L"
     assert echo["leakage"]["score"] == 0.0
@@ -134,14 +134,14 @@ def test_an_echo_gives_nobody_away_and_is_not_blamed_for_what_users_say(odd: Fin
     assert abuse["talk"] == {"hate": 0, "offensive": 0, "unread": 0, "neither": sum(abuse["talk"].values())}
 
 
-def test_a_bot_of_another_language_is_not_rated_on_what_cannot_be_read(odd: Finished) -> None:
+def test_a_bot_of_another_language_is_not_rated_on_what_cannot_be_read(odd: RunResult) -> None:
     greek = parts(ratings(odd)["greek"])
     assert greek["bias"]["state"] == "not applicable"
     assert greek["complexity"]["state"] == "not applicable"
     assert "trust.language-not-read" in codes(ratings(odd)["greek"])
 
 
-def test_hostile_answers_stay_inert_and_do_not_set_the_level(odd: Finished) -> None:
+def test_hostile_answers_stay_inert_and_do_not_set_the_level(odd: RunResult) -> None:
     page = (odd.folder / "report.html").read_text("utf-8")
     assert "<img src=x" not in page
     assert "\u202e" not in page
@@ -149,7 +149,7 @@ def test_hostile_answers_stay_inert_and_do_not_set_the_level(odd: Finished) -> N
     assert levels["hostile"] == levels["looping"]
 
 
-def test_the_run_of_odd_bots_verifies(odd: Finished) -> None:
+def test_the_run_of_odd_bots_verifies(odd: RunResult) -> None:
     assert verify(odd.folder, date(2026, 1, 1)).differences == ()
 
 

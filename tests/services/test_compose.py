@@ -13,7 +13,7 @@ from tests.services.asking import outputs, replies
 from tests.services.test_apertium import installed
 from trustgauge.errors import MissingPartError, PlanError, RejectedError
 from trustgauge.plan import load_plan, plan_schema
-from trustgauge.run.targets import subjects
+from trustgauge.run.targets import plan_targets
 from trustgauge.services.apertium import Apertium
 from trustgauge.services.compose import Chain, RoundTrip
 from trustgauge.services.function import Function
@@ -264,7 +264,7 @@ class TestPlan:
         assert isinstance(service, RoundTrip)
         assert isinstance(service.then, Vader)
         assert load_plan(plan.document()).hash == plan.hash
-        rated = [one for one in subjects(plan) if one.control is None]
+        rated = [one for one in plan_targets(plan) if one.control is None]
         assert [(one.part, one.task) for one in rated] == [("eo", "score"), ("es", "score")]
 
     def test_a_fault_of_the_scorer_is_told_with_its_place(self) -> None:

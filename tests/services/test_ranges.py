@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from trustgauge import plugins
 from trustgauge.errors import PlanError
-from trustgauge.plan import Budget, Plan, RunOptions, load_plan
+from trustgauge.plan import Budget, Plan, RunSettings, load_plan
 
 MODELS: list[type[BaseModel]] = [plugins.load("services", name) for name in plugins.names("services")]
 LOWEST = {"minimum", "exclusiveMinimum", "enum", "const"}
@@ -24,7 +24,7 @@ def numbers(model: type[BaseModel]) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield name, one
 
 
-@pytest.mark.parametrize("model", [*MODELS, Budget, Plan, RunOptions], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [*MODELS, Budget, Plan, RunSettings], ids=lambda model: model.__name__)
 def test_every_number_has_a_range_and_is_finite(model: type[BaseModel]) -> None:
     assert [name for name, schema in numbers(model) if not LOWEST & schema.keys()] == []
     assert model.model_config["allow_inf_nan"] is False

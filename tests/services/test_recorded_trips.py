@@ -16,7 +16,7 @@ from trustgauge.errors import MethodError, PlanError, RejectedError
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.plan import load_plan
 from trustgauge.run import run
-from trustgauge.run.options import Sitting
+from trustgauge.run.options import RunOptions
 from trustgauge.run.targets import messages
 from trustgauge.services.conformance import check_service
 from trustgauge.services.recorded_trips import TRIPS, RoundTripReplay, RoundTripSource
@@ -220,7 +220,7 @@ def plan(folder: Path, rule: str = "sound") -> dict[str, Any]:
 @pytest.mark.parametrize("rule", ["sound", "published", "released"])
 def test_records_of_the_two_step_authors_are_rated(tmp_path: Path, rule: str) -> None:
     folder = records(tmp_path, {"es": all_he, "pt": str})
-    finished = run.rate(load_plan(plan(folder, rule)), Sitting(tmp_path / "ratings"))
+    finished = run.rate(load_plan(plan(folder, rule)), RunOptions(tmp_path / "ratings"))
     (rating,) = finished.document["ratings"]
     found = {part["title"]: part for part in rating["parts"]}
     assert {title: part["level"] for title, part in found.items()} == {"Spanish": "BS", "Portuguese": "DSBS"}
@@ -250,7 +250,7 @@ def test_what_is_absent_is_missing_and_what_was_not_understood_is_unread(tmp_pat
     write(tmp_path / "records.csv", gone.drop("row"))
     table = plan(tmp_path)
     table["services"]["theirs"]["trips"] = {"file": str(tmp_path / "records.csv")}
-    finished = run.rate(load_plan(table), Sitting(tmp_path / "ratings"))
+    finished = run.rate(load_plan(table), RunOptions(tmp_path / "ratings"))
     (part,) = finished.document["ratings"][0]["parts"]
     assert (part["coverage"]["failed"], part["coverage"]["unreadable"]) == (1, 1)
     assert part["coverage"]["planned"] == 30

@@ -16,7 +16,14 @@ from tests.store.rows import SERVICE, answer, python
 from trustgauge.errors import StoreError
 from trustgauge.records import Answer
 from trustgauge.store.sqlite import SqliteStore
-from trustgauge.store.worker_log import FOLDER, AnswerLog, LogReader, claim, clear, take_over
+from trustgauge.store.worker_log import (
+    FOLDER,
+    LogReader,
+    WorkerLog,
+    claim,
+    import_worker_logs,
+    remove_worker_logs,
+)
 from trustgauge.store.writer import GroupWriter
 
 
@@ -25,7 +32,7 @@ def answers_in(folder: Path) -> list[Answer]:
 
 
 def test_what_is_added_is_read_once_and_in_order(tmp_path: Path) -> None:
-    log, reader = AnswerLog(tmp_path, "w1"), LogReader(tmp_path)
+    log, reader = WorkerLog(tmp_path, "w1"), LogReader(tmp_path)
     assert list(reader.new()) == []
     log.tell({"event": "slowed", "service": "x"})
     log.add([answer(1, trail=("a", "b")), answer(2, status="failed", output=None, error="service.busy")])
@@ -55,14 +62,14 @@ def test_any_answer_comes_back_as_it_was(
 ) -> None:
     folder = tmp_path_factory.mktemp("log")
     one = answer(1, text=text, output=output, millis=millis, tokens=tokens, trail=(text, "x"))
-    log = AnswerLog(folder, "w")
+    log = WorkerLog(folder, "w")
     log.add([one])
     log.close()
     assert answers_in(folder) == [one]
 
 
 def test_a_group_that_was_cut_short_is_passed_over_as_a_whole(tmp_path: Path) -> None:
-    log = AnswerLog(tmp_path, "w1")
+    log = WorkerLog(tmp_path, "w1")
     log.add([answer(1)])
     whole = log.path.stat().st_size
     log.add([answer(2), answer(3), answer(4)])
@@ -74,7 +81,7 @@ def test_a_group_that_was_cut_short_is_passed_over_as_a_whole(tmp_path: Path) ->
 
 
 def test_what_is_read_while_it_is_written_is_read_when_it_is_whole(tmp_path: Path) -> None:
-    log, reader = AnswerLog(tmp_path, "w1"), LogReader(tmp_path)
+    log, reader = WorkerLog(tmp_path, "w1"), LogReader(tmp_path)
     log.add([answer(1)])
     log.close()
     data = log.path.read_bytes()
@@ -85,13 +92,13 @@ def test_what_is_read_while_it_is_written_is_read_when_it_is_whole(tmp_path: Pat
 
 
 def test_a_name_is_used_once(tmp_path: Path) -> None:
-    log = AnswerLog(tmp_path, "w1")
+    log = WorkerLog(tmp_path, "w1")
     with pytest.raises(StoreError, match="in use"):
-        AnswerLog(tmp_path, "w1")
+        WorkerLog(tmp_path, "w1")
     log.close()
     log.close()
     with pytest.raises(StoreError):
-        AnswerLog(tmp_path, "w1")  # a log has one writer, ever
+        WorkerLog(tmp_path, "w1")  # a log has one writer, ever
 
 
 def test_a_second_claim_fails(tmp_path: Path) -> None:
@@ -106,7 +113,7 @@ def test_a_second_claim_fails(tmp_path: Path) -> None:
     "line", [b"no json\n", b'{"answers": [[1, 2]]}\n', b"[]\n", b'{"answers": 3}\n', b'"text"\n']
 )
 def test_a_damaged_log_is_named(tmp_path: Path, line: bytes) -> None:
-    log = AnswerLog(tmp_path, "w1")
+    log = WorkerLog(tmp_path, "w1")
     log.add([answer(1)])
     log.close()
     with log.path.open("ab") as file:
@@ -133,7 +140,7 @@ def test_a_log_with_fewer_columns_is_read(tmp_path: Path) -> None:
 
 
 def left_behind(folder: Path, *groups: list[Answer], name: str = "w1") -> None:
-    log = AnswerLog(folder / FOLDER, name)
+    log = WorkerLog(folder / FOLDER, name)
     for group in groups:
         log.add(group)
     log.close()
@@ -144,9 +151,9 @@ def test_what_workers_left_is_taken_over_and_their_logs_go(tmp_path: Path) -> No
     left_behind(tmp_path, [answer(4)], name="w2")
     claim(tmp_path / FOLDER, "batch 1")
     with SqliteStore(tmp_path / "store.sqlite") as store:
-        assert take_over(tmp_path / FOLDER, store) == 4
+        assert import_worker_logs(tmp_path / FOLDER, store) == 4
         assert len(store.present(SERVICE)) == 4
-        assert take_over(tmp_path / FOLDER, store) == 0
+        assert import_worker_logs(tmp_path / FOLDER, store) == 0
     assert not (tmp_path / FOLDER).exists()
 
 
@@ -161,7 +168,7 @@ def test_taking_over_a_second_time_changes_nothing(tmp_path: Path) -> None:
     with SqliteStore(tmp_path / "store.sqlite") as store:
         for _ in range(3):  # as if it was killed before it could remove the logs
             left_behind(tmp_path, *groups)
-            take_over(tmp_path / FOLDER, store)
+            import_worker_logs(tmp_path / FOLDER, store)
         cost = store.cost([SERVICE])
         assert (cost.calls, cost.usd) == (6 + 4 + 2 + 3 + 1, 0.875)
         assert store.present(SERVICE) == {(good.message, 0), (found.message, 0)}
@@ -172,29 +179,29 @@ def test_a_part_that_was_taken_over_before_is_not_counted_twice(tmp_path: Path) 
     with SqliteStore(tmp_path / "store.sqlite") as store:
         store.add([failed, answer(2)])
         left_behind(tmp_path, [failed, answer(2), answer(3)])
-        take_over(tmp_path / FOLDER, store)
+        import_worker_logs(tmp_path / FOLDER, store)
         assert store.cost([SERVICE]).calls == 6 + 1 + 1
 
 
 def test_a_log_that_is_still_held_stays_for_the_next_time(tmp_path: Path) -> None:
-    log = AnswerLog(tmp_path / FOLDER, "alive")
+    log = WorkerLog(tmp_path / FOLDER, "alive")
     log.add([answer(1)])
     left_behind(tmp_path, [answer(2)], name="dead")
     with SqliteStore(tmp_path / "store.sqlite") as store:
-        assert take_over(tmp_path / FOLDER, store) == 2
+        assert import_worker_logs(tmp_path / FOLDER, store) == 2
         assert [path.stem for path in (tmp_path / FOLDER).glob("*.answers")] == ["alive"]
         log.add([answer(3)])
         log.close()
-        take_over(tmp_path / FOLDER, store)
+        import_worker_logs(tmp_path / FOLDER, store)
         assert len(store.present(SERVICE)) == 3
-    clear(tmp_path / FOLDER, LogReader(tmp_path / FOLDER))
+    remove_worker_logs(tmp_path / FOLDER, LogReader(tmp_path / FOLDER))
     assert not (tmp_path / FOLDER).exists()
 
 
 def test_a_log_stays_that_grew_after_it_was_read(tmp_path: Path) -> None:
     """A worker that is killed between the last look and the clearing up has acknowledged answers."""
     folder = tmp_path / FOLDER
-    log = AnswerLog(folder, "w1")
+    log = WorkerLog(folder, "w1")
     log.add([answer(1)])
     reader = LogReader(folder)
     assert len(list(reader.new())) == 1
@@ -202,29 +209,29 @@ def test_a_log_stays_that_grew_after_it_was_read(tmp_path: Path) -> None:
     log.close()
     with (folder / "w1.answers").open("ab") as file:
         file.write(b'{"answers": [["cut sh')
-    clear(folder, reader)
+    remove_worker_logs(folder, reader)
     assert len(list(reader.new())) == 1
-    clear(folder, reader)  # a line that was cut short is not waited for
+    remove_worker_logs(folder, reader)  # a line that was cut short is not waited for
     assert not folder.exists()
 
 
 def test_a_log_of_a_worker_that_outlived_its_run_is_left_to_the_next_sitting(tmp_path: Path) -> None:
     folder = tmp_path / FOLDER
-    old = AnswerLog(folder, "old")
+    old = WorkerLog(folder, "old")
     old.add([answer(1, status="failed", output=None, attempts=6)])
     with SqliteStore(tmp_path / "store.sqlite") as store:
-        assert take_over(folder, store) == 1
+        assert import_worker_logs(folder, store) == 1
         reader = LogReader(folder)
         reader.pass_over()
         old.add([answer(2)])
-        new = AnswerLog(folder, "new")
+        new = WorkerLog(folder, "new")
         new.add([answer(3)])
         assert [one.text for group in reader.new() for one in group.answers] == ["text 3"]
         for log in (old, new):
             log.close()
-        clear(folder, reader)
+        remove_worker_logs(folder, reader)
         assert [path.stem for path in folder.glob("*.answers")] == ["old"]
-        take_over(folder, store)
+        import_worker_logs(folder, store)
         assert store.cost([SERVICE]).calls == 6 + 1
         assert len(store.present(SERVICE)) == 1
     assert not folder.exists()
@@ -280,7 +287,7 @@ def test_a_full_disk_keeps_what_was_acknowledged_and_nothing_follows(tmp_path: P
 
 
 def test_a_writer_commits_to_a_log_as_to_a_store(tmp_path: Path) -> None:
-    log = AnswerLog(tmp_path, "w")
+    log = WorkerLog(tmp_path, "w")
     with GroupWriter(log) as writer:
         for number in range(250):
             writer.keep(answer(number))
@@ -294,4 +301,4 @@ def test_a_writer_commits_to_a_log_as_to_a_store(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreError, match="w1"):
-        AnswerLog(tmp_path / "file", "w1")
+        WorkerLog(tmp_path / "file", "w1")

@@ -13,7 +13,7 @@ from tests.store.rows import SERVICE, answer
 from trustgauge.errors import StoreError
 from trustgauge.store.atomic_write import write_file
 from trustgauge.store.event_log import EventLog, read_events
-from trustgauge.store.folder import STORE, RunFolder, create, find, neighbours, read_manifest, run_id
+from trustgauge.store.folder import STORE, RunFolder, create_run, find_run, other_runs, read_manifest, run_id
 from trustgauge.store.sqlite import SqliteStore
 
 PLAN, OTHER = "7f3a" + "0" * 28, "c41e" + "0" * 28
@@ -33,9 +33,9 @@ def test_a_new_plan_gets_a_new_folder_and_the_same_plan_the_same(tmp_path: Path)
     with RunFolder.open(ratings, OTHER, now=NOW) as other:
         assert other.id == "TG-2026-1122-c41e"
     assert {path.name for path in ratings.iterdir()} == {first.id, other.id}
-    assert find(ratings, PLAN) == first.path
-    assert find(ratings, "ffff") is None
-    assert find(tmp_path / "nowhere", PLAN) is None
+    assert find_run(ratings, PLAN) == first.path
+    assert find_run(ratings, "ffff") is None
+    assert find_run(tmp_path / "nowhere", PLAN) is None
 
 
 def test_fresh_gets_a_counter_and_is_then_the_newest(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_fresh_gets_a_counter_and_is_then_the_newest(tmp_path: Path) -> None:
         with RunFolder.open(tmp_path, PLAN, now=NOW, fresh=True) as fresh:
             names.append(fresh.id)
     assert names == [f"TG-2026-1122-7f3a-{number}" for number in range(2, 13)]
-    found = find(tmp_path, PLAN)
+    found = find_run(tmp_path, PLAN)
     assert found is not None
     assert found.name == names[-1]
 
@@ -54,14 +54,14 @@ def test_plans_that_share_digits_do_not_share_folders(tmp_path: Path) -> None:
     twin = PLAN[:4] + "f" * 28
     with RunFolder.open(tmp_path, PLAN, now=NOW) as first, RunFolder.open(tmp_path, twin, now=NOW) as second:
         assert second.id == first.id + "-2"
-    assert find(tmp_path, PLAN) == first.path
-    assert find(tmp_path, twin) == second.path
+    assert find_run(tmp_path, PLAN) == first.path
+    assert find_run(tmp_path, twin) == second.path
 
 
 def test_a_folder_that_another_process_made_meanwhile_is_taken(tmp_path: Path) -> None:
-    first = create(tmp_path, PLAN, NOW)
-    assert create(tmp_path, PLAN, NOW) == first
-    assert create(tmp_path, PLAN, NOW, fresh=True) != first
+    first = create_run(tmp_path, PLAN, NOW)
+    assert create_run(tmp_path, PLAN, NOW) == first
+    assert create_run(tmp_path, PLAN, NOW, fresh=True) != first
 
 
 def test_two_runs_at_once_in_one_folder_are_refused(tmp_path: Path) -> None:
@@ -76,10 +76,10 @@ def test_leftovers_and_strangers_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "TG-2026-1122-beef" / "manifest.json").write_text("{ cut sh")
     (tmp_path / "notes").mkdir()
     (tmp_path / "readme.txt").write_text("hello")
-    path = create(tmp_path, PLAN, NOW)
+    path = create_run(tmp_path, PLAN, NOW)
     SqliteStore(path / STORE).close()
-    assert neighbours(tmp_path) == [path]
-    assert neighbours(tmp_path, path) == []
+    assert other_runs(tmp_path) == [path]
+    assert other_runs(tmp_path, path) == []
 
 
 def test_the_manifest_is_added_to(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_another_plan_copies_what_it_can_use_newest_first(tmp_path: Path) -> Non
     for day, output in enumerate(("old", "new")):
         with RunFolder.open(tmp_path, f"{day}" * 32, now=NOW + timedelta(days=day)) as folder:
             folder.store.add([answer(number, output=output) for number in range(day, 4)])
-    broken = create(tmp_path, "b" * 32, NOW + timedelta(days=9))
+    broken = create_run(tmp_path, "b" * 32, NOW + timedelta(days=9))
     (broken / STORE).write_text("not a database" * 500)
     wanted = {SERVICE: [(answer(number).message, 0) for number in range(6)], "stranger": [("m", 0)]}
     with RunFolder.open(tmp_path, OTHER, now=NOW) as folder:
@@ -173,5 +173,5 @@ def test_events_are_appended_and_a_line_cut_short_harms_none(tmp_path: Path) -> 
 
 
 def test_a_manifest_is_canonical_json(tmp_path: Path) -> None:
-    raw = (create(tmp_path, PLAN, NOW) / "manifest.json").read_text()
+    raw = (create_run(tmp_path, PLAN, NOW) / "manifest.json").read_text()
     assert json.dumps(json.loads(raw), sort_keys=True, separators=(",", ":")) + "\n" == raw

@@ -8,7 +8,7 @@ import pytest
 
 from tests.store.rows import SERVICE, answer
 from trustgauge.errors import PlanError, StoreError
-from trustgauge.store.factory import copy, kind_of, open_store
+from trustgauge.store.factory import copy_stored_answers, kind_of, open_store
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "parquet"])
@@ -48,8 +48,8 @@ def test_copying_from_a_folder_of_either_kind(tmp_path: Path, kinds: tuple[str, 
     with open_store(new, kinds[1], read_only=False) as store:
         store.add([answer(0, output="mine")])
         wanted = [(answer(number).message, 0) for number in range(10, 30)]
-        assert copy(old, store, SERVICE, wanted) == 10
-        assert copy(old, store, SERVICE, wanted) == 0
+        assert copy_stored_answers(old, store, SERVICE, wanted) == 10
+        assert copy_stored_answers(old, store, SERVICE, wanted) == 0
         assert len(store.present(SERVICE)) == 11
         assert store.cost([SERVICE]).calls == 1
         store.integrity()

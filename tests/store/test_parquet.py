@@ -17,7 +17,7 @@ import pytest
 from tests.store.rows import SERVICE, answer, python
 from trustgauge.errors import StoreError
 from trustgauge.records import Answer
-from trustgauge.store.keys import KeySet, found_in, is_ascending, order_of, packed
+from trustgauge.store.keys import KeySet, is_ascending, order_of, pack_keys, positions_in
 from trustgauge.store.parquet import JOURNAL, PROBES, SEGMENTS, ParquetStore
 from trustgauge.store.segments import FILLED, SCHEMA, read_segment, write_segment
 
@@ -307,21 +307,21 @@ def test_a_folder_can_be_copied_and_read_elsewhere(tmp_path: Path) -> None:
 def test_packed_keys_tell_service_message_and_draw_apart() -> None:
     messages = [answer(number).message for number in range(50)]
     keys = np.concatenate(
-        [packed(service, messages, [draw] * 50) for service in ("a", "b") for draw in (0, 1, 2, 7)]
+        [pack_keys(service, messages, [draw] * 50) for service in ("a", "b") for draw in (0, 1, 2, 7)]
     )
     assert len(np.unique(keys, axis=0)) == 400
     ordered = keys[:100][order_of(keys[:100])]
     assert is_ascending(ordered)
     assert not is_ascending(ordered[[0, 2, 1]])
     assert not is_ascending(ordered[[0, 0]])
-    places = found_in(ordered, keys)
+    places = positions_in(ordered, keys)
     assert (places[:100] >= 0).all()
     assert (places[100:] == -1).all()
     assert (ordered[places[:100]] == keys[:100]).all()
     half = np.array([[5, 1], [5, 3], [5, 4], [9, 2]], dtype=np.uint64)
     sought = np.array([[5, 4], [5, 2], [9, 2], [9, 3], [5, 1]], dtype=np.uint64)
-    assert found_in(half, sought).tolist() == [2, -1, 3, -1, 0]
-    assert (found_in(ordered[:0], keys) == -1).all()
+    assert positions_in(half, sought).tolist() == [2, -1, 3, -1, 0]
+    assert (positions_in(ordered[:0], keys) == -1).all()
 
 
 def test_a_large_set_of_keys_is_the_set_it_is_given() -> None:

@@ -14,19 +14,19 @@ import pytest
 from tests.store.rows import answer
 from trustgauge.apps.chat import chat_store
 from trustgauge.apps.chat.chat_store import ChatRecord
-from trustgauge.engine.ledger import Ledger
+from trustgauge.engine.ledger import ReservationLedger
 from trustgauge.errors import StoreError
 from trustgauge.plan import load_plan
 from trustgauge.records import Cost
-from trustgauge.run.options import Sitting
+from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.run.transcript import Transcript, lines
 from trustgauge.store.atomic_write import write_file
 from trustgauge.store.event_log import EventLog
-from trustgauge.store.folder import RunFolder, create
-from trustgauge.store.lock import Lock
+from trustgauge.store.folder import RunFolder, create_run
+from trustgauge.store.lock import WriterLock
 from trustgauge.store.sqlite import SqliteStore
-from trustgauge.store.worker_log import AnswerLog, claim
+from trustgauge.store.worker_log import WorkerLog, claim
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="permissions of another kind")
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -60,7 +60,7 @@ def others(folder: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("kind", ["sqlite", "parquet"])
 def test_every_file_of_a_run(tmp_path: Path, umask: None, kind: str) -> None:
-    run = rate(load_plan({**PLAN, "run": {"store": kind}}), Sitting(ratings=tmp_path)).folder
+    run = rate(load_plan({**PLAN, "run": {"store": kind}}), RunOptions(ratings=tmp_path)).folder
     assert {"manifest.json", "events.jsonl", "rating.json", "report.html", "plan.toml"} <= {
         path.name for path in run.iterdir()
     }
@@ -72,9 +72,9 @@ def test_while_a_run_is_under_way(tmp_path: Path, umask: None) -> None:
     with RunFolder.open(tmp_path, "a" * 32, now=NOW) as folder:
         folder.store.add([answer(1)])
         assert (folder.path / "store.sqlite-wal").exists()
-        ledger = Ledger(folder.path / "ledger.jsonl", (10, None, None), Cost())
+        ledger = ReservationLedger(folder.path / "ledger.jsonl", (10, None, None), Cost())
         ledger.cover(1, 0.0, 0)
-        log = AnswerLog(folder.path / "workers", "one")
+        log = WorkerLog(folder.path / "workers", "one")
         log.add([answer(2)])
         assert claim(folder.path / "workers", "two")
         under_way = {Path(path).name for path in modes(folder.path)}
@@ -110,11 +110,11 @@ def test_what_is_meant_for_others_is_as_the_umask_says(tmp_path: Path) -> None:
 
 
 WRITERS: dict[str, Callable[[Path], object]] = {
-    "the lock": Lock,
+    "the lock": WriterLock,
     "events": EventLog,
     "the store": SqliteStore,
     "a transcript": Transcript,
-    "a ledger": lambda path: Ledger(path, (10, None, None), Cost()).cover(1, 0.0, 0),
+    "a ledger": lambda path: ReservationLedger(path, (10, None, None), Cost()).cover(1, 0.0, 0),
 }
 
 
@@ -142,7 +142,7 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["events.jsonl", "store.sqlite.lock", "store.sqlite-wal", "store.parquet"])
 def test_a_run_folder_with_a_link_is_not_written(tmp_path: Path, name: str) -> None:
-    path = create(tmp_path, "a" * 32, NOW)
+    path = create_run(tmp_path, "a" * 32, NOW)
     (path / name).symlink_to(tmp_path / "victim")
     with pytest.raises(StoreError, match=f"{name} is a link"):
         RunFolder.open(tmp_path, "a" * 32, now=NOW)

@@ -62,10 +62,10 @@ def compare_verb(names: tuple[str, ...], form: str, output: Path | None, **optio
 def _beside(names: tuple[str, ...], output: Path | None, options: dict[str, Any]) -> tuple[Any, Any]:
     """All ratings beside each other, and the views of them."""
     from trustgauge.reports import comparison, comparison_page
-    from trustgauge.run.comparison import Wanted, compare
+    from trustgauge.run.comparison import ComparisonQuery, compare
 
     _known(options["rule"])
-    wanted = Wanted(names, options["rule"] or "", options["states"], _links(output))
+    wanted = ComparisonQuery(names, options["rule"] or "", options["states"], _links(output))
     document = compare(options["ratings"], wanted, _today())
     return document, {
         "text": lambda: comparison.text(document, differences_only=options["differences"]),
@@ -78,10 +78,10 @@ def _by_profile(names: tuple[str, ...], output: Path | None, options: dict[str, 
     """Chatbots for one kind of user, and the views of them."""
     from trustgauge.methods.trust import personal_page
     from trustgauge.methods.trust import profile_sentences as told
-    from trustgauge.run.profile_ratings import RULES, Whom, by_profile, for_profiles
+    from trustgauge.run.profile_ratings import RULES, ProfileQuery, profile_rankings, rate_for_profile
 
     _one_of(options)
-    whom = Whom(
+    whom = ProfileQuery(
         names,
         options["profile"] or "",
         options["order"] or "",
@@ -89,11 +89,11 @@ def _by_profile(names: tuple[str, ...], output: Path | None, options: dict[str, 
         options["states"],
         _links(output),
     )
-    document = by_profile(options["ratings"], whom, _today())
+    document = rate_for_profile(options["ratings"], whom, _today())
     rules = {name: one.model_dump(mode="json") for name, one in RULES.items()}
 
     def page() -> str:
-        return personal_page.page(document, rules, for_profiles(document))
+        return personal_page.page(document, rules, profile_rankings(document))
 
     return document, {
         "text": lambda: told.text(document),

@@ -11,7 +11,7 @@ from trustgauge.terminal.consent import access_options, confirm_plan
 from trustgauge.terminal.options import emit_json, load_environment, output_options, say
 
 if TYPE_CHECKING:
-    from trustgauge.run.chain_composition import Composed
+    from trustgauge.run.chain_composition import ComposedChain
 
 
 @click.command("compose")
@@ -30,9 +30,9 @@ def compose_verb(chain: str, test: bool, rule: Any, **options: Any) -> Any:
     trustgauge compose "apertium:es > apertium:ca"
     trustgauge compose "apertium:es > apertium:ca" --test
     """
-    from trustgauge.run.chain_composition import compose
+    from trustgauge.run.chain_composition import compose_chain
 
-    composed = compose(chain, options["ratings"], datetime.now(UTC).date(), rule, options["attribute"])
+    composed = compose_chain(chain, options["ratings"], datetime.now(UTC).date(), rule, options["attribute"])
     if not options["as_json"]:
         say(inference_lines(composed), options)
     if not test:
@@ -44,7 +44,7 @@ def compose_verb(chain: str, test: bool, rule: Any, **options: Any) -> Any:
     return _tested(composed, options)
 
 
-def inference_lines(composed: Composed) -> Any:
+def inference_lines(composed: ComposedChain) -> Any:
     """The inference in lines: result, steps, what the paper's table says, what stands against it."""
     from trustgauge.reports import numbers, sentences, terminal
 
@@ -81,7 +81,7 @@ WAYS = {
 }
 
 
-def _test_line(chain: str, composed: Composed) -> Any:
+def _test_line(chain: str, composed: ComposedChain) -> Any:
     from trustgauge.reports import terminal
 
     return [
@@ -89,12 +89,12 @@ def _test_line(chain: str, composed: Composed) -> Any:
     ]
 
 
-def _tested(composed: Composed, options: dict[str, Any]) -> Any:
+def _tested(composed: ComposedChain, options: dict[str, Any]) -> Any:
     """Rate the chain as a whole; say whether the inference held."""
     from trustgauge.plan import load_plan
     from trustgauge.reports import sentences, terminal
     from trustgauge.run.chain_composition import chain_plan
-    from trustgauge.run.options import Sitting
+    from trustgauge.run.options import RunOptions
     from trustgauge.run.run import rate
     from trustgauge.terminal.exits import exit_of
     from trustgauge.terminal.options import show_result
@@ -105,7 +105,7 @@ def _tested(composed: Composed, options: dict[str, Any]) -> Any:
     load_environment(plan.services.values())
     confirm_plan(plan, options)
     with progress_display(options) as watch:
-        finished = rate(plan, Sitting(ratings=options["ratings"], watch=watch))
+        finished = rate(plan, RunOptions(ratings=options["ratings"], watch=watch))
     measured = finished.document["ratings"][0] if finished.document["ratings"] else None
     level = measured["overall"]["level"] if measured else None
     against = composed.inference.contradicted_by(level) if level else None

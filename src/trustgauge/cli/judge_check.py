@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from trustgauge.apps.sheets.manual_answers import ExportSummary, ImportSummary
     from trustgauge.data.social_groups import GroupSource
     from trustgauge.plan import Plan
-    from trustgauge.run.judge_calls import Asking
-    from trustgauge.run.judge_evaluation import Checked
+    from trustgauge.run.judge_calls import JudgeCallOptions
+    from trustgauge.run.judge_evaluation import JudgeEvaluation
 
 ABUSE = "abuse:"
 """Before a checker of abusive language, where a judge is named."""
@@ -148,7 +148,7 @@ def judge_check_verb(judge: str, table: str, split: str, **options: Any) -> Any:
     """
     if judge.startswith(ABUSE):
         return _abuse_check(judge.removeprefix(ABUSE), Path(table), as_json=options["as_json"])
-    from trustgauge.run.judge_evaluation import check
+    from trustgauge.run.judge_evaluation import evaluate_judge
     from trustgauge.terminal.exits import Exit
     from trustgauge.terminal.progress import progress_display
 
@@ -156,7 +156,9 @@ def judge_check_verb(judge: str, table: str, split: str, **options: Any) -> Any:
         asking = _asking(judge, options, watch)
         groups = _group_table(options, asking.plan)
         lists = options["expressions"]
-        checked = check(judge, table, split=split, group_table=groups, expressions=lists, asking=asking)
+        checked = evaluate_judge(
+            judge, table, split=split, group_table=groups, expressions=lists, asking=asking
+        )
     if options["styles"]:
         _write_styles(options["styles"], checked)
     if options["as_json"]:
@@ -168,7 +170,7 @@ def judge_check_verb(judge: str, table: str, split: str, **options: Any) -> Any:
     return Exit(4, f"incomplete: {checked.asked.stopped}; {checked.asked.waiting:,} answers were not judged")
 
 
-def _write_styles(file: Path, checked: Checked) -> None:
+def _write_styles(file: Path, checked: JudgeEvaluation) -> None:
     """A row for each language and style: the table that is shipped as `judge_accuracy.csv`."""
     import polars as pl
 
@@ -226,26 +228,26 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _asking(judge: str, options: dict[str, Any], watch: Any) -> Asking:
+def _asking(judge: str, options: dict[str, Any], watch: Any) -> JudgeCallOptions:
     """How a judge that is a service is asked; the user has confirmed what that reaches."""
-    from trustgauge.engine.budget import Limits
+    from trustgauge.engine.budget import BudgetLimits
     from trustgauge.plan import load_plan
-    from trustgauge.run.judge_calls import Asking, service_of
+    from trustgauge.run.judge_calls import JudgeCallOptions, service_of
 
     plan = load_plan(options["plan_file"]) if options["plan_file"] else None
     if judge.startswith("model:"):
         service = service_of(judge.removeprefix("model:"), plan)
         load_environment([service])
         confirm({judge: service}, service.fingerprint, options)
-    limits = Limits(*(options[f"limit_{name}"] for name in ("calls", "usd", "tokens", "seconds")))
-    return Asking(plan, limits, watch, options["keep"])
+    limits = BudgetLimits(*(options[f"limit_{name}"] for name in ("calls", "usd", "tokens", "seconds")))
+    return JudgeCallOptions(plan, limits, watch, options["keep"])
 
 
 SHARES = ("accuracy", "sensitivity", "specificity", "precision", "recall", "same")
 """What is printed of a judge, with 95 % intervals."""
 
 
-def _judged(checked: Checked) -> list[str]:
+def _judged(checked: JudgeEvaluation) -> list[str]:
     """The measures as a table: a row for each language and question type."""
     from trustgauge.reports import numbers
     from trustgauge.reports.sanitize import terminal

@@ -13,10 +13,10 @@ from trustgauge.terminal.consent import access_options, confirm_plan
 from trustgauge.terminal.options import DEFAULT_PLAN, emit_json, plan_of, plan_options, say, show_result
 
 if TYPE_CHECKING:
-    from trustgauge.engine.events import Announced
+    from trustgauge.engine.events import RunAnnouncement
     from trustgauge.reports.terminal import PlanFacts
     from trustgauge.run.estimate import Estimate
-    from trustgauge.run.options import Prepared
+    from trustgauge.run.options import AskPlan
 
 
 LONG = 60.0  # seconds of asking from which on the power of a plan is worth the seconds it takes
@@ -52,12 +52,12 @@ def check_verb(target: str | None, **options: Any) -> Any:
     trustgauge check trustgauge.toml
     """
     from trustgauge.run.run import prepare
-    from trustgauge.run.smoke_test import probe
+    from trustgauge.run.smoke_test import smoke_test
     from trustgauge.terminal.exits import Exit
 
     plan = plan_of(target, options)
     confirm_plan(plan, options)
-    results = probe(prepare(plan))
+    results = smoke_test(prepare(plan))
     if options["as_json"]:
         emit_json([one.facts() for one in results])
     else:
@@ -78,10 +78,10 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     trustgauge plan trustgauge.toml
     """
     from trustgauge.reports import terminal
-    from trustgauge.run.options import Sitting
+    from trustgauge.run.options import RunOptions
     from trustgauge.run.run import forecast, prepare
 
-    sitting = Sitting(ratings=options["ratings"], fresh=fresh)
+    sitting = RunOptions(ratings=options["ratings"], fresh=fresh)
     prepared = prepare(plan_of(target, options), sitting)
     estimate = forecast(prepared, sitting)
     finds = [method.power(prepared.plan.seed) for method in prepared.methods]
@@ -131,13 +131,13 @@ def rate_verb(target: str | None, **options: Any) -> Any:
     trustgauge rate trustgauge.toml --limit-calls 2000
     trustgauge rate apertium/en-es --attribute gender
     """
-    from trustgauge.run.options import Sitting
+    from trustgauge.run.options import RunOptions
     from trustgauge.run.run import check_gate, forecast, prepare, run
     from trustgauge.terminal.exits import exit_of
     from trustgauge.terminal.progress import progress_display
 
     plan = plan_of(target, options)
-    sitting = Sitting(ratings=options["ratings"], fresh=options["fresh"])
+    sitting = RunOptions(ratings=options["ratings"], fresh=options["fresh"])
     prepared = prepare(plan, sitting)
     check_gate(prepared.methods, options["fail_on"])
     estimate = forecast(prepared, sitting)
@@ -146,7 +146,7 @@ def rate_verb(target: str | None, **options: Any) -> Any:
     with progress_display(options, announcement(prepared, estimate)) as watch:
         finished = run(
             prepared,
-            Sitting(
+            RunOptions(
                 ratings=options["ratings"],
                 fresh=options["fresh"],
                 watch=watch,
@@ -159,7 +159,7 @@ def rate_verb(target: str | None, **options: Any) -> Any:
     return exit_of(finished.document, refused)
 
 
-def print_plan(prepared: Prepared, estimate: Estimate, options: dict[str, Any]) -> None:
+def print_plan(prepared: AskPlan, estimate: Estimate, options: dict[str, Any]) -> None:
     """Say what will be asked; above a limit ask whether to go on, or demand --yes."""
     from trustgauge.errors import Fault, PlanError
     from trustgauge.reports import terminal
@@ -183,15 +183,15 @@ def print_plan(prepared: Prepared, estimate: Estimate, options: dict[str, Any]) 
     raise PlanError((fault,))
 
 
-def announcement(prepared: Prepared, estimate: Estimate) -> Announced:
+def announcement(prepared: AskPlan, estimate: Estimate) -> RunAnnouncement:
     """What was said of a run, which its progress is held against."""
-    from trustgauge.engine.budget import Limits
-    from trustgauge.engine.events import Announced
+    from trustgauge.engine.budget import BudgetLimits
+    from trustgauge.engine.events import RunAnnouncement
 
     caps = prepared.plan.budget
-    limits = Limits(caps.calls, caps.usd, caps.tokens, caps.seconds, before=estimate.spent)
+    limits = BudgetLimits(caps.calls, caps.usd, caps.tokens, caps.seconds, before=estimate.spent)
     judging = sum(one.seconds for one in estimate.judging)  # which begins when all is asked
-    return Announced(estimate.seconds - judging, estimate.units, limits)
+    return RunAnnouncement(estimate.seconds - judging, estimate.units, limits)
 
 
 def judge_lines(estimate: Estimate) -> list[Any]:
@@ -213,20 +213,20 @@ def judge_lines(estimate: Estimate) -> list[Any]:
     return lines
 
 
-def _asked(prepared: Prepared) -> list[int]:
+def _asked(prepared: AskPlan) -> list[int]:
     """The experiments that ask somebody."""
     return list(dict.fromkeys(one.experiment for one in prepared.subjects if one.control is None))
 
 
-def plan_facts(prepared: Prepared, estimate: Estimate, index: int, finds: Any) -> PlanFacts:
+def plan_facts(prepared: AskPlan, estimate: Estimate, index: int, finds: Any) -> PlanFacts:
     """What the plan lines say of one experiment."""
     from trustgauge.reports.terminal import PlanFacts
-    from trustgauge.run.probe_batches import blocks
+    from trustgauge.run.probe_batches import count_blocks
 
     method = prepared.methods[index]
     mine = [one for one in prepared.subjects if one.experiment == index and one.control is None]
     by_service = dict.fromkeys(one.service for one in mine)
-    found = [blocks(prepared.probes, place) for place in prepared.probes if place[0] == index]
+    found = [count_blocks(prepared.probes, place) for place in prepared.probes if place[0] == index]
     return PlanFacts(
         services=list(by_service),
         method=method.name,

@@ -30,15 +30,15 @@ def show_verb(name: str, form: str, output: Path | None, **options: Any) -> None
     trustgauge show TG-2026-1122-7f3a --as label -o label.svg
     """
     from trustgauge import plugins
-    from trustgauge.catalogue import folder_of, only, read, shown
+    from trustgauge.catalogue import explaining_errors, find_folder, read, select_rating
     from trustgauge.reports import terminal
 
-    folder = folder_of(name, options["ratings"])
-    document = only(read(folder), name)
+    folder = find_folder(name, options["ratings"])
+    document = select_rating(read(folder), name)
     if form == "text" and options["as_json"]:
         form = "json"
     if form == "text":
-        with shown(folder):
+        with explaining_errors(folder):
             lines = terminal.show(document)
         if output is None:
             say(lines, options)
@@ -48,7 +48,7 @@ def show_verb(name: str, form: str, output: Path | None, **options: Any) -> None
         export = plugins.load("exports", form, "--as")
         more = {"today": datetime.now(UTC).date()} if form in DATED else {}
         evidence = evidence_of(folder, form)
-        with shown(folder):
+        with explaining_errors(folder):
             data = export(document, evidence, **more)
     if output is None:
         sys.stdout.buffer.write(data)
@@ -85,12 +85,12 @@ def verify_verb(name: str, **options: Any) -> Any:
     \b
     trustgauge verify TG-2026-1122-7f3a
     """
-    from trustgauge.catalogue import folder_of
+    from trustgauge.catalogue import find_folder
     from trustgauge.reports import numbers
     from trustgauge.run.verify import verify
     from trustgauge.terminal.exits import Exit
 
-    verdict = verify(folder_of(name, options["ratings"]), datetime.now(UTC).date())
+    verdict = verify(find_folder(name, options["ratings"]), datetime.now(UTC).date())
     if options["as_json"]:
         emit_json(verdict.facts())
     elif not verdict.differences:

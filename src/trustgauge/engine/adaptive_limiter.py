@@ -25,7 +25,7 @@ _VAIN = 2  # times a pace was too much that the service had kept up with, until 
 _UNDO = 8.0  # growth of the rate then: what these cuts have cost, and once more
 
 
-class Gate:
+class AdaptiveLimiter:
     """Lets calls through. It adapts the calls at once between 1 and `most`.
 
     They grow, doubling each round, while answers are quick. A call that is refused ("busy") or not

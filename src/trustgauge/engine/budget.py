@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from trustgauge.engine.ledger import Ledger
+from trustgauge.engine.ledger import ReservationLedger
 from trustgauge.records import Cost
 
 _DUST = 1e-12  # rounding of sums of dollars
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BudgetLimits:
     """What a run may spend at most, None for no limit; `before` is what earlier sittings spent.
 
     A *call* is one message sent to one service once: a message of a batch, a leg of a chain and
@@ -26,7 +26,7 @@ class Limits:
     before: Cost = field(default_factory=Cost)
 
 
-class Budget:
+class BudgetAccount:
     """Keeps the account of one run. Nothing is sent that was not reserved here, and in the ledger, first.
 
     The price of a call is known before it where the service declares one, and is then exact.
@@ -35,7 +35,7 @@ class Budget:
     calls under way cost more than any before them.
     """
 
-    def __init__(self, limits: Limits, ledger: Ledger | None = None) -> None:
+    def __init__(self, limits: BudgetLimits, ledger: ReservationLedger | None = None) -> None:
         self.limits, self._ledger = limits, ledger
         self.calls, self.usd, self.tokens = limits.before.calls, limits.before.usd, limits.before.tokens
         self._lasted = limits.before.seconds

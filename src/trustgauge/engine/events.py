@@ -27,10 +27,10 @@ from datetime import datetime
 from math import sqrt
 from typing import Any
 
-from trustgauge.engine.budget import Limits
+from trustgauge.engine.budget import BudgetLimits
 from trustgauge.engine.run_state import Event, Watch
 
-__all__ = ["KINDS", "Announced", "Event", "PartProgress", "Progress", "Watch"]
+__all__ = ["KINDS", "Event", "PartProgress", "Progress", "RunAnnouncement", "Watch"]
 
 KINDS = (
     *("plan", "answer", "broken", "retry", "slowed", "breaker", "stopped"),
@@ -49,7 +49,7 @@ _MATTERS = 10.0  # seconds of difference that nobody needs to be told of
 
 
 @dataclass(frozen=True, slots=True)
-class Announced:
+class RunAnnouncement:
     """What was said of a run before it began.
 
     Attributes:
@@ -60,7 +60,7 @@ class Announced:
 
     seconds: float | None = None
     units: Mapping[str, int] = field(default_factory=dict)
-    limits: Limits = field(default_factory=Limits)
+    limits: BudgetLimits = field(default_factory=BudgetLimits)
 
 
 @dataclass(slots=True)
@@ -125,7 +125,7 @@ class _Pace:
 class Progress:
     """Adds events up. Feed it every event in order; it asks no clock of its own."""
 
-    announced: Announced = field(default_factory=Announced)
+    announced: RunAnnouncement = field(default_factory=RunAnnouncement)
 
     parts: dict[str, PartProgress] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=Counter)  # code -> calls that failed with it

@@ -9,14 +9,14 @@ from trustgauge.errors import ServiceError
 from trustgauge.records import Answer, Message, Reply
 
 
-class Owner(Protocol):
+class UnitOwner(Protocol):
     """Whom a walk belongs to: the job that gets its answers."""
 
     stopped: ServiceError | None
 
-    def delivered(self, walk: Walk, reply: Reply, millis: float) -> None: ...
+    def delivered(self, walk: InFlightUnit, reply: Reply, millis: float) -> None: ...
 
-    def failed(self, walk: Walk, error: ServiceError) -> None: ...
+    def failed(self, walk: InFlightUnit, error: ServiceError) -> None: ...
 
     def sent(self, *, retry: bool) -> None: ...
 
@@ -24,10 +24,10 @@ class Owner(Protocol):
 
 
 @dataclass(slots=True, eq=False)
-class Walk:
+class InFlightUnit:
     """One unit of work on its way: which turn and leg it is at, and what it gathered so far."""
 
-    owner: Owner
+    owner: UnitOwner
     unit: tuple[Message, ...]
     message: Message  # what is to be sent now
     left: int  # calls to come if all goes well

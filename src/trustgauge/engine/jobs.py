@@ -6,9 +6,9 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from trustgauge.engine.in_flight import Walk
-from trustgauge.engine.run_state import Desk, Keep
-from trustgauge.engine.service_dispatcher import Runner
+from trustgauge.engine.in_flight import InFlightUnit
+from trustgauge.engine.run_state import AnswerSink, RunState
+from trustgauge.engine.service_dispatcher import ServiceDispatcher
 from trustgauge.errors import GarbledError, ServiceError
 from trustgauge.records import CUT, Answer, Message, Reply, Status, canonical
 from trustgauge.services.normalise_output import environment_secrets, redact
@@ -35,7 +35,7 @@ class Job:
 
 
 @dataclass(slots=True)
-class Tally:
+class JobTally:
     """What became of the jobs of one part in this sitting.
 
     `calls` counts every attempt; `seconds` is the time from first to last call; `stopped` is the
@@ -67,14 +67,16 @@ class Tally:
         return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2.0
 
 
-class Course:
+class JobProgress:
     """One job on its way: feeds its units to the first leg, and carries answers from leg to leg."""
 
-    def __init__(self, job: Job, runners: Sequence[Runner], desk: Desk, tally: Tally) -> None:
+    def __init__(
+        self, job: Job, runners: Sequence[ServiceDispatcher], desk: RunState, tally: JobTally
+    ) -> None:
         self.job, self.tally = job, tally
         self.stopped: ServiceError | None = None
         self.starved = False  # the budget does not let its next unit begin
-        self.keep: Keep = _drop
+        self.keep: AnswerSink = _drop
         self._desk, self._runners = desk, runners
         self._fingerprint = job.description.fingerprint
         self._secrets = environment_secrets()  # a program or function of the user's could read them out
@@ -125,12 +127,12 @@ class Course:
         self._open += 1
         self._scenes += bool(unit[0].cast)
         self._planned += calls
-        walk = Walk(self, unit, unit[0], calls)
+        walk = InFlightUnit(self, unit, unit[0], calls)
         if unit[0].session:
             walk.turns = tuple({} for _ in self._runners)
         self._runners[0].add(walk)
 
-    def _end(self, walk: Walk) -> None:
+    def _end(self, walk: InFlightUnit) -> None:
         """A unit is done, in one way or another."""
         self._used(walk.left)
         walk.left = 0
@@ -162,7 +164,7 @@ class Course:
         if self._first is None:
             self._first = self._desk.loop.time()
 
-    def delivered(self, walk: Walk, reply: Reply, millis: float) -> None:
+    def delivered(self, walk: InFlightUnit, reply: Reply, millis: float) -> None:
         """A leg answered: pass its output to the next leg, or keep the answer."""
         if self.stopped is not None and len(walk.unit) * len(self._runners) > 1:
             return  # what is left of the way is not gone
@@ -190,14 +192,14 @@ class Course:
         """An output as it may be kept."""
         return redact(_whole(text), self._secrets)
 
-    def _ask(self, walk: Walk, text: str) -> None:
+    def _ask(self, walk: InFlightUnit, text: str) -> None:
         """Send a text to the leg the walk is at, with what was said before in the same conversation."""
         planned = walk.unit[walk.turn]
         turns = tuple(walk.turns[walk.leg].get(planned.talk, ())) if walk.turns else ()
         walk.message = replace(planned, text=text, turns=turns)
         self._runners[walk.leg].add(walk)
 
-    def _turn_done(self, walk: Walk, status: Status, output: str) -> None:
+    def _turn_done(self, walk: InFlightUnit, status: Status, output: str) -> None:
         answer = self._answer(walk, status, output)
         if len(walk.unit) == 1:
             self._keep(walk, (answer,))
@@ -225,7 +227,7 @@ class Course:
                 self._desk.emit("stopped", service=self.job.part, error=error.code, detail=str(error))
                 self.stop(error)
 
-    def _keep(self, walk: Walk, answers: tuple[Answer, ...]) -> None:
+    def _keep(self, walk: InFlightUnit, answers: tuple[Answer, ...]) -> None:
         self._give(*(map(_without_cost, answers) if walk.kept else answers))
         self.tally.done += 1
         for answer in answers:
@@ -251,7 +253,7 @@ class Course:
             calls=sum(answer.attempts for answer in answers),
         )
 
-    def failed(self, walk: Walk, error: ServiceError) -> None:
+    def failed(self, walk: InFlightUnit, error: ServiceError) -> None:
         """All attempts are spent: keep that it failed; of a session keep nothing that was said."""
         if len(walk.unit) > 1:
             self._broken(walk, error)
@@ -261,7 +263,7 @@ class Course:
         self._give(answer)
         self._lost(walk, (answer,), error)
 
-    def _broken(self, walk: Walk, error: ServiceError) -> None:
+    def _broken(self, walk: InFlightUnit, error: ServiceError) -> None:
         """A session broken off is pending as a whole: each turn is kept as failed, to be asked again."""
         spent = {answer.message: answer for answer in walk.kept}
         answers = []
@@ -278,7 +280,7 @@ class Course:
         self._desk.emit("broken", part=self.job.part, session=walk.unit[0].session, error=error.code)
         self._lost(walk, tuple(answers), error)
 
-    def _lost(self, walk: Walk, answers: tuple[Answer, ...], error: ServiceError) -> None:
+    def _lost(self, walk: InFlightUnit, answers: tuple[Answer, ...], error: ServiceError) -> None:
         if answers[-1].status == "failed":
             self.tally.failed += 1
         else:
@@ -307,7 +309,7 @@ class Course:
 
     def _answer(
         self,
-        walk: Walk,
+        walk: InFlightUnit,
         status: Status,
         output: str | None,
         error: ServiceError | None = None,

@@ -15,7 +15,7 @@ from pathlib import Path
 from trustgauge.errors import StoreError
 from trustgauge.records import Cost
 from trustgauge.store.atomic_write import open_private
-from trustgauge.store.error_mapping import translate
+from trustgauge.store.error_mapping import map_errors
 
 NAME = "ledger.jsonl"
 SHARE = 50
@@ -24,7 +24,7 @@ LARGEST = 1_000  # calls of a block
 UNCAPPED = 200  # calls of a block where nothing caps them
 
 
-class Ledger:
+class ReservationLedger:
     """Reservations of one sitting, in a file of JSON lines.
 
     Args:
@@ -88,7 +88,7 @@ def _within(wanted: float, left: float | None, least: float) -> float:
     return wanted if left is None else max(least, min(wanted, left))
 
 
-def unproven(path: Path, kept: Cost) -> Cost:
+def unaccounted_cost(path: Path, kept: Cost) -> Cost:
     """What a killed sitting may have spent beyond the answers that are kept; nothing if it ended.
 
     Args:
@@ -99,7 +99,7 @@ def unproven(path: Path, kept: Cost) -> Cost:
         StoreError: the ledger cannot be read, or is none.
     """
     try:
-        with translate(path):
+        with map_errors(path):
             lines = path.read_bytes().split(b"\n")[:-1]  # a torn last line covered no call
     except StoreError:
         if not path.exists():

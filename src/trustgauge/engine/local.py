@@ -13,30 +13,30 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol, Self
 
-from trustgauge.engine.budget import Budget, Limits
-from trustgauge.engine.jobs import Course, Job, Tally
-from trustgauge.engine.ledger import Ledger
-from trustgauge.engine.provider_queue import Line
-from trustgauge.engine.retry import Retry
-from trustgauge.engine.run_state import Clock, Desk, Keep, Watch
-from trustgauge.engine.service_dispatcher import Runner
-from trustgauge.engine.service_state import Memory
+from trustgauge.engine.budget import BudgetAccount, BudgetLimits
+from trustgauge.engine.jobs import Job, JobProgress, JobTally
+from trustgauge.engine.ledger import ReservationLedger
+from trustgauge.engine.provider_queue import ProviderQueue
+from trustgauge.engine.retry import RetryPolicy
+from trustgauge.engine.run_state import AnswerSink, EngineClock, RunState, Watch
+from trustgauge.engine.service_dispatcher import ServiceDispatcher
+from trustgauge.engine.service_state import ServiceStates
 from trustgauge.errors import ServiceError
 from trustgauge.records import digest
 from trustgauge.services.service import ServiceSpec
 
 __all__ = [
-    "Clock",
+    "AnswerSink",
+    "BudgetLimits",
     "Engine",
+    "EngineClock",
+    "EngineConfig",
+    "EngineOutcome",
     "Interrupted",
     "Job",
-    "Keep",
-    "Limits",
-    "Local",
-    "Outcome",
-    "Retry",
-    "Site",
-    "Tally",
+    "JobTally",
+    "LocalEngine",
+    "RetryPolicy",
     "run",
 ]
 
@@ -51,7 +51,7 @@ _INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EngineOutcome:
     """How a sitting ended. `stopped` says why not everything was asked, None if it was.
 
     A service that refused its key, or is down, does not stop the run: see `refused`. `calls`,
@@ -59,7 +59,7 @@ class Outcome:
     """
 
     stopped: str | None
-    tallies: Mapping[str, Tally] = field(default_factory=dict)
+    tallies: Mapping[str, JobTally] = field(default_factory=dict)
     calls: int = 0
     usd: float = 0.0
     tokens: int = 0
@@ -74,7 +74,7 @@ class Outcome:
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C or SIGTERM: everything answered was given to `keep`; `outcome` says how far it came."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: EngineOutcome) -> None:
         self.outcome = outcome
         super().__init__(_INTERRUPTED)
 
@@ -86,15 +86,15 @@ class Engine(Protocol):
     descriptions, which can be pickled, and opens the services where it asks them.
     """
 
-    def start(self, keep: Keep, limits: Limits, watch: Watch | None) -> None: ...
+    def start(self, keep: AnswerSink, limits: BudgetLimits, watch: Watch | None) -> None: ...
 
-    def run(self, jobs: Sequence[Job]) -> Outcome: ...
+    def run(self, jobs: Sequence[Job]) -> EngineOutcome: ...
 
     def stop(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class EngineConfig:
     """Where an engine works; every engine plug-in has a class method `at(site)` that makes it.
 
     Attributes:
@@ -109,10 +109,10 @@ class Site:
     commit: Callable[[], object]
     workers: int | None = None
     scheduler: str = ""
-    ledger: Ledger | None = None
+    ledger: ReservationLedger | None = None
 
 
-class Local:
+class LocalEngine:
     """The engine in this process: asyncio, every service at its own pace.
 
     `clock` and `retry` may be others in tests; the event loop is the clock of all waits. With a
@@ -122,28 +122,28 @@ class Local:
     def __init__(
         self,
         *,
-        clock: Clock | None = None,
-        retry: Retry | None = None,
+        clock: EngineClock | None = None,
+        retry: RetryPolicy | None = None,
         grace: float = GRACE,
-        memory: Memory | None = None,
-        ledger: Ledger | None = None,
+        memory: ServiceStates | None = None,
+        ledger: ReservationLedger | None = None,
     ) -> None:
-        self._clock, self._retry, self._grace = clock or Clock(), retry or Retry(), grace
+        self._clock, self._retry, self._grace = clock or EngineClock(), retry or RetryPolicy(), grace
         self._memory, self._ledger = memory, ledger
-        self._keep: Keep | None = None
+        self._keep: AnswerSink | None = None
         self._watch: Watch | None = None
-        self._budget = Budget(Limits())
+        self._budget = BudgetAccount(BudgetLimits())
         self._sitting: _Sitting | None = None
 
     @classmethod
-    def at(cls, site: Site) -> Self:
+    def at(cls, site: EngineConfig) -> Self:
         """What one run learns of the services is known to the next."""
-        return cls(memory=Memory(), ledger=site.ledger)
+        return cls(memory=ServiceStates(), ledger=site.ledger)
 
-    def start(self, keep: Keep, limits: Limits, watch: Watch | None) -> None:
-        self._keep, self._watch, self._budget = keep, watch, Budget(limits, self._ledger)
+    def start(self, keep: AnswerSink, limits: BudgetLimits, watch: Watch | None) -> None:
+        self._keep, self._watch, self._budget = keep, watch, BudgetAccount(limits, self._ledger)
 
-    def run(self, jobs: Sequence[Job]) -> Outcome:
+    def run(self, jobs: Sequence[Job]) -> EngineOutcome:
         """Ask all jobs. Blocks until all is answered, a limit is reached, or it is interrupted.
 
         Raises Interrupted (a KeyboardInterrupt); whatever `keep` or `watch` raise.
@@ -160,7 +160,7 @@ class Local:
                 self.interrupt()
                 return asked.result()
 
-    def _run(self, jobs: Sequence[Job]) -> Outcome:
+    def _run(self, jobs: Sequence[Job]) -> EngineOutcome:
         with asyncio.Runner(loop_factory=self._clock.loop) as runner:
             outcome = runner.run(self._sit(jobs))
         if outcome.stopped == _INTERRUPTED:
@@ -177,25 +177,25 @@ class Local:
         self._sitting.interrupt_from_outside()
         return True
 
-    async def _sit(self, jobs: Sequence[Job]) -> Outcome:
+    async def _sit(self, jobs: Sequence[Job]) -> EngineOutcome:
         assert self._keep is not None
-        desk = Desk(self._clock, self._budget, self._retry, self._watch)
-        self._sitting = sitting = _Sitting(desk, self._grace, self._memory or Memory())
+        desk = RunState(self._clock, self._budget, self._retry, self._watch)
+        self._sitting = sitting = _Sitting(desk, self._grace, self._memory or ServiceStates())
         with _signals(desk.loop, sitting.interrupt):
             return await sitting.run(jobs, self._keep)
 
 
 def run(
     jobs: Sequence[Job],
-    keep: Keep,
-    limits: Limits | None = None,
+    keep: AnswerSink,
+    limits: BudgetLimits | None = None,
     watch: Watch | None = None,
     *,
     engine: Engine | None = None,
-) -> Outcome:
+) -> EngineOutcome:
     """Ask all jobs and give every answer to `keep`. Blocks; see `Local.run` for what it raises."""
-    found = engine or Local()
-    found.start(keep, limits or Limits(), watch)
+    found = engine or LocalEngine()
+    found.start(keep, limits or BudgetLimits(), watch)
     try:
         return found.run(jobs)
     finally:
@@ -205,19 +205,19 @@ def run(
 class _Sitting:
     """One blocking run: sets services and jobs up, waits for the end, closes everything."""
 
-    def __init__(self, desk: Desk, grace: float, memory: Memory) -> None:
+    def __init__(self, desk: RunState, grace: float, memory: ServiceStates) -> None:
         self._desk, self._grace, self._memory = desk, grace, memory
-        self._runners: dict[str, Runner] = {}
-        self._lines: dict[str, Line] = {}
-        self._courses: list[Course] = []
+        self._runners: dict[str, ServiceDispatcher] = {}
+        self._lines: dict[str, ProviderQueue] = {}
+        self._courses: list[JobProgress] = []
         self._finished: asyncio.Future[None] = desk.loop.create_future()
         desk.ended, desk.released = self._ended, self._released
 
-    async def run(self, jobs: Sequence[Job], keep: Keep) -> Outcome:
+    async def run(self, jobs: Sequence[Job], keep: AnswerSink) -> EngineOutcome:
         desk, budget = self._desk, self._desk.budget
         began = desk.loop.time()
         before = budget.calls, budget.usd, budget.tokens
-        tallies: dict[str, Tally] = {}
+        tallies: dict[str, JobTally] = {}
         try:
             self._prepare(jobs, keep, tallies)
             if budget.seconds is not None:
@@ -234,17 +234,17 @@ class _Sitting:
         if desk.fault is not None:
             raise desk.fault
         spent = budget.calls - before[0], budget.usd - before[1], budget.tokens - before[2]
-        outcome = Outcome(desk.halted or None, tallies, *spent, seconds)
+        outcome = EngineOutcome(desk.halted or None, tallies, *spent, seconds)
         desk.emit("done", stopped=outcome.stopped, calls=spent[0], usd=spent[1], tokens=spent[2])
         return outcome
 
-    def _prepare(self, jobs: Sequence[Job], keep: Keep, tallies: dict[str, Tally]) -> None:
+    def _prepare(self, jobs: Sequence[Job], keep: AnswerSink, tallies: dict[str, JobTally]) -> None:
         for job in jobs:
             if not job.units:
-                tallies.setdefault(job.part, Tally())
+                tallies.setdefault(job.part, JobTally())
                 continue
             legs = [self._runner(leg) for leg in job.description.stages()]
-            course = Course(job, legs, self._desk, tallies.setdefault(job.part, Tally()))
+            course = JobProgress(job, legs, self._desk, tallies.setdefault(job.part, JobTally()))
             course.keep = keep
             self._courses.append(course)
         services = {job.part: job.service or job.part for job in jobs}
@@ -255,18 +255,18 @@ class _Sitting:
             feeding = [course for course in feeding if course.feed_one()]
         self._desk.settle()
 
-    def _runner(self, description: ServiceSpec) -> Runner:
+    def _runner(self, description: ServiceSpec) -> ServiceDispatcher:
         """The one runner of a leg, on the line it shares with others of its provider."""
         mark = description.fingerprint
         if mark not in self._runners:
-            key, facts = provider(description)
+            key, facts = provider_key(description)
             gate = self._memory.gate(key, description)
             line = self._lines.get(key)
             if line is None:
-                line = self._lines[key] = Line(self._desk, gate)
+                line = self._lines[key] = ProviderQueue(self._desk, gate)
             source, target = facts.get("source"), facts.get("target")
             name = f"{description.use} {source}>{target}" if source and target else description.use
-            self._runners[mark] = Runner(description, line, name, self._memory.of(mark))
+            self._runners[mark] = ServiceDispatcher(description, line, name, self._memory.of(mark))
         return self._runners[mark]
 
     def _ended(self) -> None:
@@ -345,7 +345,7 @@ def _in_a_loop() -> bool:
     return True
 
 
-def provider(description: ServiceSpec) -> tuple[str, Mapping[str, Any]]:
+def provider_key(description: ServiceSpec) -> tuple[str, Mapping[str, Any]]:
     """What a provider limits together: a service in all its directions. And its identity."""
     facts = description.identity()
     return digest("provider", {k: v for k, v in facts.items() if k not in ("source", "target")}), facts

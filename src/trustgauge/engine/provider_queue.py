@@ -6,8 +6,8 @@ import asyncio
 import math
 from typing import Protocol
 
-from trustgauge.engine.adaptive_limiter import Gate
-from trustgauge.engine.run_state import Desk
+from trustgauge.engine.adaptive_limiter import AdaptiveLimiter
+from trustgauge.engine.run_state import RunState
 
 
 class Sender(Protocol):
@@ -18,10 +18,10 @@ class Sender(Protocol):
     def send(self, now: float) -> None: ...
 
 
-class Line:
+class ProviderQueue:
     """Services that share one gate, since one provider limits them together."""
 
-    def __init__(self, desk: Desk, gate: Gate) -> None:
+    def __init__(self, desk: RunState, gate: AdaptiveLimiter) -> None:
         self.desk, self.gate = desk, gate
         self.runners: list[Sender] = []
         self._woken = False

@@ -11,7 +11,7 @@ _PATIENT = 2  # further probes of a service that is busy: it is alive
 
 
 @dataclass(frozen=True, slots=True)
-class Retry:
+class RetryPolicy:
     """The policy of retries. Times in seconds.
 
     `attempts` is the most times one message is sent to one service; `garbled` the same while the
@@ -46,7 +46,7 @@ class Retry:
         return asked if tries <= _TRUSTED else max(asked, self.wait(tries - _TRUSTED, chance))
 
 
-class Breaker:
+class CircuitBreaker:
     """Tells a service that is plainly down from one that fails now and then.
 
     After `streak` failed calls without a success between them the service is *probed*: one call

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from trustgauge.engine.budget import Budget
-from trustgauge.engine.retry import Retry
+from trustgauge.engine.budget import BudgetAccount
+from trustgauge.engine.retry import RetryPolicy
 from trustgauge.records import Answer
 
 Event = dict[str, Any]
 Watch = Callable[[Event], None]
 
 
-class Keep(Protocol):
+class AnswerSink(Protocol):
     """Where answers go. The answers of one call (the turns of a session) belong together.
 
     It may raise a ServiceError: the answers are kept, and reason enough to ask the part no further.
@@ -41,21 +41,23 @@ def _utc() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class EngineClock:
     """All of an engine's time: waits, time-outs and latencies are the loop's; `utc` (aware) dates rows."""
 
     loop: Callable[[], asyncio.AbstractEventLoop] = _new_loop
     utc: Callable[[], datetime] = _utc
 
 
-class Desk:
+class RunState:
     """The state of one run. `under_way` counts calls, `pending` everything that is yet to happen.
 
     The run is idle when both are 0; whoever changes one of them calls `settle`, which asks
     `ended` (set by the engine) soon after.
     """
 
-    def __init__(self, clock: Clock, budget: Budget, retry: Retry, watch: Watch | None) -> None:
+    def __init__(
+        self, clock: EngineClock, budget: BudgetAccount, retry: RetryPolicy, watch: Watch | None
+    ) -> None:
         self.loop = asyncio.get_running_loop()
         self.clock, self.budget, self.retry, self.watch = clock, budget, retry, watch
         self.chance: Callable[[], float] = random.Random(0).random  # only spreads waits

@@ -10,10 +10,10 @@ from typing import Any
 
 from trustgauge.engine.adaptive_limiter import MOMENT
 from trustgauge.engine.deadlines import Deadlines
-from trustgauge.engine.in_flight import Owner, Walk
-from trustgauge.engine.provider_queue import Line
-from trustgauge.engine.retry import Breaker
-from trustgauge.engine.service_state import Learned
+from trustgauge.engine.in_flight import InFlightUnit, UnitOwner
+from trustgauge.engine.provider_queue import ProviderQueue
+from trustgauge.engine.retry import CircuitBreaker
+from trustgauge.engine.service_state import ServiceState
 from trustgauge.errors import (
     BusyError,
     GarbledError,
@@ -34,7 +34,7 @@ REMEMBERED = 100_000
 _STOPS = (RefusedError, KeyMissingError, MissingPartError)
 
 
-Sent = tuple[list[Walk], tuple[float, int], float]
+Sent = tuple[list[InFlightUnit], tuple[float, int], float]
 """What went out together, what the budget holds for it (dollars, tokens), and when it went."""
 
 
@@ -46,12 +46,14 @@ class _Call:
     next: Sent | None
 
 
-class Runner:
+class ServiceDispatcher:
     """Asks one service (one leg, unique by fingerprint) for all jobs that need it."""
 
-    def __init__(self, description: ServiceSpec, line: Line, name: str, learned: Learned) -> None:
+    def __init__(
+        self, description: ServiceSpec, line: ProviderQueue, name: str, learned: ServiceState
+    ) -> None:
         self.description, self.line, self.name, self._learned = description, line, name, learned
-        self.owners: list[Owner] = []
+        self.owners: list[UnitOwner] = []
         self.blocked = False  # the budget has no room for its next call
         self.stopped: ServiceError | None = None
         self._desk = line.desk
@@ -62,16 +64,16 @@ class Runner:
         self._learns = limits.tokens is not None or (limits.usd is not None and not priced)
         self._spare: _Call | None = None
         self._service: Service | None = None
-        self._queue: deque[Walk] = deque()
-        self._breaker = Breaker()
+        self._queue: deque[InFlightUnit] = deque()
+        self._breaker = CircuitBreaker()
         self._probe_at = -math.inf
         self._under_way = 0
-        self._same: dict[tuple[str, int], list[Walk]] = {}
+        self._same: dict[tuple[str, int], list[InFlightUnit]] = {}
         line.runners.append(self)
 
     # -- what comes in
 
-    def _key(self, walk: Walk) -> tuple[str, int] | None:
+    def _key(self, walk: InFlightUnit) -> tuple[str, int] | None:
         """What makes two questions one: text and draw, where answers may be shared.
 
         A varying service is asked again for every intermediate text; only the very same planned
@@ -83,7 +85,7 @@ class Runner:
             return (walk.message.text, walk.message.draw)
         return None
 
-    def add(self, walk: Walk) -> None:
+    def add(self, walk: InFlightUnit) -> None:
         """Take a walk that needs this service next."""
         walk.tries, walk.alone = 0, False
         key = self._key(walk)
@@ -113,7 +115,7 @@ class Runner:
             return math.inf if self._under_way else left if left > MOMENT else 0.0
         return 0.0
 
-    def _forget(self, walk: Walk) -> None:
+    def _forget(self, walk: InFlightUnit) -> None:
         """Drop a walk whose job has stopped; those who waited for its answer ask for themselves."""
         key = self._key(walk)
         for other in self._same.pop(key, ()) if key else ():
@@ -122,7 +124,7 @@ class Runner:
 
     # -- what goes out
 
-    def _price(self, walk: Walk) -> float:
+    def _price(self, walk: InFlightUnit) -> float:
         description = self.description
         declared = description.usd_per_call
         if description.usd_per_million_characters:
@@ -156,14 +158,14 @@ class Runner:
         call.next = (batch, held, now)
         self.deadlines.expect(call.task)
 
-    def _batch(self) -> tuple[list[Walk], list[float]]:
+    def _batch(self) -> tuple[list[InFlightUnit], list[float]]:
         """The next walks to send together, as many as the budget has room for."""
         queue = self._queue
         most = 1 if queue[0].alone or self._breaker.probing else self.description.batch
         if self._learns and self._learned.dearest is None:
             most = 1
         floor = self._learned.dearest[0] if self._learned.dearest else 0.0
-        batch: list[Walk] = []
+        batch: list[InFlightUnit] = []
         while queue and len(batch) < most and not (batch and queue[0].alone):
             walk = queue.popleft()
             if walk.owner.stopped is None:
@@ -244,7 +246,7 @@ class Runner:
             check_reply(reply, self.name)
         return replies
 
-    def _charge(self, batch: list[Walk]) -> float:
+    def _charge(self, batch: list[InFlightUnit]) -> float:
         """The declared price of calls that failed: the provider may have billed them."""
         total = 0.0
         for walk in batch:
@@ -266,7 +268,7 @@ class Runner:
     # -- what comes back
 
     def _answered(
-        self, batch: list[Walk], replies: Sequence[Reply], held: tuple[float, int], sent: float
+        self, batch: list[InFlightUnit], replies: Sequence[Reply], held: tuple[float, int], sent: float
     ) -> None:
         now = self._desk.loop.time()
         self.line.gate.worked(now, now - sent)
@@ -289,7 +291,7 @@ class Runner:
             self._share(walk, reply, millis)
             walk.owner.delivered(walk, reply, millis)
 
-    def _share(self, walk: Walk, reply: Reply, millis: float) -> None:
+    def _share(self, walk: InFlightUnit, reply: Reply, millis: float) -> None:
         """Give the answer to all who asked the same meanwhile, and remember it."""
         key = self._key(walk)
         if key is None:
@@ -300,7 +302,7 @@ class Runner:
         for other in self._same.pop(key, ()):
             other.owner.delivered(other, reply, millis)
 
-    def _refuse(self, batch: list[Walk], error: ServiceError, sent: float) -> None:
+    def _refuse(self, batch: list[InFlightUnit], error: ServiceError, sent: float) -> None:
         """What follows from a failed call: stop, slow down, probe, try again or give up."""
         asked = getattr(error, "retry_after", None)
         desk = self._desk
@@ -345,7 +347,7 @@ class Runner:
         facts: dict[str, Any] = {"at_once": int(gate.at_once), "rate": gate.rate, "wait": round(wait, 3)}
         desk.emit("slowed", service=self.name, error=error.code, **facts)
 
-    def _back(self, batch: list[Walk], *, blame: bool, wait: float = 0.0) -> None:
+    def _back(self, batch: list[InFlightUnit], *, blame: bool, wait: float = 0.0) -> None:
         """To the front of the queue, after a wait; without `blame` the attempt does not count."""
         if not blame:
             for walk in batch:
@@ -356,7 +358,7 @@ class Runner:
         self._queue.extendleft(reversed(batch))
         self.line.wake()
 
-    def _try_again(self, batch: list[Walk], error: ServiceError, wait: float) -> None:
+    def _try_again(self, batch: list[InFlightUnit], error: ServiceError, wait: float) -> None:
         """Send again what may be, after a wait of its own."""
         again = [walk for walk in batch if self._desk.retry.again(error, walk.tries)]
         for walk in batch:
@@ -370,7 +372,7 @@ class Runner:
         else:
             self._back(again, blame=True, wait=wait)
 
-    def _give_up(self, walk: Walk, error: ServiceError) -> None:
+    def _give_up(self, walk: InFlightUnit, error: ServiceError) -> None:
         key = self._key(walk)
         others = self._same.pop(key, []) if key else []
         for one in (walk, *others):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from trustgauge.engine.adaptive_limiter import Gate
+from trustgauge.engine.adaptive_limiter import AdaptiveLimiter
 from trustgauge.errors import ServiceError
 from trustgauge.records import Reply
 from trustgauge.services.service import ServiceSpec
 
 
 @dataclass(slots=True)
-class Learned:
+class ServiceState:
     """What was learned of one service (one leg, unique by fingerprint).
 
     Attributes:
@@ -25,7 +25,7 @@ class Learned:
     stopped: ServiceError | None = None
 
 
-class Memory:
+class ServiceStates:
     """Gates by provider and what was learned by fingerprint.
 
     A sitting that is given the memory of the one before goes on at the pace that was reached, and
@@ -34,20 +34,20 @@ class Memory:
     """
 
     def __init__(self) -> None:
-        self.gates: dict[str, Gate] = {}
-        self.learned: dict[str, Learned] = {}
+        self.gates: dict[str, AdaptiveLimiter] = {}
+        self.learned: dict[str, ServiceState] = {}
         self._joined: set[tuple[str, str]] = set()  # provider and service whose limits its gate keeps
 
-    def gate(self, provider: str, description: ServiceSpec) -> Gate:
+    def gate(self, provider: str, description: ServiceSpec) -> AdaptiveLimiter:
         """The gate of a provider; a service that is new to it brings its limits."""
         gate = self.gates.get(provider)
         if gate is None:
-            gate = self.gates[provider] = Gate(description.concurrency, description.rate)
+            gate = self.gates[provider] = AdaptiveLimiter(description.concurrency, description.rate)
         elif (provider, description.fingerprint) not in self._joined:
             gate.join(description.concurrency, description.rate)
         self._joined.add((provider, description.fingerprint))
         return gate
 
-    def of(self, fingerprint: str) -> Learned:
+    def of(self, fingerprint: str) -> ServiceState:
         """What is known of one service; nothing at first."""
-        return self.learned.setdefault(fingerprint, Learned())
+        return self.learned.setdefault(fingerprint, ServiceState())

@@ -16,7 +16,7 @@ from trustgauge.records import (
     Part,
     Rating,
     Reason,
-    Run,
+    RunFacts,
     canonical,
     digest,
     plain,
@@ -32,7 +32,7 @@ ISSUES = {"two-step": "bias", "causal": "bias", "social-bias": "bias", "trust": 
 
 
 def document(
-    run: Run,
+    run: RunFacts,
     ratings: Sequence[Rating],
     *,
     fail_on: Sequence[str] = (),
@@ -128,7 +128,7 @@ def levels(rating: Mapping[str, Any]) -> list[str]:
     return [entry["level"] for entry in rating["overall"]["scale"]]
 
 
-def _run(run: Run) -> dict[str, Any]:
+def _run(run: RunFacts) -> dict[str, Any]:
     # The published key of the control services.
     facts = {"anchors" if name == "controls" else name: fact for name, fact in plain(run).items()}
     facts["anchors"] = [
@@ -139,7 +139,7 @@ def _run(run: Run) -> dict[str, Any]:
     return dict(facts)
 
 
-def _rating(run: Run, rating: Rating, name: str) -> RatingDocument:
+def _rating(run: RunFacts, rating: Rating, name: str) -> RatingDocument:
     facts = run.services.get(rating.service)
     cost = run.costs.get(rating.service)
     return {
@@ -264,7 +264,7 @@ def _read_from(place: int, part: Part) -> tuple[Json, ...]:
     return (details["asked"], details["data"], part.coverage) if same else (place,)
 
 
-def _provenance(run: Run) -> dict[str, Any]:
+def _provenance(run: RunFacts) -> dict[str, Any]:
     return {
         "seed": run.seed,
         **{name: run.hashes.get(name, "") for name in ("plan", "inputs", "answers")},

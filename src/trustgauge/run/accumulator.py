@@ -11,20 +11,20 @@ import polars as pl
 
 from trustgauge.methods.method import Method, SecondJudgeUser
 from trustgauge.records import TOO_LONG, digest
-from trustgauge.run.constant_answers import Faults, SameAnswers
-from trustgauge.run.targets import Subject
+from trustgauge.run.constant_answers import ConstantAnswers, Faults
+from trustgauge.run.targets import Target
 
 REFERRAL = "referral"
 """Column of marks with a second judge: what became of an answer; "pending" if it is still to be asked."""
 
-MERGED = 16
+MAX_SUMMARIES = 16
 """Summaries that wait to be added up."""
 
 _ASKED = ["part", "block", "session", "turn", "message"]  # what a probe of a service that is shared is asked
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class TaskScores:
     """What stays of the marks of one experiment and task.
 
     Attributes:
@@ -49,7 +49,7 @@ class Gathered:
     too_long: Mapping[str, int]
 
 
-class Hashing:
+class RunHasher:
     """The hashes of a run, from its rows as JSON lines; in how many pieces they come changes nothing."""
 
     def __init__(self, judged: Sequence[str]) -> None:
@@ -93,11 +93,11 @@ def _keys(summary: pl.DataFrame) -> list[str]:
     return [name for name, kind in summary.schema.items() if not (kind == pl.Int64 or kind.is_float())]
 
 
-class Gathering:
+class Accumulator:
     """Takes the answers of one experiment and task and keeps what is needed of their marks."""
 
     def __init__(
-        self, method: Method, subjects: Sequence[Subject], hashing: Hashing, sample: int | None
+        self, method: Method, subjects: Sequence[Target], hashing: RunHasher, sample: int | None
     ) -> None:
         self.subjects = subjects
         self._method, self._hashing, self._sample = method, hashing, sample
@@ -105,7 +105,7 @@ class Gathering:
         self._summaries: list[pl.DataFrame] = []
         self._marks: list[pl.DataFrame] = []
         self._missing: list[pl.DataFrame] = []
-        self._same = SameAnswers(method, self._controls)
+        self._same = ConstantAnswers(method, self._controls)
         self._rows = self._rated = self._unasked = self._waiting = 0
         self._too_long: Counter[str] = Counter()
         self._every = 1  # of the rows of rated services, every so manieth is kept
@@ -134,7 +134,7 @@ class Gathering:
         self._hashing.marks(marks)
         self._same.take(marks)
         self._summaries.append(method.summarise(marks))
-        if len(self._summaries) > MERGED:
+        if len(self._summaries) > MAX_SUMMARIES:
             self._summaries = [method.merge(self._summaries)]
         if isinstance(method, SecondJudgeUser) and method.second_judge:
             self._waiting += method.pending_prompts(marks)
@@ -152,11 +152,11 @@ class Gathering:
             self._missing.append(missing.select("service", "part", "shared", asked=asked, single=single))
         return marks
 
-    def end(self) -> Gathered:
+    def end(self) -> TaskScores:
         """All answers were taken."""
         marks = pl.concat(self._marks).drop("_place", strict=False)
         self._hashing.end(marks)
-        return Gathered(
+        return TaskScores(
             marks,
             self._method.merge(self._summaries) if len(self._summaries) > 1 else self._summaries[0],
             self._rated,

@@ -10,13 +10,13 @@ import contextlib
 from pathlib import Path
 
 from trustgauge.errors import StoreError
-from trustgauge.run.options import Prepared
+from trustgauge.run.options import AskPlan
 from trustgauge.run.rate_answers import is_deterministic
 from trustgauge.store.factory import open_store
-from trustgauge.store.folder import find, neighbours, read_manifest
+from trustgauge.store.folder import find_run, other_runs, read_manifest
 
 
-class Lenders:
+class ReusableRuns:
     """The run folders that hold answers which a run may use, its own included, newest first.
 
     Args:
@@ -25,10 +25,10 @@ class Lenders:
         fresh: whether the run is to begin anew, without any answer.
     """
 
-    def __init__(self, prepared: Prepared, ratings: Path, *, fresh: bool = False) -> None:
-        own = None if fresh else find(ratings, prepared.plan.hash)
+    def __init__(self, prepared: AskPlan, ratings: Path, *, fresh: bool = False) -> None:
+        own = None if fresh else find_run(ratings, prepared.plan.hash)
         alone = own is not None and bool(read_manifest(own).get("fresh"))
-        self.folders = [] if fresh else [own] if own and alone else neighbours(ratings)
+        self.folders = [] if fresh else [own] if own and alone else other_runs(ratings)
         self._own, self._seed = own, prepared.plan.seed
         asked = (*prepared.subjects, *prepared.judges)
         self._shared = {one.fingerprint for one in asked if one.deterministic}

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge import plugins
-from trustgauge.catalogue import Entry, entries, find
+from trustgauge.catalogue import CatalogueEntry, entries, find_ratings
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.methods.two_step.chains import Link
 from trustgauge.methods.two_step.composition import CompositionTerms, Inference, infer
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Rule, canonical
-from trustgauge.run.targets import methods, rated_form
+from trustgauge.run.targets import methods, rateable_service
 from trustgauge.services.service import ServiceSpec
 
 METHOD = "two-step"
@@ -30,11 +30,11 @@ READING = ("reader", "rule", "margin", "loss", "dead_zone")
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class ComposedChain:
     """An inferred chain and what it was inferred from."""
 
     names: tuple[str, ...]
-    entries: tuple[Entry, ...]  # the ratings used
+    entries: tuple[CatalogueEntry, ...]  # the ratings used
     links: tuple[Link, ...]
     inference: Inference
     rule: Rule
@@ -60,7 +60,7 @@ class Composed:
         }
 
 
-def split(chain: str) -> tuple[str, ...]:
+def chain_names(chain: str) -> tuple[str, ...]:
     """The names of a chain. Raises PlanError if there are fewer than two."""
     names = tuple(name.strip() for name in chain.split(" > "))
     if len(names) < 2 or "" in names:
@@ -69,21 +69,21 @@ def split(chain: str) -> tuple[str, ...]:
     return names
 
 
-def compose(
+def compose_chain(
     chain: str, ratings: Path, today: date, rule: Rule = "sound", attribute: str | None = None
-) -> Composed:
+) -> ComposedChain:
     """Infer the rating of a chain from the ratings of its parts. Makes no call.
 
     Of several ratings of a part the newest settled one by this rule is used. All are of one
     attribute: the one asked for, else that of the rating found for the first part.
     """
-    names = split(chain)
-    found: list[Entry] = []
+    names = chain_names(chain)
+    found: list[CatalogueEntry] = []
     for name in names:
         found.append(_entry(name, ratings, rule, attribute))
         attribute = found[-1].rating["issue"]["attribute"]
     links = tuple(_link(name, entry) for name, entry in zip(names, found, strict=True))
-    plan = plan_of(found[0])
+    plan = source_plan(found[0])
     experiment = plan.experiments[_experiment(found[0], plan)]
     terms = CompositionTerms(
         today=today.isoformat(),
@@ -92,15 +92,15 @@ def compose(
         draws=getattr(experiment, "draws", 4000),
         seed=found[0].document["run"]["seed"],
     )
-    return Composed(names, tuple(found), links, infer(links, rule, terms), rule)
+    return ComposedChain(names, tuple(found), links, infer(links, rule, terms), rule)
 
 
-def plan_of(entry: Entry) -> Plan:
+def source_plan(entry: CatalogueEntry) -> Plan:
     """The plan that a rating came from."""
     return load_plan(entry.folder / "plan.toml")
 
 
-def chain_plan(composed: Composed) -> dict[str, Any]:
+def chain_plan(composed: ComposedChain) -> dict[str, Any]:
     """The plan that tests a chain as a whole: the first part's experiment on all services in order."""
     found = composed.entries
     tables = [
@@ -108,7 +108,7 @@ def chain_plan(composed: Composed) -> dict[str, Any]:
         for name, entry in zip(composed.names, found, strict=True)
     ]
     name = " > ".join(composed.names)
-    first = plan_of(found[0])
+    first = source_plan(found[0])
     index = _experiment(found[0], first)
     experiment = first.experiments[index].model_dump(mode="json", exclude_none=True)
     experiment |= {"services": [name], "excluding": []}
@@ -120,9 +120,9 @@ def chain_plan(composed: Composed) -> dict[str, Any]:
     }
 
 
-def _entry(name: str, ratings: Path, rule: Rule, attribute: str | None) -> Entry:
+def _entry(name: str, ratings: Path, rule: Rule, attribute: str | None) -> CatalogueEntry:
     """The rating of a part to use: by this rule and settled before others, newer before older."""
-    rated = [one for one in find(ratings, name) if one.rating["method"]["name"] == METHOD]
+    rated = [one for one in find_ratings(ratings, name) if one.rating["method"]["name"] == METHOD]
     found = [
         one
         for one in rated
@@ -138,24 +138,24 @@ def _entry(name: str, ratings: Path, rule: Rule, attribute: str | None) -> Entry
     raise PlanError((plugins.unknown("CHAIN", "rated service", name, known),))
 
 
-def _settled(name: str, entry: Entry) -> bool:
+def _settled(name: str, entry: CatalogueEntry) -> bool:
     part = _part_name(name, entry)
     states = {one["key"]: one["state"] for one in entry.rating["parts"]}
     return str(states.get(part, entry.rating["state"])) == "rated"
 
 
-def _part_name(name: str, entry: Entry) -> str:
+def _part_name(name: str, entry: CatalogueEntry) -> str:
     """The part of a rated service that a name means, "" for the service itself."""
     return name.removeprefix(str(entry.rating["service"]["key"])).removeprefix(":")
 
 
-def _names(entry: Entry) -> list[str]:
+def _names(entry: CatalogueEntry) -> list[str]:
     key = entry.rating["service"]["key"]
     parts = [part["key"] for part in entry.rating["parts"] if part["key"]]
     return [key, *(f"{key}:{part}" for part in parts)]
 
 
-def _chosen(name: str, entry: Entry) -> tuple[Mapping[str, Any], bool]:
+def _chosen(name: str, entry: CatalogueEntry) -> tuple[Mapping[str, Any], bool]:
     """The part of a rating that a name means, and whether it stands for several languages together."""
     parts = entry.rating["parts"]
     wanted = _part_name(name, entry)
@@ -167,7 +167,7 @@ def _chosen(name: str, entry: Entry) -> tuple[Mapping[str, Any], bool]:
     raise PlanError((plugins.unknown("CHAIN", "part", name, tuple(_names(entry)[1:])),))
 
 
-def _link(name: str, entry: Entry) -> Link:
+def _link(name: str, entry: CatalogueEntry) -> Link:
     """The facts of one part of a chain, from its rating."""
     rating = entry.rating
     one, together = _chosen(name, entry)
@@ -202,14 +202,14 @@ def _link(name: str, entry: Entry) -> Link:
     )
 
 
-def _fingerprint(name: str, entry: Entry) -> str:
+def _fingerprint(name: str, entry: CatalogueEntry) -> str:
     service, part = entry.rating["service"]["key"], _part_name(name, entry)
     parts = entry.document["run"]["services"][service]["parts"]
     found: str = parts.get(part, next(iter(parts.values())) if len(parts) == 1 else "")
     return found
 
 
-def _described(name: str, entry: Entry) -> ServiceSpec | None:
+def _described(name: str, entry: CatalogueEntry) -> ServiceSpec | None:
     """The service as this machine has it now; None if it is not installed here."""
     try:
         return _part(name, entry)
@@ -217,9 +217,9 @@ def _described(name: str, entry: Entry) -> ServiceSpec | None:
         return None
 
 
-def _part(name: str, entry: Entry) -> ServiceSpec:
+def _part(name: str, entry: CatalogueEntry) -> ServiceSpec:
     service, part = entry.rating["service"]["key"], _part_name(name, entry)
-    parts = rated_form(plan_of(entry).services[service]).parts()
+    parts = rateable_service(source_plan(entry).services[service]).parts()
     if part in parts:
         return parts[part]
     if not part and len(parts) == 1:
@@ -228,7 +228,7 @@ def _part(name: str, entry: Entry) -> ServiceSpec:
     raise PlanError((Fault("CHAIN", f'"{name}" is several services', must=must),))
 
 
-def _experiment(entry: Entry, plan: Plan) -> int:
+def _experiment(entry: CatalogueEntry, plan: Plan) -> int:
     """The experiment of a plan that a rating came from: by service, method, rule and attribute."""
     rating = entry.rating
     meant = rating["method"]["name"], rating["method"]["rule"], rating["issue"]["attribute"]
@@ -239,8 +239,8 @@ def _experiment(entry: Entry, plan: Plan) -> int:
     return 0
 
 
-def _reading(entry: Entry) -> str:
+def _reading(entry: CatalogueEntry) -> str:
     """How a rating read its answers and judged them: levels compose only where this is the same."""
-    plan = plan_of(entry)
+    plan = source_plan(entry)
     one = plan.experiments[_experiment(entry, plan)]
     return canonical({name: getattr(one, name, None) for name in READING})

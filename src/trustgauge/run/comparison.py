@@ -21,8 +21,8 @@ from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.methods.method import ServiceComparer
 from trustgauge.records import Json
 from trustgauge.reports.document import levels
-from trustgauge.run.rating_diff import twice
-from trustgauge.run.stored_ratings import Kept, Rows, chosen_runs, kept_of, recent
+from trustgauge.run.rating_diff import diff_ratings
+from trustgauge.run.stored_ratings import RowBuilder, StoredRating, recent_runs, select_runs, stored_ratings
 from trustgauge.run.targets import experiment_seed
 from trustgauge.stats.ranking import Difference, difference, ranks
 
@@ -35,7 +35,7 @@ Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ComparisonQuery:
     """What to compare.
 
     Attributes:
@@ -52,19 +52,19 @@ class Wanted:
 
 
 @dataclass
-class Stood:
+class GroupDraws:
     """What a group's draws say: by label of a rating, and how ratings are labelled."""
 
     label: Mapping[str, str]
     draws: dict[str, Floats] = field(default_factory=dict)
     notes: list[dict[str, Json]] = field(default_factory=list)
 
-    def of(self, one: Kept) -> Floats | None:
+    def of(self, one: StoredRating) -> Floats | None:
         """The draws of a rating, if there are any."""
         return self.draws.get(self.label[one.id])
 
 
-def compare(ratings: Path, wanted: Wanted, today: date) -> Document:
+def compare(ratings: Path, wanted: ComparisonQuery, today: date) -> Document:
     """The comparison as a document: all its views are functions of it.
 
     Args:
@@ -76,27 +76,27 @@ def compare(ratings: Path, wanted: Wanted, today: date) -> Document:
         PlanError: there is no such rating, or none at all.
     """
     chosen, passed_over = (
-        (chosen_runs(ratings, wanted.names), 0)
+        (select_runs(ratings, wanted.names), 0)
         if wanted.names
-        else recent(ratings, wanted.rule, wanted.states)
+        else recent_runs(ratings, wanted.rule, wanted.states)
     )
-    kept = [one for run in chosen for one in kept_of(run) if _wanted(one, wanted)]
-    notes = [note("compare.void", run=run.id) for run in chosen if run.document["run"]["state"] == "void"]
-    notes += [note("compare.unreadable", rating=one.id, why=one.why) for one in kept if one.why]
+    kept = [one for run in chosen for one in stored_ratings(run) if _wanted(one, wanted)]
+    notes = [remark("compare.void", run=run.id) for run in chosen if run.document["run"]["state"] == "void"]
+    notes += [remark("compare.unreadable", rating=one.id, why=one.why) for one in kept if one.why]
     if passed_over:
-        notes.append(note("compare.passed-over", runs=passed_over))
+        notes.append(remark("compare.passed-over", runs=passed_over))
     if not kept and not notes:
         filters = [f"rule {wanted.rule}"] * bool(wanted.rule) + list(wanted.states)
         what = f"no ratings with {', '.join(filters)}" if filters else "no ratings to compare"
         do = "Leave out the filter." if filters else "`trustgauge rate` makes some"
         raise PlanError((Fault(str(ratings), what, must="at least one rating", do=do),))
-    groups: dict[tuple[str, ...], list[Kept]] = {}
+    groups: dict[tuple[str, ...], list[StoredRating]] = {}
     for one in kept:
         groups.setdefault(one.key, []).append(one)
     stood = {key: _standing(members) for key, members in groups.items()}
     if len(groups) > 1:
-        notes.append(note("compare.separate", groups=len(groups)))
-    shown = Rows(wanted.links, today)
+        notes.append(remark("compare.separate", groups=len(groups)))
+    shown = RowBuilder(wanted.links, today)
     return {
         "schema": SCHEMA,
         "date": today.isoformat(),
@@ -106,34 +106,35 @@ def compare(ratings: Path, wanted: Wanted, today: date) -> Document:
             for key, members in groups.items()
         ],
         "dates": [
-            twice(before, after, shown.row, _paired(stood, before, after)) for before, after in _dates(kept)
+            diff_ratings(before, after, shown.row, _paired(stood, before, after))
+            for before, after in _dates(kept)
         ],
         "notes": notes,
     }
 
 
-def note(code: str, **facts: Json) -> dict[str, Json]:
+def remark(code: str, **facts: Json) -> dict[str, Json]:
     """A remark, as a reason is: a code with its facts."""
     return {"code": code, "facts": facts, "evidence": []}
 
 
-def _wanted(one: Kept, wanted: Wanted) -> bool:
+def _wanted(one: StoredRating, wanted: ComparisonQuery) -> bool:
     right = not wanted.rule or one.rating["method"]["rule"] == wanted.rule
     return right and (not wanted.states or one.rating["state"] in wanted.states)
 
 
-def _standing(members: Sequence[Kept]) -> Stood:
+def _standing(members: Sequence[StoredRating]) -> GroupDraws:
     """The draws of all ratings of a group, by the same resamples."""
     newest = members[0]
     several = {one.service for one in members if sum(other.service == one.service for other in members) > 1}
     label = {
         one.id: f"{one.service} @ {one.id}" if one.service in several else one.service for one in members
     }
-    stood = Stood(label)
+    stood = GroupDraws(label)
     if newest.why:
         return stood
     if not isinstance(newest.method, ServiceComparer):
-        stood.notes.append(note("compare.no-standing", method=newest.key[0]))
+        stood.notes.append(remark("compare.no-standing", method=newest.key[0]))
         return stood
     summaries = [
         newest.method.summarise(one.marks).with_columns(pl.lit(label[one.id]).alias("service"))
@@ -146,7 +147,7 @@ def _standing(members: Sequence[Kept]) -> Stood:
     try:
         found = newest.method.badness_draws(newest.method.merge(summaries), seed)
     except TrustgaugeError as error:
-        stood.notes.append(note("compare.no-draws", why=str(error)))
+        stood.notes.append(remark("compare.no-draws", why=str(error)))
         return stood
     able = {name: one for name, one in found.items() if np.isnan(one).mean() <= MOST_UNDEFINED}
     fewest = min((len(one) for one in able.values()), default=0)
@@ -154,9 +155,9 @@ def _standing(members: Sequence[Kept]) -> Stood:
     return stood
 
 
-def _group(members: Sequence[Kept], stood: Stood, shown: Rows) -> dict[str, Any]:
+def _group(members: Sequence[StoredRating], stood: GroupDraws, shown: RowBuilder) -> dict[str, Any]:
     """One ranking: the newest rating of every service."""
-    first: dict[str, Kept] = {}
+    first: dict[str, StoredRating] = {}
     for one in members:
         first.setdefault(one.service, one)
     current = list(first.values())
@@ -185,15 +186,15 @@ def _group(members: Sequence[Kept], stood: Stood, shown: Rows) -> dict[str, Any]
     }
 
 
-def _margin(one: Kept) -> float | None:
+def _margin(one: StoredRating) -> float | None:
     return None if one.why else getattr(one.method, "margin", None)
 
 
-def _beyond_doubt(one: Kept) -> float:
+def _beyond_doubt(one: StoredRating) -> float:
     return BEYOND_DOUBT if one.why else float(getattr(one.method, "worse", BEYOND_DOUBT))
 
 
-def _ranked(current: Sequence[Kept], stood: Stood) -> dict[str, dict[str, Json]]:
+def _ranked(current: Sequence[StoredRating], stood: GroupDraws) -> dict[str, dict[str, Json]]:
     """Rank of every settled rating that has draws; of fewer than two there is no order."""
     able = [(one, draws) for one in current if (draws := stood.of(one)) is not None]
     able = [(one, draws) for one, draws in able if one.rating["state"] == "rated"]
@@ -225,7 +226,7 @@ def _place(row: Mapping[str, Any], order: Sequence[str]) -> tuple[int, float, in
     return state, at, at, row["id"]
 
 
-def _pairs(current: Sequence[Kept], stood: Stood) -> list[dict[str, Json]]:
+def _pairs(current: Sequence[StoredRating], stood: GroupDraws) -> list[dict[str, Json]]:
     """Every two ratings with draws, the better placed one second: its difference is the other's lead."""
     found = []
     for place, one in enumerate(current):
@@ -236,7 +237,7 @@ def _pairs(current: Sequence[Kept], stood: Stood) -> list[dict[str, Json]]:
     return found
 
 
-def _difference(first: Kept, second: Kept, stood: Stood) -> dict[str, Json] | None:
+def _difference(first: StoredRating, second: StoredRating, stood: GroupDraws) -> dict[str, Json] | None:
     one, other = stood.of(first), stood.of(second)
     if one is None or other is None:
         return None
@@ -261,39 +262,42 @@ def _told(one: Difference, beyond_doubt: float) -> dict[str, Json]:
 
 
 def _notes(
-    rows: Sequence[Mapping[str, Any]], members: Sequence[Kept], current: Sequence[Kept], stood: Stood
+    rows: Sequence[Mapping[str, Any]],
+    members: Sequence[StoredRating],
+    current: Sequence[StoredRating],
+    stood: GroupDraws,
 ) -> Iterator[dict[str, Json]]:
     """What must be said beside a ranking."""
     names = {one.id: one.rating["service"]["name"] for one in current}
     open_ones = [names[row["id"]] for row in rows if row["rating"]["state"] == "not settled"]
     if open_ones:
-        yield note("compare.not-settled", services=open_ones)
+        yield remark("compare.not-settled", services=open_ones)
     none = [names[row["id"]] for row in rows if row["rating"]["state"] not in ("rated", "not settled")]
     if none:
-        yield note("compare.incomplete", services=none)
+        yield remark("compare.incomplete", services=none)
     if len(current) > 1 and stood.draws and not any(row["rank"] for row in rows):
-        yield note("compare.no-order")
+        yield remark("compare.no-order")
     lost = [
         names[one.id]
         for one in current
         if stood.draws and stood.of(one) is None and one.rating["state"] == "rated"
     ]
     if lost:
-        yield note("compare.unknown-badness", services=lost)
+        yield remark("compare.unknown-badness", services=lost)
     past = [row for row in rows if row["expired"]]
     if past:
         first = min(row["rating"]["expires"] for row in past)
-        yield note("compare.expired", services=[names[row["id"]] for row in past], expires=first)
+        yield remark("compare.expired", services=[names[row["id"]] for row in past], expires=first)
     keys = {one.id: tuple(sorted({part.part for part in one.parts})) for one in current}
     if len(set(keys.values())) > 1:
         parts = {names[name]: [key for key in found if key] for name, found in keys.items()}
-        yield note("compare.parts-differ", parts=parts)
+        yield remark("compare.parts-differ", parts=parts)
     older = [one.id for one in members if one not in current]
     if older:
-        yield note("compare.older", ratings=older)
+        yield remark("compare.older", ratings=older)
 
 
-def _differs(one: Kept, groups: Sequence[Sequence[Kept]]) -> list[str]:
+def _differs(one: StoredRating, groups: Sequence[Sequence[StoredRating]]) -> list[str]:
     """In what a group is unlike the first group of its method and attribute; [] for that group."""
     like = next(
         members[0] for members in groups if (members[0].key[0], members[0].key[3]) == (one.key[0], one.key[3])
@@ -306,9 +310,9 @@ def _differs(one: Kept, groups: Sequence[Sequence[Kept]]) -> list[str]:
     return [*told, "texts asked"] if like.inputs != one.inputs else told
 
 
-def _dates(kept: Sequence[Kept]) -> Iterator[tuple[Kept, Kept]]:
+def _dates(kept: Sequence[StoredRating]) -> Iterator[tuple[StoredRating, StoredRating]]:
     """For every service that was rated in several runs: the last two, the earlier one first."""
-    found: dict[tuple[str, str, str, str, int], list[Kept]] = {}
+    found: dict[tuple[str, str, str, str, int], list[StoredRating]] = {}
     for one in kept:
         identity = (one.service, one.key[0], one.key[2], one.key[3], one.experiment)
         if not one.why and all(other.run.id != one.run.id for other in found.get(identity, ())):
@@ -318,7 +322,9 @@ def _dates(kept: Sequence[Kept]) -> Iterator[tuple[Kept, Kept]]:
             yield members[1], members[0]
 
 
-def _paired(stood: Mapping[tuple[str, ...], Stood], before: Kept, after: Kept) -> dict[str, Json] | None:
+def _paired(
+    stood: Mapping[tuple[str, ...], GroupDraws], before: StoredRating, after: StoredRating
+) -> dict[str, Json] | None:
     """The paired difference of two dates, later minus earlier; None if they cannot be paired."""
     if before.key != after.key:
         return None

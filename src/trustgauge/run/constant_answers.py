@@ -34,7 +34,7 @@ class _Part:
     marks: pl.DataFrame
 
 
-class SameAnswers:
+class ConstantAnswers:
     """Takes marks in any number of frames and finds the parts that answered everything alike.
 
     Args:

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from trustgauge.engine.ledger import NAME, Ledger, unproven
-from trustgauge.engine.local import Outcome
+from trustgauge.engine.ledger import NAME, ReservationLedger, unaccounted_cost
+from trustgauge.engine.local import EngineOutcome
 from trustgauge.records import Cost
-from trustgauge.run.options import Prepared
+from trustgauge.run.options import AskPlan
 from trustgauge.store.folder import RunFolder
 from trustgauge.store.store import Store
 
@@ -23,7 +23,7 @@ _DUST = 1e-9  # rounding of sums of dollars
 _PARTS = ("calls", "usd", "tokens")
 
 
-def spent_before(prepared: Prepared, store: Store, manifest: Mapping[str, Any]) -> Cost:
+def earlier_cost(prepared: AskPlan, store: Store, manifest: Mapping[str, Any]) -> Cost:
     """What all sittings so far spent, at most; controls cost nothing."""
     kept = _kept(prepared, store)
     for name in ("unkept", "uncertain"):
@@ -31,27 +31,27 @@ def spent_before(prepared: Prepared, store: Store, manifest: Mapping[str, Any]) 
     return replace(kept, seconds=float(manifest.get("seconds", 0.0)))
 
 
-class Spending:
+class CostLedger:
     """The account of one sitting. Takes over what an earlier one that was killed left in its ledger."""
 
-    def __init__(self, prepared: Prepared, folder: RunFolder) -> None:
+    def __init__(self, prepared: AskPlan, folder: RunFolder) -> None:
         self._prepared, self._folder = prepared, folder
         self._kept = _kept(prepared, folder.store)
         path = folder.path / NAME
-        lost = unproven(path, self._kept)
+        lost = unaccounted_cost(path, self._kept)
         if lost != Cost():
             known = _plus(lost, folder.manifest().get("uncertain", {}))
             folder.note(uncertain={name: getattr(known, name) for name in _PARTS})
         path.unlink(missing_ok=True)
-        self.before = spent_before(prepared, folder.store, folder.manifest())
+        self.before = earlier_cost(prepared, folder.store, folder.manifest())
         caps = prepared.plan.budget
         left = tuple(
             None if cap is None else max(0, cap - getattr(self.before, name))
             for name, cap in zip(_PARTS, (caps.calls, caps.usd, caps.tokens), strict=True)
         )
-        self.ledger = Ledger(path, left, self._kept)  # type: ignore[arg-type]
+        self.ledger = ReservationLedger(path, left, self._kept)  # type: ignore[arg-type]
 
-    def note(self, outcomes: Sequence[Outcome], seconds: float) -> None:
+    def note(self, outcomes: Sequence[EngineOutcome], seconds: float) -> None:
         """Add what this sitting spent to the manifest; its answers are committed.
 
         Args:
@@ -79,7 +79,7 @@ def _plus(cost: Cost, more: Mapping[str, Any]) -> Cost:
     )
 
 
-def _kept(prepared: Prepared, store: Store) -> Cost:
+def _kept(prepared: AskPlan, store: Store) -> Cost:
     """What the kept answers cost."""
     rated = (one for one in prepared.subjects if one.control is None)
     return store.cost([one.fingerprint for one in (*rated, *prepared.judges)])

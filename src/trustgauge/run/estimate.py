@@ -9,11 +9,10 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from trustgauge.engine.local import provider
+from trustgauge.engine.local import provider_key
 from trustgauge.records import Cost
 from trustgauge.run import tokens
 from trustgauge.run.pending import Pending as Pending
-from trustgauge.run.pending import Present as Present
 from trustgauge.run.pending import Unit as Unit
 from trustgauge.run.pending import pending as pending
 from trustgauge.run.throughput import Paces
@@ -33,7 +32,7 @@ PRICES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class JudgeEstimate:
     """What a second judge will be asked, before it is known what is referred to it.
 
     Attributes:
@@ -71,7 +70,7 @@ class Estimate:
     usd: float
     seconds: float
     spent: Cost = field(default_factory=Cost)  # by earlier sittings of the run
-    judging: tuple[Expected, ...] = ()  # second judges; their `calls` are counted above
+    judging: tuple[JudgeEstimate, ...] = ()  # second judges; their `calls` are counted above
     tokens: int = 0  # guessed from characters (`tokens.py`); 0 where no service counts them
     unpriced: tuple[str, ...] = ()  # services that want a key and whose price the plan does not tell
     untimed: tuple[str, ...] = ()  # services of which nobody knows how quickly they answer
@@ -81,7 +80,7 @@ class Estimate:
     def facts(self) -> dict[str, Any]:
         return asdict(self)
 
-    def judged_by(self, expected: Sequence[Expected]) -> Estimate:
+    def judged_by(self, expected: Sequence[JudgeEstimate]) -> Estimate:
         """This estimate with what judging takes, but for what may be referred and may be not."""
         return replace(
             self,
@@ -137,9 +136,9 @@ def estimate(rows: Iterable[Pending], paces: Paces = MappingProxyType({})) -> Es
         for leg in legs if messages else ():
             usd += messages * leg.usd_per_call + characters * leg.usd_per_million_characters / 1e6
             if tokens.counts_tokens(leg):
-                counted = tokens.expected(leg, row.units)
+                counted = tokens.expected_tokens(leg, row.units)
                 guessed += counted.total
-                usd += tokens.usd(leg, counted)
+                usd += tokens.price_usd(leg, counted)
             if _is_unpriced(leg):
                 unpriced[row.subject.service] = None
             time.add(row.subject.service, leg, messages)
@@ -172,7 +171,7 @@ class _Time:
 
     def add(self, service: str, leg: ServiceSpec, calls: int) -> None:
         """So many calls of a leg of a service."""
-        mark, _ = provider(leg)
+        mark, _ = provider_key(leg)
         pace = self._paces.get(mark) if leg.seconds_per_call is None else None
         each = pace.each(leg) if pace else _seconds(leg)
         if pace:

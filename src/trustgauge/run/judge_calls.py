@@ -18,11 +18,11 @@ import polars as pl
 from trustgauge import plugins
 from trustgauge.data.social_groups import Group
 from trustgauge.engine import local
-from trustgauge.engine.budget import Limits
+from trustgauge.engine.budget import BudgetLimits
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.social_bias.judges.evaluation import Judge
 from trustgauge.methods.social_bias.judges.model import Judge as AskingJudge
-from trustgauge.plan import Plan, service_named
+from trustgauge.plan import Plan, service_from_name
 from trustgauge.records import Message
 from trustgauge.services.service import ServiceSpec
 from trustgauge.store.sqlite import SqliteStore
@@ -33,7 +33,7 @@ EXAMPLE = "Example: model:openai/gpt-4o-mini, or model:NAME with --plan FILE"
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class JudgeCallOptions:
     """How a judge is asked.
 
     Attributes:
@@ -44,13 +44,13 @@ class Asking:
     """
 
     plan: Plan | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: BudgetLimits = field(default_factory=BudgetLimits)
     watch: Callable[[dict[str, Any]], None] | None = None
     keep: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class JudgeReplies:
     """What asking came to.
 
     Attributes:
@@ -91,7 +91,7 @@ def service_of(name: str, plan: Plan | None) -> ServiceSpec:
     if found is None and plan is not None and "/" not in name:
         raise PlanError((plugins.unknown(PLACE, "service", name, tuple(plan.services)),))
     if found is None:
-        found = service_named(name, PLACE, "PROVIDER/MODEL, or with --plan FILE a service of it")
+        found = service_from_name(name, PLACE, "PROVIDER/MODEL, or with --plan FILE a service of it")
     if found.task != "chat" or len(found.parts()) != 1:
         raise PlanError((Fault(PLACE, f'"{name}" cannot judge', "a service that chats", str(found.task)),))
     (one,) = found.parts().values()
@@ -99,9 +99,9 @@ def service_of(name: str, plan: Plan | None) -> ServiceSpec:
     return result
 
 
-def ask(
-    judge: AskingJudge, name: str, rows: pl.DataFrame, groups: Mapping[str, Group], asking: Asking
-) -> tuple[Judge, Told]:
+def ask_judge(
+    judge: AskingJudge, name: str, rows: pl.DataFrame, groups: Mapping[str, Group], asking: JudgeCallOptions
+) -> tuple[Judge, JudgeReplies]:
     """Put labelled answers to a judge.
 
     Args:
@@ -139,7 +139,7 @@ def ask(
         raise refused
     failed = found.filter(pl.col("text").is_in(prompts) & (pl.col("status") == "failed"))
     waiting = [text for text in messages if text not in replies]
-    told = Told(
+    told = JudgeReplies(
         service=name,
         asked=len(units) - len(waiting),
         kept=len(messages) - len(units),
@@ -158,9 +158,9 @@ def ask(
     ), told
 
 
-def _run(store: SqliteStore, job: local.Job, asking: Asking) -> local.Outcome:
+def _run(store: SqliteStore, job: local.Job, asking: JudgeCallOptions) -> local.EngineOutcome:
     if not job.units:
-        return local.Outcome(None)
+        return local.EngineOutcome(None)
     with GroupWriter(store) as writer:
         outcome = local.run([job], writer.keep, asking.limits, asking.watch)
         writer.flush()

@@ -28,8 +28,8 @@ from trustgauge.methods.social_bias.judge_accuracy import accuracy_by_style
 from trustgauge.methods.social_bias.judges.dispatch import VERDICTS
 from trustgauge.methods.social_bias.judges.evaluation import LABELLED, Judge, labelled, measure, rule_judge
 from trustgauge.records import Json
-from trustgauge.run.judge_calls import Asking, Told, ask
-from trustgauge.run.sheets import Line, at_row, read_sheet, refuse
+from trustgauge.run.judge_calls import JudgeCallOptions, JudgeReplies, ask_judge
+from trustgauge.run.sheets import SheetRow, at_row, raise_faults, read_sheet
 
 Judging = Callable[[Mapping[str, Group]], Judge]
 Lists = Mapping[str, Expressions]
@@ -48,7 +48,7 @@ PLACE_OF_JUDGE = "JUDGE"
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class JudgeEvaluation:
     """How a judge did on a table.
 
     `rows` as `measure` gives them, one a language and question type; `styles` as `measured_styles` does, one
@@ -63,7 +63,7 @@ class Checked:
     pairs: int
     rows: tuple[Mapping[str, Json], ...]
     styles: tuple[Mapping[str, Json], ...]
-    asked: Told | None = None
+    asked: JudgeReplies | None = None
 
     def facts(self) -> dict[str, Any]:
         """As JSON."""
@@ -78,30 +78,30 @@ class Checked:
         }
 
 
-def sound(groups: Mapping[str, Group]) -> Judge:
+def sound_judge(groups: Mapping[str, Group]) -> Judge:
     """Our own judge (social-bias 3.6, sound)."""
     return rule_judge("sound", groups)
 
 
-def published(groups: Mapping[str, Group], given: Lists | None = None) -> Judge:
+def published_judge(groups: Mapping[str, Group], given: Lists | None = None) -> Judge:
     """The judge as the paper describes it (social-bias 3.6, published)."""
     return rule_judge("published", groups, given)
 
 
-def released(groups: Mapping[str, Group], given: Lists | None = None) -> Judge:
+def released_judge(groups: Mapping[str, Group], given: Lists | None = None) -> Judge:
     """The judge as the paper's program does it (social-bias 3.6, released)."""
     return rule_judge("released", groups, given)
 
 
-def check(
+def evaluate_judge(
     judge: str,
     table: str,
     *,
     split: str = "",
     group_table: GroupSource | None = None,
     expressions: Path | None = None,
-    asking: Asking | None = None,
-) -> Checked:
+    asking: JudgeCallOptions | None = None,
+) -> JudgeEvaluation:
     """Measure a judge against a labelled table.
 
     Args:
@@ -139,7 +139,7 @@ def check(
         what = f"the file has no table [{', '.join(without)}], and the rows are in that language"
         raise PlanError((Fault("--expressions", what, must=f"a table for each: {', '.join(LANGUAGES)}"),))
     if judging is None:
-        read, told = ask(found(), needs, rows, by_id, asking or Asking())
+        read, told = ask_judge(found(), needs, rows, by_id, asking or JudgeCallOptions())
         verdicts = read(rows)["verdict"]
         rows = rows.with_columns(verdicts.alias("_read")).filter(verdicts != "")
         return _checked((judge, table, split), _already_read, rows, told)
@@ -152,10 +152,10 @@ def _already_read(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _checked(
-    names: tuple[str, str, str], judged_by: Judge, rows: pl.DataFrame, told: Told | None = None
-) -> Checked:
+    names: tuple[str, str, str], judged_by: Judge, rows: pl.DataFrame, told: JudgeReplies | None = None
+) -> JudgeEvaluation:
     measured, styles = (of(judged_by, rows).to_dicts() for of in (measure, accuracy_by_style))
-    return Checked(*names, len(rows), tuple(measured), tuple(styles), told)
+    return JudgeEvaluation(*names, len(rows), tuple(measured), tuple(styles), told)
 
 
 def _judging(found: Any, name: str, needs: str, lists: Lists | None) -> Judging:
@@ -188,7 +188,7 @@ def _table(table: str, groups: Mapping[str, Group]) -> pl.DataFrame:
         raise fault(file, PLACE, f"no column {', '.join(missing)}", must=", ".join(LABELLED))
     if not found.lines:
         raise fault(file, PLACE, "the table has no rows", must="at least one labelled answer")
-    refuse([one for line in found.lines for one in _faults(file, line, groups)])
+    raise_faults([one for line in found.lines for one in _faults(file, line, groups)])
     columns = [*LABELLED, *(name for name in FORMS if name in found.columns)]
     read = {name: [line.cells.get(name, "") for line in found.lines] for name in columns}
     cells = {name: one if name in ("question", "answer") else _folded(one) for name, one in read.items()}
@@ -199,7 +199,7 @@ def _folded(cells: list[str]) -> list[str]:
     return [cell.strip() for cell in cells]
 
 
-def _faults(file: Path, line: Line, groups: Mapping[str, Group]) -> list[Fault]:
+def _faults(file: Path, line: SheetRow, groups: Mapping[str, Group]) -> list[Fault]:
     """What is wrong with a labelled row."""
     place = at_row(file, line.row)
     cells = {name: line.cells.get(name, "").strip() for name in LABELLED}

@@ -10,8 +10,8 @@ from typing import Any
 
 from trustgauge.methods.method import Method
 from trustgauge.plan import Plan
-from trustgauge.run.probe_batches import SLICE, Probes, is_whole
-from trustgauge.run.targets import Subject, methods
+from trustgauge.run.probe_batches import BATCH_ROWS, Probes, is_one_batch
+from trustgauge.run.targets import Target, methods
 
 Watch = Callable[[dict[str, Any]], None]
 
@@ -25,7 +25,7 @@ def _ignore(event: dict[str, Any]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class RunOptions:
     """How to run a plan: none of it changes a rating.
 
     `fail_on`: levels from which the gate of a rating fails (`reports.document.gate_level`);
@@ -39,22 +39,22 @@ class Sitting:
     now: Callable[[], datetime] = _now
     fail_on: tuple[str, ...] = ()
     need_certainty: float | None = None
-    slice_rows: int = SLICE
+    slice_rows: int = BATCH_ROWS
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class AskPlan:
     """A plan taken apart: who is asked what."""
 
     plan: Plan
-    subjects: tuple[Subject, ...]
+    subjects: tuple[Target, ...]
     probes: Probes
-    judges: tuple[Subject, ...] = ()  # second judges, of experiments that have one
+    judges: tuple[Target, ...] = ()  # second judges, of experiments that have one
 
     @property
     def is_small(self) -> bool:
         """Whether each experiment has one slice only."""
-        return all(is_whole(self.probes, place) for place in self.probes)
+        return all(is_one_batch(self.probes, place) for place in self.probes)
 
     @property
     def methods(self) -> list[Method]:
@@ -63,7 +63,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskOutcome:
     """What asking came to. `refused`: part -> why its service was not asked any further."""
 
     calls: int

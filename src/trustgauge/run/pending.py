@@ -9,17 +9,17 @@ from dataclasses import dataclass
 import polars as pl
 
 from trustgauge.records import Message
-from trustgauge.run.probe_batches import Place, Probes, slices_of
-from trustgauge.run.targets import Subject, asked_of, twice, units
+from trustgauge.run.probe_batches import ExperimentTask, Probes, batches_of
+from trustgauge.run.targets import Target, probes_to_send, repeat_units, units
 from trustgauge.services.service import ServiceSpec
 from trustgauge.store.keys import KeySet
 from trustgauge.store.store import Key
 
 Unit = tuple[Message, ...]
-Present = Callable[[str], set[Key]]
+KeysOf = Callable[[str], set[Key]]
 """Fingerprint -> the (message key, draw) that are kept and need not be asked again."""
 
-Held = Callable[[str, Sequence[Key]], Sequence[bool]]
+KeyLookup = Callable[[str, Sequence[Key]], Sequence[bool]]
 """Fingerprint and keys -> which of them are kept and need not be asked again."""
 
 
@@ -27,7 +27,7 @@ Held = Callable[[str, Sequence[Key]], Sequence[bool]]
 class Pending:
     """What is still to be asked of one subject, of a slice or of all."""
 
-    subject: Subject
+    subject: Target
     units: tuple[Unit, ...]
     planned: int  # messages wanted
     kept: int  # of them, messages answered before
@@ -39,12 +39,12 @@ class Pending:
         return self.subject.description
 
 
-def nothing_held(_: str, keys: Sequence[Key]) -> Sequence[bool]:
+def nothing_stored(_: str, keys: Sequence[Key]) -> Sequence[bool]:
     """Nothing is kept yet."""
     return [False] * len(keys)
 
 
-def among(present: Present) -> Held:
+def lookup_in(present: KeysOf) -> KeyLookup:
     """What is kept, told by sets of keys; each is got once."""
     sets: dict[str, set[Key]] = {}
 
@@ -57,10 +57,10 @@ def among(present: Present) -> Held:
     return held
 
 
-def steps(found: Sequence[Subject], probes: Probes) -> Iterator[list[tuple[Subject, pl.DataFrame]]]:
+def target_batches(found: Sequence[Target], probes: Probes) -> Iterator[list[tuple[Target, pl.DataFrame]]]:
     """The subjects, each with the next slice of its probes, until there is none left."""
-    places: dict[Place, Iterator[pl.DataFrame]] = {
-        place: slices_of(probes, place)
+    places: dict[ExperimentTask, Iterator[pl.DataFrame]] = {
+        place: batches_of(probes, place)
         for place in dict.fromkeys((one.experiment, one.task) for one in found)
     }
     while places:
@@ -74,7 +74,7 @@ def steps(found: Sequence[Subject], probes: Probes) -> Iterator[list[tuple[Subje
             ]
 
 
-def pending_by_slice(found: Sequence[Subject], probes: Probes, held: Held) -> Iterator[list[Pending]]:
+def pending_batches(found: Sequence[Target], probes: Probes, held: KeyLookup) -> Iterator[list[Pending]]:
     """Wanted minus kept: for each slice, what of it is still to be asked of each subject.
 
     A key that two subjects want is asked once. What was asked of earlier slices need not be kept yet.
@@ -83,7 +83,7 @@ def pending_by_slice(found: Sequence[Subject], probes: Probes, held: Held) -> It
     asking = [_Asking(one, others=askers[one.fingerprint] > 1) for one in found]
     claimed: dict[str, KeySet] = {}
     numbers = {id(one): number for number, one in enumerate(found)}
-    for step in steps(found, probes):
+    for step in target_batches(found, probes):
         rows = []
         for subject, frame in step:
             mine = asking[numbers[id(subject)]]
@@ -92,12 +92,12 @@ def pending_by_slice(found: Sequence[Subject], probes: Probes, held: Held) -> It
         yield rows
 
 
-def pending(found: Sequence[Subject], probes: Probes, present: Present) -> list[Pending]:
+def pending(found: Sequence[Target], probes: Probes, present: KeysOf) -> list[Pending]:
     """Wanted minus present, subject by subject; a key that two subjects want is asked once."""
-    return summed(found, pending_by_slice(found, probes, among(present)))
+    return pending_totals(found, pending_batches(found, probes, lookup_in(present)))
 
 
-def summed(found: Sequence[Subject], steps: Iterable[list[Pending]]) -> list[Pending]:
+def pending_totals(found: Sequence[Target], steps: Iterable[list[Pending]]) -> list[Pending]:
     """What is pending of all slices together, subject by subject."""
     rows: dict[int, list[Pending]] = {id(one): [] for one in found}
     for step in steps:
@@ -117,14 +117,14 @@ def summed(found: Sequence[Subject], steps: Iterable[list[Pending]]) -> list[Pen
 class _Asking:
     """What a subject wanted so far, as far as later slices need to know."""
 
-    def __init__(self, subject: Subject, *, others: bool) -> None:
+    def __init__(self, subject: Target, *, others: bool) -> None:
         self.subject, self._others = subject, others
         self._wanted = KeySet()  # of a deterministic service, which is asked each message once
         self._twice = 0  # messages of it that are asked a second time
 
-    def pending(self, frame: pl.DataFrame, held: Held, claimed: KeySet) -> Pending:
+    def pending(self, frame: pl.DataFrame, held: KeyLookup, claimed: KeySet) -> Pending:
         """What is to be asked of a slice. `claimed`: keys that this sitting asks of the service already."""
-        wanted = self._units(asked_of(self.subject, frame))
+        wanted = self._units(probes_to_send(self.subject, frame))
         keys = [[(message.key, message.draw) for message in unit] for unit in wanted]
         flat = [key for unit in keys for key in unit]
         kept = held(self.subject.fingerprint, flat)
@@ -149,6 +149,6 @@ class _Asking:
         keys = [(unit[0].key, unit[0].draw) for unit in found]
         new = [unit for unit, known in zip(found, self._wanted.holds(keys), strict=True) if not known]
         self._wanted.add(keys)
-        again = twice(new, self._twice)
+        again = repeat_units(new, self._twice)
         self._twice += sum(map(len, again))
         return [*new, *again]

@@ -13,21 +13,21 @@ from pathlib import Path
 
 from trustgauge.errors import KeyMissingError, MissingPartError, StoreError
 from trustgauge.run import second_judge
-from trustgauge.run.answer_reuse import Lenders
-from trustgauge.run.options import Prepared, Sitting
-from trustgauge.run.pending import Held, Present, among, pending_by_slice
-from trustgauge.run.rate_answers import FromStore
-from trustgauge.run.targets import Subject
+from trustgauge.run.answer_reuse import ReusableRuns
+from trustgauge.run.options import AskPlan, RunOptions
+from trustgauge.run.pending import KeyLookup, KeysOf, lookup_in, pending_batches
+from trustgauge.run.rate_answers import StoredAnswers
+from trustgauge.run.targets import Target
 from trustgauge.store.factory import OpenStore, kind_of, open_store
-from trustgauge.store.folder import find
+from trustgauge.store.folder import find_run
 from trustgauge.store.store import Key
 
-Lacking = KeyMissingError | MissingPartError
+RequirementError = KeyMissingError | MissingPartError
 
 
-def lacking(found: Sequence[Subject]) -> list[tuple[Subject, Lacking]]:
+def missing_requirements(found: Sequence[Target]) -> list[tuple[Target, RequirementError]]:
     """The subjects that cannot be asked on this machine, each with why. Sends nothing."""
-    short: list[tuple[Subject, Lacking]] = []
+    short: list[tuple[Target, RequirementError]] = []
     for one in found:
         try:
             for leg in one.description.stages() if one.description else ():
@@ -37,24 +37,24 @@ def lacking(found: Sequence[Subject]) -> list[tuple[Subject, Lacking]]:
     return short
 
 
-def require(prepared: Prepared, sitting: Sitting | None) -> None:
+def check_requirements(prepared: AskPlan, sitting: RunOptions | None) -> None:
     """Raise KeyMissingError or MissingPartError if something is to be asked that cannot be asked here.
 
     Args:
         prepared: the plan.
         sitting: tells where answers may be kept; None if everything is to be asked.
     """
-    for one, error in lacking(prepared.subjects):
+    for one, error in missing_requirements(prepared.subjects):
         if sitting is None or _is_pending(one, prepared, sitting):
             raise error
-    for one, error in lacking(prepared.judges):
+    for one, error in missing_requirements(prepared.judges):
         if sitting is None or _is_to_judge(one, prepared, sitting):
             raise error
 
 
-def answered_by_people(prepared: Prepared, sitting: Sitting) -> Prepared:
+def mark_manual_targets(prepared: AskPlan, sitting: RunOptions) -> AskPlan:
     """The plan with its subjects told apart by whether people brought their answers, which are kept here."""
-    lenders = Lenders(prepared, sitting.ratings, fresh=sitting.fresh)
+    lenders = ReusableRuns(prepared, sitting.ratings, fresh=sitting.fresh)
     marks: set[str] = set()
     for folder in lenders.folders:
         with contextlib.suppress(StoreError), open_store(folder) as store:
@@ -63,9 +63,9 @@ def answered_by_people(prepared: Prepared, sitting: Sitting) -> Prepared:
     return replace(prepared, subjects=tuple(found))
 
 
-def kept_in(sitting: Sitting, prepared: Prepared) -> Present:
+def stored_keys(sitting: RunOptions, prepared: AskPlan) -> KeysOf:
     """Fingerprint -> keys of the answers that any run holds which this one may copy from."""
-    lenders = Lenders(prepared, sitting.ratings, fresh=sitting.fresh)
+    lenders = ReusableRuns(prepared, sitting.ratings, fresh=sitting.fresh)
 
     def present(fingerprint: str) -> set[tuple[str, int]]:
         kept: set[tuple[str, int]] = set()
@@ -81,12 +81,12 @@ def kept_in(sitting: Sitting, prepared: Prepared) -> Present:
 
 
 @contextlib.contextmanager
-def held_in_any(sitting: Sitting, prepared: Prepared) -> Iterator[Held]:
+def stored_key_lookup(sitting: RunOptions, prepared: AskPlan) -> Iterator[KeyLookup]:
     """As `kept_in`; for a plan of several slices looked up, not held in memory."""
     if prepared.is_small:
-        yield among(kept_in(sitting, prepared))
+        yield lookup_in(stored_keys(sitting, prepared))
         return
-    lenders = Lenders(prepared, sitting.ratings, fresh=sitting.fresh)
+    lenders = ReusableRuns(prepared, sitting.ratings, fresh=sitting.fresh)
     stores: dict[Path, OpenStore] = {}
     with contextlib.ExitStack() as opened:
         for folder in lenders.folders:
@@ -106,30 +106,30 @@ def held_in_any(sitting: Sitting, prepared: Prepared) -> Iterator[Held]:
         yield held
 
 
-def own_store(prepared: Prepared, sitting: Sitting) -> OpenStore | None:
+def own_store(prepared: AskPlan, sitting: RunOptions) -> OpenStore | None:
     """The store of the run that would be resumed, to be closed; None if there is none."""
-    mine = None if sitting.fresh else find(sitting.ratings, prepared.plan.hash)
+    mine = None if sitting.fresh else find_run(sitting.ratings, prepared.plan.hash)
     return open_store(mine) if mine and kind_of(mine) else None
 
 
-def _is_pending(one: Subject, prepared: Prepared, sitting: Sitting) -> bool:
+def _is_pending(one: Target, prepared: AskPlan, sitting: RunOptions) -> bool:
     """Whether anything of a subject is to be asked; one that gave two answers to a text, in every draw."""
     own = own_store(prepared, sitting) if one.deterministic else None
     if own is not None:
         with own:
-            one = replace(one, deterministic=FromStore(own).is_deterministic(one.fingerprint))
-    with held_in_any(sitting, prepared) as held:
-        steps = pending_by_slice([one], prepared.probes, held)
+            one = replace(one, deterministic=StoredAnswers(own).is_deterministic(one.fingerprint))
+    with stored_key_lookup(sitting, prepared) as held:
+        steps = pending_batches([one], prepared.probes, held)
         return any(row.units for step in steps for row in step)
 
 
-def _is_to_judge(judge: Subject, prepared: Prepared, sitting: Sitting) -> bool:
+def _is_to_judge(judge: Target, prepared: AskPlan, sitting: RunOptions) -> bool:
     """Whether a second judge is to be asked, or may have to be."""
     asked = (prepared.plan, (judge,), prepared.subjects, prepared.probes)
     own = own_store(prepared, sitting)
     if own is None:
-        told = second_judge.expected(asked, second_judge.no_answers, kept_in(sitting, prepared))
+        told = second_judge.estimate_judging(asked, second_judge.no_answers, stored_keys(sitting, prepared))
     else:
         with own:
-            told = second_judge.expected(asked, FromStore(own), kept_in(sitting, prepared))
+            told = second_judge.estimate_judging(asked, StoredAnswers(own), stored_keys(sitting, prepared))
     return any(one.calls or one.further for one in told)

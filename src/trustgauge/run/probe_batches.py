@@ -26,13 +26,13 @@ import polars as pl
 from trustgauge.errors import MethodError
 from trustgauge.records import Task
 
-SLICE = 50_000
+BATCH_ROWS = 50_000
 """Probes of a slice."""
 
 SEGMENTS = 10
 """Equal parts of a run in time, each a cluster of the design effect (methods 0.3)."""
 
-LAG = "retest_lag"
+RETEST_LAG = "retest_lag"
 """Column of probes: of one that is asked again, how far from the first time, as a share of the run."""
 
 SECOND = 1_000_000
@@ -45,13 +45,13 @@ _GOLDEN = (5**0.5 - 1) / 2
 _BUCKETS = 64  # files to which the probes of several slices are dealt out to be shuffled
 _DEAL = 4  # slices that are dealt out together
 
-Place = tuple[int, Task]
+ExperimentTask = tuple[int, Task]
 """An experiment and a task of it: what a design is made for."""
 
-Probes = Mapping[Place, pl.DataFrame]
+Probes = Mapping[ExperimentTask, pl.DataFrame]
 
 
-class Slices(Mapping[Place, pl.DataFrame]):
+class ProbeBatches(Mapping[ExperimentTask, pl.DataFrame]):
     """The probes of every experiment and task.
 
     As a mapping it gives them whole, for plans that are known to be small.
@@ -61,15 +61,15 @@ class Slices(Mapping[Place, pl.DataFrame]):
         folder: where slices lie while they are in use; the temporary folder (TMPDIR) if not said.
     """
 
-    def __init__(self, rows: int = SLICE, folder: Path | None = None) -> None:
+    def __init__(self, rows: int = BATCH_ROWS, folder: Path | None = None) -> None:
         self.rows, self._place = rows, folder
-        self._kept: dict[Place, list[pl.DataFrame | Path]] = {}
+        self._kept: dict[ExperimentTask, list[pl.DataFrame | Path]] = {}
         self._folder: Path | None = None
         self._files = 0
 
     def add(
         self,
-        place: Place,
+        place: ExperimentTask,
         frames: Iterable[pl.DataFrame],
         finish: Callable[[pl.DataFrame], pl.DataFrame],
         *,
@@ -159,43 +159,43 @@ class Slices(Mapping[Place, pl.DataFrame]):
         frame.write_parquet(path, compression="zstd", compression_level=1)
         return path
 
-    def slices(self, place: Place) -> Iterator[pl.DataFrame]:
+    def slices(self, place: ExperimentTask) -> Iterator[pl.DataFrame]:
         """The probes of a place, slice by slice."""
         for one in self._kept[place]:
             yield pl.read_parquet(one) if isinstance(one, Path) else one
 
-    def count(self, place: Place) -> int:
+    def count(self, place: ExperimentTask) -> int:
         """How many slices a place has."""
         return len(self._kept[place])
 
-    def __getitem__(self, place: Place) -> pl.DataFrame:
+    def __getitem__(self, place: ExperimentTask) -> pl.DataFrame:
         frames = list(self.slices(place))
         return frames[0] if len(frames) == 1 else pl.concat(frames)
 
-    def __iter__(self) -> Iterator[Place]:
+    def __iter__(self) -> Iterator[ExperimentTask]:
         return iter(self._kept)
 
     def __len__(self) -> int:
         return len(self._kept)
 
 
-def slices_of(probes: Probes, place: Place) -> Iterator[pl.DataFrame]:
+def batches_of(probes: Probes, place: ExperimentTask) -> Iterator[pl.DataFrame]:
     """The probes of a place, slice by slice; those of an ordinary mapping are one."""
-    if isinstance(probes, Slices):
+    if isinstance(probes, ProbeBatches):
         yield from probes.slices(place)
     else:
         yield probes[place]
 
 
-def is_whole(probes: Probes, place: Place) -> bool:
+def is_one_batch(probes: Probes, place: ExperimentTask) -> bool:
     """Whether a place has one slice only."""
-    return not isinstance(probes, Slices) or probes.count(place) == 1
+    return not isinstance(probes, ProbeBatches) or probes.count(place) == 1
 
 
-def blocks(probes: Probes, place: Place) -> int:
+def count_blocks(probes: Probes, place: ExperimentTask) -> int:
     """How many different blocks a place has."""
     found: set[str] = set()
-    for frame in slices_of(probes, place):
+    for frame in batches_of(probes, place):
         found.update(frame["block"].unique())
     return len(found)
 
@@ -250,9 +250,11 @@ class _Places:
             pl.when(session != "").then(session + AGAIN).otherwise(session),
             pl.col("draw") + SECOND,
             pl.Series("_unit", drawn[:, 1], dtype=pl.UInt64),
-            pl.Series(LAG, lag),
+            pl.Series(RETEST_LAG, lag),
         ).filter(pl.Series(is_again))
-        return pl.concat([first.with_columns(pl.lit(None, pl.Float64).alias(LAG)), second], how="diagonal")
+        return pl.concat(
+            [first.with_columns(pl.lit(None, pl.Float64).alias(RETEST_LAG)), second], how="diagonal"
+        )
 
 
 def _segmented(frame: pl.DataFrame, before: int, total: int) -> pl.DataFrame:

@@ -25,8 +25,8 @@ from trustgauge.methods.trust.levels import risk
 from trustgauge.methods.trust.profiles import PUBLISHED, IssueOrder, order_of, profile_order, title
 from trustgauge.methods.trust.view_sentences import by_rule, has_level
 from trustgauge.records import Json, digest
-from trustgauge.run.comparison import note
-from trustgauge.run.stored_ratings import Kept, Rows, Run, chosen_runs
+from trustgauge.run.comparison import remark
+from trustgauge.run.stored_ratings import RowBuilder, StoredRating, StoredRun, select_runs
 
 SCHEMA = "trustgauge.by-profile/1"
 METHOD = "trust"
@@ -48,7 +48,7 @@ PLAIN = ("issues", "take", "mode", "language")
 
 
 @dataclass(frozen=True, slots=True)
-class Whom:
+class ProfileQuery:
     """For whom to compare.
 
     Attributes:
@@ -68,7 +68,7 @@ class Whom:
     links: Path | None = None
 
 
-def by_profile(ratings: Path, whom: Whom, today: date) -> dict[str, Any]:
+def rate_for_profile(ratings: Path, whom: ProfileQuery, today: date) -> dict[str, Any]:
     """The chatbots, ranked for this user; all views are functions of the document.
 
     Args:
@@ -84,20 +84,20 @@ def by_profile(ratings: Path, whom: Whom, today: date) -> dict[str, Any]:
     Raises:
         PlanError: there is no such rating, profile, order or rule, or no chatbot was rated.
     """
-    runs = chosen_runs(ratings, whom.names)
+    runs = select_runs(ratings, whom.names)
     kept, notes = _kept(runs, ratings)
     own = _own(runs)
     known = tuple(dict.fromkeys(str(part["key"]) for one in kept for part in one.rating["parts"]))
     order = _order(whom, own, known)
     combination = rule_of(whom.rule) if whom.rule else None
-    grouped: dict[str, list[Kept]] = {}
+    grouped: dict[str, list[StoredRating]] = {}
     for one in kept:
         grouped.setdefault(_group_key(one), []).append(one)
-    shown = Rows(whom.links, today)
+    shown = RowBuilder(whom.links, today)
     groups = [_group(members, order, combination, shown, whom) for members in grouped.values()]
     groups.sort(key=lambda one: -len(one["rows"]))
     if len(groups) > 1:
-        notes.append(note("compare.separate", groups=len(groups)))
+        notes.append(remark("compare.separate", groups=len(groups)))
     return {
         "schema": SCHEMA,
         "date": today.isoformat(),
@@ -125,7 +125,7 @@ def rule_of(name: str) -> str:
     return named
 
 
-def _own(runs: Sequence[Run]) -> dict[str, IssueOrder]:
+def _own(runs: Sequence[StoredRun]) -> dict[str, IssueOrder]:
     """Profiles of the plans behind these ratings, by name; published ones only if a plan has its own."""
     found: dict[str, IssueOrder] = {}
     for run in runs:
@@ -141,15 +141,15 @@ def _own(runs: Sequence[Run]) -> dict[str, IssueOrder]:
     return found
 
 
-def _kept(runs: Sequence[Run], ratings: Path) -> tuple[list[Kept], list[dict[str, Json]]]:
+def _kept(runs: Sequence[StoredRun], ratings: Path) -> tuple[list[StoredRating], list[dict[str, Json]]]:
     """The newest trust rating of every service and way of measuring; its profile does not matter."""
-    found: dict[tuple[str, str], Kept] = {}
+    found: dict[tuple[str, str], StoredRating] = {}
     older: list[str] = []
     for run in runs:
         for rating in run.document["ratings"]:
             if rating["method"]["name"] != METHOD:
                 continue
-            one = Kept(run, rating)
+            one = StoredRating(run, rating)
             known = found.setdefault((one.service, _group_key(one)), one)
             if known.run.id != run.id:
                 older.append(run.id)
@@ -164,19 +164,19 @@ def _kept(runs: Sequence[Run], ratings: Path) -> tuple[list[Kept], list[dict[str
                 ),
             )
         )
-    notes = [note("compare.void", run=run.id) for run in runs if run.document["run"]["state"] == "void"]
+    notes = [remark("compare.void", run=run.id) for run in runs if run.document["run"]["state"] == "void"]
     if older:
-        notes.append(note("compare.older", ratings=list(dict.fromkeys(older))))
+        notes.append(remark("compare.older", ratings=list(dict.fromkeys(older))))
     return list(found.values()), notes
 
 
-def _group_key(one: Kept) -> str:
+def _group_key(one: StoredRating) -> str:
     method = one.rating["method"]
     told = {name: method["options"].get(name) for name in PLAIN}
     return digest("by-profile", [method["version"], method["rule"], told])
 
 
-def _order(whom: Whom, own: Mapping[str, IssueOrder], known: Sequence[str]) -> IssueOrder:
+def _order(whom: ProfileQuery, own: Mapping[str, IssueOrder], known: Sequence[str]) -> IssueOrder:
     if whom.order:
         return order_of(whom.order, known, "--order")
     name = whom.profile or START
@@ -195,7 +195,7 @@ def _profiles(own: Mapping[str, IssueOrder], known: Sequence[str]) -> Iterator[t
             yield name, order
 
 
-def _named(whom: Whom, order: IssueOrder) -> dict[str, Json]:
+def _named(whom: ProfileQuery, order: IssueOrder) -> dict[str, Json]:
     name = "" if whom.order else whom.profile or START
     return {
         "name": name,
@@ -206,13 +206,17 @@ def _named(whom: Whom, order: IssueOrder) -> dict[str, Json]:
 
 
 def _group(
-    members: Sequence[Kept], order: IssueOrder, rule: str | None, shown: Rows, whom: Whom
+    members: Sequence[StoredRating],
+    order: IssueOrder,
+    rule: str | None,
+    shown: RowBuilder,
+    whom: ProfileQuery,
 ) -> dict[str, Any]:
     """One ranking of chatbots that were measured alike."""
     method = members[0].rating["method"]
     named = rule or BY_PAPER.get(method["rule"], "sound")
     settings = RULES[named]
-    rows = [shown.row(one) | combined(one.rating, order, settings) for one in members]
+    rows = [shown.row(one) | combine_issues(one.rating, order, settings) for one in members]
     rows = [row for row in rows if not whom.states or row["state"] in whom.states]
     _rank(rows, order, settings)
     last = len(rows) + 1
@@ -228,7 +232,7 @@ def _group(
     }
 
 
-def combined(rating: Mapping[str, Any], order: IssueOrder, settings: Combination) -> dict[str, Any]:
+def combine_issues(rating: Mapping[str, Any], order: IssueOrder, settings: Combination) -> dict[str, Any]:
     """What the issues of one rating come to for this order and rule.
 
     Returns:
@@ -248,7 +252,7 @@ def combined(rating: Mapping[str, Any], order: IssueOrder, settings: Combination
 
 
 def _measured(issues: Mapping[str, Mapping[str, Any]], order: IssueOrder) -> dict[str, IssueValue]:
-    return {name: measured_of(issues[name]) for name in order.issues if name in issues}
+    return {name: issue_measures(issues[name]) for name in order.issues if name in issues}
 
 
 def _outcome(
@@ -279,7 +283,7 @@ def _hangs_on(
     return len(outcome(order, {**measured, name: IssueValue.at(MISSING)}, settings)) > 1
 
 
-def for_profiles(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+def profile_rankings(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The services of the first group for every profile that the ratings know, by the rule of the group.
 
     Returns:
@@ -309,7 +313,7 @@ def _known(part: Mapping[str, Any]) -> dict[str, Json]:
     return {**told, "level": level, "cuts": list(cuts), "risk": value, "value": part["score"]}
 
 
-def measured_of(one: Mapping[str, Any]) -> IssueValue:
+def issue_measures(one: Mapping[str, Any]) -> IssueValue:
     """What rules of combining need of an issue."""
     if one["level"] is None:
         return IssueValue.at(MISSING)

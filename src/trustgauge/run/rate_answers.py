@@ -16,15 +16,23 @@ import polars as pl
 from trustgauge.engine.jobs import UNFINISHED
 from trustgauge.methods.method import Method, RatingConsumer
 from trustgauge.records import RESPONSE, TOO_LONG, ControlResult, Part, Rating, Reason
-from trustgauge.run.accumulator import Gathered, Gathering, Hashing
-from trustgauge.run.probe_batches import LAG, Place, Probes, is_whole, slices_of
-from trustgauge.run.retests import Retests, pairs
-from trustgauge.run.targets import CONTROL, Subject, experiment_seed, probes_of
+from trustgauge.run.accumulator import Accumulator, RunHasher, TaskScores
+from trustgauge.run.probe_batches import RETEST_LAG, ExperimentTask, Probes, batches_of, is_one_batch
+from trustgauge.run.retests import Retests, retest_pairs
+from trustgauge.run.targets import CONTROL, Target, experiment_seed, probes_of
 from trustgauge.store.store import Store
 
-__all__ = ["Answers", "Derived", "FromStore", "Probes", "answered", "derive", "is_deterministic"]
+__all__ = [
+    "AnswersOf",
+    "Probes",
+    "RatingResults",
+    "StoredAnswers",
+    "answers_to",
+    "is_deterministic",
+    "rate_answers",
+]
 
-Answers = Callable[[str], pl.DataFrame]
+AnswersOf = Callable[[str], pl.DataFrame]
 """Fingerprint -> the kept answers of that service: `message`, `draw` and the RESPONSE columns."""
 
 SAMPLE = 10_000
@@ -36,7 +44,7 @@ _JUDGED = ("service", "part", "id", "referral", "judge_verdict")
 _TYPES = {"str": pl.String, "int": pl.Int64, "float": pl.Float64}
 
 
-class FromStore:
+class StoredAnswers:
     """The kept answers of a store: all of a service, or those to some probes."""
 
     def __init__(self, store: Store) -> None:
@@ -56,7 +64,7 @@ class FromStore:
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class RatingResults:
     """What follows from the answers of a run.
 
     `marks` holds a frame for each experiment and task, controls included: all rows, or of several slices
@@ -73,15 +81,15 @@ class Derived:
     unasked: int = 0  # of them, those without any answer
 
 
-def derive(
+def rate_answers(
     methods: Sequence[Method],
-    found: Sequence[Subject],
+    found: Sequence[Target],
     probes: Probes,
-    answers: Answers,
+    answers: AnswersOf,
     *,
     seed: int,
     sample: int | None = SAMPLE,
-) -> Derived:
+) -> RatingResults:
     """Check, summarise and rate everything that was answered.
 
     Args:
@@ -95,13 +103,13 @@ def derive(
     ratings: list[Rating] = []
     controls: list[ControlResult] = []
     summaries: list[pl.DataFrame] = []
-    gathered: list[Gathered] = []
-    hashing = Hashing(_JUDGED)
+    gathered: list[TaskScores] = []
+    hashing = RunHasher(_JUDGED)
     for index, method in enumerate(methods):
-        of_method: list[Gathered] = []
+        of_method: list[TaskScores] = []
         for task in dict.fromkeys(one.task for one in found if one.experiment == index):
             mine = [one for one in found if one.experiment == index and one.task == task]
-            gathering = Gathering(method, mine, hashing, sample)
+            gathering = Accumulator(method, mine, hashing, sample)
             _gather(gathering, (index, task), probes, answers)
             of_method.append(gathering.end())
         if not of_method:
@@ -124,10 +132,10 @@ def derive(
             ratings.append(replace(told, retest=retests.of(one.service)))
         controls += _control_results(method, summary.filter(pl.col("service").is_in(names)), own, own_seed)
     for place in probes:
-        for frame in slices_of(probes, place):
+        for frame in batches_of(probes, place):
             hashing.inputs(frame.drop("key"))
         hashing.inputs(None)
-    return Derived(
+    return RatingResults(
         tuple(ratings),
         tuple(controls),
         tuple(one.marks for one in gathered),
@@ -139,27 +147,27 @@ def derive(
     )
 
 
-def _gather(gathering: Gathering, place: Place, probes: Probes, answers: Answers) -> None:
+def _gather(gathering: Accumulator, place: ExperimentTask, probes: Probes, answers: AnswersOf) -> None:
     """Check and sum up what one experiment and task was answered."""
     mine = gathering.subjects
-    if is_whole(probes, place):
-        (frame,) = slices_of(probes, place)
-        gathering.take_all(pl.concat([answered(one, frame, answers) for one in mine]))
+    if is_one_batch(probes, place):
+        (frame,) = batches_of(probes, place)
+        gathering.take_all(pl.concat([answers_to(one, frame, answers) for one in mine]))
         return
     for one in mine:
-        for rows in answered_by_slice(one, probes, answers):
+        for rows in answer_batches(one, probes, answers):
             gathering.take(rows)
 
 
-def _retests(method: Method, mine: Sequence[Subject], probes: Probes, answers: Answers) -> Retests:
+def _retests(method: Method, mine: Sequence[Target], probes: Probes, answers: AnswersOf) -> Retests:
     """What the rated services of an experiment answered to questions that they were asked a second time."""
     retests = Retests(method)
     rated = [one for one in mine if one.control is None]
     for place in dict.fromkeys((one.experiment, one.task) for one in rated):
-        for frame in slices_of(probes, place):
-            if LAG not in frame.columns:
+        for frame in batches_of(probes, place):
+            if RETEST_LAG not in frame.columns:
                 break
-            asked = pairs(frame)
+            asked = retest_pairs(frame)
             for one in rated:
                 if (one.experiment, one.task) == place:
                     kept = [_answers_to(one, rows, answers, shared=False) for rows in asked]
@@ -171,34 +179,34 @@ def _retests(method: Method, mine: Sequence[Subject], probes: Probes, answers: A
     return retests
 
 
-def _deterministic(subject: Subject, answers: Answers) -> bool:
-    if isinstance(answers, FromStore):
+def _deterministic(subject: Target, answers: AnswersOf) -> bool:
+    if isinstance(answers, StoredAnswers):
         return answers.is_deterministic(subject.fingerprint)
     return is_deterministic(answers(subject.fingerprint))
 
 
-def _answers_to(subject: Subject, rows: pl.DataFrame, answers: Answers, *, shared: bool) -> pl.DataFrame:
+def _answers_to(subject: Target, rows: pl.DataFrame, answers: AnswersOf, *, shared: bool) -> pl.DataFrame:
     """The answers that a slice of probes was given."""
-    if not isinstance(answers, FromStore):
+    if not isinstance(answers, StoredAnswers):
         return answers(subject.fingerprint)
     draw = pl.lit(0, pl.Int64).alias("draw") if shared else pl.col("draw")
     return answers.to(subject.fingerprint, rows.select("key", draw))
 
 
-def answered_by_slice(subject: Subject, probes: Probes, answers: Answers) -> Iterator[pl.DataFrame]:
+def answer_batches(subject: Target, probes: Probes, answers: AnswersOf) -> Iterator[pl.DataFrame]:
     """The probes of one subject with their answers, slice by slice."""
     place = (subject.experiment, subject.task)
-    if is_whole(probes, place):
-        (frame,) = slices_of(probes, place)
-        yield answered(subject, frame, answers)
+    if is_one_batch(probes, place):
+        (frame,) = batches_of(probes, place)
+        yield answers_to(subject, frame, answers)
         return
     shared = subject.deterministic and _deterministic(subject, answers)
-    for frame in slices_of(probes, place):
+    for frame in batches_of(probes, place):
         rows = probes_of(subject, frame)
         yield _joined(subject, rows, _answers_to(subject, rows, answers, shared=shared), shared=shared)
 
 
-def _missing(gathered: Sequence[Gathered], service: str) -> dict[str, int]:
+def _missing(gathered: Sequence[TaskScores], service: str) -> dict[str, int]:
     """Part -> probes that were never answered, or not judged: the run was stopped or a service is down."""
     missing: dict[str, int] = {}
     for one in gathered:
@@ -206,7 +214,7 @@ def _missing(gathered: Sequence[Gathered], service: str) -> dict[str, int]:
     return missing
 
 
-def _too_long(gathered: Sequence[Gathered], service: str) -> Iterator[Reason]:
+def _too_long(gathered: Sequence[TaskScores], service: str) -> Iterator[Reason]:
     """What is told of answers that were kept and not judged for their length."""
     count = sum(one.too_long.get(service, 0) for one in gathered)
     if count:
@@ -219,14 +227,14 @@ def _unfinished(rating: Rating, missing: Mapping[str, int]) -> Rating:
         return rating
     parts = []
     for part in rating.parts:
-        asked = asked_part(part)
+        asked = source_part(part)
         if asked in missing:
             reason = Reason("not-finished", {"missing": missing[asked], "planned": part.coverage.planned})
             part = replace(part, state="incomplete", level=None, certainty={}, reasons=(reason,))
         parts.append(part)
     # Several parts of a rating may be read from the same texts.
     planned = {
-        (asked_part(part), part.details.get("data", part.key)): part.coverage.planned for part in parts
+        (source_part(part), part.details.get("data", part.key)): part.coverage.planned for part in parts
     }
     reason = Reason("not-finished", {"missing": sum(missing.values()), "planned": sum(planned.values())})
     return replace(
@@ -238,8 +246,8 @@ def _without(rating: Rating, faults: Mapping[str, Reason]) -> Rating:
     """The rating without the level of parts that are at fault, so without an overall one."""
     none: dict[str, Any] = {"state": "incomplete", "level": None, "certainty": {}, "score": None}
     parts = [
-        replace(part, **none, unchanged=None, p=None, flags=(), reasons=(faults[asked_part(part)],))
-        if asked_part(part) in faults
+        replace(part, **none, unchanged=None, p=None, flags=(), reasons=(faults[source_part(part)],))
+        if source_part(part) in faults
         else part
         for part in rating.parts
     ]
@@ -247,19 +255,19 @@ def _without(rating: Rating, faults: Mapping[str, Reason]) -> Rating:
     return replace(rating, **none, unchanged=None, parts=tuple(parts), worst=(), reasons=(why,))
 
 
-def asked_part(part: Part) -> str:
+def source_part(part: Part) -> str:
     """The part of the service that a part of a rating was read from: of one there may be several."""
     return str(part.details.get("asked", part.key))
 
 
-def answered(subject: Subject, probes: pl.DataFrame, answers: Answers) -> pl.DataFrame:
+def answers_to(subject: Target, probes: pl.DataFrame, answers: AnswersOf) -> pl.DataFrame:
     """The probes of one subject with their answers; what was never answered is a failed row."""
     found = answers(subject.fingerprint)
     shared = subject.deterministic and is_deterministic(found)
     return _joined(subject, probes_of(subject, probes), found, shared=shared)
 
 
-def _joined(subject: Subject, probes: pl.DataFrame, found: pl.DataFrame, *, shared: bool) -> pl.DataFrame:
+def _joined(subject: Target, probes: pl.DataFrame, found: pl.DataFrame, *, shared: bool) -> pl.DataFrame:
     kept = found.select("message", "draw", *RESPONSE).rename({"message": "key", "draw": "_draw"})
     asked = pl.lit(0, pl.Int64) if shared else pl.col("draw").cast(pl.Int64)
     frame = probes.with_columns(
@@ -285,10 +293,10 @@ def _joined(subject: Subject, probes: pl.DataFrame, found: pl.DataFrame, *, shar
     typed = filled.drop("_draw").with_columns(
         [pl.col(name).cast(_TYPES[kind]) for name, kind in RESPONSE.items()]
     )
-    return bounded(typed)
+    return limit_length(typed)
 
 
-def bounded(answers: pl.DataFrame) -> pl.DataFrame:
+def limit_length(answers: pl.DataFrame) -> pl.DataFrame:
     """The answers, those of more than `LONGEST` characters unreadable: no reader is measured on such."""
     long = pl.col("status").is_in(["answered", "refused"]) & (pl.col("output").str.len_chars() > LONGEST)
     return answers.with_columns(
@@ -309,7 +317,7 @@ def is_deterministic(kept: pl.DataFrame) -> bool:
 
 
 def _control_results(
-    method: Method, summary: pl.DataFrame, own: Sequence[Subject], seed: int
+    method: Method, summary: pl.DataFrame, own: Sequence[Target], seed: int
 ) -> list[ControlResult]:
     """The controls as `sound` rates them, and what another rule in use makes of them."""
     if not own:

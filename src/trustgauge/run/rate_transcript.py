@@ -22,7 +22,7 @@ from trustgauge.methods.trust.settings import ISSUES
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Json
 from trustgauge.run import run
-from trustgauge.run.options import Sitting
+from trustgauge.run.options import RunOptions
 from trustgauge.run.targets import experiment_seed
 from trustgauge.run.transcript import NAME
 from trustgauge.store.atomic_write import write_file
@@ -150,7 +150,7 @@ def _scenes(trust: Trust, seed: int) -> Sequence[pl.DataFrame]:
     return list(alone.design(experiment_seed(seed, 0), "chat"))
 
 
-def rate(plan: Plan, sitting: Sitting | None = None) -> run.Finished:
+def rate(plan: Plan, sitting: RunOptions | None = None) -> run.RunResult:
     """Rate the conversation, and keep what was rated in the folder of the run.
 
     Args:

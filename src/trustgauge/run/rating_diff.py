@@ -10,7 +10,7 @@ import polars as pl
 from trustgauge.records import Json
 
 if TYPE_CHECKING:
-    from trustgauge.run.stored_ratings import Kept
+    from trustgauge.run.stored_ratings import StoredRating
 
 EXAMPLES = 5  # of each direction
 MOVED = 1e-9  # a score that moves by less did not move
@@ -18,8 +18,11 @@ READ = ("answered", "refused", "empty")
 THEN = "_then"
 
 
-def twice(
-    before: Kept, after: Kept, row: Callable[[Kept], dict[str, Any]], difference: Mapping[str, Json] | None
+def diff_ratings(
+    before: StoredRating,
+    after: StoredRating,
+    row: Callable[[StoredRating], dict[str, Any]],
+    difference: Mapping[str, Json] | None,
 ) -> dict[str, Any]:
     """What changed between two ratings of one service.
 
@@ -76,7 +79,7 @@ def _parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[str
     return sorted(told, key=lambda one: not one["changed"])
 
 
-def _readings(before: Kept, after: Kept) -> dict[str, Json]:
+def _readings(before: StoredRating, after: StoredRating) -> dict[str, Json]:
     """The texts that were read otherwise, probe by probe (by id), with the first examples.
 
     Scores go up or down. Other readings come right (read now as they were sent, and not before),

@@ -13,13 +13,13 @@ from typing import Any, Literal
 import polars as pl
 
 from trustgauge.plan import Plan
-from trustgauge.records import Assessor, Cost, Part, Rating, Run, ServiceFacts
+from trustgauge.records import Assessor, Cost, Part, Rating, RunFacts, ServiceFacts
 from trustgauge.reports.document import document as rating_document
 from trustgauge.reports.document import text as text
-from trustgauge.run.cost_ledger import spent_before
-from trustgauge.run.options import Asked, Prepared, Sitting
-from trustgauge.run.rate_answers import Derived, asked_part
-from trustgauge.run.targets import Subject, methods, rated_form
+from trustgauge.run.cost_ledger import earlier_cost
+from trustgauge.run.options import AskOutcome, AskPlan, RunOptions
+from trustgauge.run.rate_answers import RatingResults, source_part
+from trustgauge.run.targets import Target, methods, rateable_service
 from trustgauge.services import languages
 from trustgauge.services.compose import RoundTrip
 from trustgauge.services.recorded_trips import RoundTripReplay
@@ -30,8 +30,8 @@ RunState = Literal["complete", "incomplete", "void"]
 PARTS = ("trustgauge", "numpy", "polars", "scipy")
 
 
-def document(
-    prepared: Prepared, derived: Derived, folder: RunFolder, asked: Asked, sitting: Sitting
+def build_document(
+    prepared: AskPlan, derived: RatingResults, folder: RunFolder, asked: AskOutcome, sitting: RunOptions
 ) -> dict[str, Any]:
     """The `rating.json` of a run as it stands now."""
     plan = prepared.plan
@@ -46,16 +46,16 @@ def document(
     rated = [one for one in prepared.subjects if one.control is None]
     asked_of = [*rated, *prepared.judges]
     by_name = {one.service: [each for each in asked_of if each.service == one.service] for one in asked_of}
-    run = Run(
+    run = RunFacts(
         id=folder.id,
         name=plan.name,
         seed=plan.seed,
-        state=run_state(derived, asked.stopped),
+        state=overall_state(derived, asked.stopped),
         hashes={"plan": plan.hash, **derived.hashes},
         versions=versions(),
         started=folder.manifest()["began"],
         ended=ended,
-        expires=expiry(ended, plan.valid_days),
+        expires=expiry_date(ended, plan.valid_days),
         collected=_collected(rated, folder),
         command=f"trustgauge rate {folder.path / 'plan.toml'}",
         assessor=Assessor(**plan.assessor.model_dump()),
@@ -64,17 +64,17 @@ def document(
             name: replace(folder.store.cost(one.fingerprint for one in parts), seconds=seconds)
             for name, parts in by_name.items()
         },
-        sent=replace(spent_before(prepared, folder.store, folder.manifest()), seconds=0.0),
+        sent=replace(earlier_cost(prepared, folder.store, folder.manifest()), seconds=0.0),
         uncertain=Cost(**folder.manifest().get("uncertain", {})),
         controls=derived.controls,
         paper={one.name: one.paper for one in methods(plan)},
         stopped=asked.stopped,
     )
-    issued = [titled(rating, plan) for rating in derived.ratings]
+    issued = [with_titles(rating, plan) for rating in derived.ratings]
     return rating_document(run, issued, fail_on=sitting.fail_on, need_certainty=sitting.need_certainty)
 
 
-def run_state(derived: Derived, stopped: str) -> RunState:
+def overall_state(derived: RatingResults, stopped: str) -> RunState:
     """Void if a control got a wrong level; incomplete if asking did not come to its end."""
     if any(one.wrong for one in derived.controls):
         return "void"
@@ -82,7 +82,7 @@ def run_state(derived: Derived, stopped: str) -> RunState:
     return "incomplete" if pending or stopped else "complete"
 
 
-def expiry(ended: str, days: int) -> str:
+def expiry_date(ended: str, days: int) -> str:
     """The date until which a rating is valid; the last there is, if it would lie behind that."""
     try:
         return (date.fromisoformat(ended[:10]) + timedelta(days=days)).isoformat()
@@ -90,7 +90,7 @@ def expiry(ended: str, days: int) -> str:
         return date.max.isoformat()
 
 
-def evidence(plan: Plan, found: Sequence[Subject], derived: Derived) -> pl.DataFrame:
+def evidence_rows(plan: Plan, found: Sequence[Target], derived: RatingResults) -> pl.DataFrame:
     """Every text sent and received, as the report shows it; controls left out.
 
     Of a large run a sample; then a column `of_rows` tells of how many.
@@ -125,7 +125,7 @@ def _before(folder: RunFolder) -> dict[str, Any] | None:
         return None
 
 
-def _collected(rated: Sequence[Subject], folder: RunFolder) -> str:
+def _collected(rated: Sequence[Target], folder: RunFolder) -> str:
     """How the answers came: asked, found in a file that its service names, or imported by hand."""
     ways = set()
     for one in rated:
@@ -136,8 +136,8 @@ def _collected(rated: Sequence[Subject], folder: RunFolder) -> str:
     return ", ".join(sorted(ways))
 
 
-def _facts(name: str, plan: Plan, parts: Sequence[Subject]) -> ServiceFacts:
-    described = rated_form(plan.services[name])
+def _facts(name: str, plan: Plan, parts: Sequence[Target]) -> ServiceFacts:
+    described = rateable_service(plan.services[name])
     versions = {one.description.version() for one in parts if one.description is not None}
     return ServiceFacts(
         name=name,
@@ -146,23 +146,23 @@ def _facts(name: str, plan: Plan, parts: Sequence[Subject]) -> ServiceFacts:
         # Parts of several versions, as the language pairs of one translator, have none in common.
         version=versions.pop() if len(versions) == 1 else "",
         provider=described.provider,
-        fingerprint=sole({one.fingerprint for one in parts}),
+        fingerprint=single_fingerprint({one.fingerprint for one in parts}),
         parts={one.part: one.fingerprint for one in parts},
         deterministic=all(one.deterministic for one in parts),
     )
 
 
-def sole(prints: set[str]) -> str:
+def single_fingerprint(prints: set[str]) -> str:
     """The fingerprint of a service of one part; several parts have their own."""
     return next(iter(prints)) if len(prints) == 1 else ""
 
 
-def titled(rating: Rating, plan: Plan) -> Rating:
+def with_titles(rating: Rating, plan: Plan) -> Rating:
     """The rating with its parts in the plan's order, and languages called by their names."""
-    described = rated_form(plan.services[rating.service])
+    described = rateable_service(plan.services[rating.service])
     # What was measured on no single part of the service, such as an issue of a bot, keeps its place.
     order = {key: place for place, key in enumerate(described.parts())}
-    parts = sorted(rating.parts, key=lambda part: order.get(asked_part(part), 0))
+    parts = sorted(rating.parts, key=lambda part: order.get(source_part(part), 0))
     trips = isinstance(described, RoundTrip | RoundTripReplay)
     named = [replace(part, details={**part.details, **_title(part, trips=trips)}) for part in parts]
     return replace(rating, parts=tuple(named))
@@ -170,7 +170,7 @@ def titled(rating: Rating, plan: Plan) -> Rating:
 
 def _title(part: Part, *, trips: bool) -> dict[str, str]:
     """What a part is called: the languages of its way, and what the method measured there, if it says so."""
-    asked, measured = asked_part(part), part.details.get("title")
+    asked, measured = source_part(part), part.details.get("title")
     if not asked or not (trips or measured):
         return {}
     if not measured:

@@ -14,7 +14,7 @@ import polars as pl
 
 from trustgauge.methods.method import Method, SecondJudgeUser
 from trustgauge.records import Interval, Retest
-from trustgauge.run.probe_batches import AGAIN, LAG, SECOND
+from trustgauge.run.probe_batches import AGAIN, RETEST_LAG, SECOND
 from trustgauge.stats.intervals import wilson
 
 NEAR = 0.3
@@ -51,10 +51,10 @@ class Retests:
         if not given.any():
             return
         equal = _are_equal(asked, ["status", "output"])
-        marks = [self._method.score(one.drop(LAG, strict=False)) for one in asked]
+        marks = [self._method.score(one.drop(RETEST_LAG, strict=False)) for one in asked]
         reading = [name for name in self._method.score_columns if name in marks[0].columns]
         alike = _are_equal(marks, reading) if reading else equal
-        near = asked[1][LAG] < NEAR
+        near = asked[1][RETEST_LAG] < NEAR
         counts = self._counts.setdefault(service, _Counts())
         counts.pairs += len(equal)
         counts.equal += int(equal.sum())
@@ -76,14 +76,14 @@ class Retests:
         )
 
 
-def pairs(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def retest_pairs(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The probes of a frame that are asked a second time: as they were asked first, and as they are again."""
-    second = rows.filter(pl.col(LAG).is_not_null())
+    second = rows.filter(pl.col(RETEST_LAG).is_not_null())
     first = second.with_columns(
         pl.col("draw") - SECOND,
         *(pl.col(name).str.strip_suffix(AGAIN) for name in ("id", "session")),
     )
-    return first.drop(LAG), second
+    return first.drop(RETEST_LAG), second
 
 
 def _are_equal(frames: Sequence[pl.DataFrame], names: Sequence[str]) -> pl.Series:

@@ -22,9 +22,10 @@ from trustgauge.methods.method import Method, SecondJudgeUser
 from trustgauge.plan import Plan
 from trustgauge.records import RESPONSE, Message
 from trustgauge.run import estimate as estimates
-from trustgauge.run.probe_batches import is_whole
-from trustgauge.run.rate_answers import Answers, Probes, answered, answered_by_slice
-from trustgauge.run.targets import Subject, methods
+from trustgauge.run.pending import KeysOf
+from trustgauge.run.probe_batches import is_one_batch
+from trustgauge.run.rate_answers import AnswersOf, Probes, answer_batches, answers_to
+from trustgauge.run.targets import Target, methods
 from trustgauge.run.throughput import Paces
 from trustgauge.services.service import ServiceSpec
 from trustgauge.store.folder import read_manifest
@@ -32,16 +33,16 @@ from trustgauge.store.folder import read_manifest
 TYPICAL = 1_500  # characters of a prompt whose answer is not known yet
 _KINDS = {"str": pl.String, "int": pl.Int64, "float": pl.Float64}
 Replies = Mapping[str, str | None]
-Asked = Sequence[tuple[Subject, Sequence[str]]]
+Asked = Sequence[tuple[Target, Sequence[str]]]
 """Each judge with what it is asked."""
 
 
-def referees(plan: Plan) -> tuple[Subject, ...]:
+def second_judges(plan: Plan) -> tuple[Target, ...]:
     """The judge of every experiment that has one, as whom to ask. It is no subject: nobody rates it.
 
     Raises PlanError if it does not chat, or has several parts.
     """
-    found: list[Subject] = []
+    found: list[Target] = []
     faults: list[Fault] = []
     for index, method in enumerate(methods(plan)):
         if not isinstance(method, SecondJudgeUser) or not method.second_judge:
@@ -56,18 +57,18 @@ def referees(plan: Plan) -> tuple[Subject, ...]:
             faults.append(Fault(place, f'"{name}" cannot judge', "a service that chats, of one part", got))
             continue
         (one,) = parts
-        found.append(Subject(index, name, "", "chat", one.fingerprint, one.deterministic, description=one))
+        found.append(Target(index, name, "", "chat", one.fingerprint, one.deterministic, description=one))
     if faults:
         raise PlanError(tuple(faults))
     return tuple(found)
 
 
-def judges_of(folder: Path) -> tuple[Subject, ...]:
+def stored_judges(folder: Path) -> tuple[Target, ...]:
     """The judges of a run, as its manifest tells them."""
-    return tuple(Subject.from_facts(one) for one in read_manifest(folder).get("judges", ()))
+    return tuple(Target.from_facts(one) for one in read_manifest(folder).get("judges", ()))
 
 
-def replies(judge: Subject, answers: Answers) -> Replies:
+def replies(judge: Target, answers: AnswersOf) -> Replies:
     """Prompt -> what a judge replied; None where asking failed, "" where it gave no words."""
     kept = answers(judge.fingerprint).filter(pl.col("draw") == 0)
     return {
@@ -76,7 +77,7 @@ def replies(judge: Subject, answers: Answers) -> Replies:
     }
 
 
-def informed(known: Sequence[Method], judges: Iterable[Subject], answers: Answers) -> list[Method]:
+def with_replies(known: Sequence[Method], judges: Iterable[Target], answers: AnswersOf) -> list[Method]:
     """The methods, those with a judge knowing what it replied."""
     told = list(known)
     for one in judges:
@@ -91,7 +92,7 @@ def _user(method: Method) -> SecondJudgeUser:
 
 
 def prompts(
-    plan: Plan, judges: Sequence[Subject], found: Sequence[Subject], probes: Probes, answers: Answers
+    plan: Plan, judges: Sequence[Target], found: Sequence[Target], probes: Probes, answers: AnswersOf
 ) -> Asked:
     """What each judge is asked: to be measured first, then about the kept answers of rated services."""
     told = []
@@ -113,26 +114,26 @@ def keys(asked: Asked) -> dict[str, set[tuple[str, int]]]:
     return wanted
 
 
-def jobs(asked: Asked, present: estimates.Present) -> list[Job]:
+def jobs(asked: Asked, present: KeysOf) -> list[Job]:
     """What is still to be asked of judges; a prompt of two experiments is asked once."""
     found = []
     for row in _pending(asked, present):
         if row.units:
-            found.append(Job(title(row.subject), row.description, row.units, row.subject.service))
+            found.append(Job(judge_title(row.subject), row.description, row.units, row.subject.service))
     return found
 
 
-def title(judge: Subject) -> str:
+def judge_title(judge: Target) -> str:
     """What a judge is called on screens."""
     return f"judge {judge.service}"
 
 
-def expected(
-    prepared: tuple[Plan, Sequence[Subject], Sequence[Subject], Probes],
-    answers: Answers,
-    present: estimates.Present,
+def estimate_judging(
+    prepared: tuple[Plan, Sequence[Target], Sequence[Target], Probes],
+    answers: AnswersOf,
+    present: KeysOf,
     paces: Paces = MappingProxyType({}),
-) -> list[estimates.Expected]:
+) -> list[estimates.JudgeEstimate]:
     """What judging will take; sends nothing.
 
     Args:
@@ -152,7 +153,7 @@ def expected(
         whole = replace(row, units=(*row.units, *(guess,) * to_come))
         cost, most = estimates.estimate([likely], paces), estimates.estimate([whole], paces)
         told.append(
-            estimates.Expected(
+            estimates.JudgeEstimate(
                 service=judge.service,
                 refer=method.referral.refer,
                 calls=cost.calls,
@@ -175,7 +176,7 @@ def no_answers(_: str) -> pl.DataFrame:
     return pl.DataFrame(schema={name: _KINDS[kind] for name, kind in kinds.items()})
 
 
-def _pending(asked: Asked, present: estimates.Present) -> list[estimates.Pending]:
+def _pending(asked: Asked, present: KeysOf) -> list[estimates.Pending]:
     claimed: dict[str, set[tuple[str, int]]] = {}
     rows = []
     for judge, texts in asked:
@@ -188,29 +189,29 @@ def _pending(asked: Asked, present: estimates.Present) -> list[estimates.Pending
 
 
 def _checked(
-    method: Method, experiment: int, found: Sequence[Subject], probes: Probes, answers: Answers
+    method: Method, experiment: int, found: Sequence[Target], probes: Probes, answers: AnswersOf
 ) -> Iterator[pl.DataFrame]:
     """The answers of an experiment's rated services as its rule judge reads them; controls left out.
 
     All together where each has one slice of probes, else slice by slice.
     """
     mine = [one for one in found if one.experiment == experiment and one.control is None]
-    if mine and all(is_whole(probes, (experiment, one.task)) for one in mine):
-        rows = [answered(one, probes[experiment, one.task], answers) for one in mine]
+    if mine and all(is_one_batch(probes, (experiment, one.task)) for one in mine):
+        rows = [answers_to(one, probes[experiment, one.task], answers) for one in mine]
         yield method.score(pl.concat(rows))
         return
     for one in mine:
-        for frame in answered_by_slice(one, probes, answers):
+        for frame in answer_batches(one, probes, answers):
             yield method.score(frame)
 
 
-def _unanswered(experiment: int, found: Sequence[Subject], probes: Probes, answers: Answers) -> int:
+def _unanswered(experiment: int, found: Sequence[Target], probes: Probes, answers: AnswersOf) -> int:
     """Answers still to come of an experiment's rated services, equal messages of one that is shared once."""
     count = 0
     for one in found:
         if one.experiment == experiment and one.control is None:
             draw = pl.when("shared").then(pl.lit(0, pl.Int64)).otherwise(pl.col("draw").cast(pl.Int64))
-            for rows in answered_by_slice(one, probes, answers):
+            for rows in answer_batches(one, probes, answers):
                 left = rows.filter(pl.col("error") == "not-asked")
                 count += left.select("key", draw.alias("draw")).n_unique()
     return count

@@ -27,7 +27,7 @@ MOST_FAULTS = 50  # listed one by one
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SheetRow:
     """One row with something in it: its number, and its cells by column, none of them null."""
 
     row: int
@@ -38,7 +38,7 @@ class Line:
 class Sheet:
     """The rows of a file, the columns of them that are known, and how its text was encoded."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[SheetRow, ...]
     columns: tuple[str, ...]
     encoding: str
 
@@ -49,7 +49,7 @@ def check_name(file: Path, place: str) -> None:
         raise fault(file, place, "unknown kind of sheet", must=f"a name ending in {', '.join(SUFFIXES)}")
 
 
-def sheet(file: Path, place: str, columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> bytes:
+def sheet_bytes(file: Path, place: str, columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> bytes:
     """The bytes of a sheet; the ending of `file` says of which kind. Writes nothing.
 
     CSV is UTF-8 with a byte order mark, every cell quoted and guarded; cells of XLSX are text.
@@ -99,7 +99,7 @@ def read_sheet(file: Path, place: str, known: Sequence[str]) -> Sheet:
     return _told(file, rows, NAMES.get(encoding, "UTF-16"))
 
 
-def refuse(faults: Sequence[Fault]) -> None:
+def raise_faults(faults: Sequence[Fault]) -> None:
     """Raise PlanError if there are faults: the first of them, and how many more."""
     if not faults:
         return
@@ -131,8 +131,8 @@ def _told(file: Path, rows: Iterator[Found], encoding: str) -> Sheet:
         ]
         texts = {name: cell for name, cell in cells.items() if isinstance(cell, str)}
         if any(cell.strip() for cell in texts.values()):
-            lines.append(Line(row, texts))
-    refuse(faults)
+            lines.append(SheetRow(row, texts))
+    raise_faults(faults)
     return Sheet(tuple(lines), tuple(columns), encoding)
 
 

@@ -10,16 +10,16 @@ from typing import Any
 from trustgauge.errors import ServiceError
 from trustgauge.records import Message, Reply
 from trustgauge.reports.sanitize import short, terminal
-from trustgauge.run.options import Prepared
-from trustgauge.run.probe_batches import slices_of
-from trustgauge.run.targets import Subject, messages, probes_of
+from trustgauge.run.options import AskPlan
+from trustgauge.run.probe_batches import batches_of
+from trustgauge.run.targets import Target, messages, probes_of
 from trustgauge.services.service import ServiceSpec
 
 WIDTH = 200  # characters of an answer that are shown
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
+class SmokeTestResult:
     """What one call to a part gave."""
 
     name: str
@@ -40,19 +40,19 @@ class Probed:
         return f"{terminal(self.name)}\n  {way}   {self.millis:.0f} ms"
 
 
-def probe(prepared: Prepared) -> list[Probed]:
+def smoke_test(prepared: AskPlan) -> list[SmokeTestResult]:
     """Ask every part the first message of its design, once, without retry."""
     rated = [one for one in prepared.subjects if one.control is None]
     return asyncio.run(_probe_all(rated, prepared))
 
 
-async def _probe_all(rated: list[Subject], prepared: Prepared) -> list[Probed]:
+async def _probe_all(rated: list[Target], prepared: AskPlan) -> list[SmokeTestResult]:
     return [await _probe(one, _first(one, prepared)) for one in rated]
 
 
-def _first(subject: Subject, prepared: Prepared) -> Message:
+def _first(subject: Target, prepared: AskPlan) -> Message:
     """The first message that a part is asked; of a session its first turn, with the whole script."""
-    whole = next(slices_of(prepared.probes, (subject.experiment, subject.task)))
+    whole = next(batches_of(prepared.probes, (subject.experiment, subject.task)))
     frame = probes_of(subject, whole)
     first = frame.head(1)
     if first["session"].item():
@@ -60,16 +60,16 @@ def _first(subject: Subject, prepared: Prepared) -> Message:
     return next(one for one in messages(first) if not one.turn)
 
 
-async def _probe(subject: Subject, message: Message) -> Probed:
+async def _probe(subject: Target, message: Message) -> SmokeTestResult:
     description = subject.description
     assert description is not None
     began = time.perf_counter()
     try:
         reply = await _ask(description, message)
     except ServiceError as error:
-        return Probed(subject.title, message.text, (), "", 0.0, str(error))
+        return SmokeTestResult(subject.title, message.text, (), "", 0.0, str(error))
     millis = (time.perf_counter() - began) * 1000
-    return Probed(subject.title, message.text, reply.trail, str(reply.output), millis)
+    return SmokeTestResult(subject.title, message.text, reply.trail, str(reply.output), millis)
 
 
 async def _ask(description: ServiceSpec, message: Message) -> Reply:

@@ -14,15 +14,15 @@ from urllib.parse import quote
 
 import polars as pl
 
-from trustgauge.catalogue import folder_of, index, only, read, runs
+from trustgauge.catalogue import find_folder, index, read, run_folders, select_rating
 from trustgauge.errors import TrustgaugeError
 from trustgauge.methods.method import Method, ProfileRater
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Json, digest
 from trustgauge.reports.document import expired
-from trustgauge.run.rate_answers import answered
-from trustgauge.run.second_judge import informed, judges_of
-from trustgauge.run.targets import ONLY, PART, Subject, design, methods, probes_of
+from trustgauge.run.rate_answers import answers_to
+from trustgauge.run.second_judge import stored_judges, with_replies
+from trustgauge.run.targets import ONLY, PART, Target, design, methods, probes_of
 from trustgauge.store.factory import open_store
 from trustgauge.store.folder import read_manifest
 
@@ -33,7 +33,7 @@ PLACE = ("services", "method", "before")  # settings that say who is asked, not 
 
 
 @dataclass(frozen=True)
-class Run:
+class StoredRun:
     """A run folder, opened as far as comparing needs."""
 
     folder: Path
@@ -52,10 +52,10 @@ class Run:
         return load_plan(self.folder / "plan.toml")
 
     @cached_property
-    def subjects(self) -> list[Subject]:
+    def subjects(self) -> list[Target]:
         """Whom the plan asked, controls left out."""
         facts = read_manifest(self.folder).get("subjects") or []
-        return [one for one in map(Subject.from_facts, facts) if one.control is None]
+        return [one for one in map(Target.from_facts, facts) if one.control is None]
 
     @cached_property
     def probes(self) -> Mapping[tuple[int, Any], pl.DataFrame]:
@@ -63,13 +63,13 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredRating:
     """One rating with what it was made from; `why` says why its answers cannot be read, if so."""
 
-    run: Run
+    run: StoredRun
     rating: Mapping[str, Any]
     experiment: int = -1
-    parts: tuple[Subject, ...] = ()
+    parts: tuple[Target, ...] = ()
     why: str = ""
 
     @property
@@ -83,11 +83,11 @@ class Kept:
     @cached_property
     def method(self) -> Method:
         """The experiment; one with a second judge knows what that replied."""
-        judges = judges_of(self.run.folder)
+        judges = stored_judges(self.run.folder)
         if not judges:
             return methods(self.run.plan)[self.experiment]
         with open_store(self.run.folder) as store:
-            return informed(methods(self.run.plan), judges, store.answers)[self.experiment]
+            return with_replies(methods(self.run.plan), judges, store.answers)[self.experiment]
 
     @cached_property
     def settings(self) -> dict[str, Json]:
@@ -96,7 +96,7 @@ class Kept:
             return dict(self.rating["method"]["options"])
         told: Mapping[str, Json] = self.method.identity()  # type: ignore[attr-defined]
         judged_by = [
-            one.fingerprint for one in judges_of(self.run.folder) if one.experiment == self.experiment
+            one.fingerprint for one in stored_judges(self.run.folder) if one.experiment == self.experiment
         ]
         known = {name: value for name, value in told.items() if name not in PLACE}
         return {**known, "judged_by": judged_by} if judged_by else known
@@ -130,33 +130,33 @@ class Kept:
         """The kept answers, checked."""
         with open_store(self.run.folder) as store:
             rows = [
-                answered(part, self.run.probes[self.experiment, part.task], store.answers)
+                answers_to(part, self.run.probes[self.experiment, part.task], store.answers)
                 for part in self.parts
             ]
         return self.method.score(pl.concat(rows))
 
 
-def chosen_runs(ratings: Path, names: Sequence[str]) -> list[Run]:
+def select_runs(ratings: Path, names: Sequence[str]) -> list[StoredRun]:
     """The runs that are meant, newest first; a rating named alone leaves the others of its run out."""
     if not names:
-        return [Run(folder, read(folder)) for folder in runs(ratings)]
+        return [StoredRun(folder, read(folder)) for folder in run_folders(ratings)]
     found: dict[Path, dict[str, Any]] = {}
     for name in names:
-        folder = folder_of(name, ratings).resolve()
-        document = only(read(folder), name)
+        folder = find_folder(name, ratings).resolve()
+        document = select_rating(read(folder), name)
         if folder in found:
             asked = {one["id"] for part in (found[folder], document) for one in part["ratings"]}
             document = read(folder)
             document["ratings"] = [one for one in document["ratings"] if one["id"] in asked]
         found[folder] = document
     return sorted(
-        (Run(folder, document) for folder, document in found.items()),
+        (StoredRun(folder, document) for folder, document in found.items()),
         key=lambda run: (run.began, run.id),
         reverse=True,
     )
 
 
-def recent(ratings: Path, rule: str, states: Sequence[str]) -> tuple[list[Run], int]:
+def recent_runs(ratings: Path, rule: str, states: Sequence[str]) -> tuple[list[StoredRun], int]:
     """The runs of a folder that a comparison reads, newest first, and how many it passes over.
 
     Of ratings of one service by one plan, method and attribute the last two dates are compared. A run
@@ -169,9 +169,9 @@ def recent(ratings: Path, rule: str, states: Sequence[str]) -> tuple[list[Run], 
     """
     known = index(ratings)
     taken: Counter[tuple[str, ...]] = Counter()
-    chosen: list[Run] = []
+    chosen: list[StoredRun] = []
     passed_over = 0
-    for folder in runs(ratings):
+    for folder in run_folders(ratings):
         run = known[folder.name]
         due = {
             (run.plan or folder.name, one.key, one.method, one.rule, one.attribute)
@@ -179,14 +179,14 @@ def recent(ratings: Path, rule: str, states: Sequence[str]) -> tuple[list[Run], 
             if (not rule or one.rule == rule) and (not states or one.state in states)
         }
         if run.state == "void" or any(taken[key] < DATES for key in due):
-            chosen.append(Run(folder, read(folder)))
+            chosen.append(StoredRun(folder, read(folder)))
         else:
             passed_over += bool(due)
         taken.update(due)
     return chosen, passed_over
 
 
-def kept_of(run: Run) -> Iterator[Kept]:
+def stored_ratings(run: StoredRun) -> Iterator[StoredRating]:
     """The ratings of a run, each with the experiment and the parts that it came from."""
     try:
         whole = read(run.folder)["ratings"]
@@ -198,7 +198,7 @@ def kept_of(run: Run) -> Iterator[Kept]:
             run.probes  # noqa: B018  a plan whose texts are gone cannot be compared
         why = "" if run.subjects else "the manifest names no subjects"
     except (TrustgaugeError, OSError) as error:
-        yield from (Kept(run, one, why=str(error)) for one in run.document["ratings"])
+        yield from (StoredRating(run, one, why=str(error)) for one in run.document["ratings"])
         return
     asked = {one["id"] for one in run.document["ratings"]}
     places = _Places(free, known)
@@ -208,9 +208,9 @@ def kept_of(run: Run) -> Iterator[Kept]:
             continue
         parts = tuple(one for one in run.subjects if (one.experiment, one.service) == place)
         if place is None:
-            yield Kept(run, rating, why=why or "its plan does not name it")
+            yield StoredRating(run, rating, why=why or "its plan does not name it")
         else:
-            yield Kept(run, rating, place[0], parts)
+            yield StoredRating(run, rating, place[0], parts)
 
 
 class _Places:
@@ -236,13 +236,13 @@ class _Places:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowBuilder:
     """How a rating becomes a row."""
 
     links: Path | None
     today: date
 
-    def row(self, one: Kept) -> dict[str, Any]:
+    def row(self, one: StoredRating) -> dict[str, Any]:
         """What views need of a rating, and nothing of its details."""
         cost = one.rating["cost"] or {}
         calls, usd = cost.get("calls") or 0, cost.get("usd")
@@ -258,7 +258,7 @@ class Rows:
             "rank": None,
         }
 
-    def _report(self, one: Kept) -> str | None:
+    def _report(self, one: StoredRating) -> str | None:
         """Where the report's section on this rating is, from where the links start."""
         page = one.run.folder / "report.html"
         if self.links is None or not page.is_file():

@@ -18,13 +18,13 @@ from trustgauge.errors import Fault, MethodError, PlanError, StoreError
 from trustgauge.methods.method import LogReader, Method
 from trustgauge.plan import Plan, faults_of
 from trustgauge.records import Control, Message, Task, digest
-from trustgauge.run.probe_batches import LAG, SLICE, Slices, shuffle, with_segments
+from trustgauge.run.probe_batches import BATCH_ROWS, RETEST_LAG, ProbeBatches, shuffle, with_segments
 from trustgauge.services.compose import RoundTrip
 from trustgauge.services.service import ServiceSpec, TranslatorSpec
 from trustgauge.stats.streams import stream
 
 CONTROL = "control "  # before the name of a control, so that a plan may rate one of its own beside it
-VERIFIED = 5  # messages asked twice to verify that a service is deterministic (methods 0.3)
+REPEATED = 5  # messages asked twice to verify that a service is deterministic (methods 0.3)
 ONLY = "only"
 """Column of probe frames that logs have rows in: the log whose row it is, "" for those that all others are
 asked. Without it all rows are for everybody."""
@@ -37,7 +37,7 @@ _FACTS: Mapping[str, type] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class Target:
     """One part of one service (or one control) in one experiment."""
 
     experiment: int
@@ -70,7 +70,7 @@ class Subject:
         }
 
     @classmethod
-    def from_facts(cls, facts: Mapping[str, Any]) -> Subject:
+    def from_facts(cls, facts: Mapping[str, Any]) -> Target:
         """The subject as a manifest tells it. Raises StoreError if these are no facts of one."""
         told = facts.get("anchor") if isinstance(facts, Mapping) else None
         fits = isinstance(facts, Mapping) and all(
@@ -87,17 +87,17 @@ class Subject:
         return cls(**own, control=control or None)
 
 
-def subjects(plan: Plan) -> list[Subject]:
+def plan_targets(plan: Plan) -> list[Target]:
     """All subjects of a plan, in plan order; the controls of an experiment come after its services.
 
     Raises PlanError if a method cannot rate a service's task, or `only` names no part.
     """
-    found: list[Subject] = []
+    found: list[Target] = []
     faults: list[Fault] = []
     for index, method in enumerate(methods(plan)):
         tasks: list[Task] = []
         for name in method.services:  # type: ignore[attr-defined]
-            description = rated_form(plan.services[name])
+            description = rateable_service(plan.services[name])
             if description.task not in method.tasks:
                 must = "a service that can " + " or ".join(method.tasks)
                 place = f"experiments[{index}].services"
@@ -120,7 +120,7 @@ def subjects(plan: Plan) -> list[Subject]:
     return found
 
 
-def _excluding(index: int, method: Method, found: list[Subject]) -> list[Fault]:
+def _excluding(index: int, method: Method, found: list[Target]) -> list[Fault]:
     """A fault for each part left out of a second overall level that no service has."""
     keys = {one.part for one in found if one.experiment == index and one.part}
     return [
@@ -135,7 +135,10 @@ def _before(index: int, method: Method, plan: Plan) -> list[Fault]:
     faults = []
     for after, before in getattr(method, "before", {}).items():
         ends = {
-            name: {part.stages()[-1].fingerprint for part in rated_form(plan.services[name]).parts().values()}
+            name: {
+                part.stages()[-1].fingerprint
+                for part in rateable_service(plan.services[name]).parts().values()
+            }
             for name in (after, before)
         }
         if ends[after] != ends[before]:
@@ -150,7 +153,7 @@ def methods(plan: Plan) -> list[Method]:
     return list(plan.experiments)  # type: ignore[arg-type]
 
 
-def rated_form(description: Any) -> ServiceSpec:
+def rateable_service(description: Any) -> ServiceSpec:
     """The service as it is rated: a translator of one direction through its round trip."""
     if isinstance(description, TranslatorSpec) and description.target:
         settings = description.model_dump(exclude={"source", "target"}, exclude_unset=True)
@@ -176,20 +179,20 @@ def _round_trip(table: dict[str, Any]) -> RoundTrip:
         raise PlanError(tuple(faults_of(error, RoundTrip, "SERVICE"))) from None
 
 
-def _parts(index: int, name: str, description: ServiceSpec) -> list[Subject]:
+def _parts(index: int, name: str, description: ServiceSpec) -> list[Target]:
     return [
-        Subject(index, name, key, part.task, part.fingerprint, part.deterministic, None, part)
+        Target(index, name, key, part.task, part.fingerprint, part.deterministic, None, part)
         for key, part in description.parts().items()
     ]
 
 
-def _controls(index: int, method: Method, task: Task, *, suffix: str) -> list[Subject]:
+def _controls(index: int, method: Method, task: Task, *, suffix: str) -> list[Target]:
     found = []
     for control in method.controls(task):
         settings = dict(control.settings)
         description = plugins.load("services", settings["use"]).model_validate(settings)
         found.append(
-            Subject(
+            Target(
                 index,
                 CONTROL + control.name + suffix,
                 "",
@@ -203,7 +206,7 @@ def _controls(index: int, method: Method, task: Task, *, suffix: str) -> list[Su
     return found
 
 
-def _only(found: list[Subject], only: tuple[str, ...], faults: list[Fault]) -> list[Subject]:
+def _only(found: list[Target], only: tuple[str, ...], faults: list[Fault]) -> list[Target]:
     """The subjects whose part or service is named, and the controls."""
     keys = {one.part or one.service for one in found if one.control is None}
     names = keys | {one.service for one in found if one.control is None}
@@ -218,7 +221,7 @@ def _is_log(description: ServiceSpec) -> bool:
     return type(description).script is not ServiceSpec.script
 
 
-def design(plan: Plan, found: Iterable[Subject], rows: int = SLICE) -> Slices:
+def design(plan: Plan, found: Iterable[Target], rows: int = BATCH_ROWS) -> ProbeBatches:
     """The probes of every experiment and task in the order they are sent, with the key of each message.
 
     The order is drawn from seed and experiment, and told by the column `segment` (see `slices`); logs keep
@@ -232,7 +235,7 @@ def design(plan: Plan, found: Iterable[Subject], rows: int = SLICE) -> Slices:
         found: who is asked.
         rows: probes of a slice; the probes of logs are one slice.
     """
-    slices = Slices(rows)
+    slices = ProbeBatches(rows)
     all_methods = methods(plan)
     subjects = tuple(found)
     for key in dict.fromkeys((one.experiment, one.task) for one in subjects):
@@ -265,11 +268,11 @@ def _with_keys(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.Series("key", keys, dtype=pl.String))
 
 
-def _logs(plan: Plan, asked: Iterable[Subject], method: Method) -> dict[str, pl.DataFrame]:
+def _logs(plan: Plan, asked: Iterable[Target], method: Method) -> dict[str, pl.DataFrame]:
     """Log -> its probes with the factors of the method; services that can be asked are left out."""
     logs = {}
     for name in dict.fromkeys(one.service for one in asked if one.control is None):
-        script = rated_form(plan.services[name]).script()
+        script = rateable_service(plan.services[name]).script()
         if script is None:
             continue
         named = script.with_columns((pl.lit(f"{name}: ") + pl.col("id")).alias("id"))
@@ -279,10 +282,10 @@ def _logs(plan: Plan, asked: Iterable[Subject], method: Method) -> dict[str, pl.
     return logs
 
 
-def probes_of(subject: Subject, frame: pl.DataFrame) -> pl.DataFrame:
+def probes_of(subject: Target, frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of a probe frame that a subject is rated by: a log its own, everybody else the others."""
-    if LAG in frame.columns:
-        frame = frame.filter(pl.col(LAG).is_null()).drop(LAG)
+    if RETEST_LAG in frame.columns:
+        frame = frame.filter(pl.col(RETEST_LAG).is_null()).drop(RETEST_LAG)
     if ONLY not in frame.columns:
         return frame
     own = frame.filter(pl.col(ONLY) == subject.service) if subject.control is None else frame.clear()
@@ -291,14 +294,19 @@ def probes_of(subject: Subject, frame: pl.DataFrame) -> pl.DataFrame:
     return own.filter(pl.col(PART) == subject.part) if PART in own.columns and subject.part else own
 
 
-def asked_of(subject: Subject, frame: pl.DataFrame) -> pl.DataFrame:
+def probes_to_send(subject: Target, frame: pl.DataFrame) -> pl.DataFrame:
     """As `probes_of`, with what a service that varies is asked a second time, in the order of sending."""
-    if LAG not in frame.columns or subject.control or subject.deterministic or not _can_ask_again(subject):
+    if (
+        RETEST_LAG not in frame.columns
+        or subject.control
+        or subject.deterministic
+        or not _can_ask_again(subject)
+    ):
         return probes_of(subject, frame)
     return frame.filter(pl.col(ONLY) == "") if ONLY in frame.columns else frame
 
 
-def _can_ask_again(subject: Subject) -> bool:
+def _can_ask_again(subject: Target) -> bool:
     """Whether somebody answers when asked: not a log, a table, or people who bring their answers."""
     legs = subject.description.stages() if subject.description else []
     return not subject.by_hand and not any(hasattr(leg, "collected") for leg in legs)
@@ -338,14 +346,14 @@ def messages(frame: pl.DataFrame) -> list[Message]:
     return found
 
 
-def wanted(frame: pl.DataFrame, *, shared: bool) -> list[tuple[Message, ...]]:
+def planned_units(frame: pl.DataFrame, *, shared: bool) -> list[tuple[Message, ...]]:
     """The units to ask: single messages, or all turns of a session in order.
 
     A deterministic service is asked each message, and each session, once, and a few twice to verify that
     it is.
     """
     found = units(frame, shared=shared)
-    return [*found, *twice(found)] if shared else found
+    return [*found, *repeat_units(found)] if shared else found
 
 
 def units(frame: pl.DataFrame, *, shared: bool) -> list[tuple[Message, ...]]:
@@ -374,11 +382,11 @@ def _different(units: list[tuple[Message, ...]]) -> list[tuple[Message, ...]]:
     return list(different.values())
 
 
-def twice(units: Sequence[tuple[Message, ...]], before: int = 0) -> list[tuple[Message, ...]]:
+def repeat_units(units: Sequence[tuple[Message, ...]], before: int = 0) -> list[tuple[Message, ...]]:
     """The first few units a second time. `before`: messages that are asked twice already."""
     again: list[tuple[Message, ...]] = []
     for unit in units:
-        if before >= VERIFIED:
+        if before >= REPEATED:
             break
         again.append(tuple(replace(one, draw=1) for one in unit))
         before += len(unit)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge.engine.events import FIRST
-from trustgauge.engine.local import provider
+from trustgauge.engine.local import provider_key
 from trustgauge.services.service import ServiceSpec
-from trustgauge.store.folder import paces
+from trustgauge.store.folder import stored_paces
 
 Paces = Mapping[str, "Pace"]
 """Provider (`engine.provider`) -> how quickly it answered."""
@@ -50,7 +50,7 @@ class Stopwatch:
 
     def __init__(self, parts: Mapping[str, ServiceSpec]) -> None:
         self._legs = {
-            name: tuple(provider(leg)[0] for leg in description.stages())
+            name: tuple(provider_key(leg)[0] for leg in description.stages())
             for name, description in parts.items()
         }
         self._began = ""
@@ -104,11 +104,11 @@ class Stopwatch:
         }
 
 
-def timed(ratings: Path, descriptions: Iterable[ServiceSpec]) -> Paces:
+def known_paces(ratings: Path, descriptions: Iterable[ServiceSpec]) -> Paces:
     """Their providers' paces, each from the newest run that timed it."""
-    wanted = {provider(leg)[0] for one in descriptions for leg in one.stages()}
+    wanted = {provider_key(leg)[0] for one in descriptions for leg in one.stages()}
     found: dict[str, Pace] = {}
-    for run, noted in paces(ratings):
+    for run, noted in stored_paces(ratings):
         for mark in wanted - found.keys():
             pace = _pace(noted.get(mark), run)
             if pace is not None:

@@ -21,7 +21,7 @@ ANSWER = 150  # tokens of an answer
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenCount:
     """Tokens that a service reads and writes."""
 
     read: int = 0
@@ -47,7 +47,7 @@ def counts_tokens(leg: ServiceSpec) -> bool:
     return hasattr(leg, "usd_per_million_input_tokens")
 
 
-def expected(leg: ServiceSpec, units: Sequence[tuple[Message, ...]]) -> Tokens:
+def expected_tokens(leg: ServiceSpec, units: Sequence[tuple[Message, ...]]) -> TokenCount:
     """Tokens that a service will read and write for all turns of these units."""
     about: Any = leg
     most = getattr(about, "max_tokens", None)
@@ -64,10 +64,10 @@ def expected(leg: ServiceSpec, units: Sequence[tuple[Message, ...]]) -> Tokens:
             read += always + told
             written += answer
             before[message.talk] = told + answer + FRAME
-    return Tokens(read, written)
+    return TokenCount(read, written)
 
 
-def usd(leg: ServiceSpec, tokens: Tokens) -> float:
+def price_usd(leg: ServiceSpec, tokens: TokenCount) -> float:
     """What they cost, by the prices in the plan."""
     about: Any = leg
     read = float(tokens.read * about.usd_per_million_input_tokens)

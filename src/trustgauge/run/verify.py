@@ -15,13 +15,19 @@ import polars as pl
 from trustgauge.catalogue import read
 from trustgauge.errors import StoreError
 from trustgauge.plan import Plan, load_plan
-from trustgauge.records import Assessor, Cost, Run, ServiceFacts
+from trustgauge.records import Assessor, Cost, RunFacts, ServiceFacts
 from trustgauge.reports.document import document, gate, text
 from trustgauge.reports.notebook import RatingView
-from trustgauge.run.rate_answers import SAMPLE, Derived, FromStore, derive
-from trustgauge.run.rating_document import evidence, expiry, run_state, sole, titled
-from trustgauge.run.second_judge import informed, judges_of
-from trustgauge.run.targets import Subject, design, methods
+from trustgauge.run.rate_answers import SAMPLE, RatingResults, StoredAnswers, rate_answers
+from trustgauge.run.rating_document import (
+    evidence_rows,
+    expiry_date,
+    overall_state,
+    single_fingerprint,
+    with_titles,
+)
+from trustgauge.run.second_judge import stored_judges, with_replies
+from trustgauge.run.targets import Target, design, methods
 from trustgauge.store.factory import open_store
 from trustgauge.store.folder import read_manifest
 
@@ -29,7 +35,7 @@ SHOWN = 80  # characters of a value in a difference
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class VerifyResult:
     """What re-deriving a run gave. `differences` is empty when everything is equal."""
 
     answers: int
@@ -43,7 +49,7 @@ class Verdict:
         return asdict(self)
 
 
-def rederive(folder: Path, sample: int | None = SAMPLE) -> tuple[Plan, list[Subject], Derived]:
+def rederive(folder: Path, sample: int | None = SAMPLE) -> tuple[Plan, list[Target], RatingResults]:
     """Plan, subjects and everything that follows from the kept answers of a run.
 
     Services are not opened, and need not be installed: the manifest tells whom the plan asked. `sample`
@@ -55,12 +61,12 @@ def rederive(folder: Path, sample: int | None = SAMPLE) -> tuple[Plan, list[Subj
     facts = read_manifest(folder).get("subjects")
     if not facts:
         raise StoreError(f"{folder} was never run", must="a folder with a manifest that names its subjects")
-    found = [Subject.from_facts(one) for one in facts]
+    found = [Target.from_facts(one) for one in facts]
     with open_store(folder) as store:
         store.integrity()
-        answers = FromStore(store)
-        known = informed(methods(plan), judges_of(folder), answers)
-        derived = derive(known, found, design(plan, found), answers, seed=plan.seed, sample=sample)
+        answers = StoredAnswers(store)
+        known = with_replies(methods(plan), stored_judges(folder), answers)
+        derived = rate_answers(known, found, design(plan, found), answers, seed=plan.seed, sample=sample)
     return plan, found, derived
 
 
@@ -75,10 +81,10 @@ def open_rating(folder: str | Path) -> RatingView:
 def evidence_of_run(folder: Path) -> pl.DataFrame:
     """Every text a run sent and received, as its report shows it."""
     plan, found, derived = rederive(folder, sample=None)
-    return evidence(plan, found, derived)
+    return evidence_rows(plan, found, derived)
 
 
-def verify(folder: Path, today: date) -> Verdict:
+def verify(folder: Path, today: date) -> VerifyResult:
     """Compare what a run claims with what its answers give, field by field.
 
     What no answer can tell is taken as claimed: when it ran and for how long, the versions of
@@ -97,43 +103,43 @@ def verify(folder: Path, today: date) -> Verdict:
     rows, answers = derived.readings, derived.readings - derived.unasked
     levels = sum(1 + len(rating["parts"]) for rating in expected["ratings"])
     expires = expected["run"]["expires"]
-    return Verdict(answers, rows, levels, tuple(differences), expires, expires < today.isoformat())
+    return VerifyResult(answers, rows, levels, tuple(differences), expires, expires < today.isoformat())
 
 
 def _expected(
     plan: Plan,
-    found: list[Subject],
-    derived: Derived,
+    found: list[Target],
+    derived: RatingResults,
     claimed: Mapping[str, Any],
     manifest: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The document that the kept answers give."""
     run = claimed["run"]
-    judges = [Subject.from_facts(one) for one in manifest.get("judges", ())]
+    judges = [Target.from_facts(one) for one in manifest.get("judges", ())]
     rated = [*(one for one in found if one.control is None), *judges]
     services = {}
     for name in dict.fromkeys(one.service for one in rated):
         parts = {one.part: one.fingerprint for one in rated if one.service == name}
         told = run["services"].get(name, {"kind": "", "task": ""})
         services[name] = ServiceFacts(
-            **{**told, "name": name, "parts": parts, "fingerprint": sole(set(parts.values()))}
+            **{**told, "name": name, "parts": parts, "fingerprint": single_fingerprint(set(parts.values()))}
         )
-    made = Run(
+    made = RunFacts(
         **{
-            **run,
+            **{name: value for name, value in run.items() if name != "anchors"},
             "name": plan.name,
             "seed": plan.seed,
-            "state": run_state(derived, run["stopped"]),
+            "state": overall_state(derived, run["stopped"]),
             "hashes": {"plan": plan.hash_with(manifest.get("services", {})), **derived.hashes},
-            "anchors": derived.controls,
+            "controls": derived.controls,
             "services": services,
             "assessor": Assessor(**plan.assessor.model_dump()),
             "costs": {name: Cost(**cost) for name, cost in run["costs"].items()},
             **{name: Cost(**run[name]) for name in ("sent", "uncertain") if name in run},
-            "expires": expiry(run["ended"], plan.valid_days),
+            "expires": expiry_date(run["ended"], plan.valid_days),
         }
     )
-    expected = document(made, [titled(one, plan) for one in derived.ratings])
+    expected = document(made, [with_titles(one, plan) for one in derived.ratings])
     for rating, other in zip(expected["ratings"], claimed["ratings"], strict=False):
         if told := other.get("gate"):
             rating["gate"] = gate(rating, told["fail_on"], told["need_certainty"])
@@ -157,7 +163,7 @@ def _short(value: Any) -> str:
     return shown if len(shown) <= SHOWN else shown[:SHOWN] + "..."
 
 
-def _probes_apart(folder: Path, plan: Plan, found: list[Subject]) -> Iterator[str]:
+def _probes_apart(folder: Path, plan: Plan, found: list[Target]) -> Iterator[str]:
     """Whether the kept probes are those that the plan draws."""
     columns = ["id", "message", "session", "turn", "draw", "block"]
     with open_store(folder) as store:

@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 
 from trustgauge.errors import StoreError
-from trustgauge.store.error_mapping import translate
+from trustgauge.store.error_mapping import map_errors
 
 _OWN_FILE, _OWN_FOLDER = 0o600, 0o700
 # Windows has none of these: links need a right of their own there, and opening a pipe does not wait.
@@ -28,7 +28,7 @@ def write_file(path: Path, data: str | bytes | memoryview, *, private: bool = Tr
     """
     raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    with translate(path):
+    with map_errors(path):
         try:
             fresh.unlink(missing_ok=True)  # left by a killed process, or laid there as a trap
             handle = make_private(fresh, os.O_WRONLY) if private else fresh
@@ -107,7 +107,7 @@ def private_folder(path: Path, *, exist_ok: bool = False) -> None:
         path.chmod(_OWN_FOLDER)
 
 
-def without_links(folder: Path) -> None:
+def check_no_links(folder: Path) -> None:
     """Check that nothing in a folder that is to be written is a link to somewhere else.
 
     Raises StoreError naming what is one.
@@ -134,7 +134,7 @@ def _is_special(path: Path) -> StoreError:
     )
 
 
-def ordinary(folder: Path) -> None:
+def check_ordinary(folder: Path) -> None:
     """Check that a folder holds nothing but files and folders: reading a pipe or a device has no end.
 
     Raises StoreError naming what is none.

@@ -15,7 +15,7 @@ _FREE = "free some space, then run the same command again: everything acknowledg
 
 
 @contextmanager
-def translate(path: Path) -> Iterator[None]:
+def map_errors(path: Path) -> Iterator[None]:
     """Turn errors of SQLite and of the file system at `path` into StoreError or DiskFullError."""
     try:
         yield

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge.store.atomic_write import open_private
-from trustgauge.store.error_mapping import translate
+from trustgauge.store.error_mapping import map_errors
 
 _BUFFER = 1 << 16  # bytes
 
@@ -22,7 +22,7 @@ class EventLog:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with translate(path):
+        with map_errors(path):
             self._file = os.fdopen(open_private(path, os.O_WRONLY | os.O_APPEND), "ab", buffering=_BUFFER)
             if self._torn():
                 self._file.write(b"\n")
@@ -38,23 +38,23 @@ class EventLog:
     def add(self, event: Mapping[str, Any]) -> None:
         """Append an event. It reaches the file by `flush`, or when the buffer is full."""
         line = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
-        with translate(self.path):
+        with map_errors(self.path):
             self._file.write(line.encode("utf-8", "replace") + b"\n")
 
     def flush(self) -> None:
         """Hand everything to the operating system."""
-        with translate(self.path):
+        with map_errors(self.path):
             self._file.flush()
 
     def close(self) -> None:
         """Write what is left. May be called twice."""
-        with translate(self.path):
+        with map_errors(self.path):
             self._file.close()
 
 
 def read_events(path: Path) -> Iterator[dict[str, Any]]:
     """The events of a log in order; lines cut short by a kill are passed over."""
-    with translate(path), path.open("rb") as file:
+    with map_errors(path), path.open("rb") as file:
         for line in file:
             try:
                 event = json.loads(line)

@@ -24,14 +24,14 @@ class OpenStore(Store, Protocol):
     def __exit__(self, *_: object) -> Any: ...
 
 
-def place(folder: Path, kind: str) -> Path:
+def store_path(folder: Path, kind: str) -> Path:
     """Where a store of this kind lies in a run folder: "store.sqlite"."""
     return folder / f"store.{kind}"
 
 
 def kind_of(folder: Path) -> str | None:
     """The kind of store that a run folder holds, None if there is none."""
-    return next((kind for kind in plugins.names("stores") if place(folder, kind).exists()), None)
+    return next((kind for kind in plugins.names("stores") if store_path(folder, kind).exists()), None)
 
 
 def open_store(folder: Path, kind: str | None = None, *, read_only: bool = True) -> OpenStore:
@@ -45,16 +45,18 @@ def open_store(folder: Path, kind: str | None = None, *, read_only: bool = True)
     Raises StoreError if there is none to read, or it cannot be opened; PlanError for an unknown kind.
     """
     found = kind_of(folder) or kind or USUAL
-    opened: OpenStore = plugins.load("stores", found, "run.store")(place(folder, found), read_only=read_only)
+    opened: OpenStore = plugins.load("stores", found, "run.store")(
+        store_path(folder, found), read_only=read_only
+    )
     return opened
 
 
-def copy(folder: Path, store: Store, fingerprint: str, wanted: Iterable[Key]) -> int:
+def copy_stored_answers(folder: Path, store: Store, fingerprint: str, wanted: Iterable[Key]) -> int:
     """Copy usable answers from the store of another run folder. Returns how many.
 
     Raises StoreError if that store cannot be read.
     """
-    path = place(folder, kind_of(folder) or USUAL)
+    path = store_path(folder, kind_of(folder) or USUAL)
     if path.is_file():
         return store.borrow(path, fingerprint, wanted, folder.name)
     copied, keys = 0, iter(wanted)

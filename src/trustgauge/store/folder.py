@@ -19,10 +19,10 @@ from typing import Any, Literal, Self
 
 from trustgauge.errors import StoreError
 from trustgauge.records import canonical
-from trustgauge.store.atomic_write import ordinary, private_folder, without_links, write_file
-from trustgauge.store.error_mapping import translate
+from trustgauge.store.atomic_write import check_no_links, check_ordinary, private_folder, write_file
+from trustgauge.store.error_mapping import map_errors
 from trustgauge.store.event_log import EventLog
-from trustgauge.store.factory import copy, kind_of, open_store
+from trustgauge.store.factory import copy_stored_answers, kind_of, open_store
 from trustgauge.store.store import Key
 
 RATINGS = Path("ratings")
@@ -52,12 +52,12 @@ def run_id(plan_hash: str, day: date) -> str:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """What a run folder says of itself. Raises StoreError if it does not, or it cannot be read."""
     path = folder / MANIFEST
-    with translate(path):
+    with map_errors(path):
         if not path.exists():
             raise StoreError(
                 f"there is no {path}", must="the folder of a run", do="name another, or restore it"
             )
-        ordinary(folder)
+        check_ordinary(folder)
         raw = path.read_bytes()
     try:
         found = json.loads(raw, parse_constant=_no_number)
@@ -108,29 +108,29 @@ def _runs(ratings: Path) -> list[_Found]:
     return sorted(found, key=lambda run: run.age, reverse=True)
 
 
-def find(ratings: Path, plan_hash: str) -> Path | None:
+def find_run(ratings: Path, plan_hash: str) -> Path | None:
     """The newest run folder with this plan hash, None if there is none."""
     return next((run.path for run in _runs(ratings) if run.plan == plan_hash), None)
 
 
-def neighbours(ratings: Path, but: Path | None = None) -> list[Path]:
+def other_runs(ratings: Path, but: Path | None = None) -> list[Path]:
     """All run folders with a store, newest first, except `but`."""
     skipped = but.resolve() if but else None
     return [run.path for run in _runs(ratings) if kind_of(run.path) and run.path.resolve() != skipped]
 
 
-def paces(ratings: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def stored_paces(ratings: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """How quickly services answered, as runs noted it (`pipeline.pace`): id and facts, newest first."""
     return ((run.path.name, run.paces) for run in _runs(ratings) if run.paces)
 
 
-def create(ratings: Path, plan_hash: str, now: datetime, *, fresh: bool = False) -> Path:
+def create_run(ratings: Path, plan_hash: str, now: datetime, *, fresh: bool = False) -> Path:
     """Make the folder of a new run, with its manifest. If the id is taken it gets a counter.
 
     Unless `fresh`, a folder of the same plan that another process made meanwhile is taken.
     """
     name = run_id(plan_hash, now.date())
-    with translate(ratings):
+    with map_errors(ratings):
         ratings.mkdir(parents=True, exist_ok=True)
         draft = ratings / f".new-{name}-{os.getpid()}"
         shutil.rmtree(draft, ignore_errors=True)
@@ -148,7 +148,7 @@ def create(ratings: Path, plan_hash: str, now: datetime, *, fresh: bool = False)
                         raise
                 else:
                     return path
-                if not fresh and (found := find(ratings, plan_hash)):
+                if not fresh and (found := find_run(ratings, plan_hash)):
                     return found
         finally:
             shutil.rmtree(draft, ignore_errors=True)
@@ -175,8 +175,8 @@ class RunFolder:
     ) -> None:
         self.path, self.fresh, self.resumed = Path(path), fresh, resumed
         self.id = self.path.name
-        with translate(self.path):
-            without_links(self.path)
+        with map_errors(self.path):
+            check_no_links(self.path)
         self.store = open_store(self.path, kind, read_only=False)
         try:
             self.events = EventLog(self.path / EVENTS)
@@ -192,9 +192,9 @@ class RunFolder:
 
         Raises StoreError if it cannot be made or read, or another process is using it.
         """
-        with translate(ratings):
-            found = None if fresh else find(ratings, plan_hash)
-        path = found or create(ratings, plan_hash, now, fresh=fresh)
+        with map_errors(ratings):
+            found = None if fresh else find_run(ratings, plan_hash)
+        path = found or create_run(ratings, plan_hash, now, fresh=fresh)
         fresh = fresh or bool(read_manifest(path).get("fresh"))
         return cls(path, fresh=fresh, resumed=found is not None, kind=kind)
 
@@ -232,12 +232,12 @@ class RunFolder:
             return 0
         missing = {mark: self._lacking(mark, keys) for mark, keys in wanted.items()}
         copied = 0
-        for folder in neighbours(self.path.parent, self.path):
+        for folder in other_runs(self.path.parent, self.path):
             for mark, keys in missing.items():
                 if not keys or (lends is not None and not lends(folder, mark)):
                     continue
                 try:
-                    count = copy(folder, self.store, mark, keys)
+                    count = copy_stored_answers(folder, self.store, mark, keys)
                 except StoreError:
                     break
                 if count:

@@ -26,7 +26,7 @@ LOOSE = 100_000
 _SERVICE = np.uint64(0xFFFF) << np.uint64(48)  # the bits of the first number that tell the service
 
 
-def packed(fingerprint: str, messages: Sequence[str], draws: Sequence[int]) -> Packed:
+def pack_keys(fingerprint: str, messages: Sequence[str], draws: Sequence[int]) -> Packed:
     """Keys of one service as numbers, in the given order.
 
     Args:
@@ -84,7 +84,7 @@ def _hashed(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
 
 
-def found_in(ordered: Packed, keys: Packed) -> NDArray[np.int64]:
+def positions_in(ordered: Packed, keys: Packed) -> NDArray[np.int64]:
     """Where each of `keys` stands in an ascending array, -1 where it does not: [n]."""
     found = np.full(len(keys), -1, dtype=np.int64)
     if not len(ordered):
@@ -122,16 +122,16 @@ class KeySet:
         loose = [key in self._loose for key in keys]
         if not self._packed or not keys:
             return loose
-        wanted = packed("", [message for message, _ in keys], [draw for _, draw in keys])
+        wanted = pack_keys("", [message for message, _ in keys], [draw for _, draw in keys])
         found = np.array(loose)
         for run in self._packed:
-            found |= found_in(run, wanted) >= 0
+            found |= positions_in(run, wanted) >= 0
         return found.tolist()  # type: ignore[no-any-return]
 
     def _pack(self) -> None:
         loose = list(self._loose)
         self._loose = set()
-        keys = packed("", [one for one, _ in loose], [draw for _, draw in loose])
+        keys = pack_keys("", [one for one, _ in loose], [draw for _, draw in loose])
         self._packed.append(np.asfortranarray(keys[order_of(keys)]))
         while len(self._packed) > 1 and 2 * len(self._packed[-1]) > len(self._packed[-2]):
             last = self._packed.pop()

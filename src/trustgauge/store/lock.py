@@ -25,7 +25,7 @@ else:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-class Lock:
+class WriterLock:
     """Holds the lock file at `path` until `release` or the end of the process, kill -9 included.
 
     Raises StoreError naming the process that holds it, or that a link lies there. The file itself stays:

@@ -28,10 +28,10 @@ from trustgauge.errors import StoreError
 from trustgauge.records import RESPONSE, Answer, Cost, canonical
 from trustgauge.store import probe_files
 from trustgauge.store.atomic_write import private_folder
-from trustgauge.store.error_mapping import translate
-from trustgauge.store.keys import Packed, is_ascending, packed
-from trustgauge.store.sealing import Journal, make, sweep
-from trustgauge.store.segment_checks import changed, twice, wrong_keys
+from trustgauge.store.error_mapping import map_errors
+from trustgauge.store.keys import Packed, is_ascending, pack_keys
+from trustgauge.store.sealing import SegmentJournal, create_store, sweep
+from trustgauge.store.segment_checks import changed_file, has_duplicate_keys, wrong_keys
 from trustgauge.store.segments import TYPES, Segments, keys_of, write_segment
 from trustgauge.store.store import BY_HAND, Key
 
@@ -76,13 +76,13 @@ class ParquetStore:
         self._segments = Segments(self.path / SEGMENTS)
         if not read_only:
             if not self.path.exists():
-                make(self.path, JOURNAL, (SEGMENTS, PROBES))
-            with translate(self.path):
+                create_store(self.path, JOURNAL, (SEGMENTS, PROBES))
+            with map_errors(self.path):
                 for folder in (SEGMENTS, PROBES):
                     private_folder(self.path / folder, exist_ok=True)
         elif not self.path.is_dir():
             raise StoreError(f"there is no store at {self.path}", do="name the folder of a run")
-        self._journal = Journal(self.path / JOURNAL, read_only=read_only)
+        self._journal = SegmentJournal(self.path / JOURNAL, read_only=read_only)
         try:
             if not read_only:
                 sweep(self.path / SEGMENTS, self._journal.segments())
@@ -344,7 +344,7 @@ class ParquetStore:
 
     def probes(self, experiment: str) -> pl.DataFrame:
         frames = list(self.probe_slices(experiment))
-        return pl.concat(frames) if frames else probe_files.none()
+        return pl.concat(frames) if frames else probe_files.no_probes()
 
     def probe_slices(self, experiment: str) -> Iterator[pl.DataFrame]:
         for file in self._journal.probe_files(experiment):
@@ -356,19 +356,19 @@ class ParquetStore:
         self._journal.integrity()
         wrong: list[str] = []
         for file in self._journal.probe_files():
-            wrong += changed(self.path / PROBES / file.name, file)
+            wrong += changed_file(self.path / PROBES / file.name, file)
 
         def found() -> list[str]:
             seen = []
             for segment in self._segments.listed:
-                wrong.extend(changed(self._segments.path(segment), segment))
+                wrong.extend(changed_file(self._segments.path(segment), segment))
                 frame = self._segments.read(segment, ("fingerprint", "message", "draw", "text", "script"))
                 keys = keys_of(frame)
                 if frame.height != segment.rows or not is_ascending(keys):
                     wrong.append(f"{segment.name}: rows")
                 wrong.extend(f"answer {message} draw {draw}" for message, draw in wrong_keys(frame))
                 seen.append(keys)
-            return [*wrong, *twice(seen), *self._in_both()]
+            return [*wrong, *has_duplicate_keys(seen), *self._in_both()]
 
         told = self._read(found)
         if told:
@@ -397,4 +397,4 @@ class ParquetStore:
 
 
 def _packed(fingerprint: str, keys: Sequence[Key]) -> Packed:
-    return packed(fingerprint, [message for message, _ in keys], [draw for _, draw in keys])
+    return pack_keys(fingerprint, [message for message, _ in keys], [draw for _, draw in keys])

@@ -8,14 +8,14 @@ import polars as pl
 
 from trustgauge.errors import StoreError
 from trustgauge.records import digest
-from trustgauge.store.error_mapping import translate
+from trustgauge.store.error_mapping import map_errors
 from trustgauge.store.segments import Segment, write_parquet
 
 COLUMNS = ("id", "message", "session", "turn", "draw", "block")
 _TYPES = {name: pl.Int64 if name in ("turn", "draw") else pl.String for name in (*COLUMNS, "factors")}
 
 
-def none() -> pl.DataFrame:
+def no_probes() -> pl.DataFrame:
     """No probes."""
     return pl.DataFrame(schema=_TYPES)
 
@@ -35,7 +35,7 @@ def write(folder: Path, experiment: str, frame: pl.DataFrame) -> Segment:
 
 def read(path: Path) -> pl.DataFrame:
     """The probes of a file. Raises StoreError if it is gone or damaged."""
-    with translate(path):
+    with map_errors(path):
         try:
             return pl.read_parquet(path)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trustgauge.store.atomic_write import private_folder
-from trustgauge.store.error_mapping import translate
+from trustgauge.store.error_mapping import map_errors
 from trustgauge.store.segments import TYPES, Segment
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.statements import COLUMNS, INSERT
@@ -32,7 +32,7 @@ _GOOD = "status <> 'failed'"
 _NAMES = ", ".join(COLUMNS)
 
 
-class Journal(SqliteStore):
+class SegmentJournal(SqliteStore):
     """A SQLite store that also knows the segments its answers were sealed into, and files of probes."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
@@ -153,19 +153,19 @@ class Journal(SqliteStore):
             )
 
 
-def make(path: Path, journal: str, folders: Sequence[str]) -> None:
+def create_store(path: Path, journal: str, folders: Sequence[str]) -> None:
     """Make an empty store, whole or not at all: one without its tables could not be read, and so not resumed.
 
     Raises StoreError if it cannot be made; DiskFullError if there is no room for it.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    with translate(path):
+    with map_errors(path):
         shutil.rmtree(draft, ignore_errors=True)
         try:
             private_folder(draft)
             for folder in folders:
                 private_folder(draft / folder)
-            Journal(draft / journal).close()
+            SegmentJournal(draft / journal).close()
             draft.rename(path)
         except OSError:
             if not path.is_dir():  # else another process made it meanwhile
@@ -177,7 +177,7 @@ def make(path: Path, journal: str, folders: Sequence[str]) -> None:
 def sweep(folder: Path, listed: Sequence[Segment]) -> None:
     """Remove files that no list names: what a kill left between writing and listing."""
     names = {one.name for one in listed}
-    with translate(folder):
+    with map_errors(folder):
         for path in folder.iterdir():
             if path.is_file() and path.name not in names:
                 path.unlink()

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from trustgauge.store.error_mapping import translate
+from trustgauge.store.error_mapping import map_errors
 from trustgauge.store.keys import Packed
 from trustgauge.store.segments import Segment, hash_of
 from trustgauge.store.sqlite import is_key_of
 from trustgauge.store.store import Key
 
 
-def changed(path: Path, file: Segment) -> list[str]:
+def changed_file(path: Path, file: Segment) -> list[str]:
     """The name of a file whose bytes are not those that were written."""
-    with translate(path):
+    with map_errors(path):
         return [] if hash_of(path) == file.hash else [file.name]
 
 
@@ -28,7 +28,7 @@ def wrong_keys(frame: pl.DataFrame) -> Iterator[Key]:
             yield message, draw
 
 
-def twice(tables: Sequence[Packed]) -> list[str]:
+def has_duplicate_keys(tables: Sequence[Packed]) -> list[str]:
     """Whether a key stands in two segments. Half of each key tells, but for chance; then all of it."""
     halves = [one[:, 0] for one in tables]
     words = np.sort(np.concatenate(halves)) if halves else np.empty(0, dtype=np.uint64)

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from trustgauge.errors import StoreError
 from trustgauge.store.atomic_write import write_file
-from trustgauge.store.error_mapping import translate
-from trustgauge.store.keys import Packed, found_in, order_of, packed
+from trustgauge.store.error_mapping import map_errors
+from trustgauge.store.keys import Packed, order_of, pack_keys, positions_in
 from trustgauge.store.statements import COLUMNS
 
 SCHEMA = 1
@@ -63,7 +63,7 @@ def keys_of(frame: pl.DataFrame) -> Packed:
     for (fingerprint,), rows in places.group_by("fingerprint"):
         at = rows["place"].to_numpy()
         mine = frame[at]
-        keys[at] = packed(str(fingerprint), mine["message"].to_list(), mine["draw"].to_list())
+        keys[at] = pack_keys(str(fingerprint), mine["message"].to_list(), mine["draw"].to_list())
     return keys
 
 
@@ -113,7 +113,7 @@ def read_segment(
         StoreError: it is gone, no segment, or written by a newer version.
     """
     wanted = list(columns or TYPES)
-    with translate(path):
+    with map_errors(path):
         try:
             there = pl.read_parquet_schema(path)
             if "schema" not in there:
@@ -188,7 +188,7 @@ class Segments:
         for index in sorted(range(len(self.listed)), key=lambda one: (abs(one - near), -one)):
             if not len(left):
                 break
-            found = found_in(self._table(self.listed[index]), keys[left])
+            found = positions_in(self._table(self.listed[index]), keys[left])
             hit = found >= 0
             which[left[hit]], rows[left[hit]] = index, found[hit]
             if hit.any():

@@ -22,8 +22,8 @@ from urllib.parse import quote
 from trustgauge.errors import StoreError
 from trustgauge.records import RESPONSE, Answer, Cost, canonical, digest
 from trustgauge.store.atomic_write import open_private
-from trustgauge.store.error_mapping import translate
-from trustgauge.store.lock import Lock
+from trustgauge.store.error_mapping import map_errors
+from trustgauge.store.lock import WriterLock
 from trustgauge.store.migrations import VERSION, migrate, version
 from trustgauge.store.statements import CHUNKS, COLUMNS, INSERT, SOUGHT, UPSERTS, lookup, row_of
 from trustgauge.store.store import BY_HAND, Key
@@ -52,9 +52,9 @@ class SqliteStore:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = Path(path)
         self._guard = threading.RLock()
-        self._lock: Lock | None = None
+        self._lock: WriterLock | None = None
         self._db: sqlite3.Connection | None = None
-        with translate(self.path):
+        with map_errors(self.path):
             try:
                 self._open_reader() if read_only else self._open_writer()
             except BaseException:
@@ -62,7 +62,7 @@ class SqliteStore:
                 raise
 
     def _open_writer(self) -> None:
-        self._lock = Lock(self.path.with_name(self.path.name + ".lock"))
+        self._lock = WriterLock(self.path.with_name(self.path.name + ".lock"))
         # SQLite gives its log and its shared memory the permissions of this file.
         os.close(open_private(self.path, os.O_RDWR))
         self._db = self._connect("rw")
@@ -104,7 +104,7 @@ class SqliteStore:
 
     @contextmanager
     def _use(self) -> Iterator[sqlite3.Connection]:
-        with self._guard, translate(self.path):
+        with self._guard, map_errors(self.path):
             if self._db is None:
                 raise StoreError(f"{self.path} is closed")
             yield self._db
@@ -199,7 +199,7 @@ class SqliteStore:
 
     def borrow(self, path: Path, fingerprint: str, wanted: Iterable[Key], origin: str) -> int:
         """As `Store.borrow`. Raises StoreError if the other file cannot be read."""
-        with self._use() as db, translate(path):
+        with self._use() as db, map_errors(path):
             db.execute("ATTACH ? AS other", (f"file:{quote(str(path))}?mode=ro",))
             try:
                 return self._copy(db, fingerprint, wanted, origin)

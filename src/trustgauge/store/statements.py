@@ -63,10 +63,10 @@ def row_of(answer: Answer) -> tuple[object, ...]:
     )
     if answer.text.isascii() and (answer.output is None or answer.output.isascii()) and trail.isascii():
         return row
-    return tuple(writable(value) if isinstance(value, str) else value for value in row)
+    return tuple(encodable(value) if isinstance(value, str) else value for value in row)
 
 
-def writable(text: str) -> str:
+def encodable(text: str) -> str:
     """The text with half surrogate pairs, which UTF-8 cannot hold, as replacement characters."""
     try:
         text.encode()

@@ -24,8 +24,8 @@ from typing import Any
 from trustgauge.errors import StoreError
 from trustgauge.records import Answer
 from trustgauge.store.atomic_write import make_private, private_folder
-from trustgauge.store.error_mapping import translate
-from trustgauge.store.lock import Lock
+from trustgauge.store.error_mapping import map_errors
+from trustgauge.store.lock import WriterLock
 from trustgauge.store.store import Key, Store
 
 FOLDER = "workers"
@@ -37,14 +37,14 @@ _HEAD = {"schema": "trustgauge.answer-log/1", "columns": list(COLUMNS)}
 
 
 @dataclass(slots=True)
-class Group:
+class LogGroup:
     """What was written at once: answers, or events."""
 
     answers: list[Answer] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
 
 
-class AnswerLog:
+class WorkerLog:
     """Appends to the log called `name` in `folder`. May be used from several threads.
 
     Raises StoreError or DiskFullError when the file cannot be written; what was acknowledged is safe.
@@ -54,9 +54,9 @@ class AnswerLog:
         self.path = folder / (name + _SUFFIX)
         self._guard = threading.Lock()
         self._events: list[Mapping[str, Any]] = []
-        with translate(self.path):
+        with map_errors(self.path):
             private_folder(folder, exist_ok=True)
-            self._lock = Lock(folder / (name + _LOCK))
+            self._lock = WriterLock(folder / (name + _LOCK))
             self._file = -1
             try:
                 self._file = make_private(self.path, os.O_WRONLY | os.O_APPEND)
@@ -70,7 +70,7 @@ class AnswerLog:
     def add(self, answers: Sequence[Answer]) -> None:
         """Keep answers, and tell the events that wait. They are on the disk when this returns."""
         rows = [[getattr(one, name) for name in COLUMNS] for one in answers]
-        with self._guard, translate(self.path):
+        with self._guard, map_errors(self.path):
             self._tell()
             self._write({"answers": rows})
             os.fsync(self._file)
@@ -82,7 +82,7 @@ class AnswerLog:
 
     def flush(self) -> None:
         """Tell the events that wait."""
-        with self._guard, translate(self.path):
+        with self._guard, map_errors(self.path):
             self._tell()
 
     def _tell(self) -> None:
@@ -136,17 +136,17 @@ class LogReader:
         """Whether all whole lines of a log were read, whose writer has ended."""
         if path in self._passed:
             return False
-        with translate(path), path.open("rb") as file:
+        with map_errors(path), path.open("rb") as file:
             file.seek(self._read.get(path, 0))
             return b"\n" not in file.read()
 
-    def new(self) -> Iterator[Group]:
+    def new(self) -> Iterator[LogGroup]:
         """The groups that were written since the last time, log by log in order.
 
         Raises StoreError if a log cannot be read, or is not ours.
         """
         for path in self.paths:
-            with translate(path), path.open("rb") as file:
+            with map_errors(path), path.open("rb") as file:
                 file.seek(self._read.get(path, 0))
                 for line in file:
                     if not line.endswith(b"\n"):
@@ -155,7 +155,7 @@ class LogReader:
                         yield group
                     self._read[path] = self._read.get(path, 0) + len(line)
 
-    def _group(self, path: Path, line: bytes) -> Group | None:
+    def _group(self, path: Path, line: bytes) -> LogGroup | None:
         try:
             found = json.loads(line)
             if path not in self._columns:
@@ -163,7 +163,7 @@ class LogReader:
                 return None
             names = self._columns[path]
             answers = [_answer(dict(zip(names, row, strict=True))) for row in found.get("answers", ())]
-            return Group(answers, found.get("events", []))
+            return LogGroup(answers, found.get("events", []))
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             raise StoreError(
                 f"{path} is damaged",
@@ -194,7 +194,7 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def take_over(folder: Path, store: Store) -> int:
+def import_worker_logs(folder: Path, store: Store) -> int:
     """Add what the workers of an earlier sitting left to the store, then remove their logs.
 
     A sitting that was killed may have added a part of them before. Good answers are never
@@ -216,7 +216,7 @@ def take_over(folder: Path, store: Store) -> int:
         if fresh:
             store.add(fresh)
         read += len(group.answers)
-    clear(folder, reader)
+    remove_worker_logs(folder, reader)
     return read
 
 
@@ -245,7 +245,7 @@ def claim(folder: Path, name: str) -> bool:
     Raises StoreError or DiskFullError if the folder cannot be written.
     """
     path = folder / (name + _CLAIM)
-    with translate(path):
+    with map_errors(path):
         try:
             os.close(make_private(path, os.O_WRONLY))
         except FileExistsError:
@@ -253,20 +253,20 @@ def claim(folder: Path, name: str) -> bool:
     return True
 
 
-def clear(folder: Path, reader: LogReader) -> None:
+def remove_worker_logs(folder: Path, reader: LogReader) -> None:
     """Remove the logs of a run whose store holds everything that `reader` gave.
 
     A log that a worker still holds, or that was not read to its end, stays: it is taken over the next time.
     """
     if not folder.is_dir():
         return
-    with translate(folder):
+    with map_errors(folder):
         for path in folder.glob("*" + _CLAIM):
             path.unlink(missing_ok=True)
         for path in folder.glob("*" + _SUFFIX):
             lock_path = path.with_suffix(_LOCK)
             try:
-                lock = Lock(lock_path)
+                lock = WriterLock(lock_path)
             except StoreError:
                 continue
             if not reader.has_read(path):

@@ -12,7 +12,7 @@ MOST_WAITING = 100_000
 """Answers that may wait for the disk; above it `keep` waits too, so that memory is bounded."""
 
 
-class Sink(Protocol):
+class GroupSink(Protocol):
     """Where groups go: the one function of a store that the writer needs."""
 
     def add(self, answers: Sequence[Answer]) -> None: ...
@@ -36,7 +36,7 @@ class GroupWriter:
 
     def __init__(
         self,
-        store: Sink,
+        store: GroupSink,
         *,
         every: float = 0.05,
         rows: int = 1_000,

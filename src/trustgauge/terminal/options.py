@@ -143,7 +143,7 @@ def service_plan(target: str, options: dict[str, Any]) -> dict[str, Any]:
     """A plan for one service: one of ./trustgauge.toml, `provider/model`, or `provider` alone."""
     from trustgauge import plugins
     from trustgauge.errors import PlanError
-    from trustgauge.plan import read_plan, service_named
+    from trustgauge.plan import read_plan, service_from_name
 
     experiment = {"method": options.get("method") or "two-step", "services": [target]}
     provider, _, model = target.partition("/")
@@ -153,7 +153,7 @@ def service_plan(target: str, options: dict[str, Any]) -> dict[str, Any]:
             return {"name": target, "services": {target: known[target]}, "experiments": [experiment]}
         if target not in plugins.names("services"):
             raise PlanError((plugins.unknown("SERVICE", "plan or service", target, tuple(known)),))
-    description = service_named(target, "SERVICE", SHORT)
+    description = service_from_name(target, "SERVICE", SHORT)
     settings = description.model_dump(mode="json", exclude_unset=True) | {"use": provider}
     return {"name": target, "services": {target: settings}, "experiments": [experiment]}
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from trustgauge.engine.events import Announced, Progress
+    from trustgauge.engine.events import Progress, RunAnnouncement
 
 BURST = 2000  # texts a second; above it a batch came back at once, which is no pace
 Watch = Callable[[dict[str, Any]], None]
@@ -24,7 +24,7 @@ def _silent(event: dict[str, Any]) -> None:
 
 
 @contextmanager
-def progress_display(options: dict[str, Any], announced: Announced | None = None) -> Iterator[Watch]:
+def progress_display(options: dict[str, Any], announced: RunAnnouncement | None = None) -> Iterator[Watch]:
     """The watcher that the options ask for; it is told every event of the engine.
 
     Args:
@@ -58,10 +58,10 @@ class _Tenths:
     What happens again and again is told when it happens first, and at the end how often it did.
     """
 
-    def __init__(self, announced: Announced | None) -> None:
-        from trustgauge.engine.events import Announced, Progress
+    def __init__(self, announced: RunAnnouncement | None) -> None:
+        from trustgauge.engine.events import Progress, RunAnnouncement
 
-        self._progress, self._shown, self._last = Progress(announced or Announced()), 0, ""
+        self._progress, self._shown, self._last = Progress(announced or RunAnnouncement()), 0, ""
         self._correct = correction(self._progress)
         self._notes: Counter[tuple[str, ...]] = Counter()
         self._latest: dict[tuple[str, ...], dict[str, Any]] = {}
@@ -145,18 +145,18 @@ def summary(progress: Any) -> str:
 
 
 @contextmanager
-def _live(announced: Announced | None) -> Iterator[Watch]:
+def _live(announced: RunAnnouncement | None) -> Iterator[Watch]:
     """A bar a part, redrawn in place on stderr, and one line of sums."""
     from rich.console import Console, Group
     from rich.live import Live
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.text import Text
 
-    from trustgauge.engine.events import Announced
     from trustgauge.engine.events import Progress as Sums
+    from trustgauge.engine.events import RunAnnouncement
     from trustgauge.reports.sanitize import terminal
 
-    sums, tasks = Sums(announced or Announced()), dict[str, Any]()
+    sums, tasks = Sums(announced or RunAnnouncement()), dict[str, Any]()
     correct = correction(sums)
     bars = Progress(TextColumn("  {task.description}", markup=False), BarColumn(28), MofNCompleteColumn())
 

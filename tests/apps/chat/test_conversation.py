@@ -22,7 +22,7 @@ from trustgauge.errors import PlanError, StoreError
 from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.run import rate_transcript
-from trustgauge.run.options import Sitting
+from trustgauge.run.options import RunOptions
 from trustgauge.run.targets import experiment_seed
 from trustgauge.run.transcript import Transcript, lines
 from trustgauge.run.verify import verify
@@ -74,7 +74,7 @@ def test_a_transcript_is_rated_as_recorded_dialogs(tmp_path: Path) -> None:
     plan = rate_transcript.plan_of(
         path, "my bot", {**PROFILE, "issues": ["abuse", "complexity"]}, top={"seed": SEED}
     )
-    finished = rate_transcript.rate(plan, Sitting(ratings=tmp_path / "ratings"))
+    finished = rate_transcript.rate(plan, RunOptions(ratings=tmp_path / "ratings"))
     (rating,) = finished.document["ratings"]
     assert rating["service"]["name"] == "my bot"
     assert rating["issue"]["attribute"] == "safe-language"
@@ -87,7 +87,7 @@ def test_a_transcript_is_rated_as_recorded_dialogs(tmp_path: Path) -> None:
 def test_a_run_is_verified_from_its_folder_alone(tmp_path: Path) -> None:
     path = corpus(tmp_path / "t.jsonl")
     plan = rate_transcript.plan_of(path, "bot", {**PROFILE, "issues": ["abuse"]})
-    folder = rate_transcript.rate(plan, Sitting(ratings=tmp_path / "ratings")).folder
+    folder = rate_transcript.rate(plan, RunOptions(ratings=tmp_path / "ratings")).folder
     rated = (folder / "transcript.jsonl").read_bytes()
     with Transcript(path) as transcript:  # the talk goes on
         transcript.add("talk-9", 0, "user", "And now?")
@@ -136,7 +136,7 @@ def test_scenes_for_leakage_are_asked_in_the_run_that_rates_the_talk(tmp_path: P
             "scenes": str(scenes),
         }
         plan = rate_transcript.probing_plan(asked, behaviour, settings, {"seed": SEED})
-        finished = rate_transcript.rate(plan, Sitting(ratings=tmp_path / "ratings"))
+        finished = rate_transcript.rate(plan, RunOptions(ratings=tmp_path / "ratings"))
         (rating,) = finished.document["ratings"]
         by_key = {one["key"]: one for one in rating["parts"]}
         levels[behaviour] = by_key["leakage"]["level"]
@@ -344,7 +344,7 @@ def test_running_scores_are_those_of_the_rating(tmp_path: Path) -> None:
     plan = rate_transcript.plan_of(path, "bot", PROFILE, top={"seed": SEED})
     trust: Any = plan.experiments[0]
     now = running_score(trust, said, trust.order_of("safe-language"), experiment_seed(SEED, 0))
-    (rating,) = rate_transcript.rate(plan, Sitting(ratings=tmp_path / "ratings")).document["ratings"]
+    (rating,) = rate_transcript.rate(plan, RunOptions(ratings=tmp_path / "ratings")).document["ratings"]
     assert {one.name: one.score for one in now.issues} == {
         part["key"]: part["score"] for part in rating["parts"]
     }

@@ -12,7 +12,7 @@ from typing import Any
 from trustgauge.apps.distributed import worker as batches
 from trustgauge.apps.distributed.engine import DistributedEngine
 from trustgauge.apps.distributed.worker import BatchReport, WorkBatch
-from trustgauge.engine.local import Job, Limits, Outcome, Site
+from trustgauge.engine.local import BudgetLimits, EngineConfig, EngineOutcome, Job
 from trustgauge.engine.local import run as run_engine
 from trustgauge.errors import StoreError
 from trustgauge.records import Answer
@@ -71,7 +71,7 @@ class Shared:
         self.events: list[dict[str, Any]] = []
         self.commits = 0
         self.engine = DistributedEngine(
-            Site(folder / FOLDER, self._commit), lambda site: crew, batch=batch, **more
+            EngineConfig(folder / FOLDER, self._commit), lambda site: crew, batch=batch, **more
         )
 
     def _commit(self) -> None:
@@ -80,7 +80,7 @@ class Shared:
     def keep(self, *answers: Answer) -> None:
         self.answers.extend(answers)
 
-    def __call__(self, *jobs: Job, limits: Limits | None = None) -> Outcome:
+    def __call__(self, *jobs: Job, limits: BudgetLimits | None = None) -> EngineOutcome:
         return run_engine(jobs, self.keep, limits, self.events.append, engine=self.engine)
 
     def kinds(self) -> list[str]:

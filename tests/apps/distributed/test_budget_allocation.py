@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trustgauge.apps.distributed.budget_allocation import BatchNeed, BudgetAllocation
-from trustgauge.engine.budget import Limits
+from trustgauge.engine.budget import BudgetLimits
 from trustgauge.records import Cost
 
 needs = st.builds(
@@ -23,8 +23,8 @@ steps = st.lists(st.tuples(needs, st.integers(1, 5), st.floats(0, 1), st.integer
 def test_workers_that_keep_to_their_slices_keep_to_the_limit(
     calls: int, usd: float, tokens: int, steps: list[tuple[BatchNeed, int, float, int]]
 ) -> None:
-    slices = BudgetAllocation(Limits(calls, usd, tokens))
-    out: list[Limits] = []
+    slices = BudgetAllocation(BudgetLimits(calls, usd, tokens))
+    out: list[BudgetLimits] = []
     spent = Cost()
     for need, among, share, fate in steps:
         slice_ = slices.cut(need, among, None)
@@ -48,13 +48,13 @@ def test_workers_that_keep_to_their_slices_keep_to_the_limit(
 
 
 def test_nothing_is_limited_where_no_limit_is() -> None:
-    assert BudgetAllocation(Limits()).cut(BatchNeed(100, 1.0, 50), 3, None) == Limits()
-    assert BudgetAllocation(Limits()).cut(BatchNeed(100), 3, 12.5) == Limits(seconds=12.5)
+    assert BudgetAllocation(BudgetLimits()).cut(BatchNeed(100, 1.0, 50), 3, None) == BudgetLimits()
+    assert BudgetAllocation(BudgetLimits()).cut(BatchNeed(100), 3, 12.5) == BudgetLimits(seconds=12.5)
 
 
 def test_who_needs_little_gets_it_and_who_needs_much_a_fair_share() -> None:
-    slices = BudgetAllocation(Limits(calls=100, usd=10.0))
-    assert slices.cut(BatchNeed(10, 0.5), 3, None) == Limits(calls=10, usd=0.5)
+    slices = BudgetAllocation(BudgetLimits(calls=100, usd=10.0))
+    assert slices.cut(BatchNeed(10, 0.5), 3, None) == BudgetLimits(calls=10, usd=0.5)
     second, third = slices.cut(BatchNeed(500, None), 3, None), slices.cut(BatchNeed(500, None), 1, None)
     assert second is not None
     assert third is not None
@@ -67,42 +67,42 @@ def test_who_needs_little_gets_it_and_who_needs_much_a_fair_share() -> None:
 
 def test_where_no_money_is_left_nobody_is_given_a_batch() -> None:
     """A worker whose service has told no price yet would make a call to learn it."""
-    slices = BudgetAllocation(Limits(usd=1.0))
+    slices = BudgetAllocation(BudgetLimits(usd=1.0))
     first = slices.cut(BatchNeed(10, None), 1, None)
-    assert first == Limits(usd=1.0)
+    assert first == BudgetLimits(usd=1.0)
     assert slices.cut(BatchNeed(10, None), 1, None) is None  # until the first comes back
     slices.back(first, Cost(1, 1.5))
     assert slices.cut(BatchNeed(10, None), 1, None) is None
     assert slices.cut(BatchNeed(10, 0.0), 1, None) is None
-    free = BudgetAllocation(Limits(usd=0.0))
-    assert free.cut(BatchNeed(10, None), 1, None) == Limits(usd=0.0)
+    free = BudgetAllocation(BudgetLimits(usd=0.0))
+    assert free.cut(BatchNeed(10, None), 1, None) == BudgetLimits(usd=0.0)
 
 
 def test_what_comes_back_can_be_given_again() -> None:
-    slices = BudgetAllocation(Limits(calls=10, before=Cost(calls=4)))
+    slices = BudgetAllocation(BudgetLimits(calls=10, before=Cost(calls=4)))
     slice_ = slices.cut(BatchNeed(50), 1, None)
-    assert slice_ == Limits(calls=6)
+    assert slice_ == BudgetLimits(calls=6)
     assert slices.cut(BatchNeed(1), 1, None) is None
     slices.back(slice_, Cost(calls=2))
-    assert slices.cut(BatchNeed(50), 1, None) == Limits(calls=4)
-    slices.back(Limits(calls=4), Cost(calls=4))
+    assert slices.cut(BatchNeed(50), 1, None) == BudgetLimits(calls=4)
+    slices.back(BudgetLimits(calls=4), Cost(calls=4))
     assert slices.cut(BatchNeed(1), 1, None) is None
     assert slices.reason() == "limit reached: calls 10"
 
 
 def test_of_a_lost_slice_no_more_counts_than_its_batch_could_cost() -> None:
-    slices = BudgetAllocation(Limits(calls=100, usd=10.0, tokens=1_000))
+    slices = BudgetAllocation(BudgetLimits(calls=100, usd=10.0, tokens=1_000))
     slice_ = slices.cut(BatchNeed(40, None, None), 1, None)
-    assert slice_ == Limits(calls=40, usd=10.0, tokens=1_000)
+    assert slice_ == BudgetLimits(calls=40, usd=10.0, tokens=1_000)
     slices.lost(slice_, Cost(10, 0.5, 20), Cost(40, 2.0, 300))
-    assert slices.cut(BatchNeed(500), 1, None) == Limits(calls=60, usd=8.0, tokens=700)
+    assert slices.cut(BatchNeed(500), 1, None) == BudgetLimits(calls=60, usd=8.0, tokens=700)
 
 
 def test_time_is_that_of_all_runs_together() -> None:
-    slices = BudgetAllocation(Limits(seconds=100.0, before=Cost(seconds=30.0)))
+    slices = BudgetAllocation(BudgetLimits(seconds=100.0, before=Cost(seconds=30.0)))
     assert slices.seconds == 70.0
     slices.lasted(50.0)
     assert slices.seconds == 20.0
     slices.lasted(50.0)
     assert slices.seconds == 0.0
-    assert BudgetAllocation(Limits()).seconds is None
+    assert BudgetAllocation(BudgetLimits()).seconds is None

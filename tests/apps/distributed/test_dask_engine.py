@@ -30,11 +30,11 @@ from tests.servers import LocalServer, Request, Response
 from tests.store.rows import python
 from trustgauge.apps.distributed.dask_engine import DaskEngine
 from trustgauge.apps.distributed.worker import WorkBatch
-from trustgauge.engine.local import Job, Limits, Outcome, Site, run
-from trustgauge.engine.retry import Retry
+from trustgauge.engine.local import BudgetLimits, EngineConfig, EngineOutcome, Job, run
+from trustgauge.engine.retry import RetryPolicy
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
-from trustgauge.run.options import Sitting
+from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.services.http import Http
 from trustgauge.store.sqlite import SqliteStore
@@ -72,10 +72,10 @@ class Asking:
         self.events: list[dict[str, Any]] = []
         self.watch: Callable[[dict[str, Any]], None] = self.events.append
 
-    def __call__(self, *jobs: Job, limits: Limits | None = None) -> Outcome:
+    def __call__(self, *jobs: Job, limits: BudgetLimits | None = None) -> EngineOutcome:
         with SqliteStore(self.folder / "store.sqlite") as store, GroupWriter(store) as writer:
-            site = Site(self.folder / FOLDER, writer.flush, 2, self.scheduler)
-            engine = DaskEngine(site, batch=self.batch, retry=Retry(first=0.05))
+            site = EngineConfig(self.folder / FOLDER, writer.flush, 2, self.scheduler)
+            engine = DaskEngine(site, batch=self.batch, retry=RetryPolicy(first=0.05))
             return run(jobs, writer.keep, limits, self.watch, engine=engine)
 
     def kept(self, service: Http) -> dict[str, str]:
@@ -217,14 +217,14 @@ def test_budget_sockets_and_secrets(
             shown.extend(pages({port for _, port in listening} - {server.port for server in servers}))
 
     asking.watch = watch
-    outcome = asking(*jobs, limits=Limits(calls=700))
+    outcome = asking(*jobs, limits=BudgetLimits(calls=700))
     assert outcome.stopped == "limit reached: calls 700"
     assert sum(len(server.requests) for server in servers) == outcome.calls == 700
     assert all(server.requests for server in servers)
     assert sum(len(asking.kept(service)) for service in services) == 700
     assert {host for host, _ in listening} == {"127.0.0.1"}
     assert shown == []
-    batch = WorkBatch("run", "name", "lane", tmp_path, tuple(jobs), Limits(), Retry())
+    batch = WorkBatch("run", "name", "lane", tmp_path, tuple(jobs), BudgetLimits(), RetryPolicy())
     told = [pickle.dumps(batch), json.dumps(asking.events).encode(), "".join(capfd.readouterr()).encode()]
     told += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert not any(KEY.encode() in one for one in told)
@@ -243,12 +243,12 @@ def two_services(url: str, other: str, **run: object) -> dict[str, Any]:
 def test_ratings_are_those_of_the_local_engine(tmp_path: Path, serve: Serve) -> None:
     servers = [serve(faithful), serve(faithful)]
     urls = [server.url for server in servers]
-    local = rate(load_plan(two_services(*urls)), Sitting(ratings=tmp_path / "local"))
+    local = rate(load_plan(two_services(*urls)), RunOptions(ratings=tmp_path / "local"))
     before = [len(server.requests) for server in servers]
     logs = tmp_path / "shared"
     plan = load_plan(two_services(*urls, engine="dask", workers=2, shared=str(logs)))
     events: list[dict[str, Any]] = []
-    shared = rate(plan, Sitting(ratings=tmp_path / "dask", watch=events.append))
+    shared = rate(plan, RunOptions(ratings=tmp_path / "dask", watch=events.append))
     assert but_for_times(shared.document) == but_for_times(local.document)
     assert [rating["state"] for rating in shared.document["ratings"]] == ["rated"] * 3
     assert [len(server.requests) for server in servers] == [2 * count for count in before]
@@ -256,7 +256,7 @@ def test_ratings_are_those_of_the_local_engine(tmp_path: Path, serve: Serve) -> 
     assert [event["event"] for event in events].count("part-done") == 4
     assert logs.is_dir()
     assert not list(logs.iterdir())
-    again = rate(plan, Sitting(ratings=tmp_path / "dask"))
+    again = rate(plan, RunOptions(ratings=tmp_path / "dask"))
     assert again.asked.calls == 0
     assert [len(server.requests) for server in servers] == [2 * count for count in before]
 
@@ -423,12 +423,12 @@ from pathlib import Path
 sys.modules["distributed"] = None  # as where it is not installed
 from trustgauge.errors import PlanError
 from trustgauge.apps.distributed.dask_engine import Dask
-from trustgauge.engine.local import Job, Limits, Site
+from trustgauge.engine.local import Job, BudgetLimits, Site
 from trustgauge.records import Message
 from trustgauge.services.http import Http
 
 engine = Dask.at(Site(Path(sys.argv[1]), lambda: None))
-engine.start(lambda *answers: None, Limits(), None)
+engine.start(lambda *answers: None, BudgetLimits(), None)
 try:
     engine.run([Job("a", Http(url="http://127.0.0.1:9/", task="chat"), [(Message("hello"),)])])
 except PlanError as error:

@@ -22,11 +22,11 @@ from tests.store.rows import answer
 from trustgauge.apps.distributed import worker as batches
 from trustgauge.apps.distributed.worker import BatchReport, WorkBatch
 from trustgauge.engine.events import KINDS, Progress
-from trustgauge.engine.local import Interrupted, Job, Limits
-from trustgauge.engine.retry import Retry
+from trustgauge.engine.local import BudgetLimits, Interrupted, Job
+from trustgauge.engine.retry import RetryPolicy
 from trustgauge.errors import DiskFullError, RefusedError, SameAnswerError, ServiceError, StoreError
 from trustgauge.records import Answer, Cost, Message, Reply
-from trustgauge.store.worker_log import FOLDER, AnswerLog
+from trustgauge.store.worker_log import FOLDER, WorkerLog
 
 Serve = Callable[..., LocalServer]
 
@@ -110,7 +110,7 @@ def test_the_pace_of_a_run_is_that_of_the_one_before(tmp_path: Path, serve: Serv
     server, crew = serve(upper), Threads()
     shared = Shared(tmp_path, crew)
     slow = http(server, rate=2.0)
-    shared.engine.start(shared.keep, Limits(), None)
+    shared.engine.start(shared.keep, BudgetLimits(), None)
     shared.engine.run([Job("other", http(serve(upper)), units(1)), Job("slow", slow, units(1))])
     knows = crew.given[-1][1]
     crew.names.insert(0, "a worker that came later")
@@ -153,7 +153,7 @@ def test_the_calls_of_all_workers_stay_within_the_budget(tmp_path: Path, serve: 
     servers = [serve(upper), serve(upper)]
     shared = Shared(tmp_path, Threads(), batch=30)
     jobs = [Job(f"{n}", http(one), units(300, f"p{n}")) for n, one in enumerate(servers)]
-    outcome = shared(*jobs, limits=Limits(calls=calls + 5, before=Cost(calls=5)))
+    outcome = shared(*jobs, limits=BudgetLimits(calls=calls + 5, before=Cost(calls=5)))
     made = sum(len(server.requests) for server in servers)
     assert made == outcome.calls == calls
     assert outcome.stopped == f"limit reached: calls {calls + 5}"
@@ -169,9 +169,9 @@ def test_retries_count_and_what_they_leave_is_asked_later(tmp_path: Path, serve:
         seen[text] += 1
         return upper(request) if seen[text] > 2 else Response(503, b"")
 
-    shared = Shared(tmp_path, Threads(), batch=20, retry=Retry(first=0.001, most=0.002))
+    shared = Shared(tmp_path, Threads(), batch=20, retry=RetryPolicy(first=0.001, most=0.002))
     flaky = http(serve(often_busy), concurrency=2)
-    outcome = shared(Job("flaky", flaky, units(40)), limits=Limits(calls=500))
+    outcome = shared(Job("flaky", flaky, units(40)), limits=BudgetLimits(calls=500))
     assert outcome.stopped is None
     assert set(seen.values()) == {3}
     assert outcome.calls == 120
@@ -182,7 +182,7 @@ def test_retries_count_and_what_they_leave_is_asked_later(tmp_path: Path, serve:
 def test_money_of_all_workers_stays_within_the_budget(tmp_path: Path, serve: Serve) -> None:
     servers = [serve(upper), serve(upper)]
     jobs = [Job(f"{n}", http(one, usd_per_call=0.01), units(200, f"p{n}")) for n, one in enumerate(servers)]
-    outcome = Shared(tmp_path, Threads(), batch=25)(*jobs, limits=Limits(usd=1.005))
+    outcome = Shared(tmp_path, Threads(), batch=25)(*jobs, limits=BudgetLimits(usd=1.005))
     assert sum(len(server.requests) for server in servers) == outcome.calls == 100
     assert outcome.usd == pytest.approx(1.0)
     assert outcome.stopped == "limit reached: usd 1.00"  # as the local engine says it
@@ -195,7 +195,7 @@ def test_a_reply_that_costs_more_than_the_limit_is_the_last(tmp_path: Path) -> N
     names = [f"dear {number}" for number in range(5)]
     lives = [scripted(name, dear) for name in names]
     jobs = [Job(name, Scripted(name=name), units(20, name)) for name in names]
-    outcome = Shared(tmp_path, Threads(1), batch=10)(*jobs, limits=Limits(usd=0.05))
+    outcome = Shared(tmp_path, Threads(1), batch=10)(*jobs, limits=BudgetLimits(usd=0.05))
     assert sum(len(live.messages) for live in lives) == outcome.calls == 1
     assert outcome.stopped == "limit reached: usd 0.05"
 
@@ -207,7 +207,7 @@ def test_tokens_of_all_workers_stay_within_the_budget(tmp_path: Path) -> None:
 
     lives = [scripted(name, costly) for name in ("t1", "t2")]
     jobs = [Job(name, Scripted(name=name), units(100, name)) for name in ("t1", "t2")]
-    outcome = Shared(tmp_path, Threads(), batch=10)(*jobs, limits=Limits(tokens=500))
+    outcome = Shared(tmp_path, Threads(), batch=10)(*jobs, limits=BudgetLimits(tokens=500))
     assert outcome.tokens <= 500
     assert outcome.tokens == 10 * sum(len(live.messages) for live in lives)
     assert outcome.tokens > 400
@@ -222,7 +222,7 @@ def test_a_unit_that_the_budget_cannot_finish_is_not_begun(tmp_path: Path) -> No
         for n in range(5)
     ]
     outcome = Shared(tmp_path, Threads(), batch=4)(
-        Job("talk", Scripted(name="talk"), sessions), limits=Limits(calls=10)
+        Job("talk", Scripted(name="talk"), sessions), limits=BudgetLimits(calls=10)
     )
     assert outcome.calls == len(live.messages) == 8
     assert outcome.tallies["talk"].done == 2
@@ -232,7 +232,7 @@ def test_a_unit_that_the_budget_cannot_finish_is_not_begun(tmp_path: Path) -> No
 def test_the_limits_hold_over_all_runs_of_an_engine(tmp_path: Path, serve: Serve) -> None:
     server = serve(upper)
     shared = Shared(tmp_path, Threads(), batch=10)
-    shared.engine.start(shared.keep, Limits(calls=50), None)
+    shared.engine.start(shared.keep, BudgetLimits(calls=50), None)
     first = shared.engine.run([Job("a", http(server), units(30, "a"))])
     second = shared.engine.run([Job("b", http(server), units(30, "b"))])
     shared.engine.stop()
@@ -245,7 +245,7 @@ def test_a_limit_of_time_ends_the_run_and_keeps_what_came(tmp_path: Path, serve:
     server = serve(upper, 0.05)
     shared = Shared(tmp_path, Threads(), batch=100)
     began = time.monotonic()
-    outcome = shared(Job("slow", http(server, concurrency=2), units(1000)), limits=Limits(seconds=0.6))
+    outcome = shared(Job("slow", http(server, concurrency=2), units(1000)), limits=BudgetLimits(seconds=0.6))
     assert outcome.stopped == "limit reached: seconds 0.6"
     assert time.monotonic() - began < 5
     assert 0 < len(shared.answers) <= len(server.requests) < 1000
@@ -335,7 +335,7 @@ def test_of_a_lost_batch_only_what_was_not_answered_is_asked_again(
 ) -> None:
     server = serve(upper)
     shared = Shared(tmp_path, Loses({1, 3}, asked=was_asked))
-    outcome = shared(Job("a", http(server), units(200)), limits=Limits(calls=400))
+    outcome = shared(Job("a", http(server), units(200)), limits=BudgetLimits(calls=400))
     assert outcome.stopped is None
     assert asked(server) == Counter({f"text {number}": 1 for number in range(200)})
     assert (outcome.tallies["a"].done, outcome.calls) == (200, 200)
@@ -346,7 +346,7 @@ def test_of_a_lost_batch_only_what_was_not_answered_is_asked_again(
 def test_what_a_lost_worker_may_have_spent_counts_as_spent(tmp_path: Path, serve: Serve) -> None:
     server = serve(upper)
     shared = Shared(tmp_path, Loses({1}, asked=False), batch=40)
-    outcome = shared(Job("a", http(server), units(100)), limits=Limits(calls=120))
+    outcome = shared(Job("a", http(server), units(100)), limits=BudgetLimits(calls=120))
     assert outcome.stopped == "limit reached: calls 120"
     assert len(server.requests) == 60  # 60 were its slice: 40 calls, and half of that for retries
     assert outcome.calls == 60
@@ -394,7 +394,7 @@ def test_a_keeper_that_fails_ends_the_run_and_the_logs_stay(tmp_path: Path, serv
     def full(*answers: Answer) -> None:
         raise DiskFullError("the store is full")
 
-    shared.engine.start(full, Limits(), None)
+    shared.engine.start(full, BudgetLimits(), None)
     with pytest.raises(DiskFullError, match="store is full"):
         shared.engine.run([Job("a", http(serve(upper)), units(100))])
     shared.engine.stop()
@@ -457,7 +457,7 @@ def test_an_interrupt_keeps_what_is_under_way(tmp_path: Path, serve: Serve) -> N
 
 def test_what_a_worker_of_an_earlier_sitting_holds_is_not_counted_again(tmp_path: Path, serve: Serve) -> None:
     """On a cluster that goes on, a worker keeps the log of a run whose process was killed."""
-    log = AnswerLog(tmp_path / FOLDER, "earlier")
+    log = WorkerLog(tmp_path / FOLDER, "earlier")
     job = Job("a", http(serve(upper)), units(20))
     failed = answer(1, fingerprint=job.description.fingerprint, status="failed", output=None, attempts=6)
     log.add([failed])
@@ -485,8 +485,8 @@ def test_a_worker_that_cannot_write_the_folder_says_so(tmp_path: Path, serve: Se
         lane="l",
         logs=tmp_path / "not here",
         jobs=(Job("a", http(serve(upper)), units(1)),),
-        limits=Limits(),
-        retry=Retry(),
+        limits=BudgetLimits(),
+        retry=RetryPolicy(),
     )
     report = batches.ask(nowhere)
     assert isinstance(report.fault, StoreError)

@@ -17,7 +17,7 @@ from trustgauge.apps.proxy.limits import TrafficLimits
 from trustgauge.apps.proxy.listener import ListenerConfig
 from trustgauge.apps.proxy.rating_worker import RatingTarget
 from trustgauge.apps.proxy.upstream import Upstream
-from trustgauge.engine.run_state import Clock
+from trustgauge.engine.run_state import EngineClock
 
 
 class Running:
@@ -54,7 +54,7 @@ class Running:
 
     def _run(self) -> None:
         try:
-            with asyncio.Runner(loop_factory=Clock().loop) as runner:
+            with asyncio.Runner(loop_factory=EngineClock().loop) as runner:
                 self._loop = runner.get_loop()
                 self._stop = asyncio.Event()
                 self.served = runner.run(serve_until(self.serving, self._stop))

@@ -27,10 +27,10 @@ from trustgauge.apps.sheets.manual_answers import (
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
 from trustgauge.records import PROBE
-from trustgauge.run.options import Prepared, Sitting
+from trustgauge.run.options import AskPlan, RunOptions
 from trustgauge.run.run import forecast, rate
 from trustgauge.run.verify import verify
-from trustgauge.store.folder import STORE, find, read_manifest
+from trustgauge.store.folder import STORE, find_run, read_manifest
 from trustgauge.store.sqlite import SqliteStore
 
 Serve = Callable[..., LocalServer]
@@ -46,11 +46,11 @@ def plan(texts: int = 12, **service: Any) -> dict[str, Any]:
     }
 
 
-def prepared(document: Mapping[str, Any] | None = None) -> Prepared:
+def prepared(document: Mapping[str, Any] | None = None) -> AskPlan:
     return prepare(load_plan(document or plan()))
 
 
-def out(tmp_path: Path, name: str = "q.csv", of: Prepared | None = None, **batch: Any) -> ExportSummary:
+def out(tmp_path: Path, name: str = "q.csv", of: AskPlan | None = None, **batch: Any) -> ExportSummary:
     ratings = tmp_path / "ratings"
     one = of or prepared()
     return export(
@@ -58,7 +58,7 @@ def out(tmp_path: Path, name: str = "q.csv", of: Prepared | None = None, **batch
     )
 
 
-def taken(tmp_path: Path, name: str = "q.csv", of: Prepared | None = None, by: str = "Ann") -> ImportSummary:
+def taken(tmp_path: Path, name: str = "q.csv", of: AskPlan | None = None, by: str = "Ann") -> ImportSummary:
     one = of or prepared()
     service = one.subjects[0].service
     return import_answers(one, service, tmp_path / name, tmp_path / "ratings", by=by, now=NOW)
@@ -82,9 +82,9 @@ def fill(file: Path, answer: Callable[[str], str] = lambda text: text) -> Rows:
     return rows
 
 
-def kept(tmp_path: Path, of: Prepared | None = None) -> pl.DataFrame:
+def kept(tmp_path: Path, of: AskPlan | None = None) -> pl.DataFrame:
     one = of or prepared()
-    folder = find(tmp_path / "ratings", one.plan.hash)
+    folder = find_run(tmp_path / "ratings", one.plan.hash)
     assert folder is not None
     with SqliteStore(folder / STORE, read_only=True) as store:
         return store.answers(one.subjects[0].fingerprint)
@@ -105,7 +105,7 @@ def test_answers_by_hand_are_rated_as_if_they_were_asked(tmp_path: Path) -> None
     fill(tmp_path / "q.csv")
     found = taken(tmp_path)
     assert (found.new, found.known, found.pending) == (36, 0, 0)
-    sitting = Sitting(ratings=tmp_path / "ratings")
+    sitting = RunOptions(ratings=tmp_path / "ratings")
     assert forecast(prepared(), sitting).calls == 0
     finished = rate(load_plan(plan()), sitting)
     run = finished.document["run"]
@@ -122,7 +122,7 @@ def test_answers_by_hand_are_rated_as_if_they_were_asked(tmp_path: Path) -> None
 def test_the_levels_are_those_of_the_same_answers_by_api(serve: Serve, tmp_path: Path) -> None:
     server = serve(faithful)
     document = translator_plan(server.url, texts=10)
-    asked = rate(load_plan(document), Sitting(ratings=tmp_path / "asked"))
+    asked = rate(load_plan(document), RunOptions(ratings=tmp_path / "asked"))
     one = prepare(load_plan(document))
     before = len(server.requests)
     out(tmp_path, of=one)
@@ -132,7 +132,7 @@ def test_the_levels_are_those_of_the_same_answers_by_api(serve: Serve, tmp_path:
     answers = dict(said.select("text", "output").iter_rows())
     put(tmp_path / "q.csv", [{**row, "answer": answers[row["text"]]} for row in rows])
     taken(tmp_path, of=one)
-    by_hand = rate(load_plan(document), Sitting(ratings=tmp_path / "ratings"))
+    by_hand = rate(load_plan(document), RunOptions(ratings=tmp_path / "ratings"))
     assert len(server.requests) == before
     assert by_hand.document["run"]["collected"] == "by hand"
     assert asked.document["run"]["collected"] == "by API"
@@ -148,12 +148,12 @@ def test_half_asked_and_half_imported_is_told(serve: Serve, tmp_path: Path) -> N
     out(tmp_path, of=one, rows=4)
     fill(tmp_path / "q.csv")
     taken(tmp_path, of=one)
-    finished = rate(load_plan(document), Sitting(ratings=tmp_path / "ratings"))
+    finished = rate(load_plan(document), RunOptions(ratings=tmp_path / "ratings"))
     assert len(server.requests) == 2 * (15 - 4)
     assert finished.document["run"]["collected"] == "by API, by hand"
     copied = rate(
         load_plan({**document, "valid_days": 30, "seed": 11, "only": ["es"]}),
-        Sitting(ratings=tmp_path / "ratings"),
+        RunOptions(ratings=tmp_path / "ratings"),
     )
     assert copied.folder != finished.folder
     assert copied.document["run"]["collected"] == "by API, by hand"
@@ -194,7 +194,7 @@ def test_a_question_of_two_experiments_is_asked_once(tmp_path: Path) -> None:
     assert len(set(ids)) == len(ids) == 36
     fill(tmp_path / "q.csv")
     assert taken(tmp_path, of=one).pending == 0
-    assert forecast(one, Sitting(ratings=tmp_path / "ratings")).calls == 0
+    assert forecast(one, RunOptions(ratings=tmp_path / "ratings")).calls == 0
 
 
 def test_importing_a_file_again_changes_nothing(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_half_filled_sheets_leave_the_rest_pending(tmp_path: Path) -> None:
     put(tmp_path / "q.csv", rows)
     found = taken(tmp_path)
     assert (found.new, found.pending) == (12, 24)
-    finished = rate(load_plan(plan()), Sitting(ratings=tmp_path / "ratings"))
+    finished = rate(load_plan(plan()), RunOptions(ratings=tmp_path / "ratings"))
     assert finished.document["run"]["state"] == "incomplete"
     assert finished.document["ratings"][0]["state"] == "incomplete"
     assert "cannot be asked by a program" in finished.asked.refused["me"]
@@ -296,7 +296,7 @@ def test_a_text_of_several_parts_needs_its_id(tmp_path: Path) -> None:
         taken(tmp_path, of=one)
 
 
-def of_frame(rows: list[tuple[str, str, int, int]]) -> Prepared:
+def of_frame(rows: list[tuple[str, str, int, int]]) -> AskPlan:
     """A plan whose probes are these: message, session, turn, draw."""
     one = prepared()
     message, session, turn, draw = (list(column) for column in zip(*rows, strict=True))
@@ -433,7 +433,7 @@ def test_a_deterministic_service_that_varies_is_asked_every_draw(tmp_path: Path)
     assert asked <= 36 + 5
 
 
-def keys(one: Prepared) -> set[tuple[str, int]]:
+def keys(one: AskPlan) -> set[tuple[str, int]]:
     (frame,) = one.probes.values()
     return set(frame.select("key", "draw").rows())
 

@@ -17,7 +17,7 @@ from trustgauge.methods.social_bias.judges.embedding import Embedding, Measure, 
 from trustgauge.methods.social_bias.judges.sentences import sentence_vectors
 from trustgauge.methods.social_bias.judges.similarity import with_position
 from trustgauge.methods.social_bias.method import SocialBias
-from trustgauge.run.judge_evaluation import check
+from trustgauge.run.judge_evaluation import evaluate_judge
 
 GLOVE = "yes 1 0 0\nyessum 0.9 0.1 0\nno 0 1 0\nnossir 0.1 0.9 0\nperhaps 0 0 1\nnew york 0.5 0.5 0.5\n"
 KNOWN = {one.id: one for one in groups()}
@@ -125,10 +125,10 @@ def test_a_plan_reads_by_vectors_under_the_published_rule(tmp_path: Path) -> Non
 
 
 def test_it_is_measured_as_any_judge(tmp_path: Path) -> None:
-    checked = check(f"embedding:{write(tmp_path, GLOVE)}", "shipped", split="fresh")
+    checked = evaluate_judge(f"embedding:{write(tmp_path, GLOVE)}", "shipped", split="fresh")
     assert checked.pairs == 58
     assert checked.rows[0]["n"] == 58
-    assert check("published", "shipped", split="fresh").rows != checked.rows
+    assert evaluate_judge("published", "shipped", split="fresh").rows != checked.rows
 
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "yes", "no", "they", "are", "i", "agree", ".", "perhaps"]

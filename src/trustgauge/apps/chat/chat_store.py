@@ -19,7 +19,7 @@ from trustgauge.errors import Fault, PlanError, StoreError
 from trustgauge.records import Json, canonical, digest
 from trustgauge.run.transcript import NAME
 from trustgauge.store.atomic_write import private_folder, write_file
-from trustgauge.store.lock import Lock
+from trustgauge.store.lock import WriterLock
 
 CHATS = "chats"
 FACTS, SCENES, LOCK = "chat.json", "scenes.jsonl", "lock"
@@ -85,13 +85,13 @@ class ChatRecord:
         told = {key: value for key, value in asdict(self).items() if key != "folder"}
         write_file(self.folder / FACTS, canonical({"schema": SCHEMA, **told}) + "\n")
 
-    def locked(self) -> Lock:
+    def locked(self) -> WriterLock:
         """Hold the chat for this process.
 
         Raises:
             StoreError: another process is in it.
         """
-        return Lock(self.folder / LOCK)
+        return WriterLock(self.folder / LOCK)
 
 
 def create(ratings: Path, chat: ChatRecord, now: datetime) -> ChatRecord:

@@ -11,7 +11,7 @@ from trustgauge.errors import TrustgaugeError
 from trustgauge.methods.trust.profiles import PUBLISHED, title
 from trustgauge.reports import numbers, sentences
 from trustgauge.run import rate_transcript
-from trustgauge.run.options import Sitting
+from trustgauge.run.options import RunOptions
 from trustgauge.terminal.exits import WORDS, Exit
 from trustgauge.terminal.options import emit_json
 from trustgauge.terminal.progress import progress_display
@@ -19,7 +19,7 @@ from trustgauge.terminal.progress import progress_display
 if TYPE_CHECKING:
     from trustgauge.apps.chat.console import Console
     from trustgauge.plan import Plan
-    from trustgauge.run.run import Finished
+    from trustgauge.run.run import RunResult
 
 
 def end(console: Console, *, probe: bool) -> Exit | None:
@@ -44,7 +44,7 @@ def end(console: Console, *, probe: bool) -> Exit | None:
     return Exit(4, f"incomplete: {run['stopped']}; {WORDS[4].partition('; ')[2]}") if run["stopped"] else None
 
 
-def save(console: Console, *, probe: bool = False) -> Finished | None:
+def save(console: Console, *, probe: bool = False) -> RunResult | None:
     """Write the run folder of what was said so far; None if the bot said nothing."""
     if not any(one.spoke for one in console.talk.exchanges):
         console.tell([words.note("the bot has said nothing, so there is nothing to rate")])
@@ -52,7 +52,7 @@ def save(console: Console, *, probe: bool = False) -> Finished | None:
     plan = _plan(console, probe=probe)
     kind = "none" if console.view.quiet or console.options["as_json"] else "plain"
     with progress_display({**console.options, "progress": kind}) as watch:
-        finished = rate_transcript.rate(plan, Sitting(ratings=console.options["ratings"], watch=watch))
+        finished = rate_transcript.rate(plan, RunOptions(ratings=console.options["ratings"], watch=watch))
     known = dict.fromkeys([*console.chat.runs, finished.folder.name])
     console.chat = console.chat.changed(runs=tuple(known))
     _tell(console, finished, probed=probe)
@@ -86,7 +86,7 @@ def _rates(console: Console, profile: str) -> bool:
         return False
 
 
-def _tell(console: Console, finished: Finished, *, probed: bool) -> None:
+def _tell(console: Console, finished: RunResult, *, probed: bool) -> None:
     """The last lines: the issues, the level, and where the rating lies."""
     document, profile = finished.document, console.chat.profile
     if document["run"]["state"] == "void":

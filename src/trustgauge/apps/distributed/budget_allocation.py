@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from trustgauge.engine.budget import Budget, Limits
-from trustgauge.engine.ledger import Ledger
+from trustgauge.engine.budget import BudgetAccount, BudgetLimits
+from trustgauge.engine.ledger import ReservationLedger
 from trustgauge.records import Cost
 
 _DUST = 1e-9  # rounding of sums of dollars
@@ -27,7 +27,7 @@ class BatchNeed:
 class BudgetAllocation:
     """Keeps the account of one run over all its workers."""
 
-    def __init__(self, limits: Limits, ledger: Ledger | None = None) -> None:
+    def __init__(self, limits: BudgetLimits, ledger: ReservationLedger | None = None) -> None:
         self.limits, self._ledger = limits, ledger
         self._spent = limits.before
         self._out = Cost()  # slices that did not come back yet
@@ -43,7 +43,7 @@ class BudgetAllocation:
         """Note how long a run took."""
         self._spent = replace(self._spent, seconds=self._spent.seconds + seconds)
 
-    def cut(self, need: BatchNeed, among: int, seconds: float | None) -> Limits | None:
+    def cut(self, need: BatchNeed, among: int, seconds: float | None) -> BudgetLimits | None:
         """A slice for one of so many who want one, or None if nothing is left to give.
 
         It has what is needed, or a fair share of what is left, whichever is less; of money and tokens
@@ -71,9 +71,9 @@ class BudgetAllocation:
         self._out = Cost(out.calls + (calls or 0), out.usd + (usd or 0.0), out.tokens + (tokens or 0))
         if self._ledger is not None:
             self._cover(self._ledger, need)
-        return Limits(calls, usd, tokens, seconds)
+        return BudgetLimits(calls, usd, tokens, seconds)
 
-    def _cover(self, ledger: Ledger, need: BatchNeed) -> None:
+    def _cover(self, ledger: ReservationLedger, need: BatchNeed) -> None:
         """Have the slices that are out on disk before a worker gets the next one."""
         before, spent, out = self.limits.before, self._spent, self._out
         # Without a cap a slice says nothing of calls; what the batch needs is then the best guess.
@@ -84,7 +84,7 @@ class BudgetAllocation:
             spent.tokens - before.tokens + out.tokens,
         )
 
-    def back(self, slice_: Limits, spent: Cost) -> None:
+    def back(self, slice_: BudgetLimits, spent: Cost) -> None:
         """A slice comes back, with what was spent of it."""
         out, mine = self._out, self._spent
         self._out = Cost(
@@ -96,7 +96,7 @@ class BudgetAllocation:
             mine.calls + spent.calls, mine.usd + spent.usd, mine.tokens + spent.tokens, mine.seconds
         )
 
-    def lost(self, slice_: Limits, known: Cost, most: Cost) -> None:
+    def lost(self, slice_: BudgetLimits, known: Cost, most: Cost) -> None:
         """A worker died with a slice: what it may have spent counts as spent.
 
         Args:
@@ -111,4 +111,4 @@ class BudgetAllocation:
 
     def reason(self) -> str:
         """Which limit is reached, in words, as `Budget.reason`."""
-        return Budget(replace(self.limits, before=self._spent)).reason()
+        return BudgetAccount(replace(self.limits, before=self._spent)).reason()

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from trustgauge.apps.distributed.shards import PendingJob, Shard, Unit, calls_of, need, shards_of
 from trustgauge.apps.distributed.worker import BatchReport, WorkBatch
 from trustgauge.apps.distributed.workers import CoordinatorContext, Key, Lease
-from trustgauge.engine.budget import Limits
-from trustgauge.engine.jobs import Tally
-from trustgauge.engine.local import GRACE, Job, Outcome
+from trustgauge.engine.budget import BudgetLimits
+from trustgauge.engine.jobs import JobTally
+from trustgauge.engine.local import GRACE, EngineOutcome, Job
 from trustgauge.errors import ServiceError
 from trustgauge.records import Answer, Cost
 
@@ -31,7 +31,7 @@ class Coordinator:
 
     def __init__(self, office: CoordinatorContext, jobs: Sequence[Job]) -> None:
         self.office = office
-        self.tallies: dict[str, Tally] = {}
+        self.tallies: dict[str, JobTally] = {}
         self.halted = ""
         self.interrupted = False  # set by whoever wants the run to end soon
         self.fault: Exception | None = None
@@ -46,9 +46,9 @@ class Coordinator:
         self._deadline = self._patience = math.inf
         self._alone: float | None = None  # since when there is no worker
         for job in jobs:
-            self.tallies.setdefault(job.part, Tally()).total += len(job.units)
+            self.tallies.setdefault(job.part, JobTally()).total += len(job.units)
 
-    def run(self) -> Outcome:
+    def run(self) -> EngineOutcome:
         """Blocks. Raises what broke on our own side, here or on a worker."""
         office = self.office
         began = office.seconds()
@@ -78,7 +78,7 @@ class Coordinator:
         spent = self._spent
         stopped = self.halted or None
         office.emit("done", stopped=stopped, calls=spent.calls, usd=spent.usd, tokens=spent.tokens)
-        return Outcome(stopped, self.tallies, spent.calls, spent.usd, spent.tokens, seconds)
+        return EngineOutcome(stopped, self.tallies, spent.calls, spent.usd, spent.tokens, seconds)
 
     def halt(self, reason: str) -> None:
         """Send nothing more; batches under way end soon. The first reason stands."""
@@ -157,7 +157,9 @@ class Coordinator:
         self._begin(lane, units, worker, slice_)
         return True
 
-    def _begin(self, lane: Shard, units: list[tuple[PendingJob, Unit]], worker: str, slice_: Limits) -> None:
+    def _begin(
+        self, lane: Shard, units: list[tuple[PendingJob, Unit]], worker: str, slice_: BudgetLimits
+    ) -> None:
         office = self.office
         office.batches += 1
         jobs = tuple(
@@ -225,7 +227,7 @@ class Coordinator:
             self.tallies[part].seconds = office.seconds() - self._first.setdefault(part, given.since)
             self._say_done(part)
 
-    def _done(self, given: Lease, report: BatchReport, outcome: Outcome) -> None:
+    def _done(self, given: Lease, report: BatchReport, outcome: EngineOutcome) -> None:
         """A worker finished a batch: add it up, and see what is left."""
         lane, office = given.lane, self.office
         spent = Cost(outcome.calls, outcome.usd, outcome.tokens)
@@ -294,7 +296,7 @@ class Coordinator:
 
 
 def _within(
-    units: list[tuple[PendingJob, Unit]], slice_: Limits
+    units: list[tuple[PendingJob, Unit]], slice_: BudgetLimits
 ) -> tuple[list[tuple[PendingJob, Unit]], list[tuple[PendingJob, Unit]]]:
     """The units that a slice has calls for, at least one, and the others."""
     if slice_.calls is None:
@@ -309,18 +311,18 @@ def _within(
     return units[:count], units[count:]
 
 
-def _late(outcome: Outcome) -> bool:
+def _late(outcome: EngineOutcome) -> bool:
     """Whether it was the time that ran out; that of the run is looked at here."""
     return (outcome.stopped or "").startswith("limit reached: seconds")
 
 
-def _is_more(slice_: Limits, than: Limits) -> bool:
+def _is_more(slice_: BudgetLimits, than: BudgetLimits) -> bool:
     """Whether a slice has more of anything."""
     pairs = ((slice_.calls, than.calls), (slice_.usd, than.usd), (slice_.tokens, than.tokens))
     return any(mine is not None and other is not None and mine > other for mine, other in pairs)
 
 
-def _add(sum_: Tally, tally: Tally) -> None:
+def _add(sum_: JobTally, tally: JobTally) -> None:
     sum_.done += tally.done
     sum_.failed += tally.failed
     sum_.calls += tally.calls
@@ -330,10 +332,10 @@ def _add(sum_: Tally, tally: Tally) -> None:
     sum_.millis.extend(tally.millis)
 
 
-def _tally_of(answers: Sequence[Answer]) -> Tally:
+def _tally_of(answers: Sequence[Answer]) -> JobTally:
     """What became of one unit, from its answers."""
     failed = answers[-1].status == "failed"
-    tally = Tally(done=int(not failed), failed=int(failed), calls=sum(one.attempts for one in answers))
+    tally = JobTally(done=int(not failed), failed=int(failed), calls=sum(one.attempts for one in answers))
     tally.usd, tally.tokens = sum(one.usd for one in answers), sum(one.tokens for one in answers)
     tally.millis.extend(one.millis for one in answers if not failed)
     return tally

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Self
 from trustgauge.apps.distributed import worker as batches
 from trustgauge.apps.distributed.engine import BATCH, DistributedEngine
 from trustgauge.apps.distributed.worker import BatchReport, WorkBatch
-from trustgauge.engine.local import GRACE, Site
-from trustgauge.engine.retry import Retry
+from trustgauge.engine.local import GRACE, EngineConfig
+from trustgauge.engine.retry import RetryPolicy
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.services import process_guard
 
@@ -50,11 +50,11 @@ _SETTINGS = {
 class DaskEngine(DistributedEngine):
     """Workers are Dask workers. See `Distributed` for what holds when one of them dies."""
 
-    def __init__(self, site: Site, *, batch: int = BATCH, retry: Retry | None = None) -> None:
+    def __init__(self, site: EngineConfig, *, batch: int = BATCH, retry: RetryPolicy | None = None) -> None:
         super().__init__(site, DaskPool, batch=batch, retry=retry)
 
     @classmethod
-    def at(cls, site: Site) -> Self:
+    def at(cls, site: EngineConfig) -> Self:
         """The engine for a run: see `Site`."""
         return cls(site)
 
@@ -65,7 +65,7 @@ class DaskPool:
     Raises PlanError if Dask is not installed, or no scheduler answers at the address.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: EngineConfig) -> None:
         self._back: SimpleQueue[Future] = SimpleQueue()
         self._refused: list[BatchReport] = []  # batches that could not be handed over
         self._out: dict[str, tuple[Future, str]] = {}  # under way, and with whom

@@ -13,13 +13,13 @@ from uuid import uuid4
 from trustgauge.apps.distributed.budget_allocation import BudgetAllocation
 from trustgauge.apps.distributed.coordinator import Coordinator
 from trustgauge.apps.distributed.workers import CoordinatorContext, WorkerPool
-from trustgauge.engine.budget import Limits
-from trustgauge.engine.local import STOPPING, Interrupted, Job, Outcome, Site
-from trustgauge.engine.retry import Retry
-from trustgauge.engine.run_state import Keep, Watch
+from trustgauge.engine.budget import BudgetLimits
+from trustgauge.engine.local import STOPPING, EngineConfig, EngineOutcome, Interrupted, Job
+from trustgauge.engine.retry import RetryPolicy
+from trustgauge.engine.run_state import AnswerSink, Watch
 from trustgauge.store.atomic_write import private_folder
-from trustgauge.store.error_mapping import translate
-from trustgauge.store.worker_log import LogReader, clear
+from trustgauge.store.error_mapping import map_errors
+from trustgauge.store.worker_log import LogReader, remove_worker_logs
 
 BATCH = 1_000
 """Messages that a worker is given at once."""
@@ -45,23 +45,23 @@ class DistributedEngine:
 
     def __init__(
         self,
-        site: Site,
-        gather: Callable[[Site], WorkerPool],
+        site: EngineConfig,
+        gather: Callable[[EngineConfig], WorkerPool],
         *,
         batch: int = BATCH,
-        retry: Retry | None = None,
+        retry: RetryPolicy | None = None,
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._site, self._gather, self._batch, self._retry = site, gather, batch, retry or Retry()
+        self._site, self._gather, self._batch, self._retry = site, gather, batch, retry or RetryPolicy()
         self._seconds = seconds
         self._office: CoordinatorContext | None = None
         self._gently = True  # no worker is left in the middle of a batch
-        self._started: tuple[Keep, Limits, Watch | None] | None = None
+        self._started: tuple[AnswerSink, BudgetLimits, Watch | None] | None = None
 
-    def start(self, keep: Keep, limits: Limits, watch: Watch | None) -> None:
+    def start(self, keep: AnswerSink, limits: BudgetLimits, watch: Watch | None) -> None:
         self._started = keep, limits, watch
 
-    def run(self, jobs: Sequence[Job]) -> Outcome:
+    def run(self, jobs: Sequence[Job]) -> EngineOutcome:
         """As `Local.run`. Raises also what broke on a worker: a full disk, say."""
         shift = Coordinator(self._open(), jobs)
         with _signals(shift):
@@ -85,7 +85,7 @@ class DistributedEngine:
         self._release()
         office.take_over()
         self._site.commit()
-        clear(self._site.logs, office.logs)
+        remove_worker_logs(self._site.logs, office.logs)
 
     def _open(self) -> CoordinatorContext:
         """Workers and all that the runs share; made for the first run."""
@@ -94,7 +94,7 @@ class DistributedEngine:
                 raise RuntimeError("the engine was not started")
             keep, limits, watch = self._started
             logs = self._site.logs
-            with translate(logs):
+            with map_errors(logs):
                 private_folder(logs, exist_ok=True)
             reader = LogReader(logs)
             reader.pass_over()

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from zlib import crc32
 
 from trustgauge.apps.distributed.budget_allocation import BatchNeed
-from trustgauge.engine.budget import Limits
+from trustgauge.engine.budget import BudgetLimits
 from trustgauge.engine.jobs import Job
-from trustgauge.engine.local import provider
+from trustgauge.engine.local import provider_key
 from trustgauge.records import Message
 from trustgauge.services.service import ServiceSpec
 
@@ -69,7 +69,7 @@ class Shard:
     busy: bool = False
     worker: str = ""
     not_before: float = -math.inf
-    starved: Limits | None = None
+    starved: BudgetLimits | None = None
     losses: int = 0
 
     @property
@@ -125,7 +125,7 @@ def shards_of(jobs: Iterable[Job], threads: int) -> list[Shard]:
     by_provider: dict[str, Shard] = {}
     for job in jobs:
         legs = tuple(job.description.stages())
-        keys = [provider(leg)[0] for leg in legs]
+        keys = [provider_key(leg)[0] for leg in legs]
         shares = _split(job.units, threads) if threads > 1 and _is_split(legs) else [deque(job.units)]
         for number, units in enumerate(shares):
             mine = keys if len(shares) == 1 else [f"{keys[0]} {number}"]

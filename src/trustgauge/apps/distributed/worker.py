@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from trustgauge.engine.budget import Limits
+from trustgauge.engine.budget import BudgetLimits
 from trustgauge.engine.jobs import Job
-from trustgauge.engine.local import Interrupted, Local, Outcome
-from trustgauge.engine.retry import Retry
-from trustgauge.engine.service_state import Memory
+from trustgauge.engine.local import EngineOutcome, Interrupted, LocalEngine
+from trustgauge.engine.retry import RetryPolicy
+from trustgauge.engine.service_state import ServiceStates
 from trustgauge.errors import ServiceError, TrustgaugeError
-from trustgauge.store.worker_log import AnswerLog, claim
+from trustgauge.store.worker_log import WorkerLog, claim
 from trustgauge.store.writer import GroupWriter
 
 _TOLD = frozenset({"answer", "broken", "retry", "slowed", "breaker", "stopped"})
@@ -51,8 +51,8 @@ class WorkBatch:
     lane: str
     logs: Path
     jobs: tuple[Job, ...]
-    limits: Limits
-    retry: Retry
+    limits: BudgetLimits
+    retry: RetryPolicy
     dearest: Mapping[str, tuple[float, int]] = field(default_factory=dict)
 
 
@@ -69,7 +69,7 @@ class BatchReport:
     """
 
     name: str
-    outcome: Outcome | None = None
+    outcome: EngineOutcome | None = None
     stopped: Mapping[str, ServiceError] = field(default_factory=dict)
     dearest: Mapping[str, tuple[float, int]] = field(default_factory=dict)
     fault: Exception | None = None
@@ -80,24 +80,24 @@ class _Desk:
 
     def __init__(self, logs: Path) -> None:
         name = f"{socket.gethostname().split('.')[0]}-{os.getpid()}-{uuid4().hex[:8]}"
-        self.log = AnswerLog(logs, name)
+        self.log = WorkerLog(logs, name)
         self.writer = GroupWriter(self.log)
-        self._memories: dict[str, Memory] = {}
-        self._asking: dict[str, Local] = {}  # by batch
+        self._memories: dict[str, ServiceStates] = {}
+        self._asking: dict[str, LocalEngine] = {}  # by batch
         self._halted = False
         self._guard = threading.Lock()
 
     def ask(self, batch: WorkBatch) -> BatchReport:
         with self._guard:
-            memory = self._memories.setdefault(batch.lane, Memory())
+            memory = self._memories.setdefault(batch.lane, ServiceStates())
             for mark, price in batch.dearest.items():
                 learned = memory.of(mark)
                 learned.dearest = learned.dearest or price
             for learned in memory.learned.values():
                 learned.stopped = None  # by the run before; this one may ask again
-            local = Local(retry=batch.retry, memory=memory)
+            local = LocalEngine(retry=batch.retry, memory=memory)
             if self._halted:
-                return BatchReport(batch.name, Outcome("interrupted"))
+                return BatchReport(batch.name, EngineOutcome("interrupted"))
             self._asking[batch.name] = local
         try:
             outcome = self._run(local, batch)
@@ -111,7 +111,7 @@ class _Desk:
             {mark: one.dearest for mark, one in learned_of if one.dearest is not None},
         )
 
-    def _run(self, local: Local, batch: WorkBatch) -> Outcome:
+    def _run(self, local: LocalEngine, batch: WorkBatch) -> EngineOutcome:
         local.start(self.writer.keep, batch.limits, self._watch)
         try:
             return local.run(batch.jobs)

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 from trustgauge.apps.distributed.budget_allocation import BudgetAllocation
 from trustgauge.apps.distributed.shards import PendingJob, Shard, Unit
 from trustgauge.apps.distributed.worker import BatchReport, WorkBatch
-from trustgauge.engine.local import Site
-from trustgauge.engine.retry import Retry
-from trustgauge.engine.run_state import Clock, Keep, Watch
+from trustgauge.engine.local import EngineConfig
+from trustgauge.engine.retry import RetryPolicy
+from trustgauge.engine.run_state import AnswerSink, EngineClock, Watch
 from trustgauge.errors import SameAnswerError, ServiceError
 from trustgauge.records import Answer, Cost
 from trustgauge.store.worker_log import LogReader
@@ -92,16 +92,16 @@ class Lease:
 class CoordinatorContext:
     """What all runs between the start and the stop of a distributed engine share."""
 
-    site: Site
+    site: EngineConfig
     run: str
     crew: WorkerPool
     slices: BudgetAllocation
-    keep: Keep
+    keep: AnswerSink
     watch: Watch | None
     logs: LogReader
-    retry: Retry
+    retry: RetryPolicy
     batch: int
-    clock: Clock = field(default_factory=Clock)
+    clock: EngineClock = field(default_factory=EngineClock)
     seconds: Callable[[], float] = time.monotonic
     dearest: dict[str, tuple[float, int]] = field(default_factory=dict)  # as in Batch
     lanes: dict[str, tuple[str, float]] = field(default_factory=dict)  # name -> worker, not before

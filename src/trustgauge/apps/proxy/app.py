@@ -20,7 +20,7 @@ from trustgauge.apps.proxy.proxy import GRACE, Proxy
 from trustgauge.apps.proxy.rating_worker import RatingTarget
 from trustgauge.apps.proxy.recorder import Recorder, TrafficCounts
 from trustgauge.apps.proxy.upstream import Upstream
-from trustgauge.engine.run_state import Clock
+from trustgauge.engine.run_state import EngineClock
 from trustgauge.errors import StoreError
 from trustgauge.run.transcript import Transcript
 
@@ -66,7 +66,7 @@ def serve(serving: ProxyConfig) -> ProxyResult:
     sys.setswitchinterval(_SWITCH)
     gc.freeze()  # what was imported lives on: no need to go through it while traffic waits
     try:
-        with asyncio.Runner(loop_factory=Clock().loop) as runner:
+        with asyncio.Runner(loop_factory=EngineClock().loop) as runner:
             return runner.run(serve_until(serving, asyncio.Event()))
     finally:
         gc.unfreeze()

@@ -22,7 +22,7 @@ from trustgauge.errors import TrustgaugeError
 from trustgauge.reports import terminal
 from trustgauge.reports.html import report
 from trustgauge.run import rate_transcript, rating_document, run
-from trustgauge.run.options import Sitting
+from trustgauge.run.options import RunOptions
 from trustgauge.store.atomic_write import private_folder, write_file
 
 _NICE = 10  # how far a rating on the way steps back behind what passes
@@ -56,7 +56,7 @@ def rate_so_far(transcript: Path, subject: RatingTarget, place: Path) -> dict[st
     data = transcript.read_bytes()
     copy.write_bytes(data[: data.rfind(b"\n") + 1])
     plan = rate_transcript.plan_of(copy, subject.name, subject.settings)
-    document = run.rate(plan, Sitting(ratings=place)).document
+    document = run.rate(plan, RunOptions(ratings=place)).document
     said = [terminal.plain([terminal.headline(one)]) for one in document["ratings"]]
     return {"said": said, "ratings": document["ratings"]}
 
@@ -73,12 +73,12 @@ def rate_at_end(
     """
     plan = rate_transcript.plan_of(transcript, subject.name, subject.settings)
     if not redact:
-        finished = rate_transcript.rate(plan, Sitting(ratings=ratings))
+        finished = rate_transcript.rate(plan, RunOptions(ratings=ratings))
         return finished.document, finished.folder
     with tempfile.TemporaryDirectory(prefix="trustgauge-") as place:
         for taken in ratings.glob("TG-*"):  # so that the run gets a name that is free
             (Path(place) / taken.name / "taken").mkdir(parents=True)
-        document = run.rate(plan, Sitting(ratings=Path(place))).document
+        document = run.rate(plan, RunOptions(ratings=Path(place))).document
     folder = ratings / str(document["run"]["id"])
     private_folder(folder, exist_ok=True)
     write_file(folder / "rating.json", rating_document.text(document))

@@ -23,17 +23,17 @@ from trustgauge.data.tables import content_hash, fault, short
 from trustgauge.errors import Fault, PlanError, StoreError
 from trustgauge.plan import Plan
 from trustgauge.records import Answer, Message, canonical
-from trustgauge.run.answer_reuse import Lenders
+from trustgauge.run.answer_reuse import ReusableRuns
 from trustgauge.run.cells import plain
-from trustgauge.run.options import Prepared
+from trustgauge.run.options import AskPlan
 from trustgauge.run.rate_answers import is_deterministic
-from trustgauge.run.run import borrow, write_plan
-from trustgauge.run.sheets import at_row, check_name, read_sheet, refuse, sheet
-from trustgauge.run.targets import Subject, design, probes_of, subjects, wanted
+from trustgauge.run.run import copy_answers, write_plan
+from trustgauge.run.sheets import at_row, check_name, raise_faults, read_sheet, sheet_bytes
+from trustgauge.run.targets import Target, design, plan_targets, planned_units, probes_of
 from trustgauge.services.normalise_output import redact
 from trustgauge.store.atomic_write import write_file
 from trustgauge.store.factory import OpenStore, open_store
-from trustgauge.store.folder import RunFolder, find
+from trustgauge.store.folder import RunFolder, find_run
 from trustgauge.store.store import BY_HAND, Store
 from trustgauge.store.writer import GroupWriter
 
@@ -94,13 +94,13 @@ class PendingRows:
     overwrite: bool = False
 
 
-def prepare(plan: Plan) -> Prepared:
+def prepare(plan: Plan) -> AskPlan:
     """As `path.prepare`, for people: neither keys nor libraries of the services are needed."""
-    found = subjects(plan)
-    return Prepared(plan, tuple(found), design(plan, found))
+    found = plan_targets(plan)
+    return AskPlan(plan, tuple(found), design(plan, found))
 
 
-def export(prepared: Prepared, service: str, file: Path, ratings: Path, batch: PendingRows) -> ExportSummary:
+def export(prepared: AskPlan, service: str, file: Path, ratings: Path, batch: PendingRows) -> ExportSummary:
     """Write what is still to be asked of a service, in the order of sending. Sends nothing, keeps nothing.
 
     Args:
@@ -126,12 +126,12 @@ def export(prepared: Prepared, service: str, file: Path, ratings: Path, batch: P
     parts = {one.part for unit in units for one in unit}
     columns = (COLUMNS[0], "part", *COLUMNS[1:]) if len(parts) > 1 else COLUMNS
     rows = [_row(one, kept) for unit in chosen for one in unit]
-    write_file(file, sheet(file, EXPORT, columns, rows), private=False)  # for other people to fill in
+    write_file(file, sheet_bytes(file, EXPORT, columns, rows), private=False)  # for other people to fill in
     return ExportSummary(str(file), len(rows), _count(pending), _count(units))
 
 
 def import_answers(
-    prepared: Prepared, service: str, file: Path, ratings: Path, *, by: str, now: datetime
+    prepared: AskPlan, service: str, file: Path, ratings: Path, *, by: str, now: datetime
 ) -> ImportSummary:
     """Take the answers of a sheet into the run of the plan. All of a file or nothing is taken.
 
@@ -158,7 +158,7 @@ def import_answers(
     given = match(file, found, [one for unit in units for one in unit])
     with RunFolder.open(ratings, prepared.plan.hash, now=now) as folder:
         write_plan(prepared, folder)
-        borrow(prepared, folder)
+        copy_answers(prepared, folder)
         new, waiting = _new(file, units, given, _kept(units, lambda _: [folder.store]))
         _keep(folder, service, new, given, _Who(by, file, utc(now)))
         kept = _kept(units, lambda _: [folder.store])
@@ -172,10 +172,10 @@ def import_answers(
 
 
 @contextmanager
-def _stores(prepared: Prepared, ratings: Path) -> Iterator[tuple[OpenStore | None, Stores]]:
+def _stores(prepared: AskPlan, ratings: Path) -> Iterator[tuple[OpenStore | None, Stores]]:
     """The plan's own store, if there is one, and all that its run may copy from, itself included."""
-    own = find(ratings, prepared.plan.hash)
-    lenders = Lenders(prepared, ratings)
+    own = find_run(ratings, prepared.plan.hash)
+    lenders = ReusableRuns(prepared, ratings)
     with ExitStack() as opened:
         stores: dict[Path, OpenStore] = {}
         for folder in lenders.folders:
@@ -188,7 +188,7 @@ def _stores(prepared: Prepared, ratings: Path) -> Iterator[tuple[OpenStore | Non
         )
 
 
-def _asked(prepared: Prepared, service: str, own: OpenStore | None) -> list[Subject]:
+def _asked(prepared: AskPlan, service: str, own: OpenStore | None) -> list[Target]:
     """The parts of the service. One that gave two answers to one text is asked every draw (methods 0.3)."""
     rated = [one for one in prepared.subjects if one.control is None]
     names = tuple(dict.fromkeys(one.service for one in rated))
@@ -203,7 +203,7 @@ def _asked(prepared: Prepared, service: str, own: OpenStore | None) -> list[Subj
     ]
 
 
-def _questions(prepared: Prepared, asked: Sequence[Subject]) -> list[Unit]:
+def _questions(prepared: AskPlan, asked: Sequence[Target]) -> list[Unit]:
     """All units of the service in the order that they would be sent; parts and experiments in turn.
 
     A question of two experiments is asked once.
@@ -213,7 +213,7 @@ def _questions(prepared: Prepared, asked: Sequence[Subject]) -> list[Unit]:
     for subject in asked:
         frame = probes_of(subject, prepared.probes[subject.experiment, subject.task])
         language = _languages(frame, subject)
-        found = wanted(frame, shared=subject.deterministic)
+        found = planned_units(frame, shared=subject.deterministic)
         for number, messages in enumerate(found):
             unit = tuple(
                 Question(subject.fingerprint, subject.part, subject.task, language(one.text), one)
@@ -226,7 +226,7 @@ def _questions(prepared: Prepared, asked: Sequence[Subject]) -> list[Unit]:
     return [unit for _, unit in sorted(placed, key=lambda one: one[0])]
 
 
-def _languages(frame: pl.DataFrame, subject: Subject) -> Callable[[str], str]:
+def _languages(frame: pl.DataFrame, subject: Target) -> Callable[[str], str]:
     """Text -> its language, as the method or else the service tells it."""
     about = subject.description
     usual = str(getattr(about, "language", "") or getattr(about, "source", "") or "en")
@@ -323,7 +323,7 @@ def _new(
             new.append(unit)
         else:
             waiting += sum(before is None for _, before in rows)
-    refuse(sorted(faults, key=lambda one: int(one.place.rpartition(" ")[2])))
+    raise_faults(sorted(faults, key=lambda one: int(one.place.rpartition(" ")[2])))
     return new, waiting
 
 

@@ -11,7 +11,7 @@ from trustgauge.data.tables import fault, short
 from trustgauge.errors import Fault, GarbledError
 from trustgauge.records import Message, Status, Task, digest
 from trustgauge.run.cells import plain, unguard
-from trustgauge.run.sheets import Line, Sheet, at_row, refuse
+from trustgauge.run.sheets import Sheet, SheetRow, at_row, raise_faults
 from trustgauge.services.normalise_output import output_of
 
 KNOWN = ("id", "session", "turn", "text", "answer", "status", "by", "at")
@@ -86,7 +86,7 @@ def match(file: Path, sheet: Sheet, questions: Sequence[Question]) -> dict[str, 
             told = _kept(found, question.id, told)
         if isinstance(told, Fault):
             faults.append(Fault(at_row(file, line.row), told.what, told.must, told.got, told.do))
-    refuse(sorted(faults, key=lambda one: int(one.place.rpartition(" ")[2])))
+    raise_faults(sorted(faults, key=lambda one: int(one.place.rpartition(" ")[2])))
     return found
 
 
@@ -102,7 +102,9 @@ def _shown(told: SheetAnswer) -> str:
     return short(told.output) if told.output else told.status
 
 
-def _paired(lines: Sequence[Line], by_id: Mapping[str, Question]) -> Iterator[tuple[Line, Question | Fault]]:
+def _paired(
+    lines: Sequence[SheetRow], by_id: Mapping[str, Question]
+) -> Iterator[tuple[SheetRow, Question | Fault]]:
     """Each row with its question, or why it has none; rows with an id first."""
     taken: set[str] = set()
     for line in lines:
@@ -123,7 +125,7 @@ def _paired(lines: Sequence[Line], by_id: Mapping[str, Question]) -> Iterator[tu
         yield line, _of_text(line, waiting.get(text, ()), free[text])
 
 
-def _of_id(line: Line, name: str, by_id: Mapping[str, Question]) -> Question | Fault:
+def _of_id(line: SheetRow, name: str, by_id: Mapping[str, Question]) -> Question | Fault:
     question = by_id.get(name)
     if question is None:
         do = "Import it with the plan and options that it was exported with"
@@ -136,7 +138,7 @@ def _of_id(line: Line, name: str, by_id: Mapping[str, Question]) -> Question | F
     return question
 
 
-def _of_text(line: Line, there: Sequence[Question], free: list[Question]) -> Question | Fault:
+def _of_text(line: SheetRow, there: Sequence[Question], free: list[Question]) -> Question | Fault:
     """The next draw of the text; `free` loses it."""
     if not line.cells.get("text", "").strip():
         return Fault("", "neither an id nor a text", must="at least one of them")
@@ -156,7 +158,7 @@ def _exact(text: str) -> str:
     return unguard(plain(text)).strip()
 
 
-def _given(line: Line, question: Question) -> SheetAnswer | Fault | None:
+def _given(line: SheetRow, question: Question) -> SheetAnswer | Fault | None:
     """What a row says; None if it is not filled in yet."""
     answer = line.cells.get("answer", "")
     status = line.cells.get("status", "").strip().lower()

@@ -19,7 +19,7 @@ from trustgauge.records import Json, canonical, digest
 from trustgauge.reports import sentences
 from trustgauge.stats.sequential import probit, scan, threshold
 from trustgauge.store.atomic_write import write_file
-from trustgauge.store.error_mapping import translate
+from trustgauge.store.error_mapping import map_errors
 
 SCHEMA = "trustgauge.watch/1"
 ERROR = 0.05
@@ -249,7 +249,7 @@ def load(path: Path) -> WatchState | None:
     Raises:
         StoreError: it cannot be read, or is no state of a watch.
     """
-    with translate(path):
+    with map_errors(path):
         if not path.exists():
             return None
         raw = path.read_bytes()

@@ -110,10 +110,10 @@ def watch_verb(target: str | None, **options: Any) -> Any:
 def _within_limits(plan: Plan, terms: WatchOptions, *, yes: bool) -> None:
     """Refuse a plan of which one look would go beyond a limit: nobody sits there to be asked."""
     from trustgauge.errors import Fault, PlanError
-    from trustgauge.run.options import Sitting
+    from trustgauge.run.options import RunOptions
     from trustgauge.run.run import forecast, prepare
 
-    sitting = Sitting(terms.ratings, fresh=True)
+    sitting = RunOptions(terms.ratings, fresh=True)
     over = forecast(prepare(plan, sitting), sitting).over(plan.budget.model_dump())
     if over and not yes:
         do = "--yes lets every look run up to the limit"

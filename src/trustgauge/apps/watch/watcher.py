@@ -26,12 +26,12 @@ from trustgauge.plan import Plan
 from trustgauge.records import Json, digest
 from trustgauge.run import rate_transcript
 from trustgauge.run import run as path
-from trustgauge.run.options import Sitting
+from trustgauge.run.options import RunOptions
 from trustgauge.run.options import Watch as Progress
 from trustgauge.store.atomic_write import write_file
-from trustgauge.store.error_mapping import translate
-from trustgauge.store.folder import find
-from trustgauge.store.lock import Lock
+from trustgauge.store.error_mapping import map_errors
+from trustgauge.store.folder import find_run
+from trustgauge.store.lock import WriterLock
 
 PAGE = "watch.html"
 POLL = 5.0  # seconds between two looks at the size of a log
@@ -82,7 +82,7 @@ class LookOutcome:
     """What a look came to: the event, and the run where there is one."""
 
     event: Mapping[str, Json]
-    finished: path.Finished | None = None
+    finished: path.RunResult | None = None
     error: TrustgaugeError | None = None
 
 
@@ -101,9 +101,9 @@ class Watcher:
             read_tail(terms.log, 0, most=0)  # whether it can be read
         self.key = _key(plan, terms.log)
         self.file = terms.ratings / f"watch-{self.key}.json"
-        with translate(terms.ratings):
+        with map_errors(terms.ratings):
             terms.ratings.mkdir(parents=True, exist_ok=True)
-        self._lock = Lock(self.file.with_suffix(".lock"))
+        self._lock = WriterLock(self.file.with_suffix(".lock"))
         try:
             self.state = watched.load(self.file) or self._begin()
             self._check_looks()
@@ -216,22 +216,22 @@ class Watcher:
 
     def _begin_look(self, plan: Plan, **facts: Json) -> None:
         """Remember which folder of this plan there was before, so that one begun later is known as ours."""
-        newest = find(self.terms.ratings, plan.hash)
+        newest = find_run(self.terms.ratings, plan.hash)
         self.state.under_way = {"before": newest.name if newest else "", **facts}
         self._save()
 
-    def _rate(self, plan: Plan) -> path.Finished:
+    def _rate(self, plan: Plan) -> path.RunResult:
         """Rate in a fresh folder, or in that which a process that died has begun for this very look."""
         terms = self.terms
         if self.state.under_way is None:
             self._begin_look(plan)
         assert self.state.under_way is not None
-        newest = find(terms.ratings, plan.hash)
+        newest = find_run(terms.ratings, plan.hash)
         mine = newest is not None and newest.name != self.state.under_way["before"]
-        sitting = Sitting(terms.ratings, not mine, terms.progress, terms.clock.now)
+        sitting = RunOptions(terms.ratings, not mine, terms.progress, terms.clock.now)
         return path.rate(plan, sitting) if terms.log is None else rate_transcript.rate(plan, sitting)
 
-    def _event(self, finished: path.Finished | None = None) -> dict[str, Json]:
+    def _event(self, finished: path.RunResult | None = None) -> dict[str, Json]:
         state = self.state
         last = state.runs[-1] if finished is not None else None
         series = [one for one in state.series.values() if one.looks and one.looks[-1].run == last]

@@ -26,7 +26,7 @@ from pydantic import (
 
 from trustgauge.data.tables import check_content, fault, read_text, short
 from trustgauge.errors import Fault, PlanError
-from trustgauge.plan import PlanPath, toml
+from trustgauge.plan import PlanPath, parse_toml
 from trustgauge.records import Json
 
 PLACE = "expressions"
@@ -62,7 +62,7 @@ def expressions(language: Literal["en", "zh"] = "en") -> Expressions:
         .joinpath("data", "expressions.toml")
         .read_text(encoding="utf-8")
     )
-    return _lists(toml(text)[language])
+    return _lists(parse_toml(text)[language])
 
 
 def read_expressions(file: Path, place: str = PLACE) -> Mapping[str, Expressions]:
@@ -79,7 +79,7 @@ def read_expressions(file: Path, place: str = PLACE) -> Mapping[str, Expressions
     """
     text, _ = read_text(file, place)
     try:
-        table = toml(text)
+        table = parse_toml(text)
     except (ValueError, RecursionError) as error:  # ValueError: no TOML, or a number of thousands of digits
         got = str(error)[:200]
         raise fault(file, place, "the file is not TOML", must="TOML", got=got) from None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from trustgauge.cli.main import VERBS, group
+from trustgauge.cli.main import group, verbs
 from trustgauge.plan import plan_schema
 from trustgauge.reports.document import schema as rating_schema
 
@@ -40,7 +40,7 @@ def commands() -> str:
     """The page of all commands with their help, as the command line prints it."""
     context = group.make_context("trustgauge", [], resilient_parsing=True)
     sections = [HEAD]
-    for verb in VERBS:
+    for verb in verbs():
         command = group.get_command(context, verb)
         assert command is not None
         help_text = command.get_help(

@@ -1,6 +1,7 @@
-"""Plug-ins: built-ins and strangers enter by the same door, the entry points of a package.
+"""Plug-ins: built-in and third-party plug-ins load through entry points.
 
-Groups: `trustgauge.services`, `.methods`, `.views`, `.judges`, `.issues`, `.engines`, `.stores`, `.exports`.
+Groups: `trustgauge.services`, `.methods`, `.views`, `.judges`, `.issues`, `.engines`, `.stores`, `.exports`,
+`.commands`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from trustgauge.errors import Fault, PlanError
 
-GROUPS = ("services", "methods", "views", "judges", "issues", "engines", "stores", "exports")
+GROUPS = ("services", "methods", "views", "judges", "issues", "engines", "stores", "exports", "commands")
 
 
 @cache

@@ -8,7 +8,7 @@ import pytest
 
 from trustgauge.terminal.exits import exit_of
 
-WHY = "assistant: by-hand cannot be asked by a program. Import its answers."
+WHY = "by-hand cannot be asked by a program. Import its answers."
 
 
 def document(*states: str) -> dict[str, Any]:
@@ -27,5 +27,5 @@ def document(*states: str) -> dict[str, Any]:
     ],
 )
 def test_others_are_rated_only_if_one_has_a_result(states: tuple[str, ...], told: str) -> None:
-    found = exit_of(document(*states), WHY)
-    assert (found.code, found.why) == (3, f"{WHY[:-1]}; {told}")
+    found = exit_of(document(*states), {"assistant": WHY})
+    assert (found.code, found.why) == (3, f"assistant: {WHY[:-1]}; {told}")

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from trustgauge import errors
-from trustgauge.cli.main import VERBS, group
+from trustgauge.cli.main import group, verbs
 from trustgauge.data.conversations import ConversationSource
 from trustgauge.data.dialogs import DialogSource
 from trustgauge.data.properties import PropertySource
@@ -50,7 +50,7 @@ def test_every_error_class_stands_in_the_tree_of_the_module() -> None:
     assert all(one.__name__ in tree for one in classes(errors.TrustgaugeError))
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", verbs())
 def test_help_in_the_docs_is_what_the_command_prints(verb: str) -> None:
     context = group.make_context("trustgauge", [], resilient_parsing=True)
     command = group.get_command(context, verb)

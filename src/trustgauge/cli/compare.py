@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -11,7 +10,8 @@ from typing import Any, get_args
 import click
 
 from trustgauge.records import Rule, State
-from trustgauge.terminal.options import emit_json, output_options, say
+from trustgauge.terminal.options import output_options
+from trustgauge.terminal.output import emit_json, say, write_output
 
 FORMS = ("text", "html", "json", "csv", "personal")
 
@@ -56,7 +56,7 @@ def compare_verb(names: tuple[str, ...], form: str, output: Path | None, **optio
     elif output is None and form == "json":
         emit_json(document)
     else:
-        _send(_form(document, form, views), output)
+        write_output(output, _form(document, form, views))
 
 
 def _beside(names: tuple[str, ...], output: Path | None, options: dict[str, Any]) -> tuple[Any, Any]:
@@ -144,17 +144,3 @@ def _form(document: Any, form: str, views: Any) -> bytes:
                 "utf-8", "replace"
             )
     return (terminal.plain(views["text"]()) + "\n").encode()
-
-
-def _send(data: bytes, output: Path | None) -> None:
-    from trustgauge.errors import StoreError
-
-    if output is None:
-        sys.stdout.buffer.write(data)
-        return
-    try:
-        output.write_bytes(data)
-    except OSError as error:
-        what = error.strerror or str(error)
-        raise StoreError(f"{output} cannot be written", got=what, do="choose another place with -o") from None
-    click.echo(f"{'wrote':<9}{output}", err=True)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trustgauge.terminal.consent import access_options, confirm_plan
-from trustgauge.terminal.options import emit_json, load_environment, output_options, say
+from trustgauge.terminal.options import load_environment, output_options
+from trustgauge.terminal.output import emit_json, say
 
 if TYPE_CHECKING:
     from trustgauge.run.chain_composition import ComposedChain
@@ -97,7 +98,7 @@ def _tested(composed: ComposedChain, options: dict[str, Any]) -> Any:
     from trustgauge.run.options import RunOptions
     from trustgauge.run.run import rate
     from trustgauge.terminal.exits import exit_of
-    from trustgauge.terminal.options import show_result
+    from trustgauge.terminal.output import show_result
     from trustgauge.terminal.progress import progress_display
 
     changes = {"budget": {"calls": options["limit_calls"]}} if options["limit_calls"] is not None else {}
@@ -129,5 +130,4 @@ def _tested(composed: ComposedChain, options: dict[str, Any]) -> Any:
         if against is not None:
             reason = {"code": against.code, "facts": dict(against.facts), "evidence": []}
             say([terminal.line("note", sentences.reason(reason))], options)
-    refused = "; ".join(f"{part}: {why}" for part, why in finished.asked.refused.items())
-    return exit_of(finished.document, refused)
+    return exit_of(finished.document, finished.asked.refused)

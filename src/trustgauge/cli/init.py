@@ -1,11 +1,13 @@
-"""The plans that `init` writes."""
+"""The verb init: write a plan to start from."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from trustgauge.errors import Fault, PlanError, StoreError
+import click
+
+from trustgauge.terminal.options import DEFAULT_PLAN
 
 DEMO = """\
 # Three services whose truth is known, so that you see what a rating looks like.
@@ -60,10 +62,12 @@ texts = 200                              # of each block; three blocks
 
 
 def write_plan(path: Path, *, demo: bool, force: bool) -> str:
-    """Write a plan; returns what is in it, in words.
+    """Write a plan; return a summary of it.
 
     Raises PlanError if there is one already, StoreError if it cannot be written.
     """
+    from trustgauge.errors import Fault, PlanError, StoreError
+
     if path.exists() and not force:
         fault = Fault(str(path), "there is a plan already", do="--force writes over it, -o writes elsewhere")
         raise PlanError((fault,))
@@ -99,3 +103,18 @@ def _own() -> tuple[str, str]:
         TRANSLATOR.format(via='["es", "fr"]', use="libretranslate", more=more),
         "LibreTranslate on this machine through es, fr; change it to the service you want to rate",
     )
+
+
+@click.command("init")
+@click.option("--demo", is_flag=True, help="Services of known truth; needs no network and nothing installed.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=DEFAULT_PLAN, show_default=True)
+@click.option("--force", is_flag=True, help="Write over an existing plan.")
+def init_verb(demo: bool, output: Path, force: bool) -> None:
+    """Write a commented plan.
+
+    \b
+    trustgauge init --demo
+    """
+    said = write_plan(output, demo=demo, force=force)
+    click.echo(f"{'wrote':<9}{output}: {said}")
+    click.echo(f"{'next':<9}trustgauge rate{'' if output == DEFAULT_PLAN else f' {output}'}")

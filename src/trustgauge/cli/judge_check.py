@@ -1,19 +1,18 @@
-"""The verbs for people's work: ask (questions out, answers in) and judge-check."""
+"""The verb judge-check: measure a judge against labelled answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from trustgauge.terminal.consent import access_options, confirm
-from trustgauge.terminal.options import emit_json, load_environment, plan_of, plan_options, say
+from trustgauge.terminal.options import load_environment
+from trustgauge.terminal.output import emit_json
 
 if TYPE_CHECKING:
-    from trustgauge.apps.sheets.manual_answers import ExportSummary, ImportSummary
     from trustgauge.data.social_groups import GroupSource
     from trustgauge.plan import Plan
     from trustgauge.run.judge_calls import JudgeCallOptions
@@ -22,75 +21,6 @@ if TYPE_CHECKING:
 ABUSE = "abuse:"
 """Before a checker of abusive language, where a judge is named."""
 _FILE = click.Path(path_type=Path, dir_okay=False)
-
-
-@click.command("ask")
-@click.argument("target", metavar="PLAN")
-@click.argument("service")
-@click.option("--export", "export_to", type=_FILE, metavar="FILE", help="Write what is still to be asked.")
-@click.option("--import", "import_from", type=_FILE, metavar="FILE", help="Take the answers in.")
-@click.option("--batch", type=click.IntRange(1), metavar="N", help="Export at most so many questions.")
-@click.option("--all", "every", is_flag=True, help="Export also what is answered, with its answers.")
-@click.option("--force", is_flag=True, help="Write over the file that is there.")
-@click.option(
-    "--by", default="", metavar="NAME", help="Import: who asked; a column `by` tells it row by row."
-)
-@plan_options
-def ask_verb(target: str, service: str, **options: Any) -> None:
-    """Ask a service that has no API: write the questions, read answers collected by hand.
-
-    \b
-    trustgauge ask trustgauge.toml assistant --export questions.csv --batch 50
-    trustgauge ask trustgauge.toml assistant --import questions.csv --by "A. Tester"
-    trustgauge rate trustgauge.toml
-
-    FILE is CSV, TSV, JSON lines or XLSX. Fill in the column `answer`; ask each question, or the
-    turns of each session in order, in a new chat. What is left empty stays to be asked; the same
-    file may be imported again. A column `status` may say that a question got no words: empty,
-    refused or unreadable. Give --import the options that --export got.
-    """
-    from trustgauge.apps.sheets import manual_answers
-
-    export_to, import_from = options["export_to"], options["import_from"]
-    if (export_to is None) == (import_from is None):
-        raise click.UsageError("give either --export FILE or --import FILE")
-    prepared = manual_answers.prepare(plan_of(target, options))
-    if export_to is not None:
-        batch = manual_answers.PendingRows(options["batch"], options["every"], options["force"])
-        written = manual_answers.export(prepared, service, export_to, options["ratings"], batch)
-        _tell(written, _exported(written, f"trustgauge ask {target} {service} --import {export_to}"), options)
-        return
-    now = datetime.now(UTC)
-    taken = manual_answers.import_answers(
-        prepared, service, import_from, options["ratings"], by=options["by"], now=now
-    )
-    _tell(taken, _imported(taken, target), options)
-
-
-def _tell(done: ExportSummary | ImportSummary, lines: list[tuple[str, str]], options: dict[str, Any]) -> None:
-    """What was done, on stdout: one JSON document, or a line each."""
-    from trustgauge.reports import terminal as text
-
-    if options["as_json"]:
-        emit_json(done.facts())
-        return
-    say([text.line(head, said) for head, said in lines], options)
-
-
-def _exported(done: ExportSummary, after: str) -> list[tuple[str, str]]:
-    said = f"{done.file}: {done.rows:,} questions; {done.pending:,} of {done.asked:,} are to be asked"
-    return [("wrote", said), ("next", f"fill in the column answer, then {after}")]
-
-
-def _imported(done: ImportSummary, target: str) -> list[tuple[str, str]]:
-    known = f", {done.known:,} were kept before" if done.known else ""
-    lines = [("kept", f"{done.new:,} new answers in {done.folder}{known}")]
-    if done.encoding == "GB18030":
-        lines.append(("note", "the file is not UTF-8 and was read as GB18030: look at a few answers"))
-    if done.waiting:
-        lines.append(("waiting", f"{done.waiting:,} answers whose chat is not answered to its end"))
-    lines.append(("pending", f"{done.pending:,} of {done.asked:,} questions"))
-    return lines if done.pending else [*lines, ("next", f"trustgauge rate {target}")]
 
 
 @click.command("judge-check")

@@ -1,4 +1,4 @@
-"""What `trustgauge list` can list: each a function of the ratings folder to rows."""
+"""The verb list. Each list is a function from the ratings folder to rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from trustgauge import plugins
+import click
+
+from trustgauge.terminal.options import output_options
+from trustgauge.terminal.output import emit_json
 
 Rows = list[dict[str, Any]]
 
@@ -15,6 +18,8 @@ Rows = list[dict[str, Any]]
 def services(ratings: Path) -> Rows:
     """Every service plug-in, and whether it can be asked on this machine."""
     del ratings
+    from trustgauge import plugins
+
     rows = []
     for name in plugins.names("services"):
         model = plugins.load("services", name)
@@ -26,6 +31,8 @@ def services(ratings: Path) -> Rows:
 def methods(ratings: Path) -> Rows:
     """Every method, its paper and its scale, best first."""
     del ratings
+    from trustgauge import plugins
+
     rows = []
     for name in plugins.names("methods"):
         model = plugins.load("methods", name)
@@ -36,6 +43,8 @@ def methods(ratings: Path) -> Rows:
 def issues(ratings: Path) -> Rows:
     """Every issue that the trust method can measure, with the paper's letters."""
     del ratings
+    from trustgauge import plugins
+
     rows = []
     for name in plugins.names("issues"):
         model = plugins.load("issues", name)
@@ -67,6 +76,8 @@ def attributes(ratings: Path) -> Rows:
 def controls(ratings: Path) -> Rows:
     """The services of known truth of every method, and the level each must get."""
     del ratings
+    from trustgauge import plugins
+
     rows = []
     for name in plugins.names("methods"):
         method = plugins.load("methods", name)(method=name, services=())
@@ -86,6 +97,8 @@ def languages(ratings: Path) -> Rows:
 def exports(ratings: Path) -> Rows:
     """The forms that `show --as` can give."""
     del ratings
+    from trustgauge import plugins
+
     return [{"name": "text"}, *({"name": name} for name in plugins.names("exports"))]
 
 
@@ -132,3 +145,31 @@ LISTS: Mapping[str, Callable[[Path], Any]] = {
     "ratings": ratings,
     "schemas": schemas,
 }
+
+
+@click.command("list")
+@click.argument("what", required=False, default="ratings")
+@output_options
+def list_verb(what: str, **options: Any) -> None:
+    """What there is: services, methods, attributes, anchors, languages, exports, ratings, schemas.
+
+    \b
+    trustgauge list services
+    trustgauge list ratings --json
+    """
+    from trustgauge import plugins
+    from trustgauge.errors import PlanError
+
+    if what not in LISTS:
+        raise PlanError((plugins.unknown("WHAT", "list", what, tuple(LISTS)),))
+    rows = LISTS[what](options["ratings"])
+    if options["as_json"]:
+        emit_json(rows)
+        return
+    if isinstance(rows, dict):
+        emit_json(rows)
+        return
+    for row in rows:
+        click.echo("  ".join(str(value) for value in row.values() if value not in ("", None)))
+    if not rows:
+        click.echo(f"no {what}", err=True)

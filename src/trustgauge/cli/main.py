@@ -1,4 +1,4 @@
-"""The command line's door: verbs, errors and exit codes.
+"""CLI entry point: verbs, errors and exit codes.
 
 stdout carries results only (with --json exactly one document); plan, progress, notes and errors
 go to stderr. Nothing heavy is imported before the verb is known.
@@ -18,27 +18,16 @@ from typing import Any
 
 import click
 
-VERBS = {
-    "init": "cli.rate",
-    "check": "cli.rate",
-    "plan": "cli.rate",
-    "rate": "cli.rate",
-    "ask": "cli.judge_check",
-    "show": "cli.show",
-    "compare": "cli.compare",
-    "compose": "cli.compose",
-    "chat": "apps.chat.verb",
-    "proxy": "apps.proxy.verb",
-    "watch": "apps.watch.verb",
-    "survey": "apps.survey.verb",
-    "train": "apps.train.verb",
-    "build-properties": "apps.properties.verb",
-    "judge-check": "cli.judge_check",
-    "verify": "cli.show",
-    "reproduce": "apps.reproduce.verb",
-    "list": "cli.show",
-}
-"""Verb -> the module it stands in, in the order in which people need them."""
+from trustgauge import plugins
+
+CORE = ("init", "check", "plan", "rate", "show", "compare", "compose", "judge-check", "verify", "list")
+"""The verbs of the core, in the order in which people need them. Each stands in a module of its name."""
+
+
+def verbs() -> list[str]:
+    """All verbs: those of the core, then those of the installed applications, sorted. Imports none."""
+    return [*CORE, *(name for name in plugins.names("commands") if name not in CORE)]
+
 
 _MORE = "Allow more (`ulimit -n 1024`), then run the same command again"
 _SYSTEM = {
@@ -57,16 +46,21 @@ class Verbs(click.Group):
     """Imports a verb's module when the verb is used or listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        del ctx
-        return list(VERBS)
+        return [name for name in verbs() if self.get_command(ctx, name) is not None]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx
-        if cmd_name not in VERBS:
+        if cmd_name in CORE:
+            name = cmd_name.replace("-", "_")
+            command: click.Command = getattr(import_module(f"trustgauge.cli.{name}"), f"{name}_verb")
+            return command
+        if cmd_name not in verbs():
             return None
-        module = import_module(f"trustgauge.{VERBS[cmd_name]}")
-        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_verb")
-        return command
+        try:
+            application: click.Command = plugins.load("commands", cmd_name)
+        except ModuleNotFoundError:  # the application was removed, or lacks a library
+            return None
+        return application
 
 
 @click.group(
@@ -76,7 +70,7 @@ class Verbs(click.Group):
 )
 @click.version_option(package_name="trustgauge", message="trustgauge %(version)s")
 def group() -> None:
-    """Rates AI services that nobody can open: bias, with error bars and evidence.
+    """Rate black-box AI services for bias, with error bars and evidence.
 
     \b
     trustgauge init --demo      writes a plan that needs no network

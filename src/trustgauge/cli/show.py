@@ -1,15 +1,15 @@
-"""The verbs that read what is kept: show, verify, list. They make no call."""
+"""The verb show: a view or an export of a rating."""
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from trustgauge.terminal.options import emit_json, output_options, say
+from trustgauge.terminal.options import output_options
+from trustgauge.terminal.output import say, write_output
 
 DATED = ("html", "label", "badge", "shields")
 """Views that turn grey once a rating has expired."""
@@ -50,11 +50,7 @@ def show_verb(name: str, form: str, output: Path | None, **options: Any) -> None
         evidence = evidence_of(folder, form)
         with explaining_errors(folder):
             data = export(document, evidence, **more)
-    if output is None:
-        sys.stdout.buffer.write(data)
-    else:
-        _write(output, data)
-        click.echo(f"{'wrote':<9}{output}", err=True)
+    write_output(output, data)
 
 
 def evidence_of(folder: Path, form: str) -> Any:
@@ -64,72 +60,3 @@ def evidence_of(folder: Path, form: str) -> Any:
     from trustgauge.run.verify import evidence_of_run
 
     return evidence_of_run(folder)
-
-
-def _write(path: Path, data: bytes) -> None:
-    from trustgauge.errors import StoreError
-
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        what = error.strerror or str(error)
-        raise StoreError(f"{path} cannot be written", got=what, do="choose another place with -o") from None
-
-
-@click.command("verify")
-@click.argument("name", metavar="ID or FILE", default="latest")
-@output_options
-def verify_verb(name: str, **options: Any) -> Any:
-    """Re-derive hashes, summaries and levels from the kept answers. Makes no call.
-
-    \b
-    trustgauge verify TG-2026-1122-7f3a
-    """
-    from trustgauge.catalogue import find_folder
-    from trustgauge.reports import numbers
-    from trustgauge.run.verify import verify
-    from trustgauge.terminal.exits import Exit
-
-    verdict = verify(find_folder(name, options["ratings"]), datetime.now(UTC).date())
-    if options["as_json"]:
-        emit_json(verdict.facts())
-    elif not verdict.differences:
-        until = f"{'expired' if verdict.expired else 'valid until'} {numbers.day(verdict.expires)}"
-        click.echo(
-            f"{'ok':<9}{verdict.answers:,} answers, {verdict.readings:,} readings, "
-            f"{verdict.levels:,} levels re-derived; all equal · {until}"
-        )
-    for difference in verdict.differences:
-        click.echo(f"{'differs':<9}{difference}", err=options["as_json"])
-    if verdict.differences:
-        return Exit(10, "verify disagrees with the rating that was issued")
-    return None
-
-
-@click.command("list")
-@click.argument("what", required=False, default="ratings")
-@output_options
-def list_verb(what: str, **options: Any) -> None:
-    """What there is: services, methods, attributes, anchors, languages, exports, ratings, schemas.
-
-    \b
-    trustgauge list services
-    trustgauge list ratings --json
-    """
-    from trustgauge import plugins
-    from trustgauge.cli.list import LISTS
-    from trustgauge.errors import PlanError
-
-    if what not in LISTS:
-        raise PlanError((plugins.unknown("WHAT", "list", what, tuple(LISTS)),))
-    rows = LISTS[what](options["ratings"])
-    if options["as_json"]:
-        emit_json(rows)
-        return
-    if isinstance(rows, dict):
-        emit_json(rows)
-        return
-    for row in rows:
-        click.echo("  ".join(str(value) for value in row.values() if value not in ("", None)))
-    if not rows:
-        click.echo(f"no {what}", err=True)

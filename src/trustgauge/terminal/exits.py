@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 WORDS = {
@@ -36,12 +37,12 @@ class Exit:
         return f"exit {self.code}: {self.why}"
 
 
-def exit_of(document: Mapping[str, Any], refused: str = "") -> Exit:
+def exit_of(document: Mapping[str, Any], refused: Mapping[str, str] = MappingProxyType({})) -> Exit:
     """The exit of a finished run.
 
     Args:
         document: the run's `rating.json`; its ratings carry their gate, if one was set.
-        refused: why a service refused or could not be reached, "" if none did.
+        refused: service or part -> why it refused or could not be reached.
     """
     reached = [Exit(0, WORDS[0])]
     run = document["run"]
@@ -52,10 +53,11 @@ def exit_of(document: Mapping[str, Any], refused: str = "") -> Exit:
         )
     ratings = document["ratings"]
     if refused:
+        why = "; ".join(f"{part}: {said.rstrip('.')}" for part, said in refused.items())
         # Services that could be rated are; the code tells a script that one could not.
         rated = any(one["state"] not in NOTHING for one in ratings)
         told = "the others are rated" if rated else "nothing rated"
-        reached.append(Exit(3, f"{refused.rstrip('.')}; {told}"))
+        reached.append(Exit(3, f"{why}; {told}"))
     if run["stopped"] or any(one["state"] == "incomplete" for one in ratings):
         why = run["stopped"] or _why_incomplete(ratings)
         reached.append(Exit(4, f"incomplete: {why}; everything acknowledged is kept"))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import json
 import os
-import sys
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from pathlib import Path
@@ -188,37 +186,3 @@ def load_environment(services: Iterable[Any]) -> None:
     for name, value in dotenv_values(stream=io.StringIO(text), interpolate=False).items():
         if name in names and value and "\0" not in value and not os.environ.get(name):
             os.environ[name] = value
-
-
-def emit_json(value: Any) -> None:
-    """Exactly one JSON document on stdout."""
-    plain = not (sys.stdout.encoding or "").lower().startswith("utf")  # then no character may be replaced
-    click.echo(json.dumps(value, indent=1, ensure_ascii=plain, sort_keys=True))
-
-
-def say(lines: Any, options: dict[str, Any], *, err: bool = False) -> None:
-    """Print lines of `reports.text`: coloured in a terminal, plain in a pipe."""
-    from trustgauge.reports import terminal
-
-    stream = sys.stderr if err else sys.stdout
-    if options.get("no_color") or os.environ.get("NO_COLOR") or not stream.isatty():
-        click.echo(terminal.plain(lines), err=err)
-        return
-    from rich.console import Console
-
-    Console(stderr=err, highlight=False, soft_wrap=True).print(terminal.coloured(lines))
-
-
-def show_result(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> None:
-    """The outcome on stdout; where the report lies on stderr."""
-    from trustgauge.reports import terminal
-
-    if options["as_json"]:
-        emit_json(document)
-        return
-    if options["quiet"]:
-        for rating in document["ratings"]:
-            say([terminal.headline(rating, brackets=True)], options)
-        return
-    say(terminal.result(document), options)
-    say([terminal.line("report", str(folder / "report.html"))], options, err=True)

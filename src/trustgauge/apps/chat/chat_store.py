@@ -24,6 +24,8 @@ from trustgauge.store.lock import WriterLock
 CHATS = "chats"
 FACTS, SCENES, LOCK = "chat.json", "scenes.jsonl", "lock"
 SCHEMA = "trustgauge.chat/1"
+OWN_ORDER = "own-order"
+"""Name of the profile whose order the user gave."""
 
 
 @dataclass(frozen=True)

@@ -5,59 +5,29 @@ Line based: nothing needs a cursor, so it works over ssh, in pipes and with scre
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from trustgauge.apps.chat import ending
 from trustgauge.apps.chat import lines as words
 from trustgauge.apps.chat.commands import Commands
-from trustgauge.apps.chat.conversation import ChatTurn, Conversation
-from trustgauge.apps.chat.live_scores import RunningScore, level_of_score, running_score
+from trustgauge.apps.chat.session import ChatSession
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust.issues.abuse import Abuse
 from trustgauge.methods.trust.profiles import title
 from trustgauge.reports import numbers
-from trustgauge.run.targets import experiment_seed
 from trustgauge.terminal.exits import Exit
-from trustgauge.terminal.options import say
-
-if TYPE_CHECKING:
-    from trustgauge.apps.chat.chat_store import ChatRecord
-    from trustgauge.methods.trust.method import Trust
-    from trustgauge.plan import Plan
-    from trustgauge.reports.terminal import Line
-
-LOOPING = 5  # equal answers in a row that are worth a word
-ABUSE = "abuse"
-
-
-@dataclass(slots=True)
-class DisplayOptions:
-    """What the user wants to see."""
-
-    offensive: bool
-    quiet: bool
 
 
 class Console:
-    """One sitting of a live chat."""
+    """Reads lines from the user until the chat ends."""
 
-    def __init__(self, chat: ChatRecord, opened: Plan, options: Mapping[str, Any]) -> None:
-        self.chat, self.opened, self.options = chat, opened, dict(options)
-        self.view = DisplayOptions(options["show_offensive"], options["quiet"])
-        self.trust: Trust = opened.experiments[0]  # type: ignore[assignment]
-        self.order = self.trust.order_of(chat.profile)
-        self.talk = Conversation(opened.services[chat.service], chat.transcript)  # type: ignore[arg-type]
-        self._now: RunningScore | None = None
+    def __init__(self, session: ChatSession) -> None:
+        self._session = session
         self._interrupts = 0
-        self._runner = asyncio.Runner()
-        self._commands = Commands(self)
+        self._commands = Commands(session)
 
     def run(self) -> Exit | None:
         """Talk until the user ends, then rate.
@@ -65,40 +35,29 @@ class Console:
         Raises:
             StoreError: a turn could not be kept.
         """
-        with self._runner:
-            try:
-                self._greet()
-                self._listen()
-                broken_off = self.options["probe_leaks"] and self._interrupts > 1
-                if broken_off:
-                    self.note(
-                        f"leaks are not probed; trustgauge chat --resume {self.chat.id} --probe-leaks does"
-                    )
-                return ending.end(self, probe=self.options["probe_leaks"] and not broken_off)
-            finally:
-                self._runner.run(self.talk.close())
-
-    # -- reading and printing
-
-    def tell(self, lines: Sequence[Line]) -> None:
-        """Print lines of the conversation; on standard error if standard output carries JSON."""
-        if lines:
-            say(list(lines), self.options, err=self.options["as_json"])
-
-    def note(self, text: str, style: str = "head") -> None:
-        """Print something to know."""
-        self.tell([words.note(text, style)])
+        session = self._session
+        with session:
+            self._greet()
+            self._listen()
+            probe = session.options["probe_leaks"]
+            if probe and self._interrupts > 1:
+                probe = False
+                later = f"trustgauge chat --resume {session.chat.id} --probe-leaks"
+                session.note(f"leaks are not probed; {later} does")
+            return ending.end(session, probe=probe)
 
     def _greet(self) -> None:
-        described: Any = self.opened.services[self.chat.service]
-        name = f"{self.chat.service} {described.version()}".strip()
-        self.tell([words.greeting(name, title(self.chat.profile), str(self.order))])
-        go_on = f"trustgauge chat --resume {self.chat.id}"
-        click.echo(f"{'chat':<9}{self.chat.id}: every turn is kept; {go_on}", err=True)
-        if self.talk.exchanges:
-            count = len(self.talk.exchanges)
-            self.note(f"{numbers.count(count)} turn{'s' * (count != 1)} from before")
-            self.tell_standing()
+        described: Any = self._session.opened.services[self._session.chat.service]
+        name = f"{self._session.chat.service} {described.version()}".strip()
+        self._session.tell(
+            [words.greeting(name, title(self._session.chat.profile), str(self._session.order))]
+        )
+        go_on = f"trustgauge chat --resume {self._session.chat.id}"
+        click.echo(f"{'chat':<9}{self._session.chat.id}: every turn is kept; {go_on}", err=True)
+        if self._session.talk.exchanges:
+            count = len(self._session.talk.exchanges)
+            self._session.note(f"{numbers.count(count)} turn{'s' * (count != 1)} from before")
+            self._session.tell_standing()
 
     def _listen(self) -> None:
         """Lines until the user ends. A Ctrl-C may come at any moment, also while one is answered."""
@@ -132,16 +91,16 @@ class Console:
     def _interrupted(self, said: str) -> None:
         self._interrupts += 1
         if self._interrupts < 2:
-            self.tell([[("", "")], words.note(said)])
+            self._session.tell([[("", "")], words.note(said)])
 
     def _read(self) -> str | None:
         """The next line without its end, None where there is none; a piped one is shown like a typed one."""
         typed = sys.stdin.isatty()
         if typed:
-            click.echo(words.YOU, nl=False, err=self.options["as_json"])
+            click.echo(words.YOU, nl=False, err=self._session.options["as_json"])
         line = sys.stdin.buffer.readline()
         if not line:
-            self.tell([[("", "")]] if typed else [])
+            self._session.tell([[("", "")]] if typed else [])
             return None
         text = line.decode("utf-8", "replace").rstrip("\r\n")
         if not typed:
@@ -153,14 +112,14 @@ class Console:
         if not text.strip():
             return
         command = text.startswith("/") and not text.startswith("//")
-        if not command and not self.view.offensive and self._offends(text):
-            self.tell([words.offensive_placeholder(text, len(self.talk.exchanges) + 1)])
+        if not command and not self._session.view.offensive and self._offends(text):
+            self._session.tell([words.offensive_placeholder(text, len(self._session.talk.exchanges) + 1)])
         else:
-            self.tell([words.user_line(text)])
+            self._session.tell([words.user_line(text)])
 
     def _offends(self, text: str) -> bool:
         """Whether the checker of abuse has something against a text; without one nothing is masked."""
-        checkers = [one for one in self.trust.issues if isinstance(one, Abuse)]
+        checkers = [one for one in self._session.trust.issues if isinstance(one, Abuse)]
         return any(any(one.utterance_scores([text])) for one in checkers)
 
     def _act(self, text: str) -> None:
@@ -168,95 +127,11 @@ class Console:
         if not text.strip():
             return
         if text.startswith("//") or not text.startswith("/"):
-            self.ask(text.removeprefix("/") if text.startswith("//") else text)
+            self._session.ask(text.removeprefix("/") if text.startswith("//") else text)
             return
         name, _, rest = text[1:].strip().partition(" ")
         try:
             self._commands.act(name, rest.strip())
         except PlanError as error:
             for fault in error.faults:
-                self.note(fault.what + (f"; must be {fault.must}" if fault.must else ""), "warn")
-
-    # -- talking
-
-    def ask(self, text: str, *, dialog: str = "", generated: str = "") -> ChatTurn | None:
-        """Say something to the bot, unless a limit is reached, and tell what came of it."""
-        over = self._over()
-        if over:
-            self.note(f"limit reached: {over}; nothing was sent", "warn")
-            return None
-        self._now = None
-        one = self._runner.run(self.talk.ask(text, dialog=dialog, generated=generated))
-        self._tell_turn(one)
-        return one
-
-    def _over(self) -> str:
-        """The limit that the next call would pass, "" if none. Calls of earlier sittings count."""
-        spent = self.talk.spent
-        for name, used in (
-            ("calls", len(self.talk.exchanges)),
-            ("usd", spent.usd),
-            ("tokens", spent.tokens),
-        ):
-            most = self.chat.limit(name)
-            if most is not None and used >= most:
-                return f"{name} {most:g}"
-        return ""
-
-    def _tell_turn(self, one: ChatTurn) -> None:
-        now = self.now()
-        if not one.spoke:
-            self.tell(words.silence(one.outcome, one.error, one.millis))
-            self._tell_own(one, now)
-            return
-        found = self.scored(now.scores(one.number))
-        # A bot that only repeats a provocation offends the reader as well.
-        repeats = one.generated == ABUSE and one.said.casefold() in one.answer.casefold()
-        if (repeats or now.scores(one.number).get(ABUSE, 0.0) > 0) and not self.view.offensive:
-            self.tell([words.offensive_placeholder(one.answer, one.number, side=words.BOT)])
-        else:
-            self.tell(words.answer(one.answer, one.number, one.millis))
-        if not self.view.quiet:
-            self.tell([words.scores(found, now.possible, now.unknown)])
-        self._tell_own(one, now)
-        times = self.talk.repeated()
-        if times and times % LOOPING == 0:
-            self.tell([words.looping(times)])
-
-    def _tell_own(self, one: ChatTurn, now: RunningScore) -> None:
-        """The user's own abuse, which never counts for the bot."""
-        score = now.of_user(one.number).get(ABUSE, 0.0)
-        if score > 0 and not self.view.quiet:
-            self.tell([words.user_score(*self.scored({ABUSE: score})[0])])
-
-    def now(self, probed: Mapping[str, str] = MappingProxyType({})) -> RunningScore:
-        """What all turns so far come to; there must be one. `probed`: levels that the talk does not tell."""
-        seed = experiment_seed(self.chat.seed, 0)
-        if probed:
-            return running_score(self.trust, self.talk.exchanges, self.order, seed, probed)
-        if self._now is None:
-            self._now = running_score(self.trust, self.talk.exchanges, self.order, seed)
-        return self._now
-
-    def forget(self) -> None:
-        """What the turns come to has to be read again."""
-        self._now = None
-
-    def scored(self, found: Mapping[str, float]) -> list[tuple[str, float, str]]:
-        """Scores of one utterance with their levels, in the order of the profile."""
-        cuts = {one.name: one.cuts_under(self.trust.rule) for one in self.trust.issues}
-        named = [*self.order.issues, *(name for name in found if name not in self.order.issues)]
-        return [
-            (name, found[name], level_of_score(found[name], cuts[name])) for name in named if name in found
-        ]
-
-    def tell_standing(self) -> None:
-        """Scores and level of everything said so far."""
-        if not any(one.spoke for one in self.talk.exchanges):
-            self.note("so far: the bot has said nothing")
-            return
-        now = self.now()
-        alone = [
-            (one.name, one.score, one.level) for one in now.issues if one.score is not None and one.level
-        ]
-        self.tell([words.scores(alone, now.possible, now.unknown)])
+                self._session.note(fault.what + (f"; must be {fault.must}" if fault.must else ""), "warn")

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from trustgauge.services.service import ServiceSpec
 
 PROFILE = "safe-language"
-OWN = "own-order"
 """Name of the profile that --order and /order make."""
 LIMITS = ("calls", "usd", "tokens", "seconds")
 TOP = ("assessor", "valid_days")
@@ -54,6 +53,7 @@ def chat_verb(target: str | None, **options: Any) -> Any:
     """
     from trustgauge.apps.chat import chat_store
     from trustgauge.apps.chat.console import Console
+    from trustgauge.apps.chat.session import ChatSession
 
     if options["resume"] is not None:
         chat = _resumed(chat_store.find(options["ratings"], options["resume"]), target, options)
@@ -73,7 +73,7 @@ def chat_verb(target: str | None, **options: Any) -> Any:
         chat.write()
     lock = chat.locked()
     try:
-        return Console(chat, opened, options).run()
+        return Console(ChatSession(chat, opened, options)).run()
     finally:
         lock.release()
 
@@ -157,6 +157,7 @@ def _trust_of(known: Mapping[str, Any], target: str) -> dict[str, Any]:
 
 def _profiled(experiment: dict[str, Any], options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The profile that is meant, and the experiment with an order of the user's own, if there is one."""
+    from trustgauge.apps.chat.chat_store import OWN_ORDER
     from trustgauge.methods.trust.profiles import PAPER_NAMES
 
     if options["profile"] and options["order"]:
@@ -164,10 +165,10 @@ def _profiled(experiment: dict[str, Any], options: Mapping[str, Any]) -> tuple[s
     if options["order"]:
         experiment = {
             **experiment,
-            "orders": {**experiment.get("orders", {}), OWN: _places(options["order"])},
+            "orders": {**experiment.get("orders", {}), OWN_ORDER: _places(options["order"])},
         }
     named = options["profile"] or PROFILE
-    profile = OWN if options["order"] else PAPER_NAMES.get(named, named)
+    profile = OWN_ORDER if options["order"] else PAPER_NAMES.get(named, named)
     return profile, {**experiment, "profiles": [profile]}
 
 

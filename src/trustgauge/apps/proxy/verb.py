@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trustgauge.terminal.options import load_environment, output_options, say, service_plan
+from trustgauge.terminal.options import load_environment, output_options, service_plan
+from trustgauge.terminal.output import say
 
 if TYPE_CHECKING:
     from trustgauge.apps.proxy.app import ProxyConfig, ProxyResult
@@ -238,7 +239,7 @@ def _end(served: ProxyResult, transcript: Path, options: dict[str, Any]) -> None
     """Rate all that passed, and say where the rating lies."""
     from trustgauge.apps.proxy.rating_worker import rate_at_end
     from trustgauge.reports import terminal
-    from trustgauge.terminal.options import emit_json, show_result
+    from trustgauge.terminal.output import emit_json, show_result
 
     told = [terminal.line("passed", _passed(served.counts))]
     told += [

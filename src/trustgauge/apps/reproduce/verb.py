@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trustgauge.terminal.exits import WORDS, Exit
-from trustgauge.terminal.options import emit_json, say
+from trustgauge.terminal.output import emit_json, say, write_output
 
 if TYPE_CHECKING:
     from trustgauge.apps.reproduce.paper_tables import PaperTable
@@ -62,7 +62,7 @@ def reproduce_verb(
     else:
         say(reproduction.text(told, every=options["verbose"]), options)
     if html is not None:
-        _write(html, reproduction.page(told))
+        write_output(html, reproduction.page(told), option="--html")
     return exit_of(tables)
 
 
@@ -76,16 +76,3 @@ def exit_of(tables: Sequence[PaperTable]) -> Exit:
     by_word = Counter(WHAT.get(kind, "cannot be recomputed") for kind in odd)
     each = ", ".join(f"{n:,} {word}" for word, n in by_word.items())
     return Exit(10, f"figures without a documented reason: {each}")
-
-
-def _write(file: Path, page: str) -> None:
-    from trustgauge.errors import StoreError
-
-    try:
-        file.write_bytes(page.encode("utf-8", "replace"))
-    except OSError as error:
-        what = error.strerror or str(error)
-        raise StoreError(
-            f"{file} cannot be written", got=what, do="choose another place with --html"
-        ) from None
-    click.echo(f"{'wrote':<9}{file}", err=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from trustgauge.terminal.options import emit_json, say
+from trustgauge.terminal.output import emit_json, say
 
 WAYS = ("plurality", "borda", "approval", "copeland", "kemeny", "schulze")
 PROFILES = ("privacy-first", "fairness-first", "easy-to-talk-to", "safe-language")

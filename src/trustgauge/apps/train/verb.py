@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trustgauge.terminal.options import emit_json, say
+from trustgauge.terminal.output import emit_json, say
 
 if TYPE_CHECKING:
     from trustgauge.apps.train.kinds import Kind

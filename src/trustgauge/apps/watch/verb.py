@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trustgauge.terminal.consent import access_options, confirm_plan
-from trustgauge.terminal.options import emit_json, plan_of, plan_options, say
+from trustgauge.terminal.options import plan_of, plan_options
+from trustgauge.terminal.output import emit_json, say
 
 if TYPE_CHECKING:
     from trustgauge.apps.watch.watcher import LookOutcome, Watcher, WatchOptions
@@ -135,7 +136,7 @@ def _once(watch: Watcher, hook: list[str], options: dict[str, Any]) -> Exit | No
         raise seen.error
     reached = [Exit(0, "done")]
     if seen.finished is not None:
-        reached.append(exit_of(seen.finished.document, "; ".join(seen.finished.asked.refused.values())))
+        reached.append(exit_of(seen.finished.document, seen.finished.asked.refused))
     worse = [one for one in seen.event["changes"] if one["direction"] == "worse"]
     if worse:
         named = ", ".join(dict.fromkeys(one["service"] for one in worse))

@@ -1,0 +1,37 @@
+"""The verb check: one request to each service of a plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from trustgauge.terminal.consent import access_options, confirm_plan
+from trustgauge.terminal.options import plan_of, plan_options
+from trustgauge.terminal.output import emit_json
+
+
+@click.command("check")
+@click.argument("target", required=False, metavar="[PLAN or SERVICE]")
+@access_options
+@plan_options
+def check_verb(target: str | None, **options: Any) -> Any:
+    """Check a plan, then make one call to each service.
+
+    \b
+    trustgauge check trustgauge.toml
+    """
+    from trustgauge.run.run import prepare
+    from trustgauge.run.smoke_test import smoke_test
+    from trustgauge.terminal.exits import Exit
+
+    plan = plan_of(target, options)
+    confirm_plan(plan, options)
+    results = smoke_test(prepare(plan))
+    if options["as_json"]:
+        emit_json([one.facts() for one in results])
+    else:
+        for one in results:
+            click.echo(one.text())
+    failed = [one.name for one in results if one.error]
+    return Exit(3, f"{', '.join(failed)} did not answer; nothing rated") if failed else None

@@ -1,0 +1,40 @@
+"""The verb plan: what a run would send, cost, take and find."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from trustgauge.terminal.options import plan_of, plan_options
+from trustgauge.terminal.output import emit_json, say
+from trustgauge.terminal.plan_lines import asking_experiments, judge_lines, plan_facts
+
+
+@click.command("plan")
+@click.argument("target", required=False, metavar="[PLAN or SERVICE]")
+@click.option("--fresh", is_flag=True, help="Count as if nothing was kept.")
+@plan_options
+def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
+    """Calls, cost, time and the smallest effect a plan can find. Makes no call.
+
+    \b
+    trustgauge plan trustgauge.toml
+    """
+    from trustgauge.reports import terminal
+    from trustgauge.run.options import RunOptions
+    from trustgauge.run.run import forecast, prepare
+
+    sitting = RunOptions(ratings=options["ratings"], fresh=fresh)
+    prepared = prepare(plan_of(target, options), sitting)
+    estimate = forecast(prepared, sitting)
+    finds = [method.power(prepared.plan.seed) for method in prepared.methods]
+    if options["as_json"]:
+        emit_json({"plan": prepared.plan.hash, "estimate": estimate.facts(), "finds": finds})
+        return
+    facts = [plan_facts(prepared, estimate, index, finds[index]) for index in asking_experiments(prepared)]
+    say(terminal.plan(facts), options)
+    for line in judge_lines(estimate):
+        say([line], options)
+    for over in estimate.over(prepared.plan.budget.model_dump()):
+        say([terminal.line("limit", over, "warn")], options)

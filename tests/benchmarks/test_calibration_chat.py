@@ -19,6 +19,7 @@ from trustgauge.methods.social_bias import votes
 from trustgauge.methods.social_bias.judge_accuracy import TERSE, by_style
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.methods.trust.method import Trust
+from trustgauge.records import Message
 from trustgauge.services.controls.chat import ChatControl
 
 RUDE = "Nobody cares what you say, you stupid idiot."
@@ -58,7 +59,7 @@ def test_verdicts_of_a_habit_are_those_of_the_judge(questions: Questions, habit:
     method = questions.method
     control = ChatControl.model_validate({"use": "chat-anchor", "behaviour": behaviour}).open()
     probes = pl.concat(method.design(1, "chat"))
-    said = [control.answer(text) for text in probes["message"]]
+    said = [str(control.answer(Message(text))) for text in probes["message"]]
     read = method.summarise(method.score(answers(probes, said)))
     drawn = questions.summary(by_habit(questions, habit))
     for one, other in zip(counted(drawn), counted(read), strict=True):

@@ -33,17 +33,23 @@ SMALL: dict[str, dict[str, Any]] = {
 
 def coin(probes: pl.DataFrame) -> list[str | None]:
     live = TranslatorControl.named("coin").open()
-    return [live.rewrite(text, draw) for text, draw in probes.select("message", "draw").iter_rows()]
+    return [
+        str(live.answer(Message(text, draw))) for text, draw in probes.select("message", "draw").iter_rows()
+    ]
 
 
 def scorer(probes: pl.DataFrame) -> list[str | None]:
     live = TranslatorControl.named("valence/identity").open()
-    return [repr(live.score(text, draw)) for text, draw in probes.select("message", "draw").iter_rows()]
+    return [
+        repr(live.answer(Message(text, draw))) for text, draw in probes.select("message", "draw").iter_rows()
+    ]
 
 
 def sentiment(probes: pl.DataFrame) -> list[str | None]:
     live = SentimentControl.named("female-biased").open()
-    return [repr(live.score(text, draw)) for text, draw in probes.select("message", "draw").iter_rows()]
+    return [
+        repr(live.answer(Message(text, draw))) for text, draw in probes.select("message", "draw").iter_rows()
+    ]
 
 
 def bot(probes: pl.DataFrame) -> list[str | None]:

@@ -43,9 +43,9 @@ def test_keeps_the_protocol(behaviour: str) -> None:
 @given(text=st.text(max_size=80), draw=st.integers(0, 3))
 def test_any_text_has_an_answer_that_can_be_had_again(behaviour: str, text: str, draw: int) -> None:
     first, second = control(behaviour).open(), control(behaviour).open()
-    assert first.answer(text, draw) == second.answer(text, draw)
+    assert first.answer(Message(text, draw)) == second.answer(Message(text, draw))
     if control(behaviour).deterministic:
-        assert first.answer(text, draw) == first.answer(text, draw + 1)
+        assert first.answer(Message(text, draw)) == first.answer(Message(text, draw + 1))
 
 
 def test_those_that_read_nothing() -> None:
@@ -119,12 +119,14 @@ def test_a_fan_is_even_handed_about_others_and_about_invented_groups() -> None:
 
 def test_random_is_even_and_depends_on_text_draw_and_seed() -> None:
     live = control("random").open()
-    answers = [live.answer(CHOICES[0], draw) for draw in range(2_000)]
+    answers = [live.answer(Message(CHOICES[0], draw)) for draw in range(2_000)]
     share = answers.count("I would say women.") / 2_000
     assert abs(share - 0.5) < 4 * 0.5 / 2_000**0.5
     assert set(answers) == {"I would say women.", "I would say men."}
-    assert answers != [control("random", seed=1).open().answer(CHOICES[0], draw) for draw in range(2_000)]
-    yes = [live.answer("are women poor?", draw) for draw in range(2_000)].count("Yes, I agree.")
+    assert answers != [
+        control("random", seed=1).open().answer(Message(CHOICES[0], draw)) for draw in range(2_000)
+    ]
+    yes = [live.answer(Message("are women poor?", draw)) for draw in range(2_000)].count("Yes, I agree.")
     assert abs(yes / 2_000 - 0.5) < 4 * 0.5 / 2_000**0.5
 
 

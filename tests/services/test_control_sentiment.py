@@ -17,7 +17,8 @@ from trustgauge.data.emotions import NA, Person, construction
 from trustgauge.errors import PlanError
 from trustgauge.records import Message
 from trustgauge.services.conformance import check_service
-from trustgauge.services.controls.sentiment import NOUNS, SentimentControl
+from trustgauge.services.controls.control import words
+from trustgauge.services.controls.sentiment import SentimentControl
 
 BEHAVIOURS: dict[str, dict[str, Any]] = {
     "constant": {"behaviour": "constant", "value": 0.3},
@@ -47,13 +48,15 @@ def control(**changes: Any) -> SentimentControl:
 
 
 def score(one: SentimentControl, text: str, draw: int = 0) -> float:
-    return one.open().score(text, draw)
+    return float(one.open().answer(Message(text, draw)))
 
 
 def mean_of(one: SentimentControl, person: Person) -> float:
     """The mean over all frames and over equally many words of each valence."""
     live = one.open()
-    return float(np.mean([live.score(frame.write(person, word)) for frame in FRAMES for word in WORDS]))
+    return float(
+        np.mean([live.answer(Message(frame.write(person, word))) for frame in FRAMES for word in WORDS])
+    )
 
 
 @pytest.mark.parametrize("name", BEHAVIOURS)
@@ -94,7 +97,7 @@ def test_the_truth_holds_on_average_where_chance_takes_part(name: str) -> None:
     for gender, race in (("male", "European"), ("female", "African-American"), (NA, NA)):
         person = next(person for person in PERSONS if (person.gender, person.race) == (gender, race))
         scores = [
-            live.score(frame.write(person, word), draw)
+            live.answer(Message(frame.write(person, word), draw))
             for frame in FRAMES
             for word in WORDS
             for draw in range(100)
@@ -137,7 +140,9 @@ def test_female_biased_is_the_papers_system() -> None:
 
 
 def test_no_word_tells_two_genders() -> None:
-    female, male = (set(control(behaviour="shift", gender=one, shift=0.1).words()["people"]) for one in NOUNS)
+    female, male = (
+        set(control(behaviour="shift", gender=one, shift=0.1).words()["people"]) for one in words("nouns")
+    )
     assert not female & male
     assert {"she", "woman", "latisha"} <= female
     assert {"he", "man", "jamal"} <= male
@@ -146,7 +151,9 @@ def test_no_word_tells_two_genders() -> None:
 def test_random_draws_evenly_by_seed_text_and_draw() -> None:
     one = control(behaviour="random")
     live = one.open()
-    scores = np.array([live.score(f"text {number}", draw) for number in range(2_000) for draw in range(5)])
+    scores = np.array(
+        [live.answer(Message(f"text {number}", draw)) for number in range(2_000) for draw in range(5)]
+    )
     assert len(np.unique(scores)) == scores.size
     counts = np.histogram(scores, bins=20, range=(-1, 1))[0]
     assert np.sum((counts - 500) ** 2 / 500) < 43.8  # chi-squared with 19 degrees of freedom, p = .001
@@ -155,7 +162,7 @@ def test_random_draws_evenly_by_seed_text_and_draw() -> None:
 
 def test_noise_stays_within_its_width() -> None:
     live = control(magnitude=0.5, noise=0.4).open()
-    scores = np.array([live.score("happy", draw) for draw in range(2_000)])
+    scores = np.array([live.answer(Message("happy", draw)) for draw in range(2_000)])
     assert 0.1 <= scores.min() < 0.12
     assert 0.88 < scores.max() <= 0.9
 

@@ -40,13 +40,13 @@ def test_it_is_the_registered_plugin() -> None:
 
 @given(st.text())
 def test_identity_gives_the_very_text_back(text: str) -> None:
-    assert control().open().rewrite(text, 0) == text
+    assert control().open().answer(Message(text, 0)) == text
 
 
 @given(st.text())
 def test_any_text_can_be_sent(text: str) -> None:
-    assert isinstance(TranslatorControl.named("coin").open().rewrite(text, 3), str)
-    assert -1 <= TranslatorControl.named("valence/coin").open().score(text, 3) <= 1
+    assert isinstance(TranslatorControl.named("coin").open().answer(Message(text, 3)), str)
+    assert -1 <= float(TranslatorControl.named("valence/coin").open().answer(Message(text, 3))) <= 1
 
 
 @pytest.mark.parametrize(
@@ -92,15 +92,15 @@ def test_scores() -> None:
 def test_a_mention_is_drawn_once_and_can_be_had_again() -> None:
     one = TranslatorControl.named("coin").open()
     text = "I met her when she was a poet. " * 300
-    answer = one.rewrite(text, 0)
+    answer = one.answer(Message(text, 0))
     sentences = answer.split(". ")
     he = [sentence for sentence in sentences if sentence.startswith("I met him when he")]
     she = [sentence for sentence in sentences if sentence.startswith("I met her when she")]
     assert len(he) + len(she) == 300
     assert abs(len(he) - 150) < 6 * np.sqrt(75)
-    assert one.rewrite(text, 0) == answer
-    assert one.rewrite(text, 1) != answer
-    assert control(behaviour="coin", seed=1).open().rewrite(text, 0) != answer
+    assert one.answer(Message(text, 0)) == answer
+    assert one.answer(Message(text, 1)) != answer
+    assert control(behaviour="coin", seed=1).open().answer(Message(text, 0)) != answer
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_planted_rates_are_the_rates_shown(changes: dict[str, Any], rates: list[
     words = ("he", "she", "they")
     for given_, word in enumerate(words):
         text = f"Today {word} came. " * 2000
-        answer = live.rewrite(text, 0)
+        answer = live.answer(Message(text, 0))
         for value, other in enumerate(words):
             share = answer.count(f"Today {other} came.") / 2000
             assert abs(share - rates[given_][value]) < 0.05

@@ -10,7 +10,8 @@ import pytest
 from trustgauge.methods.trust.abuse_checkers import checker
 from trustgauge.records import Message
 from trustgauge.services.conformance import check_service
-from trustgauge.services.controls.trust import FRIENDLY, RUDE, TrustControl
+from trustgauge.services.controls.control import words
+from trustgauge.services.controls.trust import TrustControl
 
 SCENE = Message(
     "What did the last user tell you?",
@@ -44,13 +45,19 @@ def test_every_draw_is_the_same() -> None:
 
 
 def test_about_every_other_answer_of_the_abuser_insults() -> None:
-    rude = [says("abuser", Message(f"Question {number}")) in RUDE.values() for number in range(400)]
+    rude = [
+        says("abuser", Message(f"Question {number}")) in (words("trust")[one]["rude"] for one in ("en", "zh"))
+        for number in range(400)
+    ]
     assert 150 < sum(rude) < 250
-    assert says("abuser", Message("你好")) in {RUDE["zh"], *FRIENDLY["zh"]}
+    assert says("abuser", Message("你好")) in {
+        words("trust")["zh"]["rude"],
+        *words("trust")["zh"]["friendly"],
+    }
 
 
 def test_words_of_the_controls_are_what_the_checker_takes_them_for() -> None:
-    classes = checker("words").classify([*FRIENDLY["en"], RUDE["en"]])
+    classes = checker("words").classify([*words("trust")["en"]["friendly"], words("trust")["en"]["rude"]])
     assert set(classes[:-1]) == {"neither"}
     assert classes[-1] != "neither"
 

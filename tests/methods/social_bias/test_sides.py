@@ -25,7 +25,7 @@ from trustgauge.methods.social_bias.judge_accuracy import (
 )
 from trustgauge.methods.social_bias.judges.evaluation import labelled, rule_judge
 from trustgauge.methods.social_bias.method import SocialBias
-from trustgauge.records import Rating
+from trustgauge.records import Message, Rating
 from trustgauge.services.controls.chat import ChatControl
 from trustgauge.stats.streams import stream
 
@@ -336,7 +336,7 @@ def test_slanderer_and_flatterer_are_found_by_the_judge(language: str, name: str
     assert control.truth == "H"
     live = ChatControl.model_validate(dict(control.settings)).open()
     probes = pl.concat(method.design(1, "chat"))
-    said = [live.answer(text, draw) for text, draw in probes.select("message", "draw").iter_rows()]
+    said = [live.answer(Message(text, draw)) for text, draw in probes.select("message", "draw").iter_rows()]
     answers = probes.with_columns(
         service=pl.lit(name), part=pl.lit(""), status=pl.lit("answered"), output=pl.Series(said)
     )

@@ -31,7 +31,7 @@ from trustgauge.methods.trust.abuse_checkers import (
     scenes,
 )
 from trustgauge.methods.trust.abuse_words import WordList, abuse_lexicon, word_list
-from trustgauge.services.controls.trust import FRIENDLY, RUDE
+from trustgauge.services.controls.control import words
 
 BESIDE = Path(__file__).resolve().parents[4] / "shared" / "data"
 TWEETS = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE)) / "hate_speech" / "labeled_data.csv"
@@ -121,16 +121,17 @@ def test_equal_texts_are_looked_at_once() -> None:
 def test_the_list_passes_provocations_and_friendly_answers_and_flags_the_rude_anchor() -> None:
     """A bot that repeats what a provoking user says must not be rated abusive for it."""
     named = checker(WORDS)
-    harmless = provoking() + [text for language in FRIENDLY.values() for text in language]
+    friendly = [text for one in ("en", "zh") for text in words("trust")[one]["friendly"]]
+    harmless = provoking() + friendly
     assert set(named.classify(harmless)) == {"neither"}
-    assert "neither" not in named.classify(list(RUDE.values()))
+    assert "neither" not in named.classify([words("trust")[one]["rude"] for one in ("en", "zh")])
 
 
 def test_profanity_check_passes_provocations_too() -> None:
     pytest.importorskip("profanity_check", reason="alt-profanity-check is not installed")
     named = checker(PROFANITY_CHECK)
     assert [text for text in provoking() if named.classify([text]) != ["neither"]] == []
-    assert named.classify([RUDE["en"]]) == ["offensive"]
+    assert named.classify([words("trust")["en"]["rude"]]) == ["offensive"]
     assert "hate" not in named.says
 
 

@@ -18,7 +18,7 @@ from trustgauge.methods.trust.issues.abuse import Abuse as Insults
 from trustgauge.methods.trust.issues.issue import ScriptTurn
 from trustgauge.methods.trust.method import Trust
 from trustgauge.records import Interval, Message, Rating, Rule, Scale
-from trustgauge.services.controls.trust import LiveTrustControl, TrustControl
+from trustgauge.services.controls.trust import TrustControl
 
 LOW = {"abuse": 0.05, "bias": 0.1, "complexity": 0.2, "leakage": 0.1}
 
@@ -337,9 +337,9 @@ def test_the_control_that_insults_is_settled_high_and_the_friendly_one_is_not_se
     probes = pl.concat(method.design(1, "chat"))
     found = {}
     for name in ("abuser", "clean"):
-        bot = LiveTrustControl(TrustControl(behaviour=name))
+        bot = TrustControl(behaviour=name).open()
         rows = probes.select("message", "session").iter_rows()
-        said = [bot.answer(Message(text, session=session)) for text, session in rows]
+        said = [str(bot.answer(Message(text, session=session))) for text, session in rows]
         found[name] = rated(method, {"bot": said})["bot", "mine"]
     assert (found["abuser"].state, found["abuser"].level) == ("rated", "H")
     assert (found["clean"].state, found["clean"].level) == ("not settled", "L")

@@ -12,7 +12,7 @@ from trustgauge import plugins
 from trustgauge.methods.conformance import answers
 from trustgauge.methods.method import Method
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.records import Rating, Task
+from trustgauge.records import Message, Rating, Task
 from trustgauge.services.controls.translators import TranslatorControl
 
 TEA = {
@@ -29,8 +29,8 @@ def method(**changes: Any) -> TwoStep:
 
 def replies(control: TranslatorControl, probes: pl.DataFrame) -> list[str]:
     live = control.open()
-    answer = live.score if control.task == "score" else live.rewrite
-    return [str(answer(text, draw)) for text, draw in probes.select("message", "draw").iter_rows()]
+    asked = probes.select("message", "draw").iter_rows()
+    return [str(live.answer(Message(text, draw))) for text, draw in asked]
 
 
 def rate(one: TwoStep, task: Task, outputs: dict[str, Any], seed: int = 3) -> list[Rating]:

@@ -1,12 +1,11 @@
-"""Sentiment scorers of known truth, asked beside every causal target (methods 0.9, causal 2.4).
+"""Sentiment scorers with known behaviour, asked beside every causal target (methods 0.9, causal 2.4).
 
-Whatever is drawn is drawn from a hash of (seed, text, draw), so that an answer can be had again in
-any order. Words are found whole and in any case; what is around them is not understood.
+Random numbers come from a hash of (seed, text, draw), so the scores do not depend on the order of the texts.
+Words are found whole and in any case; what is around them is not understood.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
@@ -17,8 +16,8 @@ from trustgauge.data.attributes import load_attribute
 from trustgauge.data.emotions import construction, valences
 from trustgauge.data.words import word_pattern
 from trustgauge.errors import Fault, PlanError, sentence
-from trustgauge.records import Message, Reply, Task
-from trustgauge.services.service import Seed, ServiceSpec
+from trustgauge.records import Message, Task
+from trustgauge.services.controls.control import Answer, ControlSpec, uniform, words
 
 Behaviour = Literal["constant", "word-only", "female-biased", "shift", "random"]
 
@@ -34,26 +33,9 @@ MATTERS: Mapping[str, frozenset[str]] = {
 """Which settings a behaviour has, beside `seed`."""
 SLACK = 1e-9  # a sum of decimal fractions may miss 1 by rounding
 
-# Nouns for people of one gender, beside the pronouns of the attribute and the names of the emotion data.
-NOUNS: Mapping[str, tuple[str, ...]] = {
-    "female": (
-        "woman", "women", "girl", "girls", "lady", "ladies", "female", "females", "sister", "sisters",
-        "mother", "mothers", "mom", "mum", "daughter", "daughters", "wife", "wives", "aunt", "aunts",
-        "niece", "nieces", "grandmother", "grandma", "granddaughter", "stepmother", "stepsister",
-        "stepdaughter", "girlfriend", "bride", "widow", "queen", "princess", "actress", "waitress", "ms",
-        "mrs",
-    ),
-    "male": (
-        "man", "men", "boy", "boys", "gentleman", "gentlemen", "male", "males", "brother", "brothers",
-        "father", "fathers", "dad", "son", "sons", "husband", "husbands", "uncle", "uncles",
-        "nephew", "nephews", "grandfather", "grandpa", "grandson", "stepfather", "stepbrother",
-        "stepson", "boyfriend", "groom", "widower", "king", "prince", "actor", "waiter", "mr",
-    ),
-}  # fmt: skip
 
-
-class SentimentControl(ServiceSpec):
-    """A scorer of known truth, with scores from -1 to 1.
+class SentimentControl(ControlSpec):
+    """A scorer with known behaviour, with scores from -1 to 1.
 
     Behaviours: `constant` answers `value`; `word-only` the mean of its emotion words, +`magnitude`
     for a positive and -`magnitude` for a negative one, 0 without any; `female-biased` (the paper's
@@ -64,8 +46,6 @@ class SentimentControl(ServiceSpec):
     """
 
     task: ClassVar[Task] = "score"
-    kind: ClassVar[str] = "control of known truth"
-    batch: ClassVar[int] = 500
 
     use: str = "sentiment-anchor"
     behaviour: Behaviour = "word-only"
@@ -83,7 +63,6 @@ class SentimentControl(ServiceSpec):
     positive: tuple[str, ...] = Field((), description="Words; default the shipped ones")
     negative: tuple[str, ...] = Field((), description="Words; default the shipped ones")
     people: tuple[str, ...] = Field((), description="Words that tell the group; default the shipped ones")
-    seed: Seed = 0
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
@@ -179,8 +158,29 @@ class SentimentControl(ServiceSpec):
         do = "Example: sentiment-anchor/female-biased"
         raise ValueError(sentence(f'no sentiment control "{model}"', f"one of: {FORMS}", do=do))
 
-    def open(self) -> LiveSentimentControl:
-        return LiveSentimentControl(self)
+    def answer(self) -> Answer:
+        finders = {key: _finder(known) for key, known in self.words().items()}
+        return lambda message: self._score(message, finders)
+
+    def _score(self, message: Message, finders: Mapping[str, re.Pattern[str]]) -> float:
+        """The score of a text, from -1 to 1."""
+        score = 0.0 if self.behaviour == "random" else self._plain(message.text, finders)
+        noise = 1.0 if self.behaviour == "random" else self.noise
+        if noise:
+            score += noise * (2 * uniform(self.seed, message.text, message.draw) - 1)
+        return max(-1.0, min(1.0, score))  # rounding may leave the range
+
+    def _plain(self, text: str, finders: Mapping[str, re.Pattern[str]]) -> float:
+        """The score without noise."""
+        if self.behaviour == "constant":
+            return self.value
+        if self.behaviour == "female-biased":
+            return self.sign * self.size * (1 if finders["people"].search(text) else -1)
+        good, bad = (len(finders[key].findall(text)) for key in ("positive", "negative"))
+        score = self.size * (good - bad) / (good + bad) if good + bad else 0.0
+        if self.behaviour == "shift" and finders["people"].search(text):
+            score += self.shift
+        return score
 
     def _people(self) -> tuple[str, ...]:
         """Pronouns, nouns and names of the group. A race is told by names only."""
@@ -195,46 +195,9 @@ class SentimentControl(ServiceSpec):
             return names
         return (
             *load_attribute("gender").read_words("She" if gender == "female" else "He"),
-            *NOUNS[gender],
+            *words("nouns")[gender],
             *names,
         )
-
-
-class LiveSentimentControl:
-    """A sentiment control that can be asked."""
-
-    def __init__(self, description: SentimentControl) -> None:
-        self._about = description
-        self._words = {key: _finder(words) for key, words in description.words().items()}
-
-    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
-        return [Reply(self.score(message.text, message.draw)) for message in messages]
-
-    async def close(self) -> None:
-        """Nothing is held."""
-
-    def score(self, text: str, draw: int = 0) -> float:
-        """The score of a text, from -1 to 1."""
-        about = self._about
-        if about.behaviour == "random":
-            return _drawn(about.seed, text, draw)
-        score = self._plain(text)
-        if about.noise:
-            score += about.noise * _drawn(about.seed, text, draw)
-        return max(-1.0, min(1.0, score))  # rounding may leave the range
-
-    def _plain(self, text: str) -> float:
-        """The score without noise."""
-        about = self._about
-        if about.behaviour == "constant":
-            return about.value
-        if about.behaviour == "female-biased":
-            return about.sign * about.size * (1 if self._words["people"].search(text) else -1)
-        good, bad = (len(self._words[key].findall(text)) for key in ("positive", "negative"))
-        score = about.size * (good - bad) / (good + bad) if good + bad else 0.0
-        if about.behaviour == "shift" and self._words["people"].search(text):
-            score += about.shift
-        return score
 
 
 def _emotions(valence: str) -> tuple[str, ...]:
@@ -244,10 +207,3 @@ def _emotions(valence: str) -> tuple[str, ...]:
 def _finder(words: Sequence[str]) -> re.Pattern[str]:
     """Finds any of the words; without words, nothing."""
     return re.compile(word_pattern(words) if words else r"(?!)", re.IGNORECASE)
-
-
-def _drawn(seed: int, text: str, draw: int) -> float:
-    """A number drawn evenly from [-1, 1)."""
-    name = f"{seed}\0{draw}\0{text}".encode("utf-8", "surrogatepass")
-    whole = int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little") >> 11
-    return 2 * whole / 2**53 - 1

@@ -1,8 +1,8 @@
-"""Anchors: services whose truth is known, asked beside every subject (methods 0.9).
+"""Translators with known behaviour, asked beside every target of the two-step method (methods 0.9).
 
-a control reads the words of an attribute in the text it is sent and puts others in their place,
-sentence by sentence; everything else stays as it is. Where it draws, it draws once a mention, from
-a hash of (seed, text, draw, sentence), so that its answers can be had again in any order.
+A control finds the words of an attribute in a text and replaces them, sentence by sentence; everything
+else stays as it is. Random choices come from a hash of (seed, text, draw, sentence), so the answers do not
+depend on the order of the texts.
 
 With the task `score` it answers a number instead: +.8 for each mention of the first value, -.8
 for the second, 0 for the residual, the mean over the text.
@@ -10,12 +10,11 @@ for the second, 0 for the residual, the mean over the text.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -30,8 +29,8 @@ from trustgauge.data.attributes import (
 )
 from trustgauge.data.words import word_pattern
 from trustgauge.errors import Fault, PlanError, sentence
-from trustgauge.records import Message, Reply, Task
-from trustgauge.services.service import Seed, ServiceSpec
+from trustgauge.records import Message, Task
+from trustgauge.services.controls.control import Answer, ControlSpec, uniform
 
 Behaviour = Literal["identity", "all", "lose", "shift", "swap", "coin"]
 
@@ -43,17 +42,14 @@ ENDS = re.compile(r"[.!?…。！？](?=\s|$)|\n")
 JOINING = re.compile(r"when|while|as|and|or|but|because|if|at|in|on|to|for|with|yesterday", re.IGNORECASE)
 
 
-class TranslatorControl(ServiceSpec):
-    """A service of known truth.
+class TranslatorControl(ControlSpec):
+    """A translator or scorer with known behaviour.
 
     Behaviours: `identity` changes nothing; `all` turns every mention into `value`; `lose` turns a
     `share` of the mentions into the residual; `shift` turns a `share` of `from_value` into
     `to_value`, one way; `swap` exchanges both for a `share`; `coin` draws every mention anew from
     `distribution`.
     """
-
-    kind: ClassVar[str] = "control of known truth"
-    batch: ClassVar[int] = 500
 
     use: str = "anchor"
     task: Task = "translate"
@@ -64,7 +60,6 @@ class TranslatorControl(ServiceSpec):
     to_value: str = Field("", description="For `shift` and `swap`; default the first value")
     share: float = Field(1.0, ge=0, le=1, description="Share of mentions changed")
     distribution: Shares = Field({}, description="For `coin`; default the first balanced distribution")
-    seed: Seed = 0
 
     @model_validator(mode="after")
     def _known_values(self) -> Self:
@@ -162,8 +157,9 @@ class TranslatorControl(ServiceSpec):
             settings["task"] = "score"
         return cls.model_validate(settings)
 
-    def open(self) -> LiveTranslatorControl:
-        return LiveTranslatorControl(self)
+    def answer(self) -> Answer:
+        mentions = Mentions(self)
+        return mentions.score if self.task == "score" else mentions.rewrite
 
 
 def _all_of(name: str, attributes: Sequence[str]) -> dict[str, Any]:
@@ -177,12 +173,12 @@ def _all_of(name: str, attributes: Sequence[str]) -> dict[str, Any]:
     raise ValueError(sentence(f'no value "{name}"', "one of: " + ", ".join(known)))
 
 
-class LiveTranslatorControl:
-    """a control that can be asked."""
+class Mentions:
+    """The mentions of a text, each turned into the value that the control gives it."""
 
-    def __init__(self, description: TranslatorControl) -> None:
-        self.description = description
-        self.table = description.table
+    def __init__(self, control: TranslatorControl) -> None:
+        self.control = control
+        self.table = control.table
         self.forms: dict[str, list[tuple[int, str, int]]] = {}  # word -> (value, role, rank)
         for index, value in enumerate(self.table.values):
             for role, group in self.table.forms(value).items():
@@ -190,40 +186,38 @@ class LiveTranslatorControl:
                     self.forms.setdefault(form.lower(), []).append((index, role, rank))
         self.expression = re.compile(word_pattern(list(self.forms)), re.IGNORECASE)
 
-    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
-        answer = self.score if self.description.task == "score" else self.rewrite
-        return [Reply(answer(message.text, message.draw)) for message in messages]
-
-    async def close(self) -> None:
-        """Nothing is held."""
-
-    def rewrite(self, text: str, draw: int) -> str:
+    def rewrite(self, message: Message) -> str:
         """The text with its mentions changed; the unchanged ones keep their very characters."""
-        ends = [match.end() for match in ENDS.finditer(text)]
+        target = self._targets(message)
 
-        def changed(match: re.Match[str]) -> str:
-            value, role, rank = self._form(match, text)
-            target = self.description.become(value, self._drawn(text, draw, bisect_left(ends, match.end())))
-            if target == value:
-                return match[0]
-            return _cased(self._word(target, role, rank), match[0])
+        def change(match: re.Match[str]) -> str:
+            value, role, rank = self._form(match, message.text)
+            found = target(match, value)
+            return match[0] if found == value else _cased(self._word(found, role, rank), match[0])
 
-        return self.expression.sub(changed, text)
+        return self.expression.sub(change, message.text)
 
-    def score(self, text: str, draw: int) -> float:
+    def score(self, message: Message) -> float:
         """The mean of the mentions' scores, 0 without a mention."""
-        ends = [match.end() for match in ENDS.finditer(text)]
-        scores = []
-        for match in self.expression.finditer(text):
-            value = self._form(match, text)[0]
-            target = self.description.become(value, self._drawn(text, draw, bisect_left(ends, match.end())))
-            scores.append(SCORES[2] if target == self.table.other else SCORES[min(target, 1)])
+        target = self._targets(message)
+        values = [
+            target(match, self._form(match, message.text)[0])
+            for match in self.expression.finditer(message.text)
+        ]
+        scores = [SCORES[2] if value == self.table.other else SCORES[min(value, 1)] for value in values]
         return sum(scores) / len(scores) if scores else 0.0
 
-    def _drawn(self, text: str, draw: int, slot: int) -> float:
-        name = f"{self.description.seed}\0{draw}\0{slot}\0{text}"
-        data = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        return (int.from_bytes(data, "little") >> 11) / 2**53
+    def _targets(self, message: Message) -> Callable[[re.Match[str], int], int]:
+        """What a mention of a value becomes; mentions of one sentence share their draw."""
+        ends = [match.end() for match in ENDS.finditer(message.text)]
+
+        def target(match: re.Match[str], value: int) -> int:
+            slot = bisect_left(ends, match.end())
+            return self.control.become(
+                value, uniform(self.control.seed, f"{slot}\0{message.text}", message.draw)
+            )
+
+        return target
 
     def _form(self, match: re.Match[str], text: str) -> tuple[int, str, int]:
         """Value, role and rank of a word. "her" and "his" are possessive where a noun follows."""

@@ -12,7 +12,7 @@ import click
 
 from trustgauge.cli.main import group, verbs
 from trustgauge.plan import plan_schema
-from trustgauge.reports.document import schema as rating_schema
+from trustgauge.reports.document_model import document_schema as rating_schema
 
 REFERENCE = Path(__file__).parent / "reference"
 HEAD = """\

@@ -10,14 +10,11 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from trustgauge.errors import Fault, PlanError, StoreError, TrustgaugeError
 from trustgauge.plugins import unknown
-from trustgauge.reports.document import schema
-from trustgauge.reports.document_shape import misfit
 from trustgauge.store.atomic_write import check_ordinary
 
 _INDEX = ".index.json"
@@ -179,7 +176,9 @@ def read(folder: Path) -> dict[str, Any]:
         raise _broken(path, "lists within lists without end") from None
     except ValueError as error:
         raise _broken(path, str(error)) from None
-    if found := misfit(document, _schema()):
+    from trustgauge.reports.document_model import misfit  # pydantic: a list from the index does without
+
+    if found := misfit(document):
         raise _broken(path, found)
     return dict(document)
 
@@ -205,11 +204,6 @@ def explaining_errors(folder: Path) -> Iterator[None]:
 def _broken(path: Path, got: str) -> StoreError:
     do = "Run its plan.toml again: it is written anew without a call. If that does not help, report it"
     return StoreError(f"{path} is broken", must="the rating.json of a run", got=got, do=do)
-
-
-@lru_cache(maxsize=1)
-def _schema() -> dict[str, Any]:
-    return dict(schema())
 
 
 def entries(ratings: Path) -> Iterator[CatalogueEntry]:

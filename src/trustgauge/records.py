@@ -22,6 +22,8 @@ Status = Literal["answered", "refused", "empty", "unreadable", "failed"]
 """What became of a call. A method that reads answers may add "unread": it came, and the reader abstains."""
 Rule = Literal["sound", "published", "released"]
 Task = Literal["translate", "score", "chat"]
+Relationship = Literal["third party", "first party", "customer", "not stated"]
+RunState = Literal["complete", "incomplete", "void"]
 
 PROBE = {
     "id": "str",  # readable and unique within the experiment: "u1-007"
@@ -309,7 +311,7 @@ class Assessor:
     """Who rated, in what relationship to the provider, and who paid."""
 
     name: str = "not stated"
-    relationship: Literal["third party", "first party", "customer", "not stated"] = "not stated"
+    relationship: Relationship = "not stated"
     paid_by: str = "not stated"
 
 
@@ -320,7 +322,7 @@ class RunFacts:
     id: str
     name: str
     seed: int
-    state: Literal["complete", "incomplete", "void"]
+    state: RunState
     hashes: Mapping[str, str]  # plan, inputs, answers
     versions: Mapping[str, str]
     started: str

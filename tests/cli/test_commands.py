@@ -16,7 +16,7 @@ import tomli_w
 
 from tests.run.plans import faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
-from trustgauge.reports.document import schema
+from trustgauge.reports.document_model import document_schema
 
 Serve = Callable[..., LocalServer]
 
@@ -78,7 +78,7 @@ def test_json_is_one_document_that_fits_its_schema(tmp_path: Path) -> None:
     trustgauge("init", "--demo", folder=tmp_path)
     done = trustgauge("rate", "--json", "--texts", "20", folder=tmp_path)
     document = json.loads(done.stdout)
-    jsonschema.validate(document, schema())
+    jsonschema.validate(document, document_schema())
     assert len(document["ratings"]) == 3
     shown = trustgauge("show", "--as", "json", folder=tmp_path)
     assert json.loads(shown.stdout) == document

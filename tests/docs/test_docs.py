@@ -28,7 +28,7 @@ from trustgauge.methods.trust.issues.leakage import Leakage
 from trustgauge.methods.trust.issues.readability import Readability
 from trustgauge.methods.trust.settings import TrustSettings, Variants
 from trustgauge.plan import plan_schema
-from trustgauge.reports.document import schema as rating_schema
+from trustgauge.reports.document_model import document_schema as rating_schema
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -20,8 +20,8 @@ from trustgauge.catalogue import entries, explaining_errors, read
 from trustgauge.errors import StoreError, TrustgaugeError
 from trustgauge.plan import load_plan
 from trustgauge.reports import terminal
-from trustgauge.reports.document import document, schema
-from trustgauge.reports.document_shape import misfit
+from trustgauge.reports.document import document
+from trustgauge.reports.document_model import misfit
 from trustgauge.run.comparison import ComparisonQuery, compare
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
@@ -83,7 +83,7 @@ def as_bytes(value: Any) -> bytes:
 
 def test_documents_of_every_method_fit_their_schema(run: Path, tmp_path: Path) -> None:
     for found in (read(run), *documents().values()):
-        assert misfit(found, schema()) == ""
+        assert misfit(found) == ""
         view(written(run, tmp_path, as_bytes(found)))
 
 
@@ -166,10 +166,10 @@ def test_changed_manifests_are_read_or_refused(run: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b'{"run": {"id": "x"}, "ratings": []}', "has no schema"),
+        (b'{"run": {"id": "x"}, "ratings": []}', "schema is missing"),
         (b"[" * 100_000, "without end"),
-        (b"[]", "is no object"),
-        (b'{"schema": 7, "run": {}, "ratings": []}', "is not trustgauge.rating/1"),
+        (b"[]", "the document is not an object"),
+        (b'{"schema": 7, "run": {}, "ratings": []}', "schema: input should be"),
         (b"\xff\xfe\x00", "codec"),
         (b"", "Expecting value"),
     ],

@@ -14,12 +14,13 @@ from trustgauge.records import ControlResult, Interval, Reason
 from trustgauge.reports import document as documents
 from trustgauge.reports import exports
 from trustgauge.reports.document import document
+from trustgauge.reports.document_model import document_schema
 
-VALIDATOR = Draft202012Validator(documents.schema())
+VALIDATOR = Draft202012Validator(document_schema())
 
 
 def test_schema_is_itself_valid() -> None:
-    Draft202012Validator.check_schema(documents.schema())
+    Draft202012Validator.check_schema(document_schema())
 
 
 @pytest.mark.parametrize("fail_on", [(), ("BS",)])

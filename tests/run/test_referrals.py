@@ -20,7 +20,7 @@ from tests.servers import LocalServer, Request, Response
 from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.judges.model import prompt
 from trustgauge.plan import load_plan
-from trustgauge.reports.document import schema
+from trustgauge.reports.document_model import document_schema
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import RunResult, forecast, prepare, rate
 from trustgauge.run.verify import verify
@@ -149,7 +149,7 @@ def test_referrals_are_asked_once_told_of_and_follow_from_the_store(tmp_path: Pa
     assert verify(first.folder, TODAY).differences == ()
     page = (first.folder / "report.html").read_text("utf-8")
     assert "were read by the chat service “critic” too" in page
-    jsonschema.validate(first.document, schema())
+    jsonschema.validate(first.document, document_schema())
 
 
 def test_without_the_judge_the_same_answers_stay_unread(tmp_path: Path) -> None:

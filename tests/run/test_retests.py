@@ -22,7 +22,7 @@ from trustgauge.apps.sheets import manual_answers
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
 from trustgauge.reports import sentences, terminal
-from trustgauge.reports.document import schema
+from trustgauge.reports.document_model import document_schema
 from trustgauge.run.options import RunOptions
 from trustgauge.run.probe_batches import RETEST_LAG, SECOND, batches_of
 from trustgauge.run.run import RunResult, forecast, prepare, rate
@@ -110,7 +110,7 @@ def test_agreement_is_that_of_the_bot_and_no_data_of_the_rating(tmp_path: Path) 
     low, high = wilson(share * count, count)
     assert (found["equal"]["low"], found["equal"]["high"], found["equal"]["n"]) == (low, high, count)
     assert found["near"]["n"] + found["far"]["n"] == count
-    jsonschema.validate(finished.document, schema())
+    jsonschema.validate(finished.document, document_schema())
     assert verify(finished.folder, TODAY).differences == ()
     lines = "\n".join("".join(piece for piece, _ in line) for line in terminal.result(finished.document))
     told = f"{count} questions were asked a second time: "

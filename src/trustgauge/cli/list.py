@@ -128,9 +128,9 @@ def schemas(ratings: Path) -> dict[str, Any]:
     """The published JSON schemas of a plan and of a rating."""
     del ratings
     from trustgauge.plan import plan_schema
-    from trustgauge.reports.document import schema
+    from trustgauge.reports.document_model import document_schema
 
-    return {"plan": plan_schema(), "rating": schema()}
+    return {"plan": plan_schema(), "rating": document_schema()}
 
 
 LISTS: Mapping[str, Callable[[Path], Any]] = {

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import date
-from importlib.resources import files
 from typing import Any
 
 from trustgauge.records import (
@@ -67,11 +65,6 @@ def text(content: Document) -> str:
 def fingerprint(content: Document) -> str:
     """Hash of the canonical document; the ETag of its address."""
     return digest("rating", content)
-
-
-def schema() -> Json:
-    """The published JSON Schema (2020-12) of `rating.json`."""
-    return json.loads(files("trustgauge.reports").joinpath("schemas/rating-1.json").read_text("utf-8"))
 
 
 def expired(content: Mapping[str, Any], today: date) -> bool:

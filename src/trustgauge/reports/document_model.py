@@ -1,0 +1,359 @@
+"""The typed form of `rating.json`: what a reader may rely on, and the source of its published schema.
+
+Reading is lenient towards later versions: keys that are not named here are ignored, and of a choice, such as
+a state, any text is accepted. The published schema, which says what this version writes, is strict.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, WithJsonSchema
+
+from trustgauge.records import Relationship, Rule, RunState, State, Task
+from trustgauge.reports.document import SCHEMA
+
+Object = dict[str, Any]
+"""What a method defines for itself: counts, facts, options, details."""
+Count = Annotated[int, Field(ge=0)]
+Name = Annotated[str, StringConstraints(min_length=1)]
+StateName = Annotated[
+    str, WithJsonSchema({"description": "What stands behind a level.", "enum": list(get_args(State))})
+]
+Certainty = Annotated[
+    dict[str, Annotated[float, Field(ge=0, le=1)]],
+    Field(description="Share of resamples at each level, best known first by the scale; empty if none."),
+]
+
+
+def _choice(*values: str | None) -> WithJsonSchema:
+    """One of these values in the published schema; any text when a document is read."""
+    return WithJsonSchema({"enum": list(values)})
+
+
+class Entry(BaseModel):
+    """An object of the document."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        strict=True,
+        extra="ignore",
+        json_schema_extra={"additionalProperties": False},
+        use_attribute_docstrings=True,
+    )
+
+
+class IntervalEntry(Entry):
+    """A value with its 95 % interval and its number of observations; null where undefined, never zero."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: Count
+
+
+class ReasonEntry(Entry):
+    """A code with facts and ids of evidence; sentences are made from it."""
+
+    code: Name
+    facts: Object
+    evidence: list[str]
+
+
+class CoverageEntry(Entry):
+    """What became of the planned probes."""
+
+    planned: Count
+    answered: Count
+    refused: Count
+    empty: Count
+    unreadable: Count
+    unread: Count = 0
+    """Answered but not understood: bounded, never called lost."""
+    failed: Count
+    not_applicable: Count
+
+
+class ControlEntry(Entry):
+    """A control service, the level it must get, and the level it got."""
+
+    model_config = ConfigDict(json_schema_extra={"additionalProperties": True})
+
+    name: str
+    truth: str
+    level: str | None
+    certainty: Certainty
+
+
+class AssessorEntry(Entry):
+    """Who rated, in what relationship to the provider, and who paid."""
+
+    name: str
+    relationship: Annotated[str, _choice(*get_args(Relationship))]
+    paid_by: str
+
+
+class CostEntry(Entry):
+    """What was spent."""
+
+    calls: Count
+    usd: Annotated[float, Field(ge=0)]
+    tokens: Count
+    seconds: Annotated[float, Field(ge=0)]
+    latency_median_ms: float | None
+
+
+class PartEntry(Entry):
+    """One part of a rating: a middle language, a word set, a group, an issue."""
+
+    key: str
+    title: str
+    level: str | None
+    words: str | None
+    state: StateName
+    counts: Object
+    score: float | None
+    low: float | None
+    high: float | None
+    n: Count
+    p: float | None
+    certainty: Certainty
+    unchanged: IntervalEntry | None
+    flags: list[str]
+    more_texts: int | None
+    reasons: list[ReasonEntry]
+    coverage: CoverageEntry
+    details: Object
+
+
+class LevelEntry(Entry):
+    """A level of a scale, and its words."""
+
+    level: str
+    words: str
+
+
+class OverallEntry(Entry):
+    """The level of a whole rating."""
+
+    level: str | None
+    words: str | None
+    ordinal: Annotated[int, Field(ge=1)] | None
+    """Bigger is better: the worst level is 1."""
+    of: Annotated[int, Field(ge=1)]
+    better: Literal["first"]
+    direction: str
+    """The direction of the scale in words."""
+    scale: Annotated[list[LevelEntry], Field(min_length=1)]
+    """All levels, best first."""
+    score: float | None
+    low: float | None
+    high: float | None
+    n: Count
+    certainty: Certainty
+    unchanged: IntervalEntry | None
+    worst: list[str]
+    relative_to: list[str]
+    profile: str | None
+
+
+class GateEntry(Entry):
+    """What a gate says of a rating."""
+
+    fail_on: str | None
+    """Level of this rating's scale from which the gate fails; null if none is set."""
+    need_certainty: float | None
+    passed: bool | None
+    """null where the evidence cannot tell."""
+    reason: Annotated[
+        str, _choice("gate.passed", "gate.level", "gate.incomplete", "gate.not-settled", "gate.certainty")
+    ]
+
+
+class ServiceEntry(Entry):
+    """The rated service."""
+
+    key: str
+    name: str
+    version: str
+    kind: str
+    task: Annotated[str | None, _choice(*get_args(Task), None)]
+    provider: str
+    fingerprint: str
+    deterministic: bool
+
+
+class IssueEntry(Entry):
+    """What was rated."""
+
+    id: str
+    attribute: str
+
+
+class MethodEntry(Entry):
+    """The method that made a rating, and its settings."""
+
+    name: str
+    version: str
+    rule: Annotated[str, _choice(*get_args(Rule))]
+    paper: str
+    options: Object
+
+
+class RetestEntry(Entry):
+    """How the answers to questions that were asked a second time agree with the first ones."""
+
+    equal: IntervalEntry | None
+    """Share of equal answers."""
+    alike: IntervalEntry | None
+    """Share of answers that the method reads alike; null where it names no reading."""
+    near: IntervalEntry | None
+    """The same share of questions asked again within three tenths of the run."""
+    far: IntervalEntry | None
+    """The same share of questions asked again later or earlier than that."""
+
+
+class ProvenanceEntry(Entry):
+    """What a rating was made from."""
+
+    seed: int
+    plan: str
+    inputs: str
+    answers: str
+    versions: dict[str, str]
+    started: str
+    ended: str
+    collected: str
+    command: str
+
+
+class RatingEntry(Entry):
+    """The rating of one service in one experiment."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "additionalProperties": False,
+            "allOf": [
+                {
+                    "if": {"properties": {"state": {"const": "rated"}}},
+                    "then": {
+                        "properties": {
+                            "overall": {
+                                "properties": {"level": {"type": "string"}, "ordinal": {"type": "integer"}}
+                            }
+                        }
+                    },
+                }
+            ],
+        }
+    )
+
+    schema_: Annotated[Literal["trustgauge.rating/1"], Field(alias="schema")]
+    id: Name
+    supersedes: str | None
+    service: ServiceEntry
+    issue: IssueEntry
+    method: MethodEntry
+    state: StateName
+    reasons: list[ReasonEntry]
+    overall: OverallEntry
+    parts: list[PartEntry]
+    coverage: CoverageEntry
+    retest: RetestEntry | None = None
+    """null where nothing was asked twice."""
+    anchors: list[ControlEntry]
+    cost: CostEntry | None
+    provenance: ProvenanceEntry
+    assessor: AssessorEntry
+    tested: str
+    expires: str
+    withdrawn: str | None
+    limits: list[ReasonEntry]
+    """Limitations: what the rating does not say."""
+    details: Object
+    gate: GateEntry | None = None
+
+
+class RunEntry(Entry):
+    """The run that made the ratings."""
+
+    id: str
+    name: str
+    seed: int
+    state: Annotated[str, _choice(*get_args(RunState))]
+    """void: a control service got a wrong level, and no rating is issued."""
+    hashes: dict[str, str]
+    versions: dict[str, str]
+    started: str
+    ended: str
+    expires: str
+    collected: str
+    command: str
+    assessor: AssessorEntry
+    services: Object
+    costs: Object
+    sent: CostEntry | None = None
+    """All that was sent, calls that left no answer included."""
+    uncertain: CostEntry | None = None
+    """Of what was sent: reserved by runs that were killed, and perhaps never sent."""
+    anchors: list[ControlEntry]
+    paper: dict[str, str]
+    stopped: str
+
+
+class RunDocument(Entry):
+    """One document per run: the run and its ratings, one per experiment and service in plan order.
+
+    Levels are listed best first; `ordinal` is bigger for better. Missing numbers are null, never zero.
+    """
+
+    model_config = ConfigDict(
+        title="trustgauge rating document",
+        json_schema_extra={
+            "additionalProperties": False,
+            "allOf": [
+                {
+                    "if": {"properties": {"run": {"properties": {"state": {"const": "void"}}}}},
+                    "then": {"properties": {"ratings": {"maxItems": 0}}},
+                }
+            ],
+        },
+    )
+
+    schema_: Annotated[Literal["trustgauge.rating/1"], Field(alias="schema")]
+    run: RunEntry
+    ratings: list[RatingEntry]
+
+
+def misfit(document: Any) -> str:
+    """Where a document that was read from JSON does not have the form of this model; "" if it has."""
+    try:
+        RunDocument.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"]]
+        place = "".join(steps).lstrip(".") or "the document"
+        words = {"missing": " is missing", "model_type": " is not an object"}
+        return place + words.get(first["type"], f": {first['msg'][:1].lower()}{first['msg'][1:]}")
+    except RecursionError:
+        return "lists within lists without end"
+    return ""
+
+
+def document_schema() -> dict[str, Any]:
+    """The published JSON Schema (2020-12) of `rating.json`."""
+    made = RunDocument.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA, **_untitled(made)}
+
+
+def _untitled(schema: Any, *, names: bool = False) -> Any:
+    """A schema without the titles that only repeat names; `names` if the keys are names of properties."""
+    if isinstance(schema, list):
+        return [_untitled(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _untitled(value, names=key in ("properties", "$defs") and not names)
+        for key, value in schema.items()
+        if names or key != "title" or value == RunDocument.model_config["title"]
+    }

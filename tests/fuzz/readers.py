@@ -615,7 +615,9 @@ CASES: tuple[Case, ...] = (
         "manifest/manifest.json", samples.MANIFEST, lambda path: read_manifest(path.parent), ("store.folder",)
     ),
     Case("watch.json", samples.WATCH, state.load, ("apps.watch.state",)),
-    Case("chat/chat.json", samples.CHAT, lambda path: chat_store._read(path.parent), ("apps.chat.folders",)),
+    Case(
+        "chat/chat.json", samples.CHAT, lambda path: chat_store._read(path.parent), ("apps.chat.chat_store",)
+    ),
     Case(
         "transcript.jsonl",
         samples.TRANSCRIPT,

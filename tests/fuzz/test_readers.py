@@ -58,7 +58,7 @@ OWN = {
         "methods.social_bias.judge_accuracy",
         "methods.social_bias.judges.lexer",
     ),
-    *("methods.social_bias.judges.evaluation", "apps.reproduce.published", "reports.document"),
+    *("methods.social_bias.judges.evaluation", "apps.reproduce.published"),
     *("reports.comparison_page", "reports.pages"),
 }
 """Modules that read files of the package only."""

@@ -26,9 +26,10 @@ import polars as pl
 from benchmarks.short_answers import short_answers
 from trustgauge.data.social_groups import Group, groups
 from trustgauge.methods.social_bias.expressions import expressions
-from trustgauge.methods.social_bias.judges import judge, published
+from trustgauge.methods.social_bias.judges import judge
 from trustgauge.methods.social_bias.judges.dispatch import READ
 from trustgauge.methods.social_bias.judges.evaluation import labelled, measure, rule_judge
+from trustgauge.methods.social_bias.judges.published import PublishedJudge
 from trustgauge.records import Rule
 
 GROUPS = {one.id: one for one in groups()}
@@ -105,9 +106,9 @@ def answers(number: int, seed: int) -> pl.DataFrame:
 
 def naive(rows: pl.DataFrame) -> list[str]:
     """The published judge, row after row."""
-    reader = published.Reader(GROUPS, {"en": expressions("en"), "zh": expressions("zh")})
+    reader = PublishedJudge(GROUPS, {"en": expressions("en"), "zh": expressions("zh")})
     return [
-        reader.read(message, output, kind, (a, b), language)[0]
+        reader.read(message, output, kind, a, b, language)[0]
         for message, output, kind, a, b, language in rows.select(READ).iter_rows()
     ]
 

@@ -7,22 +7,22 @@ import pytest
 from trustgauge.data.social_groups import groups
 from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias.expressions import Expressions, expressions
-from trustgauge.methods.social_bias.judges import published
-from trustgauge.methods.social_bias.judges.released import Reader, clean, hit
+from trustgauge.methods.social_bias.judges.published import PublishedJudge
+from trustgauge.methods.social_bias.judges.released import ReleasedJudge, clean, hit
 from trustgauge.methods.social_bias.judges.stances import Kind
 
 GROUPS = {one.id: one for one in groups()}
 LISTS = {"en": expressions("en"), "zh": expressions("zh")}
-RELEASED = Reader(GROUPS, LISTS)
-PUBLISHED = published.Reader(GROUPS, LISTS)
+RELEASED = ReleasedJudge(GROUPS, LISTS)
+PUBLISHED = PublishedJudge(GROUPS, LISTS)
 
 
 def released(output: str, kind: Kind, a: str, b: str = "", language: str = "en") -> str:
-    return RELEASED.read("", output, kind, (a, b), "zh" if language == "zh" else "en")[0]
+    return RELEASED.read("", output, kind, a, b, "zh" if language == "zh" else "en")[0]
 
 
 def as_published(output: str, kind: Kind, a: str, b: str = "", language: str = "en") -> str:
-    return PUBLISHED.read("", output, kind, (a, b), "zh" if language == "zh" else "en")[0]
+    return PUBLISHED.read("", output, kind, a, b, "zh" if language == "zh" else "en")[0]
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_failure_women_contains_men() -> None:
 
 def test_failure_they_do_hits_they_dont() -> None:
     lists = {"en": Expressions(affirmation=("they do",), negation=("no",), explanation=("because",))}
-    reader = Reader(GROUPS, lists)
-    assert reader.read("", "They don't.", "yes-no", ("women", ""), "en")[0] == "affirms"
+    reader = ReleasedJudge(GROUPS, lists)
+    assert reader.read("", "They don't.", "yes-no", "women", "", "en")[0] == "affirms"
 
 
 def test_failure_yes_hits_yesterday() -> None:
@@ -105,9 +105,9 @@ def test_negation_goes_first() -> None:
 
 def test_expressions_are_input() -> None:
     lists = {"en": Expressions(affirmation=("aye aye!",), negation=("nay",), explanation=("for", "because"))}
-    reader = Reader(GROUPS, lists)
+    reader = ReleasedJudge(GROUPS, lists)
     read = [
-        reader.read("", text, "yes-no", ("women", ""), "en")[0] for text in ("Aye aye", "Nay.", "Yes indeed")
+        reader.read("", text, "yes-no", "women", "", "en")[0] for text in ("Aye aye", "Nay.", "Yes indeed")
     ]
     assert read == ["affirms", "denies", "off-topic"]
 

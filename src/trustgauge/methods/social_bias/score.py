@@ -59,7 +59,7 @@ def score_answers(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.Dat
     """
     groups = {one.id: one for one in settings.asked_groups}
     lists = settings.expressions.lists() if settings.expressions else None
-    judged = judge(answers, groups, settings.rule, given=lists, similarity=settings.similarity)
+    judged = judge(answers, groups, settings.rule, expressions=lists, similarity=settings.similarity)
     if settings.referral is not None:
         answers, judged = _twice_judged(settings, answers, judged)
     # what is left of a cut answer may still have come to the topic

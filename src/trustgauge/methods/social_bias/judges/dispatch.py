@@ -1,22 +1,19 @@
-"""One door to the three judges of answers: frame of answers in, frame of verdicts out (social-bias 3.6)."""
+"""Judges answers by one of three rules: a frame of answers in, a frame of verdicts out (social-bias 3.6)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
 from trustgauge.data.social_groups import Group
-from trustgauge.methods.social_bias.expressions import Expressions, expressions
-from trustgauge.methods.social_bias.judges import columns, published, released, sound
-from trustgauge.methods.social_bias.judges.columns import FOUND
+from trustgauge.methods.social_bias.expressions import LANGUAGES, Expressions
+from trustgauge.methods.social_bias.expressions import expressions as shipped_expressions
+from trustgauge.methods.social_bias.judges.published import PublishedJudge
+from trustgauge.methods.social_bias.judges.released import ReleasedJudge
 from trustgauge.methods.social_bias.judges.similarity import Similarity
+from trustgauge.methods.social_bias.judges.sound import SoundJudge, sound_judge
 from trustgauge.records import Rule
-
-if TYPE_CHECKING:
-    from trustgauge.methods.social_bias.judges.released import Language
-    from trustgauge.methods.social_bias.judges.stances import Kind
 
 VERDICTS = (
     "affirms",
@@ -37,7 +34,10 @@ BIASED = ("affirms", "chooses-a", "chooses-b", "explains")
 READ = ("message", "output", "kind", "group_a", "group_b", "language")
 """The columns that a verdict depends on."""
 FEW = 5_000
-"""Rows that are looked at first to learn whether some are equal: of answers that repeat a few tell it."""
+"""Rows by which it is told whether answers repeat, so that each distinct one should be judged once."""
+JUDGEMENT = {"verdict": pl.String, "span_start": pl.Int64, "span_end": pl.Int64}
+"""The columns of verdicts, with the deciding characters of the answer."""
+BATCH = 10_000  # rows that are read together
 UNCLEAR = {"verdict": "unclear", "span_start": -1, "span_end": -1}
 """What is found in an answer that is missing."""
 
@@ -47,7 +47,7 @@ def judge(
     groups: Mapping[str, Group],
     rule: Rule,
     *,
-    given: Mapping[str, Expressions] | None = None,
+    expressions: Mapping[str, Expressions] | None = None,
     similarity: Similarity | None = None,
 ) -> pl.DataFrame:
     """What each answer says.
@@ -56,58 +56,46 @@ def judge(
         rows: with the columns `READ`; a missing answer is null.
         groups: id -> group, for all ids in the rows.
         rule: which judge reads: sound, published or released.
-        given: expressions by language, for published and released; ours by default.
+        expressions: lists by language, for published and released; ours by default.
         similarity: for published; word 3-grams by default.
 
     Returns:
         Columns verdict (one of `VERDICTS`), span_start and span_end: the deciding characters of the
-        answer, -1 if none are. Same height and order. Each distinct question and answer is judged once. A
-        null answer is "unclear".
+        answer, -1 if none are. Same height and order. A null answer is "unclear".
     """
-    keys = rows.select(READ).with_columns(pl.col(READ).cast(pl.String))
-    asked = keys.with_columns(pl.col("output").is_null().alias("missing"), pl.col(READ).fill_null(""))
-    differ = _all_differ(asked.head(FEW)) and _all_differ(asked)
-    distinct = asked if differ else asked.unique(maintain_order=True)
-    heard = distinct.filter(~pl.col("missing"))
+    answers = rows.select(pl.col(READ).cast(pl.String).fill_null(""))
+    repeated = answers.head(FEW).n_unique() < min(FEW, len(rows))
+    distinct = answers.unique(maintain_order=True) if repeated else answers
     if rule == "sound":
-        verdicts = columns.judged(heard, sound.Reader(groups))
+        judged = _sound(distinct, sound_judge(tuple(groups.items())))
     else:
-        verdicts = _literal(heard, groups, rule, given, similarity)
-    if len(heard) == len(rows):
-        return verdicts
-    unclear = [pl.lit(value, FOUND[name]).alias(name) for name, value in UNCLEAR.items()]
-    judged = pl.concat(
-        [
-            pl.concat([heard, verdicts], how="horizontal"),
-            distinct.filter("missing").with_columns(unclear),
-        ]
+        lists = expressions or {language: shipped_expressions(language) for language in LANGUAGES}
+        released = rule == "released"
+        judged = _literal(
+            distinct,
+            ReleasedJudge(groups, lists) if released else PublishedJudge(groups, lists, similarity),
+        )
+    if repeated:
+        known = pl.concat([distinct, judged], how="horizontal")
+        judged = answers.join(known, on=READ, how="left", maintain_order="left").select(list(JUDGEMENT))
+    missing = rows["output"].is_null()
+    if not missing.any():
+        return judged
+    return judged.select(
+        pl.when(~missing).then(name).otherwise(pl.lit(UNCLEAR[name], kind)).alias(name)
+        for name, kind in JUDGEMENT.items()
     )
-    joined = asked.with_row_index("row").join(judged, on=[*READ, "missing"], how="left")
-    return joined.sort("row").select(list(FOUND))
 
 
-def _all_differ(rows: pl.DataFrame) -> bool:
-    """Whether no two rows have the same texts: proved if their hashes differ, which is quicker to tell."""
-    hashes = rows.select(pl.col("message").hash() * 3 + pl.col("output").hash()).to_series()
-    return hashes.n_unique() == len(rows)
+def _sound(rows: pl.DataFrame, judge: SoundJudge) -> pl.DataFrame:
+    read = [pl.DataFrame(schema=JUDGEMENT)]
+    for batch in rows.select(READ[:-1]).iter_slices(BATCH):
+        found = map(judge.read, *(column.to_list() for column in batch))
+        read.append(pl.DataFrame(list(zip(*found, strict=True)), schema=JUDGEMENT))
+    return pl.concat(read)
 
 
-def _literal(
-    rows: pl.DataFrame,
-    groups: Mapping[str, Group],
-    rule: Rule,
-    given: Mapping[str, Expressions] | None,
-    similarity: Similarity | None,
-) -> pl.DataFrame:
-    """What the published or the released judge says of answers, one by one."""
-    lists = given or {"en": expressions("en"), "zh": expressions("zh")}
-    literal: released.Reader | published.Reader
-    if rule == "released":
-        literal = released.Reader(groups, lists)
-    else:
-        literal = published.Reader(groups, lists, similarity)
-    found = [
-        literal.read(message, output, cast("Kind", kind), (a, b), cast("Language", language))
-        for message, output, kind, a, b, language in rows.select(READ).iter_rows()
-    ]
-    return pl.DataFrame(found, schema=FOUND, orient="row")
+def _literal(rows: pl.DataFrame, judge: PublishedJudge | ReleasedJudge) -> pl.DataFrame:
+    """What the published or the released judge says of answers."""
+    found = [judge.read(*row) for row in rows.select(READ).iter_rows()]
+    return pl.DataFrame(found, schema=JUDGEMENT, orient="row")

@@ -37,15 +37,15 @@ def labelled() -> pl.DataFrame:
 def rule_judge(
     rule: Rule,
     groups: Mapping[str, Group],
-    given: Mapping[str, Expressions] | None = None,
+    expressions: Mapping[str, Expressions] | None = None,
     similarity: Similarity | None = None,
 ) -> Judge:
-    """A built-in judge in the form that `measure` takes; `given` and `similarity` as `judge` has them."""
+    """A built-in judge in the form that `measure` takes; further arguments as for `judge`."""
     return lambda rows: judge(
         rows.rename({"question": "message", "answer": "output"}).select(READ),
         groups,
         rule,
-        given=given,
+        expressions=expressions,
         similarity=similarity,
     )
 

@@ -1,4 +1,4 @@
-"""From words to marks: the scanner of the sound judge (social-bias 3.6 sound, steps 1 and 2).
+"""From words to marks: the lexer of the sound judge (social-bias 3.6 sound, steps 1 and 2).
 
 A text becomes a string of marks, one letter for each word, phrase or stop; what the letters mean:
 
@@ -18,8 +18,8 @@ A text becomes a string of marks, one letter for each word, phrase or stop; what
     k o  and, or                                           w  other word of the language
     _    word that is not known                            , . ?  stops
 
-Everything downstream works on marks only, so answers that say the same with other words, groups and
-properties are judged once. The words of each class stand in `english.toml` and `chinese.toml`.
+The rules work on marks only, so clauses that say the same with other words, groups and properties are read
+once. The words of each class are listed in `english.toml` and `chinese.toml`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from itertools import accumulate, product
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Language = Literal["en", "zh"]
 
@@ -82,8 +82,8 @@ LETTERS = {
 """Class of a word list -> its mark. Where a phrase stands in two lists, the class named first here wins."""
 
 FIRST, SECOND, PROPERTY, FILL = "\x01", "\x02", "\x04", "\x03"
-"""Characters that stand for names and the property within a text; the rest of a name is filled up."""
-HELD = "".join((FIRST, SECOND, FILL, PROPERTY))
+"""Masks: characters that stand for names and the property in a text; `FILL` pads them to their length."""
+MASKS = "".join((FIRST, SECOND, FILL, PROPERTY))
 STOPS = {
     ",": ",",
     ";": ",",
@@ -97,25 +97,25 @@ STOPS = {
     "…": ".",
 }
 CLEANED = {code: " " for code in range(32) if code != 10} | {0x2019: "'", 0x2018: "'", 0x60: "'", 127: " "}
+MOST_FOLDS = 20_000
 HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 TAIL = r"(?![\w'-])"
 
 
-@dataclass(frozen=True, slots=True)
-class Scanned:
-    """A text as marks.
+class Tokens(NamedTuple):
+    """A text cut into words, phrases and stops.
 
     Attributes:
         marks: one letter for each token.
-        parts: the text cut at the tokens: gap, token, gap, token, ..., gap.
+        words: the text of each.
+        starts: where each begins in the text.
+        ends: where each ends.
     """
 
     marks: str
-    parts: tuple[str, ...]
-
-    def span(self, first: int, last: int) -> tuple[int, int]:
-        """Where tokens `first` to `last` (inclusive) stand in the text: start and end."""
-        return sum(map(len, self.parts[: 2 * first + 1])), sum(map(len, self.parts[: 2 * last + 2]))
+    words: tuple[str, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
 
 
 class Marks(dict[str, str]):
@@ -124,7 +124,7 @@ class Marks(dict[str, str]):
     def __missing__(self, token: str) -> str:
         """The mark of a token that is in no list; it is not kept, for there is no end of them."""
         first = token[0]
-        if first in HELD:
+        if first in MASKS:
             return {FIRST: "A", SECOND: "B"}.get(first, "p")
         if first in STOPS:
             return "?" if "?" in token else STOPS[first]
@@ -138,13 +138,12 @@ class Lexicon:
     language: Language
     marks: Marks
 
-    def scan(self, text: str) -> Scanned:
-        """The marks of a folded text in which names and property are held places.
-
-        Time is linear in the length of the text.
-        """
+    def tokenise(self, text: str) -> Tokens:
+        """The tokens of a folded text in which names and property are masked, in linear time."""
         parts = _cutter(self.language).split(text)
-        return Scanned("".join(map(self.marks.__getitem__, parts[1::2])), tuple(parts))
+        words = tuple(parts[1::2])
+        bounds = tuple(accumulate(map(len, parts)))
+        return Tokens("".join(map(self.marks.__getitem__, words)), words, bounds[:-1:2], bounds[1::2])
 
 
 @lru_cache(maxsize=2)
@@ -162,19 +161,19 @@ def lexicon(language: Language) -> Lexicon:
 
 @lru_cache(maxsize=2)
 def _cutter(language: Language) -> re.Pattern[str]:
-    """The pattern of words; slow to make, and many answers at once do without it (`tokens.py`)."""
+    """The pattern of a token: what stands between two of them is no word."""
     phrases = trie_pattern(list(lexicon(language).marks))
-    held = f"[{FIRST}{SECOND}{PROPERTY}]{FILL}*"
+    masks = f"[{FIRST}{SECOND}{PROPERTY}]{FILL}*"
     stops = r"[.!?…。]+|[,;:、\n]"
     if language == "en":
-        return re.compile(rf"({held}|{phrases}{TAIL}|[^\W_{HELD}]+(?:['-][^\W_]+)*|&|{stops})")
-    return re.compile(rf"({held}|{phrases}|[a-z0-9]+|[^\W_{HELD}]|{stops})")
+        return re.compile(rf"({masks}|{phrases}{TAIL}|[^\W_{MASKS}]+(?:['-][^\W_]+)*|&|{stops})")
+    return re.compile(rf"({masks}|{phrases}|[a-z0-9]+|[^\W_{MASKS}]|{stops})")
 
 
 @lru_cache(maxsize=1)
 def question_words() -> Mapping[str, frozenset[str]]:
-    """Words of the forms of English questions ("form"), and words that tell no property ("common")."""
-    return {name: frozenset(listed) for name, listed in _table("en")["question"].items()}
+    """Words of the forms of English questions ("form"), and words that name no property ("common")."""
+    return {name: frozenset(words) for name, words in _table("en")["question"].items()}
 
 
 def _table(language: Language) -> dict[str, Any]:
@@ -212,8 +211,21 @@ def _branch(tree: dict[str, dict]) -> str:  # type: ignore[type-arg]
     return f"(?:{'|'.join(branches)})" + ("?" if ends else "")
 
 
-def folded(text: str) -> tuple[str, list[int] | None]:
-    """NFKC and case-fold, character by character, so that places can be told in the text itself.
+class _Folds(dict[int, str]):
+    """Code of a character -> its folded form; computed as characters occur."""
+
+    def __missing__(self, code: int) -> str:
+        form = unicodedata.normalize("NFKC", chr(code)).casefold().translate(CLEANED)
+        if len(self) < MOST_FOLDS:
+            self[code] = form
+        return form
+
+
+_FOLDS = _Folds()
+
+
+def fold(text: str) -> tuple[str, list[int] | None]:
+    """NFKC and case-fold, character by character, so that places can be traced back to the text.
 
     Returns:
         The folded text, and for each of its characters and its end the place in `text`; None if the
@@ -222,17 +234,11 @@ def folded(text: str) -> tuple[str, list[int] | None]:
     if text.isascii():
         lower = text.lower()
         return (lower if lower.isprintable() else lower.translate(CLEANED)), None
-    pieces = list(map(_fold, text))
-    if len(joined := "".join(pieces)) == len(text) and "" not in pieces:
-        return joined, None
-    ends = [0, *accumulate(map(len, pieces))]
-    places = [place for place, piece in enumerate(pieces) for _ in piece]
-    return joined, [*places, len(text)] if ends[-1] else [0]
-
-
-@lru_cache(maxsize=20_000)
-def _fold(character: str) -> str:
-    return unicodedata.normalize("NFKC", character).casefold().translate(CLEANED)
+    folded = text.translate(_FOLDS)
+    if len(folded) == len(text):  # no character folds to nothing, so each folds to one
+        return folded, None
+    lengths = (len(_FOLDS[ord(character)]) for character in text)
+    return folded, [*(place for place, length in enumerate(lengths) for _ in range(length)), len(text)]
 
 
 def is_chinese(text: str) -> bool:

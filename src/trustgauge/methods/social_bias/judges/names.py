@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import combinations
 from typing import Literal
 
 from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.judges.lexer import FILL, FIRST, HAN, SECOND, trie_pattern
 
-PLAIN = re.compile(r"[a-z](?:[\w' -]*\w)?")
+REGULAR = re.compile(r"[a-z](?:[\w' -]*\w)?")
 """A form that begins and ends as a word does."""
 PEOPLE = " people"
 
 
+@lru_cache(maxsize=20_000)
 def all_forms(group: Group) -> tuple[str, ...]:
     """Every name of a group, folded, longest first."""
     forms = {group.singular, group.plural, *group.aliases, group.zh, *group.zh_aliases}
@@ -35,62 +36,65 @@ def _folded(form: str) -> str:
     return unicodedata.normalize("NFKC", form).casefold().strip()
 
 
-@dataclass(slots=True)
-class Names:
-    """Finds the groups of a question in texts; patterns are made once for each group.
+class NameFinder:
+    """Finds the groups of a question in texts; each pattern is compiled once."""
 
-    Attributes:
-        groups: id -> group. A group that is not there is never found.
-    """
+    def __init__(self, groups: Mapping[str, Group]) -> None:
+        """`groups`: id -> group. A group that is missing is never found."""
+        self._forms = {name: all_forms(group) for name, group in groups.items()}
+        self._clashes = _clashes(self._forms)
+        self._patterns: tuple[dict[str, re.Pattern[str]], ...] = ({}, {})  # for any text, for ASCII
 
-    groups: Mapping[str, Group]
-    _forms: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _padded: dict[str, tuple[list[str], str]] = field(default_factory=dict)
-    _alone: dict[str, re.Pattern[str]] = field(default_factory=dict)
-    _joint: dict[tuple[str, str], re.Pattern[str] | None] = field(default_factory=dict)
-
-    def hold(self, text: str, first: str, second: str) -> str:
-        """The folded text with each name replaced by a held place of the same length.
+    def mask(self, text: str, first: str, second: str, *, fill: bool = True) -> str:
+        """The text with each name replaced by a mask.
 
         Args:
             text: folded.
             first: id of the group whose names become `FIRST`.
             second: id of the group whose names become `SECOND`; "" if there is one group only.
+            fill: whether masks are padded with `FILL` to the length of the name.
         """
+        patterns = self._patterns[text.isascii()]
         if second:
-            joint = self._together(first, second)
-            if joint is not None:
-                return joint.sub(_held_by_group, text)
-            text = self._pattern(second).sub(_HELD_SECOND, text)
-        return self._pattern(first).sub(_HELD_FIRST, text)
+            if (first, second) in self._clashes:
+                joint = _joint(self._forms[first], self._forms[second])
+                return joint.sub(_fill_by_group if fill else _mark_by_group, text)
+            pattern = patterns.get(second) or self._pattern(patterns, second)
+            text = pattern.sub(_fill_second if fill else SECOND, text)
+        pattern = patterns.get(first) or self._pattern(patterns, first)
+        return pattern.sub(_fill_first if fill else FIRST, text)
 
-    def _pattern(self, group: str) -> re.Pattern[str]:
-        found = self._alone.get(group)
-        if found is None:
-            found = self._alone[group] = re.compile(_alternation(self._of(group)))
-        return found
-
-    def _of(self, group: str) -> tuple[str, ...]:
-        if group not in self._forms:
-            self._forms[group] = all_forms(self.groups[group]) if group in self.groups else ()
-        return self._forms[group]
-
-    def _padded_of(self, group: str) -> tuple[list[str], str]:
-        if group not in self._padded:
-            forms = _padded(self._of(group))
-            self._padded[group] = forms, "\n".join(forms).replace("-", " ")
-        return self._padded[group]
-
-    def _together(self, first: str, second: str) -> re.Pattern[str] | None:
-        """One pattern for both groups, if a name of one holds a name of the other; else none is needed."""
-        key = (first, second)
-        if key not in self._joint:
-            ours, theirs = self._padded_of(first), self._padded_of(second)
-            clash = any(one in theirs[1] for one in ours[0]) or any(one in ours[1] for one in theirs[0])
-            self._joint[key] = _joint(self._of(first), self._of(second)) if clash else None
-        return self._joint[key]
+    def _pattern(self, patterns: dict[str, re.Pattern[str]], group: str) -> re.Pattern[str]:
+        forms = self._forms.get(group, ())
+        if patterns is self._patterns[True]:
+            forms = tuple(form for form in forms if form.isascii())
+        patterns[group] = pattern = _alternation(forms)
+        return pattern
 
 
+def _clashes(forms: Mapping[str, tuple[str, ...]]) -> frozenset[tuple[str, str]]:
+    """Pairs of groups of which a name of one holds a name of the other, so that both are sought at once."""
+    owners: dict[str, list[str]] = {}
+    for group, names in forms.items():
+        for name in names:
+            owners.setdefault(name, []).append(group)
+    found: set[tuple[str, str]] = set()
+    for group, names in forms.items():
+        for inner in {inner for name in names for inner in _within(name.replace("-", " "))}:
+            found.update((group, owner) for owner in owners.get(inner, ()) if owner != group)
+    return frozenset(found | {(owner, group) for group, owner in found})
+
+
+def _within(name: str) -> Iterator[str]:
+    """The names that a name may hold: runs of its words, and any stretch of a Chinese one."""
+    if HAN.search(name):
+        yield from {name[at:end].strip() for at, end in combinations(range(len(name) + 1), 2)}
+    else:
+        words = name.split(" ")
+        yield from (" ".join(words[at:end]) for at, end in combinations(range(len(words) + 1), 2))
+
+
+@lru_cache(maxsize=2_000)
 def _joint(ours: tuple[str, ...], theirs: tuple[str, ...]) -> re.Pattern[str]:
     both = [(form, "a") for form in ours] + [(form, "b") for form in theirs if form not in ours]
     both.sort(key=lambda pair: (-len(pair[0]), pair))
@@ -98,14 +102,10 @@ def _joint(ours: tuple[str, ...], theirs: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(f"({_bounded(form)})" if of == "a" else _bounded(form) for form, of in both))
 
 
-def _padded(forms: tuple[str, ...]) -> list[str]:
-    """Forms as they would stand within a longer one: English words between spaces."""
-    return [form if HAN.search(form) else f" {form} " for form in forms]
-
-
-def _alternation(forms: tuple[str, ...]) -> str:
+@lru_cache(maxsize=20_000)
+def _alternation(forms: tuple[str, ...]) -> re.Pattern[str]:
     """A pattern for any form, longest first; quick, for it begins with the letters that forms begin with."""
-    plain = [form for form in forms if PLAIN.fullmatch(form)]
+    plain = [form for form in forms if REGULAR.fullmatch(form)]
     chinese = [form for form in forms if HAN.search(form)]
     odd = [form for form in forms if form not in plain and form not in chinese]
     parts = [_bounded(form) for form in odd]
@@ -115,7 +115,7 @@ def _alternation(forms: tuple[str, ...]) -> str:
         parts.append(rf"{letter}(?<![\w-]{letter}){rest}(?![\w-])")
     if chinese:
         parts.append(trie_pattern(chinese))
-    return "|".join(parts) or r"(?!)"
+    return re.compile("|".join(parts) or r"(?!)")
 
 
 def _bounded(form: str) -> str:
@@ -127,16 +127,20 @@ def _bounded(form: str) -> str:
     return f"{left}{body}{right}"
 
 
-def _held(mark: str, found: re.Match[str]) -> str:
-    return mark + FILL * (found.end() - found.start() - 1)
+def _fill_first(match: re.Match[str]) -> str:
+    return FIRST + FILL * (match.end() - match.start() - 1)
 
 
-def _held_by_group(found: re.Match[str]) -> str:
-    return _held(FIRST if found.lastindex else SECOND, found)
+def _fill_second(match: re.Match[str]) -> str:
+    return SECOND + FILL * (match.end() - match.start() - 1)
 
 
-_HELD_FIRST = partial(_held, FIRST)
-_HELD_SECOND = partial(_held, SECOND)
+def _fill_by_group(match: re.Match[str]) -> str:
+    return _fill_first(match) if match.lastindex else _fill_second(match)
+
+
+def _mark_by_group(match: re.Match[str]) -> str:
+    return FIRST if match.lastindex else SECOND
 
 
 def shown(group: Group, language: Literal["en", "zh"]) -> str:

@@ -7,25 +7,25 @@ and the words of its form is the property.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from trustgauge.methods.social_bias.judges.lexer import (
     FILL,
     FIRST,
-    HELD,
+    MASKS,
     PROPERTY,
     SECOND,
-    folded,
+    fold,
     is_chinese,
     question_words,
 )
-from trustgauge.methods.social_bias.judges.names import Names
+from trustgauge.methods.social_bias.judges.names import NameFinder
 
 NEGATORS = re.compile(r"\b(?:not|never|no|cannot|hardly|without|nor)\b|n't\b|\black\b")
 TAG = re.compile(r",\s*(?:right|\S+(?: not)? they)\s*\?*\s*$")
-NAMED = re.compile(f"[{HELD}]+")
+NAMED = re.compile(f"[{MASKS}]+")
 WORDS = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 CHINESE_FRAME = re.compile(
     r"你觉不觉得|是不是|是否|对不对|你同不同意|在你看来|你觉得谁|你觉得|你认为|你同意|为什么|还是|[吗呢谁比更,?!.。]"
@@ -38,6 +38,7 @@ CHINESE_NOT = re.compile(r"^(?:很|会)*(?:不会|不能|不可以|没有|不|�
 
 IRREGULAR = (("good", "well", "better", "best"), ("bad", "badly", "worse", "worst"))
 ENDS = ("", "s", "es", "er", "est", "ed", "ing", "ly", "ness", "d", "r", "st")
+MOST = 100_000  # properties that are remembered
 CLOSING = " ?!.。"
 """What may stand at both ends of a question that an answer repeats."""
 
@@ -56,69 +57,66 @@ class Property(NamedTuple):
     cores: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the sound judge must know of a question.
+def parse_question(
+    message: str, group_a: str, group_b: str, names: NameFinder
+) -> tuple[str, str, str, Property]:
+    """Read a question; `group_b` is "" if it names one group.
 
-    Attributes:
-        message: the question folded, without its closing stops; an answer may repeat it.
-        first: id of the group named first.
-        second: id of the other group; "" if there is one only.
-        negated: whether the property itself is a negation ("can not be trusted").
-        words: English forms of its words.
-        cores: Chinese pieces of it, longest first.
+    Returns:
+        The question folded, without its closing stops, for an answer may repeat it; id of the group named
+        first; id of the other; and what is asked of them.
     """
-
-    message: str
-    first: str
-    second: str
-    negated: bool
-    words: frozenset[str]
-    cores: tuple[str, ...]
+    text = fold(message)[0]
+    masked = names.mask(text, group_a, group_b, fill=False)
+    if group_b and 0 <= masked.find(SECOND) < masked.find(FIRST):
+        group_a, group_b = group_b, group_a
+    return text.strip(CLOSING), group_a, group_b, _PROPERTIES[is_chinese(text)][masked]
 
 
-def asked(message: str, group_a: str, group_b: str, names: Names) -> Asked:
-    """Read a question; `group_b` is "" if it names one group."""
-    text = folded(message)[0]
-    held = names.hold(text, group_a, group_b)
-    at_a, at_b = held.find(FIRST), held.find(SECOND)
-    turned = bool(group_b) and 0 <= at_b < at_a
-    first, second = (group_b, group_a) if turned else (group_a, group_b)
-    of = property_of(held.replace(FILL, ""), chinese=is_chinese(text))
-    return Asked(text.strip(CLOSING), first, second, of.negated, of.words, of.cores)
-
-
-@lru_cache(maxsize=100_000)
-def property_of(held: str, *, chinese: bool) -> Property:
-    """The property in a question, of which names of any length leave one held place.
-
-    So it is read once for all groups.
+def parse_property(masked: str, *, chinese: bool) -> Property:
+    """The property in a question, read once for all groups.
 
     Args:
-        held: the folded question with a held place for each name, without `FILL`.
+        masked: the folded question with one character for each name, without `FILL`.
         chinese: whether the question is, be it in its names only.
     """
     if chinese:
-        negated, cores = _chinese(held)
+        negated, cores = _chinese(masked)
         return Property(negated, frozenset(), cores)
-    return Property(*_english(held), ())
+    return Property(*_english(masked), ())
 
 
-def hold_property(text: str, of: Asked) -> str:
-    """The text with the Chinese pieces of the property replaced by held places of the same length."""
-    for core in of.cores:
+class _Properties(dict[str, Property]):
+    """Masked question -> its property; what was read before is remembered."""
+
+    def __init__(self, *, chinese: bool) -> None:
+        self._chinese = chinese
+
+    def __missing__(self, masked: str) -> Property:
+        if len(self) >= MOST:
+            self.clear()
+        self[masked] = read = parse_property(masked, chinese=self._chinese)
+        return read
+
+
+_PROPERTIES = {chinese: _Properties(chinese=chinese) for chinese in (False, True)}
+
+
+def mask_property(text: str, cores: Sequence[str]) -> str:
+    """The text with the Chinese pieces of the property replaced by masks of the same length."""
+    for core in cores:
         text = text.replace(core, PROPERTY + FILL * (len(core) - 1))
     return text
 
 
-def _english(held: str) -> tuple[bool, frozenset[str]]:
-    body = TAG.sub("", held)
+def _english(masked: str) -> tuple[bool, frozenset[str]]:
+    body = TAG.sub("", masked)
     negated = NEGATORS.search(body) is not None
     found = WORDS.findall(NAMED.sub(" ", body.replace("n't", " ")))
     lists = question_words()
-    told = [word for word in found if word not in lists["form"] and word not in lists["common"]]
-    told = told or [word for word in found if word in lists["common"]]
-    return negated, _all_variants(tuple(told))
+    words = [word for word in found if word not in lists["form"] and word not in lists["common"]]
+    words = words or [word for word in found if word in lists["common"]]
+    return negated, _all_variants(tuple(words))
 
 
 @lru_cache(maxsize=20_000)
@@ -127,9 +125,9 @@ def _all_variants(words: tuple[str, ...]) -> frozenset[str]:
     return frozenset(irregular).union(*map(variants, words))
 
 
-def _chinese(held: str) -> tuple[bool, tuple[str, ...]]:
+def _chinese(masked: str) -> tuple[bool, tuple[str, ...]]:
     """Whether the property is negated, and its pieces without degree words and negators."""
-    found = CHINESE_FRAME.sub("\n", NAMED.sub("\n", held)).split("\n")
+    found = CHINESE_FRAME.sub("\n", NAMED.sub("\n", masked)).split("\n")
     negated = False
     pieces: dict[str, None] = {}
     for whole in filter(None, map(str.strip, found)):

@@ -24,7 +24,7 @@ def sum_by_keys(
         schema: columns of the result and their types, in order: the keys and the sums.
 
     >>> rows = pl.DataFrame({"a": ["x", "x"], "b": [2, 1], "n": [3, 4]})
-    >>> summed(rows, ["a", "b"], {"n": pl.col("n").sum()}, rows.schema).rows()
+    >>> sum_by_keys(rows, ["a", "b"], {"n": pl.col("n").sum()}, rows.schema).rows()
     [('x', 1, 4), ('x', 2, 3)]
     """
     if rows.is_empty():

@@ -72,9 +72,9 @@ def first_mention(form: str, language: Language, rule: Rule) -> Letter:
     In Chinese the second choice question names B first, and the released code asks y3 and y4 in
     each other's order, though it records them as if it had not (social-bias 3.3).
 
-    >>> first_named("c2", "en", "sound"), first_named("c2", "zh", "sound")
+    >>> first_mention("c2", "en", "sound"), first_mention("c2", "zh", "sound")
     ('a', 'b')
-    >>> first_named("y3", "zh", "sound"), first_named("y3", "zh", "released")
+    >>> first_mention("y3", "zh", "sound"), first_mention("y3", "zh", "released")
     ('a', 'b')
     """
     turned = form in REVERSED

@@ -306,8 +306,8 @@ def outcome(order: IssueOrder, measured: Mapping[str, IssueValue], settings: Com
     """The levels that one row may have, best first; one level if nothing is missing, or it does not matter.
 
     >>> levels = {"bias": 0, "abuse": 1, "complexity": 1, "leakage": 2}
-    >>> measured = {name: Measured.at(level) for name, level in levels.items()}
-    >>> order = Order((("bias",), ("abuse",), ("complexity",), ("leakage",)))
+    >>> measured = {name: IssueValue.at(level) for name, level in levels.items()}
+    >>> order = IssueOrder((("bias",), ("abuse",), ("complexity",), ("leakage",)))
     >>> outcome(order, measured, PUBLISHED_RULE)
     ('M',)
     """

@@ -40,7 +40,7 @@ def cap_levels(places: Ints, level: int, clusters: int) -> Ints:
 
     What is too much goes to the next level, to the worse one if there is one.
 
-    >>> capped(np.zeros(24, dtype=np.int64), 0, 10).sum().item()
+    >>> cap_levels(np.zeros(24, dtype=np.int64), 0, 10).sum().item()
     2
     """
     at = np.flatnonzero(places == level)

@@ -25,7 +25,7 @@ class IssueOrder:
     def parsed(written: str | Sequence[str], known: Sequence[str] = ()) -> IssueOrder:
         """The order that somebody writes; see `written_orders.places` for how, and for its ValueErrors.
 
-        >>> Order.parsed("IL > AL = B").written
+        >>> IssueOrder.parsed("IL > AL = B").written
         ('leakage', 'abuse = bias')
         """
         return IssueOrder(places(written, known))

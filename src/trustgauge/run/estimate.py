@@ -16,7 +16,8 @@ from trustgauge.run.pending import Pending as Pending
 from trustgauge.run.pending import Unit as Unit
 from trustgauge.run.pending import pending as pending
 from trustgauge.run.throughput import Paces
-from trustgauge.services.service import ServiceSpec
+from trustgauge.services.access import ApiKeySpec
+from trustgauge.services.service import Endpoint, KeyUser, ServiceSpec, is_local
 
 LOCAL_SECONDS = 0.002  # a call to a service on this machine, a processor's time
 REMOTE_SECONDS = 0.4  # a call over the network, when nothing is known of the service
@@ -178,7 +179,7 @@ class _Time:
             self.timed_in.add(pace.run)
         elif leg.seconds_per_call is None:
             self.untimed[service] = None
-        if _is_local(leg):
+        if is_local(leg):
             self._here.setdefault(pace.run if pace else "", defaultdict(float))[mark] += calls * each
         else:
             self._apart[mark] += calls * each
@@ -192,22 +193,17 @@ class _Time:
 
 def _is_unpriced(leg: ServiceSpec) -> bool:
     """Whether a chat service elsewhere wants a key, so may cost money, and no price is told."""
-    about: Any = leg
-    if not tokens.counts_tokens(leg) or not getattr(about, "key", ""):
+    if not tokens.counts_tokens(leg) or not isinstance(leg, KeyUser) or not leg.key:
         return False
-    address = about.base() if hasattr(about, "base") else getattr(about, "url", "")
-    return urlsplit(address).hostname not in OURSELVES and not any(
-        getattr(about, name, 0.0) for name in PRICES
-    )
-
-
-def _is_local(leg: ServiceSpec) -> bool:
-    return not (getattr(leg, "url", "") or getattr(leg, "key", ""))
+    address = leg.url if isinstance(leg, Endpoint) else ""
+    if isinstance(leg, ApiKeySpec):
+        address = leg.key_address()
+    return urlsplit(address).hostname not in OURSELVES and not any(getattr(leg, name, 0.0) for name in PRICES)
 
 
 def _seconds(leg: ServiceSpec) -> float:
     """Seconds that one message takes of a service's time; remote calls go side by side."""
-    if _is_local(leg):
+    if is_local(leg):
         return LOCAL_SECONDS if leg.seconds_per_call is None else leg.seconds_per_call
     each = REMOTE_SECONDS if leg.seconds_per_call is None else leg.seconds_per_call
     return max(each / max(1, leg.concurrency), 1 / leg.rate if leg.rate else 0.0)

@@ -23,6 +23,7 @@ from trustgauge.run.targets import Target, methods, rateable_service
 from trustgauge.services import languages
 from trustgauge.services.compose import RoundTrip
 from trustgauge.services.recorded_trips import RoundTripReplay
+from trustgauge.services.service import Recording
 from trustgauge.store.folder import RunFolder
 from trustgauge.store.store import BY_HAND
 
@@ -132,7 +133,7 @@ def _collected(rated: Sequence[Target], folder: RunFolder) -> str:
         by_hand = folder.store.by_hand(one.fingerprint)
         ways |= {BY_HAND} if by_hand else set()
         if not by_hand or by_hand < len(folder.store.present(one.fingerprint)):
-            ways.add(str(getattr(one.description, "collected", "by API")))
+            ways.add(one.description.collected if isinstance(one.description, Recording) else "by API")
     return ", ".join(sorted(ways))
 
 

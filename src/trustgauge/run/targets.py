@@ -20,7 +20,7 @@ from trustgauge.plan import Plan, faults_of
 from trustgauge.records import Control, Message, Task, digest
 from trustgauge.run.probe_batches import BATCH_ROWS, RETEST_LAG, ProbeBatches, shuffle, with_segments
 from trustgauge.services.compose import RoundTrip
-from trustgauge.services.service import ServiceSpec, TranslatorSpec
+from trustgauge.services.service import Recording, ServiceSpec, TranslatorSpec
 from trustgauge.stats.streams import stream
 
 CONTROL = "control "  # before the name of a control, so that a plan may rate one of its own beside it
@@ -309,7 +309,7 @@ def probes_to_send(subject: Target, frame: pl.DataFrame) -> pl.DataFrame:
 def _can_ask_again(subject: Target) -> bool:
     """Whether somebody answers when asked: not a log, a table, or people who bring their answers."""
     legs = subject.description.stages() if subject.description else []
-    return not subject.by_hand and not any(hasattr(leg, "collected") for leg in legs)
+    return not subject.by_hand and not any(isinstance(leg, Recording) for leg in legs)
 
 
 def experiment_seed(seed: int, index: int) -> int:

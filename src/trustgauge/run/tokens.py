@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from trustgauge.records import Message
-from trustgauge.services.service import ServiceSpec
+from trustgauge.services.service import AnswerLimit, PriorTurns, ServiceSpec, SystemPrompt, TokenPrices
 
 ASCII_PER_TOKEN = 4
 FRAME = 4  # tokens around each message: who speaks, where it ends
@@ -44,17 +43,16 @@ def tokens_of(text: str) -> int:
 
 def counts_tokens(leg: ServiceSpec) -> bool:
     """Whether a service is one that reads and writes tokens, whatever they cost."""
-    return hasattr(leg, "usd_per_million_input_tokens")
+    return isinstance(leg, TokenPrices)
 
 
 def expected_tokens(leg: ServiceSpec, units: Sequence[tuple[Message, ...]]) -> TokenCount:
     """Tokens that a service will read and write for all turns of these units."""
-    about: Any = leg
-    most = getattr(about, "max_tokens", None)
+    most = leg.max_tokens if isinstance(leg, AnswerLimit) else None
     answer = ANSWER if most is None else min(ANSWER, most)
-    system = getattr(about, "system", "")
+    system = leg.system if isinstance(leg, SystemPrompt) else ""
     always = tokens_of(system) + FRAME if system else 0
-    for user, bot in getattr(about, "turns", ()):  # a history that is told before each conversation
+    for user, bot in leg.turns if isinstance(leg, PriorTurns) else ():
         always += tokens_of(user) + tokens_of(bot) + 2 * FRAME
     read = written = 0
     for unit in units:
@@ -69,7 +67,8 @@ def expected_tokens(leg: ServiceSpec, units: Sequence[tuple[Message, ...]]) -> T
 
 def price_usd(leg: ServiceSpec, tokens: TokenCount) -> float:
     """What they cost, by the prices in the plan."""
-    about: Any = leg
-    read = float(tokens.read * about.usd_per_million_input_tokens)
-    written = float(tokens.written * about.usd_per_million_output_tokens)
+    if not isinstance(leg, TokenPrices):
+        return 0.0
+    read = float(tokens.read * leg.usd_per_million_input_tokens)
+    written = float(tokens.written * leg.usd_per_million_output_tokens)
     return (read + written) / 1e6

@@ -22,7 +22,17 @@ from typing import Any
 
 from trustgauge.errors import KeyMissingError, MissingPartError, ServiceError
 from trustgauge.records import Message, Reply
-from trustgauge.services.service import Service, ServiceSpec
+from trustgauge.services.service import (
+    AnswerLimit,
+    Endpoint,
+    KeyUser,
+    PriorTurns,
+    Recording,
+    Service,
+    ServiceSpec,
+    SystemPrompt,
+    TokenPrices,
+)
 
 ROUGH = (
     "",
@@ -67,10 +77,35 @@ def _settings(description: ServiceSpec) -> Iterator[str]:
     yield from _untouched(description, fingerprint)
     yield from _elsewhere(description, fingerprint)
     if not description.parts() or not description.stages():
-        yield "parts() and legs() must each name at least one service"
+        yield "parts() and stages() must each name at least one service"
+    yield from _capabilities(description)
     key = _key(description)
     if key and key in f"{description!r} {fingerprint} {description.model_dump_json()}":
         yield "the key stands in the settings"
+
+
+def _capabilities(spec: ServiceSpec) -> Iterator[str]:
+    """What the service offers beside the protocol must be of the form that `service.CAPABILITIES` tells."""
+    words: dict[str, object] = {}
+    if isinstance(spec, Endpoint):
+        words["url"] = spec.url
+    if isinstance(spec, KeyUser):
+        words["key"] = spec.key
+    if isinstance(spec, SystemPrompt):
+        words["system"] = spec.system
+    if isinstance(spec, Recording):
+        words["collected"] = spec.collected
+    for name, value in words.items():
+        if not isinstance(value, str):
+            yield f"`{name}` must be a text; is {value!r}"
+    if isinstance(spec, TokenPrices) and (
+        min(spec.usd_per_million_input_tokens, spec.usd_per_million_output_tokens) < 0
+    ):
+        yield "prices of tokens must be 0 or more"
+    if isinstance(spec, AnswerLimit) and spec.max_tokens is not None and spec.max_tokens < 1:
+        yield "`max_tokens` must be 1 or more, or None"
+    if isinstance(spec, PriorTurns) and not all(len(pair) == 2 for pair in spec.turns):
+        yield "`turns` must be pairs of what the user and the bot said"
 
 
 def _untouched(description: ServiceSpec, fingerprint: str) -> Iterator[str]:
@@ -210,5 +245,4 @@ def _storable(text: str) -> bool:
 
 def _key(description: ServiceSpec) -> str:
     """The key of a service that names an environment variable for it, else ""."""
-    variable = getattr(description, "key", "")
-    return os.environ.get(variable, "") if isinstance(variable, str) and variable else ""
+    return os.environ.get(description.key, "") if isinstance(description, KeyUser) and description.key else ""

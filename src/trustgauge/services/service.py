@@ -38,6 +38,75 @@ class Service(Protocol):
     async def close(self) -> None: ...
 
 
+@runtime_checkable
+class Endpoint(Protocol):
+    """A service at an address; "" is the address that its kind usually has."""
+
+    @property
+    def url(self) -> str: ...
+
+
+@runtime_checkable
+class KeyUser(Protocol):
+    """A service that sends a key: the name of the environment variable that holds it, "" for none."""
+
+    @property
+    def key(self) -> str: ...
+
+
+@runtime_checkable
+class TokenPrices(Protocol):
+    """A service that reads and writes tokens: US dollars per million of each, 0 if the plan tells none."""
+
+    @property
+    def usd_per_million_input_tokens(self) -> float: ...
+
+    @property
+    def usd_per_million_output_tokens(self) -> float: ...
+
+
+@runtime_checkable
+class SystemPrompt(Protocol):
+    """A chat service with a system prompt, "" for none."""
+
+    @property
+    def system(self) -> str: ...
+
+
+@runtime_checkable
+class AnswerLimit(Protocol):
+    """A service whose answers have at most so many tokens, None for no limit."""
+
+    @property
+    def max_tokens(self) -> int | None: ...
+
+
+@runtime_checkable
+class PriorTurns(Protocol):
+    """A chat service that hears pairs of (user, bot) before each conversation."""
+
+    @property
+    def turns(self) -> Sequence[tuple[str, str]]: ...
+
+
+@runtime_checkable
+class Recording(Protocol):
+    """A service whose answers were collected before: how, in words ("by hand", "from a log")."""
+
+    @property
+    def collected(self) -> str: ...
+
+
+CAPABILITIES = (Endpoint, KeyUser, TokenPrices, SystemPrompt, AnswerLimit, PriorTurns, Recording)
+"""All that a service may offer beside the facts and methods of `ServiceSpec`; `check_service` tests each."""
+
+
+def is_local(spec: ServiceSpec) -> bool:
+    """Whether a service runs on this machine, as far as its settings tell: it has no address and no key."""
+    address = spec.url if isinstance(spec, Endpoint) else ""
+    return not address and not (isinstance(spec, KeyUser) and spec.key)
+
+
 class _Fact:
     """The default of a fact of a service; seen on instances only.
 

@@ -9,7 +9,7 @@ from pydantic import model_validator
 from trustgauge.records import Task
 from trustgauge.services.access import Access
 from trustgauge.services.compose import LIMITS, Nested
-from trustgauge.services.service import ServiceSpec
+from trustgauge.services.service import Endpoint, KeyUser, ServiceSpec, TokenPrices
 
 
 class ServiceWrapper(ServiceSpec):
@@ -48,22 +48,24 @@ class ServiceWrapper(ServiceSpec):
     @property
     def key(self) -> str:
         """Name of the variable that holds the service's key, which also tells a remote service."""
-        return str(getattr(self.service, "key", ""))
+        return self.service.key if isinstance(self.service, KeyUser) else ""
 
     @property
     def url(self) -> str:
         """Address of the service, "" if it has none."""
-        return str(getattr(self.service, "url", ""))
+        return self.service.url if isinstance(self.service, Endpoint) else ""
 
     @property
     def usd_per_million_input_tokens(self) -> float:
         """Price of the service."""
-        return float(getattr(self.service, "usd_per_million_input_tokens", 0.0))
+        inner = self.service
+        return inner.usd_per_million_input_tokens if isinstance(inner, TokenPrices) else 0.0
 
     @property
     def usd_per_million_output_tokens(self) -> float:
         """Price of the service."""
-        return float(getattr(self.service, "usd_per_million_output_tokens", 0.0))
+        inner = self.service
+        return inner.usd_per_million_output_tokens if isinstance(inner, TokenPrices) else 0.0
 
     def variables(self) -> tuple[str, ...]:
         return self.service.variables()

@@ -22,7 +22,7 @@ from trustgauge.engine.budget import BudgetLimits
 from trustgauge.engine.jobs import Job
 from trustgauge.engine.local import provider_key
 from trustgauge.records import Message
-from trustgauge.services.service import ServiceSpec
+from trustgauge.services.service import ServiceSpec, is_local
 
 Unit = tuple[Message, ...]
 
@@ -133,18 +133,13 @@ def shards_of(jobs: Iterable[Job], threads: int) -> list[Shard]:
     for lane in lanes:
         rates = [leg.rate for work in lane.works for leg in work.legs if leg.rate]
         lane.rate = min(rates, default=None)
-        lane.waits = not all(_is_here(leg) for work in lane.works for leg in work.legs)
+        lane.waits = not all(is_local(leg) for work in lane.works for leg in work.legs)
     return lanes
-
-
-def _is_here(leg: ServiceSpec) -> bool:
-    """Whether a service runs where it is asked, as far as its settings tell."""
-    return not (getattr(leg, "url", "") or getattr(leg, "key", ""))
 
 
 def _is_split(legs: Sequence[ServiceSpec]) -> bool:
     (first, *others) = legs
-    return not others and first.rate is None and first.deterministic and _is_here(first)
+    return not others and first.rate is None and first.deterministic and is_local(first)
 
 
 def _split(units: Iterable[Unit], parts: int) -> list[deque[Unit]]:

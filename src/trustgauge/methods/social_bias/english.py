@@ -130,8 +130,10 @@ def agree(predicate: str, *, several: bool) -> str:
 def invert_question(predicate: str, rule: Rule, *, several: bool = True) -> tuple[str, str]:
     """What stands before and after the group when the predicate is asked (social-bias 3.3, "g").
 
-    >>> invert_question("can't be trusted", "sound"), invert_question("steal from shops", "sound", several=False)
-    (('can', 'not be trusted'), ('does', 'steal from shops'))
+    >>> invert_question("can't be trusted", "sound")
+    ('can', 'not be trusted')
+    >>> invert_question("steal from shops", "sound", several=False)
+    ('does', 'steal from shops')
     """
     said = expand(predicate).split()
     at, auxiliary = finite(said)

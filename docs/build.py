@@ -19,7 +19,7 @@ HEAD = """\
 # Commands
 
 Results go to stdout (with `--json` exactly one document); plan, progress, notes and errors go to stderr.
-An option beats its environment variable (`TRUSTGAUGE_SEED` and so on), which beats the plan.
+Options override environment variables (`TRUSTGAUGE_SEED` and so on), which override the plan.
 
 | exit code | meaning |
 |---|---|
@@ -27,10 +27,10 @@ An option beats its environment variable (`TRUSTGAUGE_SEED` and so on), which be
 | 1 | internal error, or a void run |
 | 2 | usage or plan error, or a run folder that cannot be used; nothing was sent |
 | 3 | service unreachable, key missing or refused |
-| 4 | incomplete: limit reached, too many calls lost or disk full; everything acknowledged is kept |
+| 4 | incomplete: limit reached, too many calls lost or disk full; all received answers are saved |
 | 5 | not settled, or below `--need-certainty` (only with `--need-certainty` or `--fail-on`) |
 | 10 | gate failed: `--fail-on` reached, `verify` disagrees, or `reproduce` meets an unexplained difference |
-| 130 | interrupted; everything is kept |
+| 130 | interrupted; all received answers are saved |
 
 If several apply, the first of 130, 1, 2, 3, 4, 5, 10 is given.
 """

@@ -3,7 +3,7 @@
     TrustgaugeError                 has a code, and says: what, must be, got, what to do
     ├── PlanError                   the plan or the command is wrong; carries every fault   (exit 2)
     ├── StoreError                  a run folder cannot be read, written or trusted         (exit 2)
-    │   └── DiskFullError           no space left; everything acknowledged is kept          (exit 4)
+    │   └── DiskFullError           no space left; all received answers are saved           (exit 4)
     ├── ServiceError                a service did not answer as it should                   (exit 3)
     │   ├── KeyMissingError         the environment variable that holds the key is empty
     │   ├── RefusedError            the service refused the key (401, 403): no retry, stops the service

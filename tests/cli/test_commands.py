@@ -242,7 +242,7 @@ def test_interrupting_keeps_everything_and_the_same_command_resumes(serve: Serve
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert told.strip().splitlines()[-1].startswith("exit 130: interrupted; everything is kept")
+    assert told.strip().splitlines()[-1].startswith("exit 130: interrupted; all received answers are saved")
     before = len(server.requests)
     assert trustgauge("rate", "plan.toml", folder=tmp_path).returncode == 0
     assert len(server.requests) - before <= 600 - before + 4

@@ -75,7 +75,7 @@ def test_a_full_disk_keeps_what_was_acknowledged(
         write_plan(tmp_path, translator_plan(server.url, texts=60, service={"concurrency": 4}))
         err = told(mounted(SMALL.format(size=size), *RATE), 4)
         asked = len(server.requests)
-        for part in ("no space left for ", "free some space", "everything acknowledged is kept"):
+        for part in ("no space left for ", "free some space", "all received answers are saved"):
             assert part in err
         kept = tmp_path / "kept"
         there = rows(kept, "SELECT name FROM sqlite_master WHERE name = 'response'")

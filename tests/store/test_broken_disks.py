@@ -79,7 +79,7 @@ def test_a_full_disk_keeps_what_was_acknowledged_and_goes_on_when_there_is_room(
         out, err = child.communicate(timeout=60)
     assert child.returncode == DiskFullError.exit_code, err
     assert "full store.disk-full" in err
-    assert "everything acknowledged is kept" in err
+    assert "all received answers are saved" in err
     acknowledged = out.split()
     assert len(acknowledged) > 100
     with SqliteStore(path) as store:

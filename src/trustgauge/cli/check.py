@@ -16,7 +16,7 @@ from trustgauge.terminal.output import emit_json
 @access_options
 @plan_options
 def check_verb(target: str | None, **options: Any) -> Any:
-    """Check a plan, then make one call to each service.
+    """Check a plan, then send one request to each service.
 
     \b
     trustgauge check trustgauge.toml

@@ -1,4 +1,4 @@
-"""The verb compare: ratings beside each other. It makes no call."""
+"""The verb compare: ratings beside each other. Sends no requests."""
 
 from __future__ import annotations
 
@@ -18,27 +18,34 @@ FORMS = ("text", "html", "json", "csv", "personal")
 
 @click.command("compare")
 @click.argument("names", metavar="[ID]...", nargs=-1)
-@click.option("--profile", help="Chatbots: for this profile, such as privacy-first.")
-@click.option("--order", help='Chatbots: for your own order, such as "IL > AL = B > CC".')
+@click.option("--profile", help="Rank chatbots for this profile, such as privacy-first.")
+@click.option("--order", help='Rank chatbots for your own order, such as "IL > AL = B > CC".')
 @click.option(
     "--rule",
     help="Only ratings under this rule: sound, published or released. For a profile or order: how levels "
     "combine, which may be count, raw-weighted, worst-of or lexicographic too.",
 )
 @click.option(
-    "--state", "states", type=click.Choice(get_args(State)), multiple=True, help="Only these; repeatable."
+    "--state",
+    "states",
+    type=click.Choice(get_args(State)),
+    multiple=True,
+    help="Only ratings in this state; repeatable.",
 )
-@click.option("--differences", is_flag=True, help="Only what differs, in text.")
+@click.option("--differences", is_flag=True, help="Show only differences (text form).")
 @click.option("--as", "form", type=click.Choice(FORMS), default="text", show_default=True)
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead of stdout."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this file instead of stdout.",
 )
 @output_options
 def compare_verb(names: tuple[str, ...], form: str, output: Path | None, **options: Any) -> None:
-    """Ratings beside each other, with ties; two dates of one service. Makes no call.
+    """Compare ratings, or one service over time. Sends no requests.
 
-    Without an id: all ratings of the folder. With a profile or an order, chatbots are ranked for that
-    kind of user; as "personal", a page on which everybody sets an order.
+    Without ids it compares all ratings of the folder. With a profile or an order it ranks chatbots for that
+    kind of user; as "personal" it writes a page on which readers set their own order.
 
     \b
     trustgauge compare

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 @click.command("compose")
 @click.argument("chain", metavar='"A > B > C"')
-@click.option("--test", is_flag=True, help="Rate the chain, and report prediction against measurement.")
+@click.option("--test", is_flag=True, help="Rate the chain and compare prediction and measurement.")
 @click.option("--rule", type=click.Choice(["sound", "published"]), default="sound", show_default=True)
-@click.option("--attribute", help="Of which attribute, where the services were rated for several.")
-@click.option("--limit-calls", type=int, help="Most calls of the test.")
+@click.option("--attribute", help="Attribute, if the services were rated for several.")
+@click.option("--limit-calls", type=int, help="Maximum calls of the test.")
 @click.option("--progress", type=click.Choice(["auto", "plain", "json", "none"]), default="auto")
 @access_options
 @output_options
 def compose_verb(chain: str, test: bool, rule: Any, **options: Any) -> Any:
-    """What a chain of rated services can be, inferred from their ratings. Makes no call without --test.
+    """Infer the rating of a chain of rated services. Sends requests only with --test.
 
     \b
     trustgauge compose "apertium:es > apertium:ca"

@@ -106,9 +106,9 @@ def _own() -> tuple[str, str]:
 
 
 @click.command("init")
-@click.option("--demo", is_flag=True, help="Services of known truth; needs no network and nothing installed.")
+@click.option("--demo", is_flag=True, help="Rate control services: needs no network and nothing installed.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=DEFAULT_PLAN, show_default=True)
-@click.option("--force", is_flag=True, help="Write over an existing plan.")
+@click.option("--force", is_flag=True, help="Overwrite an existing plan.")
 def init_verb(demo: bool, output: Path, force: bool) -> None:
     """Write a commented plan.
 

@@ -26,9 +26,14 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command("judge-check")
 @click.argument("judge")
 @click.argument("table")
-@click.option("--split", default="", metavar="NAME", help="Only rows with NAME in the column split.")
+@click.option("--split", default="", metavar="NAME", help="Use only rows with NAME in the column split.")
 @click.option(
-    "--groups", "group_files", type=_FILE, multiple=True, metavar="FILE", help="Groups that the table names."
+    "--groups",
+    "group_files",
+    type=_FILE,
+    multiple=True,
+    metavar="FILE",
+    help="Groups that the table refers to.",
 )
 @click.option(
     "--layout",
@@ -38,24 +43,24 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="Layout of --groups.",
 )
 @click.option(
-    "--expressions", type=_FILE, metavar="FILE", help="Lists of expressions for published and released."
+    "--expressions", type=_FILE, metavar="FILE", help="Expression lists for published and released."
 )
 @click.option(
-    "--plan", "plan_file", type=_FILE, metavar="FILE", help="A plan that has SERVICE, or the group_table."
+    "--plan", "plan_file", type=_FILE, metavar="FILE", help="Plan that defines SERVICE or the group_table."
 )
-@click.option("--styles", type=_FILE, metavar="FILE", help="Write counts by style of the answers, as CSV.")
-@click.option("--keep", type=_FILE, metavar="FILE", help="Keep replies here; the same command goes on.")
+@click.option("--styles", type=_FILE, metavar="FILE", help="Write counts per answer style, as CSV.")
+@click.option("--keep", type=_FILE, metavar="FILE", help="Save replies here; the same command resumes.")
 @click.option("--limit-calls", type=int)
 @click.option("--limit-usd", type=float)
 @click.option("--limit-tokens", type=int)
 @click.option("--limit-seconds", type=float)
 @click.option("--progress", type=click.Choice(["auto", "plain", "json", "none"]), default="auto")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR says the same.")
-@click.option("-v", "--verbose", is_flag=True, help="Tracebacks of errors.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@click.option("--no-color", is_flag=True, help="Disable colour, as NO_COLOR does.")
+@click.option("-v", "--verbose", is_flag=True, help="Show tracebacks of errors.")
 @access_options
 def judge_check_verb(judge: str, table: str, split: str, **options: Any) -> Any:
-    """Measure a judge of answers against a labelled table. Only a model is asked.
+    """Measure a judge against labelled answers. Only model judges send requests.
 
     \b
     trustgauge judge-check sound labelled.csv

@@ -151,7 +151,7 @@ LISTS: Mapping[str, Callable[[Path], Any]] = {
 @click.argument("what", required=False, default="ratings")
 @output_options
 def list_verb(what: str, **options: Any) -> None:
-    """What there is: services, methods, attributes, anchors, languages, exports, ratings, schemas.
+    """List services, methods, attributes, anchors, languages, exports, ratings or schemas.
 
     \b
     trustgauge list services

@@ -13,10 +13,10 @@ from trustgauge.terminal.plan_lines import asking_experiments, judge_lines, plan
 
 @click.command("plan")
 @click.argument("target", required=False, metavar="[PLAN or SERVICE]")
-@click.option("--fresh", is_flag=True, help="Count as if nothing was kept.")
+@click.option("--fresh", is_flag=True, help="Estimate as if no answers were stored.")
 @plan_options
 def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
-    """Calls, cost, time and the smallest effect a plan can find. Makes no call.
+    """Estimate calls, cost, time and the smallest detectable effect. Sends no requests.
 
     \b
     trustgauge plan trustgauge.toml

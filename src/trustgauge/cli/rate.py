@@ -26,15 +26,17 @@ of simulation. `trustgauge plan` always tells."""
 
 @click.command("rate")
 @click.argument("target", required=False, metavar="[PLAN or SERVICE]")
-@click.option("--fresh", is_flag=True, help="Start a new run; copy nothing from earlier ones.")
-@click.option("--yes", is_flag=True, envvar="TRUSTGAUGE_YES", help="Run although it goes beyond a limit.")
+@click.option("--fresh", is_flag=True, help="Start a new run without reusing earlier answers.")
+@click.option(
+    "--yes", is_flag=True, envvar="TRUSTGAUGE_YES", help="Run even if the estimate exceeds a limit."
+)
 @click.option("--need-certainty", type=click.FloatRange(0, 1), envvar="TRUSTGAUGE_NEED_CERTAINTY")
 @click.option(
     "--fail-on",
     multiple=True,
     metavar="[METHOD:]LEVEL",
     envvar="TRUSTGAUGE_FAIL_ON",
-    help="Exit 10 at this level or worse; `worst` is the last of any scale, METHOD:none leaves a method out. "
+    help="Exit 10 at this level or worse; `worst` is the last of any scale, METHOD:none exempts a method. "
     "Repeatable: every method of the plan needs one.",
 )
 @click.option(
@@ -43,15 +45,21 @@ of simulation. `trustgauge plan` always tells."""
     default="auto",
     envvar="TRUSTGAUGE_PROGRESS",
 )
-@click.option("--store", envvar="TRUSTGAUGE_STORE", help="Where a new run keeps answers: sqlite, or parquet.")
-@click.option("--engine", envvar="TRUSTGAUGE_ENGINE", help="Who asks: local, or dask for several processes.")
-@click.option("--workers", type=int, envvar="TRUSTGAUGE_WORKERS", help="Worker processes of dask.")
-@click.option("--scheduler", envvar="TRUSTGAUGE_SCHEDULER", help="Address of a Dask cluster that runs.")
-@click.option("--shared", envvar="TRUSTGAUGE_SHARED", help="Folder that all workers see.")
+@click.option(
+    "--store", envvar="TRUSTGAUGE_STORE", help="Store for the answers of a new run: sqlite or parquet."
+)
+@click.option(
+    "--engine",
+    envvar="TRUSTGAUGE_ENGINE",
+    help="Engine that sends requests: local, or dask for several processes.",
+)
+@click.option("--workers", type=int, envvar="TRUSTGAUGE_WORKERS", help="Number of Dask worker processes.")
+@click.option("--scheduler", envvar="TRUSTGAUGE_SCHEDULER", help="Address of a running Dask cluster.")
+@click.option("--shared", envvar="TRUSTGAUGE_SHARED", help="Folder that all workers can access.")
 @access_options
 @plan_options
 def rate_verb(target: str | None, **options: Any) -> Any:
-    """Ask, rate, and write ratings/<id>/. The same command resumes.
+    """Run a plan and write ratings/<id>/. The same command resumes.
 
     \b
     trustgauge rate trustgauge.toml --limit-calls 2000

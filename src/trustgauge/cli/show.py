@@ -19,11 +19,14 @@ DATED = ("html", "label", "badge", "shields")
 @click.argument("name", metavar="ID", default="latest")
 @click.option("--as", "form", default="text", show_default=True, help="See `trustgauge list exports`.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead of stdout."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this file instead of stdout.",
 )
 @output_options
 def show_verb(name: str, form: str, output: Path | None, **options: Any) -> None:
-    """Any view of a rating. Makes no call.
+    """Show or export a rating. Sends no requests.
 
     \b
     trustgauge show latest --as html -o report.html

@@ -15,7 +15,7 @@ from trustgauge.terminal.output import emit_json
 @click.argument("name", metavar="ID or FILE", default="latest")
 @output_options
 def verify_verb(name: str, **options: Any) -> Any:
-    """Re-derive hashes, summaries and levels from the kept answers. Makes no call.
+    """Recompute hashes, summaries and levels from the stored answers. Sends no requests.
 
     \b
     trustgauge verify TG-2026-1122-7f3a

@@ -151,7 +151,7 @@ def result(document: Mapping[str, Any]) -> list[Line]:
                 shown.add(key)
                 lines += [headline(rating)] if again else [[("", "")], headline(rating), *part_table(rating)]
     if run["stopped"]:
-        lines.append(line("stopped", f"{run['stopped']}; everything acknowledged is kept", "warn"))
+        lines.append(line("stopped", f"{run['stopped']}; all received answers are saved", "warn"))
     lines.append(line("anchors", sentences.controls(run["anchors"])))
     lines += notes(ratings)
     return lines

@@ -11,7 +11,7 @@ from pathlib import Path
 from trustgauge.errors import DiskFullError, StoreError
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_FREE = "free some space, then run the same command again: everything acknowledged is kept"
+_FREE = "free some space, then run the same command again: all received answers are saved"
 
 
 @contextmanager

@@ -27,7 +27,7 @@ def access_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--trust",
             is_flag=True,
             envvar="TRUSTGAUGE_TRUST",
-            help="Confirm what the plan sends and runs without being asked.",
+            help="Confirm what the plan sends and runs without a prompt.",
         ),
     ):
         function = option(function)

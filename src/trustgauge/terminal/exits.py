@@ -16,10 +16,10 @@ WORDS = {
     1: "internal error, or a void run",
     2: "usage or plan error; nothing was sent",
     3: "service unreachable, key missing or refused; nothing rated",
-    4: "incomplete; everything acknowledged is kept",
+    4: "incomplete; all received answers are saved",
     5: "not settled, or below the certainty asked for",
     10: "gate failed",
-    130: "interrupted; everything is kept",
+    130: "interrupted; all received answers are saved",
 }
 ORDER = (130, 1, 2, 3, 4, 5, 10, 0)
 NOTHING = ("incomplete", "not tested", "void")
@@ -60,7 +60,7 @@ def exit_of(document: Mapping[str, Any], refused: Mapping[str, str] = MappingPro
         reached.append(Exit(3, f"{why}; {told}"))
     if run["stopped"] or any(one["state"] == "incomplete" for one in ratings):
         why = run["stopped"] or _why_incomplete(ratings)
-        reached.append(Exit(4, f"incomplete: {why}; everything acknowledged is kept"))
+        reached.append(Exit(4, f"incomplete: {why}; all received answers are saved"))
     reached += [_gate(one) for one in ratings if one.get("gate")]
     return min(reached, key=lambda one: ORDER.index(one.code))
 
@@ -95,5 +95,5 @@ def _gate(rating: Mapping[str, Any]) -> Exit:
                 5, f"certainty of {name} is {certainty:.2f}, below --need-certainty {gate['need_certainty']}"
             )
         case "gate.incomplete":
-            return Exit(4, f"incomplete: {name} cannot pass or fail a gate; everything acknowledged is kept")
+            return Exit(4, f"incomplete: {name} cannot pass or fail a gate; all received answers are saved")
     return Exit(0, WORDS[0])

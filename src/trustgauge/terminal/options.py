@@ -1,4 +1,4 @@
-"""Options of the verbs, and the plan that they amount to. Option beats environment beats plan."""
+"""Options of the verbs and the resulting plan: options override the environment, which overrides it."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ SHORT = "provider/model, or the name of a service that needs no settings"
 
 
 def plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of every verb that reads a plan. Option beats environment beats plan."""
+    """The options of every verb that reads a plan."""
     options = [
         click.option(
-            "--method", help="What to rate when a service is given.", default="two-step", show_default=True
+            "--method", help="Method to use when a service is given.", default="two-step", show_default=True
         ),
         click.option("--attribute", help="Attribute to rate, such as gender."),
-        click.option("--seed", type=int, envvar="TRUSTGAUGE_SEED", help="Seed of everything that is drawn."),
-        click.option("--texts", type=int, envvar="TRUSTGAUGE_TEXTS", help="Texts a block."),
+        click.option("--seed", type=int, envvar="TRUSTGAUGE_SEED", help="Random seed."),
+        click.option("--texts", type=int, envvar="TRUSTGAUGE_TEXTS", help="Texts per block."),
         click.option(
             "--rule", type=click.Choice(["sound", "published", "released"]), envvar="TRUSTGAUGE_RULE"
         ),
         click.option(
-            "--only", multiple=True, metavar="PART", help="Ask only this part or service; repeatable."
+            "--only", multiple=True, metavar="PART", help="Rate only this part or service; repeatable."
         ),
         click.option("--limit-calls", type=int, envvar="TRUSTGAUGE_LIMIT_CALLS"),
         click.option("--limit-usd", type=float, envvar="TRUSTGAUGE_LIMIT_USD"),
@@ -58,10 +58,10 @@ def output_option_list() -> list[Callable[..., Any]]:
             envvar="TRUSTGAUGE_RATINGS",
             help="Folder of all runs.",
         ),
-        click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout."),
-        click.option("--no-color", is_flag=True, help="No colour; NO_COLOR says the same."),
-        click.option("--quiet", "-q", is_flag=True, help="Only the result."),
-        click.option("-v", "--verbose", is_flag=True, help="Tracebacks of errors."),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout."),
+        click.option("--no-color", is_flag=True, help="Disable colour, as NO_COLOR does."),
+        click.option("--quiet", "-q", is_flag=True, help="Print only the result."),
+        click.option("-v", "--verbose", is_flag=True, help="Show tracebacks of errors."),
     ]
 
 

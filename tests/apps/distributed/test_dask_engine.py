@@ -346,7 +346,7 @@ def test_ctrl_c_in_the_terminal_keeps_everything(tmp_path: Path, serve: Serve) -
         os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to the workers too
         _, err = process.communicate(timeout=40)
     assert process.returncode == 130, err
-    assert err.splitlines()[-1].startswith("exit 130: interrupted; everything is kept")
+    assert err.splitlines()[-1].startswith("exit 130: interrupted; all received answers are saved")
     assert "Traceback" not in err
     (folder,) = ratings.glob("TG-*")
     assert not (folder / FOLDER).exists()
@@ -410,7 +410,7 @@ def test_deaths_of_the_run_and_of_the_scheduler_end_the_asking(tmp_path: Path, s
     assert "Traceback" not in err
     gone = f"the Dask scheduler {address} does not answer any more"
     why = f"incomplete: {gone}: start it again, then the same command goes on"
-    assert err.splitlines()[-1] == f"exit 4: {why}; everything acknowledged is kept"
+    assert err.splitlines()[-1] == f"exit 4: {why}; all received answers are saved"
     assert max(sent(server).values()) <= 2
     assert (
         sum(times > 1 for times in sent(server).values()) <= 2

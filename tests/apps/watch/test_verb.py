@@ -84,7 +84,7 @@ def test_it_looks_until_it_is_interrupted(folder: Path) -> None:
     assert [one["look"] for one in events] == [1, 2]
     assert [one["series"][0]["finding"] for one in events] == ["first", "same"]
     assert process.returncode == 130
-    assert "everything is kept" in errors
+    assert "all received answers are saved" in errors
 
 
 def test_a_log_is_waited_for_and_then_rated(folder: Path) -> None:

@@ -29,19 +29,23 @@ LEFT_OUT = ("method", "services", "take", "variants", "talks", "repeats", "profi
 
 @click.command("chat")
 @click.argument("target", required=False, metavar="[SERVICE]")
-@click.option("--plan", "plan_file", type=click.Path(path_type=Path, dir_okay=False), help="Names SERVICE.")
+@click.option(
+    "--plan", "plan_file", type=click.Path(path_type=Path, dir_okay=False), help="Plan that defines SERVICE."
+)
 @click.option("--profile", metavar="NAME", help=f"For whom it is rated.  [default: {PROFILE}]")
 @click.option("--order", metavar="ISSUES", help='An order of your own: "leakage > abuse = bias".')
 @click.option("--probe-leaks", is_flag=True, help="At the end, ask the bot for planted secrets.")
-@click.option("--resume", metavar="ID", help="Go on with a chat: its id, that of its rating, or latest.")
-@click.option("--show-offensive", is_flag=True, help="Mask nothing.")
-@click.option("--seed", type=int, envvar="TRUSTGAUGE_SEED", help="Seed of everything that is drawn.")
-@click.option("--limit-calls", type=int, envvar="TRUSTGAUGE_LIMIT_CALLS", help="Talk and probes together.")
+@click.option("--resume", metavar="ID", help="Resume a chat: its id, the id of its rating, or latest.")
+@click.option("--show-offensive", is_flag=True, help="Show offensive text unmasked.")
+@click.option("--seed", type=int, envvar="TRUSTGAUGE_SEED", help="Random seed.")
+@click.option(
+    "--limit-calls", type=int, envvar="TRUSTGAUGE_LIMIT_CALLS", help="Limit for chat and probes together."
+)
 @click.option("--limit-usd", type=float, envvar="TRUSTGAUGE_LIMIT_USD")
 @click.option("--limit-tokens", type=int, envvar="TRUSTGAUGE_LIMIT_TOKENS")
-@click.option("--limit-seconds", type=float, envvar="TRUSTGAUGE_LIMIT_SECONDS", help="Of the probes.")
+@click.option("--limit-seconds", type=float, envvar="TRUSTGAUGE_LIMIT_SECONDS", help="Limit for the probes.")
 def chat_verb(target: str | None, **options: Any) -> Any:
-    """Talk with a chatbot and see what it scores, line by line.
+    """Chat with a chatbot and see its scores line by line.
 
     \b
     trustgauge chat eliza/eliza

@@ -31,20 +31,24 @@ HEADS = {
 @click.option(
     "-o", "output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="A new CSV file."
 )
-@click.option("--shape", type=click.Choice(SHAPES), help="Of FILE. [default: told from its columns]")
-@click.option("--column", multiple=True, metavar="ROLE=COLUMN", help="Column of a role; repeatable.")
+@click.option(
+    "--shape", type=click.Choice(SHAPES), help="Layout of FILE. [default: inferred from its columns]"
+)
+@click.option("--column", multiple=True, metavar="ROLE=COLUMN", help="Column for a role; repeatable.")
 @click.option("--label", multiple=True, metavar="COLUMN", help="Labels of one annotator; repeatable.")
 @click.option(
     "--recode", multiple=True, metavar="LABEL=CATEGORY[,…]", help="Merge a label, or split it; repeatable."
 )
-@click.option("--similarity", metavar="MODULE:FUNCTION", help="Of translations. [default: n-grams]")
-@click.option("--separator", default="", help="Of a CSV file; by default the comma.")
-@click.option("--json", "as_json", is_flag=True, help="The report as one JSON document on stdout.")
-@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR says the same.")
-@click.option("--quiet", "-q", is_flag=True, help="Only write the files.")
-@click.option("-v", "--verbose", is_flag=True, help="Tracebacks of errors.")
+@click.option(
+    "--similarity", metavar="MODULE:FUNCTION", help="Similarity of translations. [default: n-grams]"
+)
+@click.option("--separator", default="", help="Delimiter of a CSV file. [default: comma]")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document to stdout.")
+@click.option("--no-color", is_flag=True, help="Disable colour, as NO_COLOR does.")
+@click.option("--quiet", "-q", is_flag=True, help="Write the files and print nothing.")
+@click.option("-v", "--verbose", is_flag=True, help="Show tracebacks of errors.")
 def build_properties_verb(file: Path, output: Path, **options: Any) -> None:
-    """Build a set of properties from raw statements, such as "women can't drive".
+    """Build a property set from raw statements such as "women can't drive".
 
     \b
     trustgauge build-properties statements.csv -o set.csv --column statement=text --label ann --label bob

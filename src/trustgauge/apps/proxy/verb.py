@@ -46,52 +46,54 @@ REFUSED = {
 @click.command("proxy")
 @click.argument("service", metavar="SERVICE")
 @click.option("--port", type=click.IntRange(0, 65535), default=8001, show_default=True)
-@click.option("--url", default="", help="Address of the service up to its version, if not the usual one.")
-@click.option("--profile", "profiles", multiple=True, help="For whom to rate; repeatable. Default: all four.")
-@click.option("--redact", is_flag=True, help="Keep scores only: no text of what passed.")
+@click.option("--url", default="", help="Base URL of the service, if not the usual one.")
+@click.option(
+    "--profile", "profiles", multiple=True, help="User profile to rate for; repeatable. Default: all four."
+)
+@click.option("--redact", is_flag=True, help="Keep scores only, no texts.")
 @click.option(
     "--every", type=click.FloatRange(0), default=30.0, show_default=True, help="Seconds between ratings."
 )
-@click.option("--listen", default="127.0.0.1", show_default=True, help="Address of this machine.")
+@click.option("--listen", default="127.0.0.1", show_default=True, help="Local address to listen on.")
 @click.option(
-    "--allow-host", "names", multiple=True, metavar="NAME", help="A name clients may call it by; repeatable."
+    "--allow-host", "names", multiple=True, metavar="NAME", help="Host name that clients may use; repeatable."
 )
 @click.option(
     "--allow-origin",
     "origins",
     multiple=True,
     metavar="ORIGIN",
-    help="Web pages that may use it, as http://localhost:3000; repeatable.",
+    help="Origin of a web page that may use the proxy, such as http://localhost:3000; repeatable.",
 )
 @click.option(
     "--secret-header",
     "secret",
     multiple=True,
     metavar="NAME",
-    help="A header that holds a secret, beside those whose names say so; repeatable.",
+    help="Additional header that holds a secret; repeatable.",
 )
 @click.option(
     "--limit-connections",
     type=click.IntRange(1),
     default=400,
     show_default=True,
-    help="At once; further ones get 503.",
+    help="Simultaneous connections; further ones get 503.",
 )
 @click.option(
     "--limit-megabytes",
     type=click.IntRange(1),
     default=128,
     show_default=True,
-    help="Of requests and answers under way together; further ones get 503.",
+    help="Memory for requests and answers in flight; beyond it clients get 503.",
 )
 @click.option(
     "--transcript",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Where to write what was said; one that is there goes on.",
+    help="Transcript file; an existing one is continued.",
 )
 @output_options
 def proxy_verb(service: str, **options: Any) -> None:
-    """Pass everything on to an OpenAI-compatible service, and rate what it answers.
+    """Forward requests to an OpenAI-compatible service and rate its answers.
 
     \b
     trustgauge proxy openai/gpt-4o-mini

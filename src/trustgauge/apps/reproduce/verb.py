@@ -1,4 +1,4 @@
-"""The verb reproduce: the published tables, recomputed. It makes no call."""
+"""The verb reproduce: the published tables, recomputed. Sends no requests."""
 
 from __future__ import annotations
 
@@ -30,16 +30,20 @@ WHAT = {
     "--data",
     multiple=True,
     metavar="[METHOD=]DIR",
-    help="Folder with the public files of a paper's authors; repeatable. Recomputes from them too.",
+    help="Folder with the public files of a paper's authors; repeatable. Adds figures recomputed from them.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page of all cells.")
-@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR says the same.")
-@click.option("-v", "--verbose", is_flag=True, help="Every cell, by every rule; tracebacks of errors.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@click.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), help="Write an HTML page of all figures."
+)
+@click.option("--no-color", is_flag=True, help="Disable colour, as NO_COLOR does.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Show every figure by every rule, and tracebacks of errors."
+)
 def reproduce_verb(
     method: str, table: str | None, data: tuple[str, ...], html: Path | None, **options: Any
 ) -> Exit:
-    """The tables of the papers, recomputed from their published figures. Makes no call.
+    """Recompute the tables of the papers from their published figures. Sends no requests.
 
     METHOD is two-step, causal, social-bias, trust or all. A figure is recomputed from its inputs, only
     consistent with them, or a constant of ours, and agrees or differs; or it cannot be recomputed. A

@@ -20,17 +20,19 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command("ask")
 @click.argument("target", metavar="PLAN")
 @click.argument("service")
-@click.option("--export", "export_to", type=_FILE, metavar="FILE", help="Write what is still to be asked.")
-@click.option("--import", "import_from", type=_FILE, metavar="FILE", help="Take the answers in.")
-@click.option("--batch", type=click.IntRange(1), metavar="N", help="Export at most so many questions.")
-@click.option("--all", "every", is_flag=True, help="Export also what is answered, with its answers.")
-@click.option("--force", is_flag=True, help="Write over the file that is there.")
 @click.option(
-    "--by", default="", metavar="NAME", help="Import: who asked; a column `by` tells it row by row."
+    "--export", "export_to", type=_FILE, metavar="FILE", help="Write the questions still to be asked."
+)
+@click.option("--import", "import_from", type=_FILE, metavar="FILE", help="Import the answers.")
+@click.option("--batch", type=click.IntRange(1), metavar="N", help="Export at most N questions.")
+@click.option("--all", "every", is_flag=True, help="Also export answered questions, with their answers.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@click.option(
+    "--by", default="", metavar="NAME", help="Import: who asked; a column `by` overrides it per row."
 )
 @plan_options
 def ask_verb(target: str, service: str, **options: Any) -> None:
-    """Ask a service that has no API: write the questions, read answers collected by hand.
+    """Rate a service without an API: export questions, import the answers.
 
     \b
     trustgauge ask trustgauge.toml assistant --export questions.csv --batch 50

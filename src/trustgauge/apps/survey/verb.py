@@ -1,4 +1,4 @@
-"""The verb survey: what matters to people, from a table of their orders. It makes no call."""
+"""The verb survey: what matters to people, from a table of their orders. Sends no requests."""
 
 from __future__ import annotations
 
@@ -22,24 +22,29 @@ PROFILES = ("privacy-first", "fairness-first", "easy-to-talk-to", "safe-language
     type=click.IntRange(min=1),
     default=2,
     show_default=True,
-    help="First issues that a person approves of, for --vote approval.",
+    help="Number of top issues that count as approved, for --vote approval.",
 )
-@click.option("--groups", is_flag=True, help="Group people whose orders are alike.")
+@click.option("--groups", is_flag=True, help="Group people with similar orders.")
 @click.option(
-    "--validate", type=click.Choice(PROFILES), multiple=True, help="Do they agree with it? Repeatable."
+    "--validate",
+    type=click.Choice(PROFILES),
+    multiple=True,
+    help="Test whether people agree with this profile; repeatable.",
 )
-@click.option("--issue", multiple=True, metavar="NAME", help="An issue that is not installed; repeatable.")
-@click.option("--skip-faults", is_flag=True, help="Leave out rows that are wrong, and tell them.")
+@click.option(
+    "--issue", multiple=True, metavar="NAME", help="Allow an issue that is not installed; repeatable."
+)
+@click.option("--skip-faults", is_flag=True, help="Skip invalid rows and list them.")
 @click.option("--seed", type=int, default=1, show_default=True, envvar="TRUSTGAUGE_SEED")
 @click.option(
     "-o", "output", type=click.Path(path_type=Path, dir_okay=False), help="A new TOML file of profiles."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR says the same.")
-@click.option("--quiet", "-q", is_flag=True, help="Only write the file.")
-@click.option("-v", "--verbose", is_flag=True, help="Tracebacks of errors.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@click.option("--no-color", is_flag=True, help="Disable colour, as NO_COLOR does.")
+@click.option("--quiet", "-q", is_flag=True, help="Write the file and print nothing.")
+@click.option("-v", "--verbose", is_flag=True, help="Show tracebacks of errors.")
 def survey_verb(file: Path, output: Path | None, **options: Any) -> None:
-    """Profiles of users from a table of what matters to people, one row a person.
+    """Derive user profiles from a survey of priorities, one row per person.
 
     \b
     trustgauge survey people.csv
@@ -48,7 +53,7 @@ def survey_verb(file: Path, output: Path | None, **options: Any) -> None:
 
     CSV, TSV or JSON lines with a column order ("leakage > abuse = bias"), or with a column of ranks for each
     issue; equal ranks are ties and blank cells leave an issue out. Columns person, profile and agrees
-    (yes or no) may stand beside it. Makes no call.
+    (yes or no) may stand beside it. Sends no requests.
     """
     from trustgauge.apps.survey.survey import SurveyOptions, profiles_toml, survey
     from trustgauge.methods.trust.voting import Voting

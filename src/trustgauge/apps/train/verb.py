@@ -28,9 +28,7 @@ HIDDEN = ("pairs", "outputs")
 )
 @click.option("--text", default="text", show_default=True, help="Column of the texts.")
 @click.option("--score", default="score", show_default=True, help="Column of the labels.")
-@click.option(
-    "--group", default="", help="Column of what belongs together, such as the review of a sentence."
-)
+@click.option("--group", default="", help="Column that groups rows, such as the review of a sentence.")
 @click.option("--range", "span", metavar="LOW:HIGH", help="Scale of the labels, such as 1:5. [default: -1:1]")
 @click.option("--label", multiple=True, metavar="WORD=SCORE", help="Score of a label in words; repeatable.")
 @click.option(
@@ -57,14 +55,14 @@ HIDDEN = ("pairs", "outputs")
     type=click.FloatRange(0.02, 0.5),
     default=0.1,
     show_default=True,
-    help="Share kept for tests.",
+    help="Share of rows held out for testing.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The model's card as one JSON document on stdout.")
-@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR says the same.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
-@click.option("-v", "--verbose", is_flag=True, help="Tracebacks of errors.")
+@click.option("--json", "as_json", is_flag=True, help="Print the model card as one JSON document to stdout.")
+@click.option("--no-color", is_flag=True, help="Disable colour, as NO_COLOR does.")
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
+@click.option("-v", "--verbose", is_flag=True, help="Show tracebacks of errors.")
 def train_verb(model: str, table: Path, folder: Path, **options: Any) -> None:
-    """Train a model from a labelled table, on this machine, and measure it on held-out rows.
+    """Train a model locally from a labelled table and test it on held-out rows.
 
     \b
     trustgauge train sentiment-gru reviews.csv -o my-scorer --score stars --range 1:5

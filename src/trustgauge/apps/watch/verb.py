@@ -40,28 +40,33 @@ class Period(click.ParamType[float]):
 
 @click.command("watch")
 @click.argument("target", required=False, metavar="[PLAN or SERVICE]")
-@click.option("--every", type=Period(), metavar="PERIOD", help="Rate so often: 12h, 7d, 2w.")
+@click.option("--every", type=Period(), metavar="PERIOD", help="Interval between ratings: 12h, 7d, 2w.")
 @click.option(
-    "--log", type=click.Path(path_type=Path, dir_okay=False), help="Rate this transcript as it grows."
+    "--log", type=click.Path(path_type=Path, dir_okay=False), help="Rate this transcript while it grows."
 )
 @click.option(
     "--grown",
     type=click.IntRange(min=1),
     default=50,
     show_default=True,
-    help="New utterances of the bot from which a log is rated.",
+    help="New chatbot utterances needed before a log is rated again.",
 )
 @click.option(
     "--looks",
     type=click.IntRange(2, MOST_LOOKS),
     default=52,
     show_default=True,
-    help="Looks over which the error is split; later ones tell no changes.",
+    help="Number of looks the error rate is split over; later looks report no changes.",
 )
-@click.option("--once", is_flag=True, help="One look, for cron; exit 10 at a change for the worse.")
-@click.option("--notify", metavar="COMMAND", help="Gets each change as JSON on its input. No shell.")
+@click.option("--once", is_flag=True, help="Rate once, for cron; exit 10 if a level got worse.")
 @click.option(
-    "--yes", is_flag=True, envvar="TRUSTGAUGE_YES", help="Watch although a look goes beyond a limit."
+    "--notify", metavar="COMMAND", help="Program that gets each change as JSON on stdin; run without a shell."
+)
+@click.option(
+    "--yes",
+    is_flag=True,
+    envvar="TRUSTGAUGE_YES",
+    help="Watch even if the estimate of a look exceeds a limit.",
 )
 @click.option(
     "--progress",
@@ -73,7 +78,7 @@ class Period(click.ParamType[float]):
 @access_options
 @plan_options
 def watch_verb(target: str | None, **options: Any) -> Any:
-    """Rate again and again; tell when a settled level changes.
+    """Rate repeatedly and report when a settled level changes.
 
     \b
     trustgauge watch trustgauge.toml --every 7d

@@ -29,7 +29,7 @@ from trustgauge.methods.social_bias.expressions import expressions
 from trustgauge.methods.social_bias.judges import judge
 from trustgauge.methods.social_bias.judges.dispatch import READ
 from trustgauge.methods.social_bias.judges.evaluation import labelled, measure, rule_judge
-from trustgauge.methods.social_bias.judges.published import PublishedJudge
+from trustgauge.methods.social_bias.judges.published import PublishedReader
 from trustgauge.records import Rule
 
 GROUPS = {one.id: one for one in groups()}
@@ -106,7 +106,7 @@ def answers(number: int, seed: int) -> pl.DataFrame:
 
 def naive(rows: pl.DataFrame) -> list[str]:
     """The published judge, row after row."""
-    reader = PublishedJudge(GROUPS, {"en": expressions("en"), "zh": expressions("zh")})
+    reader = PublishedReader(GROUPS, {"en": expressions("en"), "zh": expressions("zh")})
     return [
         reader.read(message, output, kind, a, b, language)[0]
         for message, output, kind, a, b, language in rows.select(READ).iter_rows()

@@ -103,7 +103,7 @@ LINES: tuple[Written, ...] = (
     Written("notify", "mail -s 'a level changed' me@example.org", split_command),
     Written("period", "12h", period, (click.ClickException,)),
     Written("data folder", "causal=.", lambda text: folders("all", [text])),
-    Written("judge", "with-position:/dev/null", Embedding.named, (TrustgaugeError, ValidationError)),
+    Written("judge", "with-position:/dev/null", Embedding.from_argument, (TrustgaugeError, ValidationError)),
     Written("language", "pt-BR", languages.check, (ValueError,)),
     Written("address", "https://host.example:8443/v1", web_address, (ValueError,)),
     Written("wait", "Wed, 21 Oct 2026 07:28:00 GMT", wait),

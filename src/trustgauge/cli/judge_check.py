@@ -166,12 +166,13 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 def _asking(judge: str, options: dict[str, Any], watch: Any) -> JudgeCallOptions:
     """How a judge that is a service is asked; the user has confirmed what that reaches."""
     from trustgauge.engine.budget import BudgetLimits
+    from trustgauge.methods.social_bias.judges.model import ModelJudge
     from trustgauge.plan import load_plan
     from trustgauge.run.judge_calls import JudgeCallOptions, service_of
 
     plan = load_plan(options["plan_file"]) if options["plan_file"] else None
     if judge.startswith("model:"):
-        service = service_of(judge.removeprefix("model:"), plan)
+        service = service_of(ModelJudge.from_argument(judge.removeprefix("model:")).service, plan)
         load_environment([service])
         confirm({judge: service}, service.fingerprint, options)
     limits = BudgetLimits(*(options[f"limit_{name}"] for name in ("calls", "usd", "tokens", "seconds")))

@@ -20,16 +20,12 @@ from trustgauge.data.social_groups import Group
 from trustgauge.engine import local
 from trustgauge.engine.budget import BudgetLimits
 from trustgauge.errors import Fault, PlanError
-from trustgauge.methods.social_bias.judges.evaluation import Judge
-from trustgauge.methods.social_bias.judges.model import Judge as AskingJudge
+from trustgauge.methods.social_bias.judges.protocol import PLACE, Judge
 from trustgauge.plan import Plan, service_from_name
 from trustgauge.records import Message
 from trustgauge.services.service import ServiceSpec
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.writer import GroupWriter
-
-PLACE = "JUDGE"
-EXAMPLE = "Example: model:openai/gpt-4o-mini, or model:NAME with --plan FILE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +79,6 @@ def service_of(name: str, plan: Plan | None) -> ServiceSpec:
     Raises:
         PlanError: there is none, or it does not chat.
     """
-    if not name:
-        raise PlanError(
-            (Fault(PLACE, "the judge model needs a service to ask", "model:SERVICE", do=EXAMPLE),)
-        )
     found: Any = plan.services.get(name) if plan is not None else None
     if found is None and plan is not None and "/" not in name:
         raise PlanError((plugins.unknown(PLACE, "service", name, tuple(plan.services)),))
@@ -100,29 +92,28 @@ def service_of(name: str, plan: Plan | None) -> ServiceSpec:
 
 
 def ask_judge(
-    judge: AskingJudge, name: str, rows: pl.DataFrame, groups: Mapping[str, Group], asking: JudgeCallOptions
-) -> tuple[Judge, JudgeReplies]:
+    judge: Judge, answers: pl.DataFrame, groups: Mapping[str, Group], asking: JudgeCallOptions
+) -> tuple[pl.Series, JudgeReplies]:
     """Put labelled answers to a judge.
 
     Args:
         judge: makes prompts and reads replies.
-        name: of the service to ask.
-        rows: columns of a labelled table.
+        answers: as `Judge` takes them.
         groups: id -> group, for all ids in the rows.
         asking: where the service is named, and how it is asked.
 
     Returns:
-        The judge as `measure` takes it, which knows the replies, and what asking came to. What was not
-        asked is "" there, what failed "unclear".
+        The verdict of each answer, "" where it was not asked about and "unclear" where asking failed; and
+        what asking came to.
 
     Raises:
         PlanError: no such service.
         ServiceError: its key or a part of it is missing, or it refused every call.
     """
+    name = judge.service
     description = service_of(name, asking.plan)
     for leg in description.stages():
         leg.check_requirements()
-    answers = rows.rename({"question": "message", "answer": "output"})
     prompts = judge.prompts(answers, groups).to_list()
     messages = {text: Message(text) for text in prompts}
     with _store(asking.keep) as store:
@@ -150,12 +141,9 @@ def ask_judge(
         usd=outcome.usd,
         tokens=outcome.tokens,
     )
-    read = judge.verdicts(answers, [replies.get(text) for text in prompts])
+    verdicts = judge.verdicts(answers, groups, [replies.get(text) for text in prompts])
     asked = pl.Series([text in replies for text in prompts], dtype=pl.Boolean)
-    verdicts = pl.DataFrame({"verdict": read, "asked": asked})
-    return lambda _: verdicts.select(
-        pl.when("asked").then("verdict").otherwise(pl.lit("")).alias("verdict")
-    ), told
+    return verdicts.zip_with(asked, pl.Series([""], dtype=pl.String)), told
 
 
 def _run(store: SqliteStore, job: local.Job, asking: JudgeCallOptions) -> local.EngineOutcome:

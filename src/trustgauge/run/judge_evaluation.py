@@ -1,18 +1,13 @@
 """Judges against labelled answers: how often each is right (methods 0.10, social-bias 3.6).
 
-A judge is a plug-in (`trustgauge.judges`), and what follows its name behind a colon is its own:
-
-- a function that takes the groups by id, and as `given` lists of expressions if it reads by such, and gives
-  a function from the rows of a labelled table to a frame of the same height with the column verdict;
-- a class with `named(text)`, which gives such a function (`embedding:PATH`);
-- a class with `prompts` and `verdicts`, which a service must be asked for (`model:SERVICE`).
+A judge is a plug-in (`trustgauge.judges`, `judges.protocol.Judge`); what follows its name and a colon is its
+own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +18,15 @@ from trustgauge.data.social_groups import Group, GroupSource
 from trustgauge.data.social_groups import groups as groups_of
 from trustgauge.data.tables import fault, short
 from trustgauge.errors import Fault, PlanError
-from trustgauge.methods.social_bias.expressions import LANGUAGES, Expressions, read_expressions
+from trustgauge.methods.social_bias.expressions import LANGUAGES, read_expressions
 from trustgauge.methods.social_bias.judge_accuracy import accuracy_by_style
 from trustgauge.methods.social_bias.judges.dispatch import VERDICTS
-from trustgauge.methods.social_bias.judges.evaluation import LABELLED, Judge, labelled, measure, rule_judge
+from trustgauge.methods.social_bias.judges.evaluation import LABELLED, labelled, measure
+from trustgauge.methods.social_bias.judges.protocol import PLACE as PLACE_OF_JUDGE
+from trustgauge.methods.social_bias.judges.protocol import Judge
 from trustgauge.records import Json
 from trustgauge.run.judge_calls import JudgeCallOptions, JudgeReplies, ask_judge
 from trustgauge.run.sheets import SheetRow, at_row, raise_faults, read_sheet
-
-Judging = Callable[[Mapping[str, Group]], Judge]
-Lists = Mapping[str, Expressions]
 
 SHIPPED = "shipped"
 """Stands for our own labelled pairs where no file has this name."""
@@ -44,7 +38,6 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "verdict": VERDICTS,
 }
 PLACE = "TABLE"
-PLACE_OF_JUDGE = "JUDGE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +71,6 @@ class JudgeEvaluation:
         }
 
 
-def sound_judge(groups: Mapping[str, Group]) -> Judge:
-    """Our own judge (social-bias 3.6, sound)."""
-    return rule_judge("sound", groups)
-
-
-def published_judge(groups: Mapping[str, Group], given: Lists | None = None) -> Judge:
-    """The judge as the paper describes it (social-bias 3.6, published)."""
-    return rule_judge("published", groups, given)
-
-
-def released_judge(groups: Mapping[str, Group], given: Lists | None = None) -> Judge:
-    """The judge as the paper's program does it (social-bias 3.6, released)."""
-    return rule_judge("released", groups, given)
-
-
 def evaluate_judge(
     judge: str,
     table: str,
@@ -119,12 +97,9 @@ def evaluate_judge(
             verdict, question type or language.
         ServiceError: a judge that is a service cannot be asked.
     """
-    name, _, needs = judge.partition(":")
-    found: Any = plugins.load("judges", name, PLACE_OF_JUDGE)
+    name, _, argument = judge.partition(":")
     lists = read_expressions(expressions, "--expressions") if expressions else None
-    judging = None if hasattr(found, "prompts") else _judging(found, name, needs, lists)
-    if lists is not None and judging is None:
-        raise _no_lists(name)
+    reader: Judge = plugins.load("judges", name, PLACE_OF_JUDGE).from_argument(argument, lists)
     by_id = {one.id: one for one in groups_of(group_table)}
     rows = _table(table, by_id)
     if split:
@@ -138,43 +113,20 @@ def evaluate_judge(
     if without:
         what = f"the file has no table [{', '.join(without)}], and the rows are in that language"
         raise PlanError((Fault("--expressions", what, must=f"a table for each: {', '.join(LANGUAGES)}"),))
-    if judging is None:
-        read, told = ask_judge(found(), needs, rows, by_id, asking or JudgeCallOptions())
-        verdicts = read(rows)["verdict"]
-        rows = rows.with_columns(verdicts.alias("_read")).filter(verdicts != "")
-        return _checked((judge, table, split), _already_read, rows, told)
-    return _checked((judge, table, split), judging(by_id), rows)
+    answers = rows.rename({"question": "message", "answer": "output"})
+    replies = None
+    if reader.service:
+        verdicts, replies = ask_judge(reader, answers, by_id, asking or JudgeCallOptions())
+    else:
+        verdicts = reader.verdicts(answers, by_id)
+    rows = rows.with_columns(verdicts.alias("_read")).filter(verdicts != "")
+    measured, styles = (of(_read_before, rows).to_dicts() for of in (measure, accuracy_by_style))
+    return JudgeEvaluation(judge, table, split, len(rows), tuple(measured), tuple(styles), replies)
 
 
-def _already_read(rows: pl.DataFrame) -> pl.DataFrame:
-    """The verdicts that a service gave."""
+def _read_before(rows: pl.DataFrame) -> pl.DataFrame:
+    """The verdicts of rows that a judge has read."""
     return rows.select(pl.col("_read").alias("verdict"))
-
-
-def _checked(
-    names: tuple[str, str, str], judged_by: Judge, rows: pl.DataFrame, told: JudgeReplies | None = None
-) -> JudgeEvaluation:
-    measured, styles = (of(judged_by, rows).to_dicts() for of in (measure, accuracy_by_style))
-    return JudgeEvaluation(*names, len(rows), tuple(measured), tuple(styles), told)
-
-
-def _judging(found: Any, name: str, needs: str, lists: Lists | None) -> Judging:
-    """A judge that asks nobody, made of what follows its name, and of the lists that it is to read by."""
-    if hasattr(found, "named"):
-        found = found.named(needs)
-    elif needs:
-        raise PlanError((Fault(PLACE_OF_JUDGE, f'nothing can follow "{name}"', must=name, got=short(needs)),))
-    if lists is None:
-        plain: Judging = found
-        return plain
-    if "given" not in signature(found).parameters:
-        raise _no_lists(name)
-    return lambda groups: found(groups, given=lists)
-
-
-def _no_lists(name: str) -> PlanError:
-    what, must = f'the judge "{name}" reads by no lists', "published, released or embedding:PATH"
-    return PlanError((Fault("--expressions", what, must=must),))
 
 
 def _table(table: str, groups: Mapping[str, Group]) -> pl.DataFrame:

@@ -94,8 +94,8 @@ def test_settings_say_what_does_not_fit(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r"a folder has no such similarity.*sentence"):
         Embedding(vectors=tmp_path, similarity="word-cosine")
     with pytest.raises(PlanError, match="embedding:PATH"):
-        Embedding.named("")
-    assert Embedding.named(f"with-position:{file}").measure == "with-position"
+        Embedding.from_argument("")
+    assert Embedding.from_argument(f"with-position:{file}").measure == "with-position"
 
 
 def test_identity_holds_what_the_vectors_are_and_not_where(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_a_text_is_cut_where_the_model_ends(model: Path, tmp_path: Path) -> None
 
 
 def test_sentence_similarity_reads_answers(model: Path) -> None:
-    by = Embedding.named(str(model)).by()
+    by = Embedding.from_argument(str(model)).by()
     assert by.method == "sentence"
     assert by.score("They are.", "they are .") == pytest.approx(1.0)
     ours, theirs = (sentence_vectors(model, "v")([one])[0] for one in ("yes", "perhaps"))

@@ -10,12 +10,12 @@ from trustgauge.methods.social_bias.judges.dispatch import VERDICTS
 from trustgauge.methods.social_bias.judges.model import (
     LONGEST,
     MEANINGS,
-    Judge,
     ModelJudge,
     cut,
     prompt,
     verdict,
 )
+from trustgauge.methods.social_bias.judges.protocol import Judge
 
 WOMEN = Group("women", "gender", "woman", "women", zh="女性")
 MEN = Group("men", "gender", "man", "men", zh="男性")
@@ -37,13 +37,13 @@ def test_prompts_name_the_groups_and_hold_the_answer() -> None:
             "language": ["en", "zh"],
         }
     )
-    judge: Judge = ModelJudge()
+    judge: Judge = ModelJudge("critic")
     english, chinese = judge.prompts(rows, GROUPS)
     assert "Women {a} I guess" in english
     assert "- chooses-b: the answer says it of men, and not of women" in english
     assert "说" not in english
     assert "says it of 女性, and not of 男性" in chinese
-    assert judge.verdicts(rows, ["chooses-a", None]).to_list() == ["chooses-a", "unclear"]
+    assert judge.verdicts(rows, GROUPS, ["chooses-a", None]).to_list() == ["chooses-a", "unclear"]
     assert isinstance(judge, Judge)
 
 

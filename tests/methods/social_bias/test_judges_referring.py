@@ -16,6 +16,7 @@ from trustgauge.methods.social_bias.judge_accuracy import Accuracy, held_out_sam
 from trustgauge.methods.social_bias.judges import referral
 from trustgauge.methods.social_bias.judges.dispatch import BIASED
 from trustgauge.methods.social_bias.judges.evaluation import measure, rule_judge
+from trustgauge.methods.social_bias.judges.model import ModelJudge
 from trustgauge.methods.social_bias.judges.referral import NEVER, Referral
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.records import RESPONSE, Interval, Rating
@@ -245,7 +246,7 @@ def simulated(seed: int) -> Rating:
     frame = answers(bot, even)
     rows = [truth(row) for row in frame.iter_rows(named=True)]
     known = {one.id: one for one in groups()}
-    prompts = referral.JUDGE.prompts(frame, known).to_list()
+    prompts = ModelJudge("critic").prompts(frame, known).to_list()
     kinds = frame["kind"].to_list()
     replies: dict[str, str | None] = {
         prompt: judged(seed, prompt, verdict, kind)
@@ -253,7 +254,7 @@ def simulated(seed: int) -> Rating:
     }
     pairs = referral.pairs(bot.referral, "en") if bot.referral else pl.DataFrame()
     for prompt, label, kind in zip(
-        referral.JUDGE.prompts(pairs, known), pairs["label"], pairs["kind"], strict=True
+        ModelJudge("critic").prompts(pairs, known), pairs["label"], pairs["kind"], strict=True
     ):
         replies[prompt] = judged(seed, prompt, label, kind)
     return rating(bot.with_replies(replies), frame)

@@ -7,14 +7,14 @@ import pytest
 from trustgauge.data.social_groups import groups
 from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias.expressions import Expressions, expressions
-from trustgauge.methods.social_bias.judges.published import PublishedJudge
-from trustgauge.methods.social_bias.judges.released import ReleasedJudge, clean, hit
+from trustgauge.methods.social_bias.judges.published import PublishedReader
+from trustgauge.methods.social_bias.judges.released import ReleasedReader, clean, hit
 from trustgauge.methods.social_bias.judges.stances import Kind
 
 GROUPS = {one.id: one for one in groups()}
 LISTS = {"en": expressions("en"), "zh": expressions("zh")}
-RELEASED = ReleasedJudge(GROUPS, LISTS)
-PUBLISHED = PublishedJudge(GROUPS, LISTS)
+RELEASED = ReleasedReader(GROUPS, LISTS)
+PUBLISHED = PublishedReader(GROUPS, LISTS)
 
 
 def released(output: str, kind: Kind, a: str, b: str = "", language: str = "en") -> str:
@@ -67,7 +67,7 @@ def test_failure_women_contains_men() -> None:
 
 def test_failure_they_do_hits_they_dont() -> None:
     lists = {"en": Expressions(affirmation=("they do",), negation=("no",), explanation=("because",))}
-    reader = ReleasedJudge(GROUPS, lists)
+    reader = ReleasedReader(GROUPS, lists)
     assert reader.read("", "They don't.", "yes-no", "women", "", "en")[0] == "affirms"
 
 
@@ -105,7 +105,7 @@ def test_negation_goes_first() -> None:
 
 def test_expressions_are_input() -> None:
     lists = {"en": Expressions(affirmation=("aye aye!",), negation=("nay",), explanation=("for", "because"))}
-    reader = ReleasedJudge(GROUPS, lists)
+    reader = ReleasedReader(GROUPS, lists)
     read = [
         reader.read("", text, "yes-no", "women", "", "en")[0] for text in ("Aye aye", "Nay.", "Yes indeed")
     ]

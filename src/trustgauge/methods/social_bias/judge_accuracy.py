@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.data.answer_style import answer_style
-from trustgauge.methods.social_bias.judges.evaluation import Judge, labelled, measure
+from trustgauge.methods.social_bias.judges.evaluation import TableJudge, labelled, measure
 from trustgauge.records import Interval, Json, Reason
 from trustgauge.stats.intervals import wilson
 from trustgauge.stats.misclassification import LEAST, Detection
@@ -224,7 +224,7 @@ def held_out_sample(language: str) -> pl.DataFrame:
     return labelled().filter((pl.col("split") != "tuning") & (pl.col("language") == language))
 
 
-def accuracy_by_style(judged_by: Judge, table: pl.DataFrame) -> pl.DataFrame:
+def accuracy_by_style(judged_by: TableJudge, table: pl.DataFrame) -> pl.DataFrame:
     """What a judge makes of labelled answers, by language and style.
 
     Args:

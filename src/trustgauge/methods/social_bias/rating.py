@@ -21,6 +21,7 @@ from trustgauge.methods.social_bias import missing_data
 from trustgauge.methods.social_bias.attribute_bias import LEVELS, AttributeBias, BiasSide, Floats, Levels
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, TERSE, Instrument, instrument
 from trustgauge.methods.social_bias.judges import referral as referring
+from trustgauge.methods.social_bias.judges.model import ModelJudge
 from trustgauge.methods.social_bias.max_correction import Above, by_chance
 from trustgauge.records import Coverage, Interval, Json, Part, Rating, Reason, Scale, State
 
@@ -211,7 +212,7 @@ def _second(rows: pl.DataFrame, settings: SocialBiasSettings) -> dict[str, Json]
     return {
         "judge": {
             "use": referral.use,
-            "version": referring.JUDGE.version,
+            "version": ModelJudge.version,
             "service": referral.service,
             "refer": referral.refer,
             "referred": sum(told.values()),

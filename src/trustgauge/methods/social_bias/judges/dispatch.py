@@ -9,10 +9,10 @@ import polars as pl
 from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.expressions import LANGUAGES, Expressions
 from trustgauge.methods.social_bias.expressions import expressions as shipped_expressions
-from trustgauge.methods.social_bias.judges.published import PublishedJudge
-from trustgauge.methods.social_bias.judges.released import ReleasedJudge
+from trustgauge.methods.social_bias.judges.published import PublishedReader
+from trustgauge.methods.social_bias.judges.released import ReleasedReader
 from trustgauge.methods.social_bias.judges.similarity import Similarity
-from trustgauge.methods.social_bias.judges.sound import SoundJudge, sound_judge
+from trustgauge.methods.social_bias.judges.sound import SoundReader, sound_reader
 from trustgauge.records import Rule
 
 VERDICTS = (
@@ -67,13 +67,13 @@ def judge(
     repeated = answers.head(FEW).n_unique() < min(FEW, len(rows))
     distinct = answers.unique(maintain_order=True) if repeated else answers
     if rule == "sound":
-        judged = _sound(distinct, sound_judge(tuple(groups.items())))
+        judged = _sound(distinct, sound_reader(tuple(groups.items())))
     else:
         lists = expressions or {language: shipped_expressions(language) for language in LANGUAGES}
         released = rule == "released"
         judged = _literal(
             distinct,
-            ReleasedJudge(groups, lists) if released else PublishedJudge(groups, lists, similarity),
+            ReleasedReader(groups, lists) if released else PublishedReader(groups, lists, similarity),
         )
     if repeated:
         known = pl.concat([distinct, judged], how="horizontal")
@@ -87,7 +87,7 @@ def judge(
     )
 
 
-def _sound(rows: pl.DataFrame, judge: SoundJudge) -> pl.DataFrame:
+def _sound(rows: pl.DataFrame, judge: SoundReader) -> pl.DataFrame:
     read = [pl.DataFrame(schema=JUDGEMENT)]
     for batch in rows.select(READ[:-1]).iter_slices(BATCH):
         found = map(judge.read, *(column.to_list() for column in batch))
@@ -95,7 +95,7 @@ def _sound(rows: pl.DataFrame, judge: SoundJudge) -> pl.DataFrame:
     return pl.concat(read)
 
 
-def _literal(rows: pl.DataFrame, judge: PublishedJudge | ReleasedJudge) -> pl.DataFrame:
+def _literal(rows: pl.DataFrame, judge: PublishedReader | ReleasedReader) -> pl.DataFrame:
     """What the published or the released judge says of answers."""
     found = [judge.read(*row) for row in rows.select(READ).iter_rows()]
     return pl.DataFrame(found, schema=JUDGEMENT, orient="row")

@@ -13,17 +13,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
-from trustgauge.data.social_groups import Group
 from trustgauge.data.tables import check_content, fault
 from trustgauge.errors import Fault, PlanError
-from trustgauge.methods.social_bias.expressions import Expressions
-from trustgauge.methods.social_bias.judges.evaluation import Judge, rule_judge
+from trustgauge.methods.social_bias.judges.dispatch import judge
+from trustgauge.methods.social_bias.judges.protocol import NO_PROMPTS, Groups, Lists
+from trustgauge.methods.social_bias.judges.protocol import PLACE as JUDGE_PLACE
 from trustgauge.methods.social_bias.judges.sentences import model_files, sentence_vectors
 from trustgauge.methods.social_bias.judges.similarity import Similarity, Vectors
 from trustgauge.records import Json
@@ -54,6 +63,8 @@ class Embedding(BaseModel):
         None, description="word-cosine, n-gram-cosine or with-position of a file; sentence of a folder"
     )
     as_printed: bool = Field(True, description="with-position: reward distance, as the paper prints it")
+    name: ClassVar[str] = "embedding"
+    _expressions: Lists | None = PrivateAttr(None)
     # Declared after `vectors`, whose checked value it needs.
     content: str = Field(
         "", validate_default=True, description="Hash of the vectors, filled in; refuses changed ones"
@@ -90,17 +101,23 @@ class Embedding(BaseModel):
         return self
 
     @classmethod
-    def named(cls, text: str) -> Self:
-        """The judge as `judge-check` names it behind "embedding:": PATH, or SIMILARITY:PATH.
+    def from_argument(cls, argument: str, expressions: Lists | None = None) -> Self:
+        """The judge by PATH, or by SIMILARITY:PATH.
 
         Raises:
             PlanError: there are no vectors, or they have no such similarity.
         """
-        similarity, _, place = text.partition(":") if text.startswith(WORD_MEASURES) else ("", "", text)
+        similarity, place = "", argument
+        if argument.startswith(WORD_MEASURES):
+            similarity, _, place = argument.partition(":")
         if not place:
             do = "Example: embedding:glove.txt"
-            raise PlanError((Fault("JUDGE", "the judge embedding needs vectors", "embedding:PATH", do=do),))
-        return cls.model_validate({"vectors": place, "similarity": similarity or None})
+            raise PlanError(
+                (Fault(JUDGE_PLACE, "the judge embedding needs vectors", "embedding:PATH", do=do),)
+            )
+        made = cls.model_validate({"vectors": place, "similarity": similarity or None})
+        made._expressions = expressions
+        return made
 
     @property
     def measure(self) -> Measure:
@@ -121,9 +138,21 @@ class Embedding(BaseModel):
         state = tuple((one.name, one.stat().st_mtime_ns) for one in _files(self.vectors))
         return Similarity(self.measure, _loaded(self.vectors, state), as_printed=self.as_printed)
 
-    def __call__(self, groups: Mapping[str, Group], given: Mapping[str, Expressions] | None = None) -> Judge:
-        """The judge in the form that is measured: rows of a labelled table to verdicts."""
-        return rule_judge("published", groups, given, self.by())
+    @property
+    def service(self) -> str:
+        """It asks nobody."""
+        return ""
+
+    def prompts(self, answers: pl.DataFrame, groups: Groups) -> pl.Series:
+        """None: it asks nobody."""
+        return NO_PROMPTS
+
+    def verdicts(
+        self, answers: pl.DataFrame, groups: Groups, replies: Sequence[str | None] = ()
+    ) -> pl.Series:
+        """What each answer says (`protocol.Judge`)."""
+        by = self.by()
+        return judge(answers, groups, "published", expressions=self._expressions, similarity=by)["verdict"]
 
 
 def _files(place: Path) -> Sequence[Path]:

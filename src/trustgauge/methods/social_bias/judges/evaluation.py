@@ -19,7 +19,7 @@ from trustgauge.methods.social_bias.judges.similarity import Similarity
 from trustgauge.records import Rule
 from trustgauge.stats.intervals import wilson
 
-Judge = Callable[[pl.DataFrame], pl.DataFrame]
+TableJudge = Callable[[pl.DataFrame], pl.DataFrame]
 """Rows with the columns of a labelled table -> a frame of the same height with the column verdict."""
 
 LABELLED = ("question", "answer", "language", "kind", "group_a", "group_b", "verdict")
@@ -39,7 +39,7 @@ def rule_judge(
     groups: Mapping[str, Group],
     expressions: Mapping[str, Expressions] | None = None,
     similarity: Similarity | None = None,
-) -> Judge:
+) -> TableJudge:
     """A built-in judge in the form that `measure` takes; further arguments as for `judge`."""
     return lambda rows: judge(
         rows.rename({"question": "message", "answer": "output"}).select(READ),
@@ -50,7 +50,7 @@ def rule_judge(
     )
 
 
-def measure(judged_by: Judge, table: pl.DataFrame) -> pl.DataFrame:
+def measure(judged_by: TableJudge, table: pl.DataFrame) -> pl.DataFrame:
     """The accuracy of a judge, for each kind of question in each language, and for all.
 
     Args:

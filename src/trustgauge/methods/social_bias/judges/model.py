@@ -3,23 +3,26 @@
 A judge is a chat service like any other. It is asked with a fixed prompt and must reply with one verdict
 word. Here stands the pure half: prompts from answers, verdicts from replies. The answer that is judged is
 hostile: it stands between fences that it cannot know, and is cut if it is long. What a model judge is worth
-is measured like any judge (`measuring.py`), never assumed.
-
-A judge under the entry-point group `trustgauge.judges` is a class that follows `Judge`.
+is measured like any judge (`evaluation.py`), never assumed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import polars as pl
 
 from trustgauge.data.social_groups import Group
+from trustgauge.errors import Fault, PlanError
+from trustgauge.methods.social_bias.judges.dispatch import READ
 from trustgauge.methods.social_bias.judges.names import shown
+from trustgauge.methods.social_bias.judges.protocol import PLACE, Groups, Lists, no_lists
 from trustgauge.records import digest
 
+EXAMPLE = "Example: model:openai/gpt-4o-mini, or model:NAME with --plan FILE"
 LONGEST = 4_000  # characters of an answer that the judge sees: the first and last half of them
 READ_REPLY = 400  # characters of a reply in which the verdict is sought
 COMMON = {
@@ -50,45 +53,38 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
 """Kind of question -> verdict -> what an answer does that gets it."""
 
 
-@runtime_checkable
-class Judge(Protocol):
-    """What reads answers by asking a chat service: a model, or people.
+@dataclass(frozen=True, slots=True)
+class ModelJudge:
+    """The judge "model": a language model, asked with a fixed prompt.
 
-    `prompts` gives the messages to send, one for each row of answers; `verdicts` reads the replies. Both
-    are pure, and keep height and order.
+    Attributes:
+        service: name of the chat service to ask.
     """
 
-    name: ClassVar[str]
-    version: ClassVar[str]
-
-    def prompts(self, rows: pl.DataFrame, groups: Mapping[str, Group]) -> pl.Series: ...
-
-    def verdicts(self, rows: pl.DataFrame, replies: Sequence[str | None]) -> pl.Series: ...
-
-
-class ModelJudge:
-    """The judge "model": a language model, asked with a fixed prompt."""
-
     name: ClassVar[str] = "model"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "1"  # of the prompt, which ratings name
+    service: str
 
-    def prompts(self, rows: pl.DataFrame, groups: Mapping[str, Group]) -> pl.Series:
-        """The messages to send.
+    @classmethod
+    def from_argument(cls, argument: str, expressions: Lists | None = None) -> Self:
+        if expressions is not None:
+            raise no_lists(cls.name)
+        if not argument:
+            what = "the judge model needs a service to ask"
+            raise PlanError((Fault(PLACE, what, "model:SERVICE", do=EXAMPLE),))
+        return cls(argument)
 
-        Args:
-            rows: with the columns message, output, kind, group_a, group_b, language.
-            groups: id -> group, for all ids in the rows.
-        """
-        columns = ("message", "output", "kind", "group_a", "group_b", "language")
+    def prompts(self, answers: pl.DataFrame, groups: Groups) -> pl.Series:
         made = [
             prompt(message or "", output or "", kind, _shown(groups, (a or "", b or ""), language))
-            for message, output, kind, a, b, language in rows.select(columns).iter_rows()
+            for message, output, kind, a, b, language in answers.select(READ).iter_rows()
         ]
         return pl.Series("message", made, dtype=pl.String)
 
-    def verdicts(self, rows: pl.DataFrame, replies: Sequence[str | None]) -> pl.Series:
-        """The verdicts of the replies, in the order of the rows; "unclear" where there is none."""
-        read = [verdict(reply or "", kind) for reply, kind in zip(replies, rows["kind"], strict=True)]
+    def verdicts(
+        self, answers: pl.DataFrame, groups: Groups, replies: Sequence[str | None] = ()
+    ) -> pl.Series:
+        read = [verdict(reply or "", kind) for reply, kind in zip(replies, answers["kind"], strict=True)]
         return pl.Series("verdict", read, dtype=pl.String)
 
 

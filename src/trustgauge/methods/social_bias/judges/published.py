@@ -16,7 +16,7 @@ from trustgauge.methods.social_bias.judges.similarity import Similarity, words
 from trustgauge.methods.social_bias.judges.stances import Judgement, Kind
 
 
-class PublishedJudge:
+class PublishedReader:
     """Judges answers to questions about groups (id -> group) by lists of expressions (language -> lists)."""
 
     def __init__(

@@ -26,7 +26,6 @@ from trustgauge.methods.social_bias.judges.evaluation import measure, rule_judge
 from trustgauge.methods.social_bias.judges.model import ModelJudge
 from trustgauge.records import digest
 
-JUDGE = ModelJudge()
 FEWEST = 20  # labelled answers from which anything can be said
 Replies = Mapping[str, str | None]
 """Prompt -> what the judge replied; None if asking failed. What is not in it was not asked yet."""
@@ -115,7 +114,7 @@ def due(referral: Referral, rows: pl.DataFrame) -> pl.Series:
 def prompts(referral: Referral, rows: pl.DataFrame, groups: Mapping[str, Group]) -> list[str]:
     """What the judge is asked about rows: each distinct question and answer once, in their order."""
     distinct = rows.filter(due(referral, rows)).select(READ).unique(maintain_order=True)
-    return list(dict.fromkeys(JUDGE.prompts(distinct, groups).to_list()))
+    return list(dict.fromkeys(ModelJudge(referral.service).prompts(distinct, groups).to_list()))
 
 
 def measuring_prompts(referral: Referral, language: str) -> list[str]:
@@ -142,9 +141,9 @@ def referred(
     asked = due(referral, rows)
     keyed = rows.select(pl.col(READ).fill_null(""), "rule_verdict").with_columns(asked.alias("_due"))
     distinct = keyed.filter("_due").select(READ).unique(maintain_order=True)
-    made = JUDGE.prompts(distinct, groups).to_list()
+    made = ModelJudge(referral.service).prompts(distinct, groups).to_list()
     given: Sequence[str | None] = [replies.get(one) for one in made]
-    read = JUDGE.verdicts(distinct, given).to_list()
+    read = ModelJudge(referral.service).verdicts(distinct, groups, given).to_list()
     states = [_state(one, replies, verdict) for one, verdict in zip(made, read, strict=True)]
     told = distinct.with_columns(
         pl.Series("judge_verdict", read, dtype=pl.String), pl.Series("referral", states, dtype=pl.String)

@@ -76,7 +76,7 @@ class Lists:
         return cls(plain(given.affirmation), plain(given.negation), plain(given.explanation))
 
 
-class ReleasedJudge:
+class ReleasedReader:
     """Judges answers to questions about groups (id -> group) by lists of expressions (language -> lists)."""
 
     def __init__(self, groups: Mapping[str, Group], expressions: Mapping[str, Expressions]) -> None:

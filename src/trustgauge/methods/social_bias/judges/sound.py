@@ -163,7 +163,7 @@ VERDICTS = {case: Verdicts(QuestionCase(*case)) for case in product(get_args(Kin
 """The verdicts of each case (`QuestionCase`)."""
 
 
-class SoundJudge:
+class SoundReader:
     """Judges answers to questions about groups (id -> group)."""
 
     def __init__(self, groups: Mapping[str, Group]) -> None:
@@ -212,6 +212,6 @@ def _with_property(tokens: Tokens, words: frozenset[str]) -> str:
 
 
 @lru_cache(maxsize=4)
-def sound_judge(groups: tuple[tuple[str, Group], ...]) -> SoundJudge:
+def sound_reader(groups: tuple[tuple[str, Group], ...]) -> SoundReader:
     """The judge of these groups (id, group), which keeps its patterns."""
-    return SoundJudge(dict(groups))
+    return SoundReader(dict(groups))

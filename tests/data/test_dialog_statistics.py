@@ -14,7 +14,7 @@ import pytest
 
 from tests.data.test_conversations import source
 from trustgauge.data.conversations import ConversationSource
-from trustgauge.data.dialog_statistics import STOP_WORDS
+from trustgauge.data.dialog_statistics import stop_words
 
 
 def row(found: ConversationSource, **about: Any) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def test_a_plain_recount(tmp_path: Path) -> None:
     lines = "".join(f"{talk},{who},{gender},{text}\n" for talk, who, gender, text in rows)
     found = source(tmp_path / "a.csv", "C_num,UB,User_gender,Original\n" + lines)
     stops = {"The", "is", "and", "Don't", "you’re", "here!"}
-    assert {word.lower().strip("!").replace("’", "'") for word in stops} <= STOP_WORDS
+    assert {word.lower().strip("!").replace("’", "'") for word in stops} <= stop_words()
     for speaker, code in (("user", "1"), ("bot", "0")):
         for gender, sex in (("male", 1), ("female", 2)):
             mine = [(talk, text.split()) for talk, who, kind, text in rows if who == code and kind == sex]

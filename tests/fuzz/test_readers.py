@@ -47,11 +47,11 @@ TESTED_ELSEWHERE = {
 OWN = {
     *(
         "methods.trust.abuse_words",
-        "data.attributes",
         "methods.trust.bias_words",
-        "data.emotions",
-        "data.predicates",
+        "methods.trust.pii",
     ),
+    *("data.attributes", "data.emotions", "data.predicates", "data.answer_style", "data.dialog_statistics"),
+    *("services.controls.control", "services.languages"),
     *(
         "methods.trust.canaries",
         "methods.trust.conversation_scripts",

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
 
 import polars as pl
 
 from trustgauge.records import Json
 
-_FUNCTION_WORDS = (
-    # Articles, pronouns, determiners.
-    "a an the i me my mine myself you your yours yourself yourselves he him his himself she her hers "
-    "herself it its itself we us our ours ourselves they them their theirs themselves this that these "
-    "those some any each every both all such other another which what who whom whose "
-    # Being, having, doing, and what stands before a verb.
-    "am is are was were be been being have has had having do does did doing will would shall should can "
-    "could may might must i'm i've i'll i'd you're you've you'll you'd he's she's it's we're we've we'll "
-    "they're they've they'll that's there's what's who's let's isn't aren't wasn't weren't hasn't haven't "
-    "hadn't don't doesn't didn't won't wouldn't shouldn't can't couldn't cannot "
-    # Prepositions and conjunctions.
-    "of in on at to from by with without for about against between among into onto through during before "
-    "after above below over under up down out off near and or but nor if then else than because as until "
-    "while though although since so when where why how whether "
-    # Adverbs that carry no matter of their own.
-    "not no only own same too very just also again further once here there now more most"
-)
-STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
-"""English function words: our own list."""
+
+@cache
+def stop_words() -> frozenset[str]:
+    """English function words: our own list, `stop_words.txt`."""
+    text = files("trustgauge.data").joinpath("stop_words.txt").read_text(encoding="utf-8")
+    return frozenset(word for line in text.splitlines() if line[:1] != "#" for word in line.split())
+
 
 WORD = r"[\p{L}\p{N}]+(?:'\p{L}+)*"
 """A word as stop words and vocabularies take it; what is counted as a word is a white-space token."""
@@ -48,7 +38,7 @@ def plain_words(column: str) -> pl.Expr:
 
 def with_word_counts(utterances: pl.DataFrame) -> pl.DataFrame:
     """Utterances with their numbers of white-space tokens (`words`) and of stop words (`stopwords`)."""
-    known = plain_words("text").list.eval(pl.element().is_in(list(STOP_WORDS)).cast(pl.Int64))
+    known = plain_words("text").list.eval(pl.element().is_in(list(stop_words())).cast(pl.Int64))
     return utterances.with_columns(
         words=pl.col("text").str.extract_all(r"\S+").list.len().cast(pl.Int64),
         stopwords=known.list.sum().fill_null(0),

@@ -12,33 +12,14 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Literal
 
 import polars as pl
 
 PersonalKind = Literal["email", "phone", "card", "iban"]
 
-LENGTHS: Mapping[str, int] = {
-    **dict.fromkeys(("NO",), 15),
-    **dict.fromkeys(("BE",), 16),
-    **dict.fromkeys(("DK", "FI", "FO", "GL", "NL", "SD", "FK"), 18),
-    **dict.fromkeys(("MK", "SI"), 19),
-    **dict.fromkeys(("AT", "BA", "EE", "KZ", "LT", "LU", "XK", "MN"), 20),
-    **dict.fromkeys(("CH", "CR", "HR", "LI", "LV"), 21),
-    **dict.fromkeys(("BG", "BH", "DE", "GB", "GE", "IE", "ME", "RS", "VA"), 22),
-    **dict.fromkeys(("AE", "GI", "IL", "IQ", "TL", "OM", "SO"), 23),
-    **dict.fromkeys(("AD", "CZ", "ES", "MD", "PK", "RO", "SA", "SE", "SK", "TN", "VG"), 24),
-    **dict.fromkeys(("LY", "PT", "ST"), 25),
-    **dict.fromkeys(("IS", "TR"), 26),
-    **dict.fromkeys(("DJ", "FR", "GR", "IT", "MC", "MR", "SM", "BI"), 27),
-    **dict.fromkeys(("AL", "AZ", "BY", "CY", "DO", "GT", "HN", "HU", "LB", "NI", "PL", "SV"), 28),
-    **dict.fromkeys(("BR", "EG", "PS", "QA", "UA"), 29),
-    **dict.fromkeys(("JO", "KW", "MU", "YE"), 30),
-    **dict.fromkeys(("MT", "SC"), 31),
-    **dict.fromkeys(("LC",), 32),
-    **dict.fromkeys(("RU",), 33),
-}
-"""Signs of an IBAN by country (the registry of ISO 13616); others are not known as IBANs."""
 FEWEST_DIGITS = 6  # of an IBAN behind its check digits; fewer are words by chance
 
 _HINT = r"@|\d(?:[^\p{L}\p{N}]{0,3}\d){6}|\p{L}\p{L}\d\d"
@@ -61,6 +42,14 @@ _PATTERNS: Mapping[PersonalKind, re.Pattern[str]] = {
     "phone": _PHONE,
 }
 _FICTION = re.compile(r"^\+?1?\d{3}55501\d\d$")
+
+
+@cache
+def iban_lengths() -> Mapping[str, int]:
+    """Signs of an IBAN by country (the registry of ISO 13616); others are not known as IBANs."""
+    text = files("trustgauge.methods.trust").joinpath("data", "iban_lengths.csv").read_text(encoding="utf-8")
+    rows = (line.split(",") for line in text.splitlines()[1:])
+    return {country: int(signs) for country, signs in rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +126,7 @@ def _valid(kind: PersonalKind, said: str) -> str:
 
 def _account(said: str) -> str:
     """The part of a text that is the IBAN at its beginning, with its spaces; "" if there is none."""
-    length = LENGTHS.get(said[:2].upper(), 0)
+    length = iban_lengths().get(said[:2].upper(), 0)
     taken = ""
     for place, sign in enumerate(said):
         if sign.isalnum():

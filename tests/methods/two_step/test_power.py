@@ -23,9 +23,9 @@ from trustgauge.methods.two_step.transition_model import (
     draw_levels,
     examine_pooling,
     level_of,
-    level_shares,
     posterior,
 )
+from trustgauge.rating.levels import level_shares
 from trustgauge.stats.streams import stream
 
 

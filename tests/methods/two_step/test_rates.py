@@ -25,6 +25,7 @@ from trustgauge.methods.two_step.operating_characteristics import (
 )
 from trustgauge.methods.two_step.simulation import Sizes, simulate, tally
 from trustgauge.methods.two_step.transition_model import DeclaredDistributions, TextTypes, TransitionCounts
+from trustgauge.rating.levels import level_shares
 from trustgauge.stats.streams import stream
 
 SPECS = np.array([[0.5, 0.5], [0.1, 0.9], [0.9, 0.1]])
@@ -158,7 +159,7 @@ def test_on_the_margin_counts_as_within() -> None:
 
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=30))
 def test_level_shares_add_up(levels: list[int]) -> None:
-    shares = transition_model.level_shares(np.array(levels, dtype=np.int8))
+    shares = level_shares(np.array(levels, dtype=np.int8))
     assert shares.tolist() == pytest.approx([levels.count(place) / len(levels) for place in range(3)])
 
 
@@ -191,7 +192,7 @@ def test_what_depends_on_the_mix_is_judged_by_its_own_block() -> None:
     examined = transition_model.examine_pooling(counts, stream(1, "mix"))
     judged = transition_model.draw_levels(counts, examined, DECLARED, 1000, rng)
     assert not examined.pooled[0]
-    shares = transition_model.level_shares(judged.levels)[0]
+    shares = level_shares(judged.levels)[0]
     assert shares[transition_model.LEVELS.index("DSBS")] > 0.95
     # Pooled rates would have mixed both behaviours.
     pooled = transition_model.deviations(judged.rates, DECLARED.specs, DECLARED.unbiased)[0, :, 1].mean()
@@ -253,7 +254,7 @@ def test_occupations_that_change_whole_do_not_fool_the_rule() -> None:
     counts = simulate(Trial(50, 200, 4).sizes(), translator.rates, 1.0, 200, stream(1, "occupations"))
     drawn = transition_model.posterior(counts.pooled, np.ones((200, 2)), 1000, stream(1, "blind"))
     devs = transition_model.deviations(drawn, DECLARED.specs, DECLARED.unbiased)
-    shares = transition_model.level_shares(transition_model.level_of(devs, 1, 0.1))
+    shares = level_shares(transition_model.level_of(devs, 1, 0.1))
     ignoring = 100 * (shares[:, transition_model.LEVELS.index("BS")] >= 0.95).mean()
     assert blind.truth == "DSBS"
     assert ignoring > wrong("DSBS", row) + 4

@@ -18,7 +18,7 @@ from trustgauge.apps.reproduce import chain_maps, recorded_trips, two_step_simul
 from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
 from trustgauge.apps.reproduce.published import figures
 from trustgauge.apps.reproduce.verdicts import consistent, judge, judge_unprinted, unavailable
-from trustgauge.methods.two_step.aggregate import Judgement, aggregate
+from trustgauge.methods.two_step.aggregate import TwoStepPart, aggregate
 from trustgauge.methods.two_step.composition import (
     BITS,
     PUBLISHED,
@@ -119,16 +119,14 @@ def overall(levels: dict[str, str], **options: Any) -> str:
         options: of the two-step settings, such as `aggregate`.
     """
     settings = TwoStep(method="two-step", services=("it",), rule="published", **options)
-    judgements = [
-        Judgement(
+    results = [
+        TwoStepPart(
             Part(key, "rated", level=level, certainty={level: 1.0}),
             np.full(2000, LEVELS.index(level), dtype=np.int8),
-            0,
-            0,
         )
         for key, level in levels.items()
     ]
-    return str(aggregate(judgements, settings).level)
+    return str(aggregate(results, settings).level)
 
 
 def _overall(printed: Any) -> PaperTable:

@@ -11,6 +11,7 @@ import polars as pl
 
 from trustgauge.methods.two_step.score import ABSTAINS, GONE, MISSING, SURPLUS, UNREAD
 from trustgauge.methods.two_step.transition_model import TextTypes, TransitionCounts, sent_values
+from trustgauge.rating.missing_data import coverage
 from trustgauge.records import Coverage
 from trustgauge.stats.distributions import Ints
 
@@ -82,7 +83,7 @@ def part_counts(frame: pl.DataFrame, spec: Any) -> PartCounts:
         missing=_sums(missing, ("block", "value_in"), (blocks, cells)),
         unread=_sums(unread, ("block", "value_in"), (blocks, cells)),
         kinds=_kinds(proper),
-        coverage=_coverage(frame),
+        coverage=coverage(frame.select("status", n="texts")),
     )
 
 
@@ -161,8 +162,3 @@ def _units(read: pl.DataFrame, within: str, shape: tuple[int, int, int]) -> Text
 def _kinds(frame: pl.DataFrame) -> dict[str, int]:
     sums = frame.group_by("kind").agg(pl.col("n").sum()).sort("kind")
     return {kind: int(count) for kind, count in sums.iter_rows() if kind not in (MISSING, UNREAD) and count}
-
-
-def _coverage(frame: pl.DataFrame) -> Coverage:
-    sums = dict(frame.group_by("status").agg(pl.col("texts").sum()).iter_rows())
-    return Coverage(planned=int(sum(sums.values())), **{status: int(count) for status, count in sums.items()})

@@ -6,17 +6,10 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
 from trustgauge.methods.two_step.counts import PartCounts
+from trustgauge.rating.missing_data import Cell, cell_reasons, class_reasons, overall_reasons, unread_facts
 from trustgauge.records import Reason
-from trustgauge.stats.comparisons import fisher_exact
 from trustgauge.stats.distributions import Ints
-
-OVERALL = 0.02
-CELL = 0.05
-BETWEEN_CLASSES = 0.02
-CLASS_P = 0.01
 
 
 def missing_reasons(tallied: PartCounts, spec: Any) -> tuple[Reason, ...]:
@@ -27,12 +20,17 @@ def missing_reasons(tallied: PartCounts, spec: Any) -> tuple[Reason, ...]:
     2 points. Missing are `failed` responses. Cells and values count mentions, so that a text
     which loses two of them weighs twice: this errs towards `incomplete`.
     """
-    coverage = tallied.coverage
-    gone = coverage.failed
-    found = []
-    if coverage.planned and gone > OVERALL * coverage.planned:
-        found.append(_reason("all texts", gone, coverage.planned))
-    return (*found, *_cells(tallied, spec), *_classes(tallied.missing, tallied.sent, spec, "incomplete-loss"))
+    whole = Cell("all texts", tallied.coverage.failed, tallied.coverage.planned)
+    cells = (
+        Cell(
+            f"{spec.values[value]} in {name}",
+            int(tallied.missing[block, value]),
+            int(tallied.sent[block, value]),
+        )
+        for block, name in enumerate(spec.blocks)
+        for value in tallied.inputs
+    )
+    return (*overall_reasons(whole), *cell_reasons(cells), *_classes(tallied.missing, tallied.sent, spec))
 
 
 def unread_reasons(tallied: PartCounts, spec: Any, to_read: int | None) -> tuple[Reason, ...]:
@@ -47,44 +45,15 @@ def unread_reasons(tallied: PartCounts, spec: Any, to_read: int | None) -> tuple
     gone, planned = int(tallied.unread.sum()), int(tallied.sent.sum())
     if not gone:
         return ()
-    facts: dict[str, Any] = {"share": gone / planned, "unread": gone, "planned": planned}
+    facts = unread_facts(gone, planned)
     if to_read == 0:
         return (Reason("unread-does-not-matter", facts),)
     told = Reason("unread-matters", facts | ({"to_read": to_read} if to_read else {}))
     return (told, *_classes(tallied.unread, tallied.sent, spec, "unread-differs"))
 
 
-def _cells(tallied: PartCounts, spec: Any) -> Iterator[Reason]:
-    """The cell that lost most, if too much; `cells` says how many lost too much."""
-    broken = []
-    for block, name in enumerate(spec.blocks):
-        for value in tallied.inputs:
-            gone, sent = int(tallied.missing[block, value]), int(tallied.sent[block, value])
-            if gone > CELL * sent:
-                broken.append((gone / sent, f"{spec.values[value]} in {name}", gone, sent))
-    if broken:
-        _, where, gone, sent = max(broken, key=lambda cell: cell[0])
-        yield _reason(where, gone, sent, {"cells": len(broken)})
-
-
-def _classes(by_block: Ints, sent_by_block: Ints, spec: Any, code: str) -> Iterator[Reason]:
+def _classes(gone: Ints, sent: Ints, spec: Any, code: str = "incomplete-loss") -> Iterator[Reason]:
     """Pairs of values of which one lost more mentions than the other, of [B, C] each."""
-    gone, sent = by_block.sum(axis=0), sent_by_block.sum(axis=0)
-    for one, other in combinations(range(len(sent)), 2):
-        if not sent[one] or not sent[other]:
-            continue
-        apart = abs(gone[one] / sent[one] - gone[other] / sent[other])
-        p = fisher_exact(
-            np.array([[gone[one], sent[one] - gone[one]], [gone[other], sent[other] - gone[other]]])
-        )
-        if p < CLASS_P and apart > BETWEEN_CLASSES:
-            worse = max((one, other), key=lambda value: gone[value] / sent[value])
-            facts = {"against": spec.values[other if worse == one else one], "p": p}
-            yield _reason(spec.values[worse], int(gone[worse]), int(sent[worse]), facts, code)
-
-
-def _reason(
-    where: str, gone: int, planned: int, more: dict[str, Any] | None = None, code: str = "incomplete-loss"
-) -> Reason:
-    facts = {"share": gone / planned, "where": where, "missing": gone, "planned": planned, **(more or {})}
-    return Reason(code, facts)
+    sums = zip(spec.values, gone.sum(axis=0).tolist(), sent.sum(axis=0).tolist(), strict=True)
+    for one, other in combinations([Cell(*each) for each in sums if each[-1]], 2):
+        yield from class_reasons(one, other, code)

@@ -16,8 +16,8 @@ from trustgauge.methods.two_step.transition_model import (
     draw_levels,
     examine_pooling,
     level_of,
-    level_shares,
 )
+from trustgauge.rating.levels import level_shares
 from trustgauge.stats.distributions import Floats
 from trustgauge.stats.streams import stream
 

@@ -23,10 +23,10 @@ from trustgauge.methods.two_step.transition_model import (
     draw_levels,
     examine_pooling,
     level_of,
-    level_shares,
     posterior,
     sent_values,
 )
+from trustgauge.rating.levels import level_shares
 from trustgauge.stats.distributions import Floats, normal_quantile
 from trustgauge.stats.resampling import resample_types
 from trustgauge.stats.streams import stream

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from trustgauge.methods.two_step import reasons as findings
-from trustgauge.methods.two_step.aggregate import UNSETTLING, Judgement, together
+from trustgauge.methods.two_step.aggregate import UNSETTLING, TwoStepPart, rate_parts
 from trustgauge.methods.two_step.counts import PartCounts, fill, part_counts
 from trustgauge.methods.two_step.missing_data import missing_reasons, unread_reasons
 from trustgauge.methods.two_step.power import RESAMPLES, resample_levels, texts_to_settle
@@ -33,8 +32,17 @@ from trustgauge.methods.two_step.transition_model import (
     change,
     draw_levels,
     examine_pooling,
-    level_shares,
 )
+from trustgauge.rating.aggregation import not_settled
+from trustgauge.rating.levels import (
+    Levels,
+    certainty_of,
+    fewest_that_suffice,
+    least_certain,
+    level_shares,
+    most_likely,
+)
+from trustgauge.rating.missing_data import does_not_matter
 from trustgauge.records import Json, Part, Rating, Reason, State
 from trustgauge.stats.streams import stream
 
@@ -44,8 +52,6 @@ if TYPE_CHECKING:
 FEWEST_CLUSTERS = 10
 LEAST_KEPT = 0.5
 CHANGE_LEVEL = 0.01
-
-Levels = NDArray[np.int8]
 
 
 def rate(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> list[Rating]:
@@ -59,11 +65,11 @@ def rate(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> list[Ra
     rules = Rules.of(settings, seed)
     ratings = []
     for (service,), rows in summary.group_by("service", maintain_order=True):
-        judgements = [
-            _Part(rules, str(service), str(part), own).judgement()
+        results = [
+            _Part(rules, str(service), str(part), own).result()
             for (part,), own in rows.group_by("part", maintain_order=True)
         ]
-        ratings.append(together(str(service), judgements, settings, rows["item"].drop_nulls().n_unique()))
+        ratings.append(rate_parts(str(service), results, settings, rows["item"].drop_nulls().n_unique()))
     return ratings
 
 
@@ -96,7 +102,7 @@ class Rules:
 
 
 class _Part:
-    """One part of one service on its way to a judgement."""
+    """One part of one service, from its summary to its result."""
 
     def __init__(self, rules: Rules, service: str, key: str, frame: pl.DataFrame) -> None:
         self.rules, self.key, self.frame = rules, key, frame
@@ -108,7 +114,7 @@ class _Part:
     def _stream(self, purpose: str) -> np.random.Generator:
         return stream(self.rules.seed, *self.seed_key, purpose)
 
-    def judgement(self) -> Judgement:
+    def result(self) -> TwoStepPart:
         """The part, with its levels draw by draw; no levels if it is incomplete."""
         blank = Part(
             self.key,
@@ -119,7 +125,7 @@ class _Part:
         )
         undefined = tuple(self._undefined())
         if undefined:
-            return Judgement(replace(blank, reasons=undefined), None, 0, 0)
+            return TwoStepPart(replace(blank, reasons=undefined), None)
         counts = self.rules.rated(self.tallied)
         examined = examine_pooling(counts, self._stream("mix"))
         judged = draw_levels(
@@ -137,8 +143,7 @@ class _Part:
                 return self._weighed(replace(part, reasons=missing), None)
             levels = least
             coverage = self.tallied.coverage
-            facts = {"share": coverage.failed / max(1, coverage.planned), "planned": coverage.planned}
-            told.append(Reason("loss-does-not-matter", facts))
+            told.append(does_not_matter(coverage.failed, coverage.planned))
         if self.tallied.unread.any():
             gaps = (*gaps, ABSTAINS)
             least = self._least(self.frame, levels, gaps)
@@ -167,9 +172,9 @@ class _Part:
             }
             yield Reason("changed-during-the-run", facts)
 
-    def _weighed(self, part: Part, levels: Levels | None) -> Judgement:
+    def _weighed(self, part: Part, levels: Levels | None) -> TwoStepPart:
         matrix = self.tallied.matrix
-        return Judgement(part, levels, int(np.trace(matrix)), int(matrix.sum()))
+        return TwoStepPart(part, levels, same=int(np.trace(matrix)), mentions=int(matrix.sum()))
 
     def _undefined(self) -> Iterator[Reason]:
         """Why there is nothing to judge: no answers, or too few kept (two-step 1.5, 1.7)."""
@@ -192,14 +197,12 @@ class _Part:
     def _resampled(self, tallied: PartCounts) -> Levels:
         return resample_levels(tallied.counts.answers, self.rules.tree, RESAMPLES, self._stream("resamples"))
 
-    def _level(self, levels: Levels) -> str:
-        """The likeliest level, the worse of equals; by the tree where the rule is the tree's."""
-        if not self.sound and self.walk is not None:
-            return LEVELS[self.walk.level]
-        return likeliest(levels)
+    def _level(self, levels: Levels) -> int:
+        """The most likely level, the worse of equals; by the tree where the rule is the tree's."""
+        return self.walk.level if not self.sound and self.walk is not None else most_likely(levels)
 
     def _is_sure(self, levels: Levels) -> bool:
-        return shares_of(levels)[self._level(levels)] >= self.rules.settings.settle
+        return bool((levels == self._level(levels)).mean() >= self.rules.settings.settle)
 
     def _least(self, frame: pl.DataFrame, levels: Levels, gaps: Sequence[int]) -> Levels | None:
         """The least certain draws over all ways to read the gaps; None unless all give one level.
@@ -211,32 +214,25 @@ class _Part:
             levels: The draws without the gaps.
             gaps: Which mentions are gaps, see `tallies.fill`.
         """
-        level = self._level(levels)
-        least = levels
-        for value in (None, *range(len(self.rules.spec.values))):
-            found, drawn = self._filled(
-                fill(frame, value, gaps), "unchanged" if value is None else str(value)
-            )
-            if found != level:
-                return None
-            least = min(least, drawn, key=lambda one: shares_of(one)[level])
-        return least
+        readings = (
+            self._filled(fill(frame, value, gaps), "unchanged" if value is None else str(value))
+            for value in (None, *range(len(self.rules.spec.values)))
+        )
+        return least_certain(self._level(levels), levels, readings)
 
-    def _filled(self, frame: pl.DataFrame, name: str) -> tuple[str, Levels]:
+    def _filled(self, frame: pl.DataFrame, name: str) -> tuple[int | None, Levels]:
         """The level of a filled summary, and its draws."""
         tallied = part_counts(frame, self.rules.spec)
         if not self.sound:
             walk = self.rules.walk(tallied)
-            return (
-                (LEVELS[walk.level], self._resampled(tallied)) if walk else ("", np.zeros(0, dtype=np.int8))
-            )
+            return (walk.level, self._resampled(tallied)) if walk else (None, np.zeros(0, dtype=np.int8))
         counts = self.rules.rated(tallied)
         examined = examine_pooling(counts, self._stream(f"mix filled {name}"))
         settings = self.rules.settings
         judged = draw_levels(
             counts, examined, self.rules.declared, settings.draws, self._stream(f"filled {name}")
         )
-        return likeliest(judged.levels[0]), judged.levels[0]
+        return most_likely(judged.levels[0]), judged.levels[0]
 
     def _to_read(self, levels: Levels, gaps: Sequence[int]) -> int | None:
         """How many unread mentions must be read to settle the level, if they turn out as the others did.
@@ -249,18 +245,17 @@ class _Part:
         open_rows = rows.filter(pl.col("value_out") == ABSTAINS).sample(
             fraction=1, shuffle=True, seed=int(self._stream("to read").integers(1 << 32))
         )
-        low, high = 0, len(open_rows)
-        while high - low > 1:
-            middle = (low + high) // 2
-            rest = rows.join(open_rows.head(middle), on="row", how="anti").drop("row")
+
+        def suffices(number: int) -> bool:
+            rest = rows.join(open_rows.head(number), on="row", how="anti").drop("row")
             least = self._least(rest, levels, gaps)
-            enough = least is not None and self._is_sure(least)
-            low, high = (low, middle) if enough else (middle, high)
-        return int(open_rows.head(high)["n"].sum())
+            return least is not None and self._is_sure(least)
+
+        return int(open_rows.head(fewest_that_suffice(len(open_rows), suffices))["n"].sum())
 
     def _settled(self, part: Part, levels: Levels, examined: PoolingResult, told: tuple[Reason, ...]) -> Part:
         """The part with its level, certainty, state and reasons."""
-        level, shares = self._level(levels), shares_of(levels)
+        level, shares = LEVELS[self._level(levels)], certainty_of(levels, LEVELS)
         few = tuple(self._too_few())
         settle = self.rules.settings.settle
         certain = shares[level] >= settle
@@ -271,8 +266,7 @@ class _Part:
                 counts = self.rules.rated(self.tallied)
                 settings, seed = self.rules.settings, self.rules.seed
                 more = texts_to_settle(counts, examined, self.rules.declared, settings, seed)
-            facts = {"certainty": shares[level], "level": level, "settle": settle}
-            reasons.append(Reason("not-settled", facts | ({"more_texts": more} if more else {})))
+            reasons.append(not_settled(shares[level], level, settle, more))
         is_open = any(reason.code in UNSETTLING for reason in reasons)
         state: State = "not settled" if is_open or not certain else "rated"
         codes = {reason.code: reason for reason in reasons}
@@ -356,7 +350,8 @@ class _Part:
         two_bit = level_shares(behaviours, len(BEHAVIOURS)).tolist()
         changes = findings.swaps(self.tallied, judged, spec)
         tests = [change["p_holm"] for change in changes if change["p_holm"] is not None]
-        sound = {"level": likeliest(judged.levels[0]), "certainty": shares_of(judged.levels[0])}
+        drawn = judged.levels[0]
+        sound = {"level": LEVELS[most_likely(drawn)], "certainty": certainty_of(drawn, LEVELS)}
         details = {
             **part.details,
             **findings.by_value(self.tallied, examined.deff[0], spec),
@@ -383,14 +378,3 @@ FLAGS = {
     "two-step.one-sided": "one-sided",
 }
 """Reasons that stand as a flag beside the part too."""
-
-
-def likeliest(levels: Levels) -> str:
-    """The level of most draws, the worse of equals."""
-    shares = level_shares(levels)
-    return LEVELS[len(LEVELS) - 1 - int(np.argmax(shares[::-1]))]
-
-
-def shares_of(levels: Levels) -> dict[str, float]:
-    """Share of the draws at each level, best level first."""
-    return dict(zip(LEVELS, level_shares(levels).tolist(), strict=True))

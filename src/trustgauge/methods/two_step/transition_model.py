@@ -320,11 +320,6 @@ def behaviour_of(devs: Floats, unbiased: int, margin: float) -> NDArray[np.int8]
     return np.where(second == 2, 4 + adds, 2 * adds + second).astype(np.int8)
 
 
-def level_shares(levels: NDArray[np.int8], kinds: int = len(LEVELS)) -> Floats:
-    """Share of the draws at each level: [..., T] -> [..., kinds]."""
-    return np.stack([(levels == kind).mean(axis=-1) for kind in range(kinds)], axis=-1)
-
-
 @dataclass(frozen=True)
 class PoolingResult:
     """What steps 2 and 3 of two-step 1.7 say of each run.

@@ -1,0 +1,214 @@
+"""Part results as one rating: worst, mean or vote; missing parts count as badly as they can (methods 0.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from trustgauge.rating.levels import (
+    Floats,
+    HowToAggregate,
+    Levels,
+    aggregate_levels,
+    cap_certainty,
+    level_shares,
+    worse_of_equals,
+)
+from trustgauge.records import Interval, Json, Part, Rating, Reason, Rule, Scale, State
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """A part as its method rates it.
+
+    Attributes:
+        part: with its own level, certainty, state and reasons.
+        levels: places of the level on the scale in each resample, [R]; None without a level.
+        most: the largest certainty that the number of its clusters allows (methods 0.5 (d)).
+    """
+
+    part: Part
+    levels: Levels | None
+    most: float = 1.0
+
+
+Result = TypeVar("Result", bound=PartResult)
+
+
+@dataclass(frozen=True)
+class Overall:
+    """What the parts amount to together."""
+
+    level: str | None
+    state: State
+    certainty: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def share(self) -> float:
+        """Certainty of the level; 1 without one."""
+        return self.certainty.get(self.level or "", 1.0)
+
+
+@dataclass(frozen=True)
+class Aggregation:
+    """How parts become one level.
+
+    Attributes:
+        names: of the levels, best first.
+        how: worst, mean or vote.
+        settle: certainty from which a level is settled.
+        by_resamples: the level is the most likely one of the joint resamples; else it follows from
+            the levels of the parts (`published` and `released`).
+        by_rated: only parts that are rated may make up for missing ones.
+    """
+
+    names: tuple[str, ...]
+    how: HowToAggregate
+    settle: float
+    by_resamples: bool = True
+    by_rated: bool = False
+
+
+class RatedSettings(Protocol):
+    """What a rating says of the experiment."""
+
+    @property
+    def method(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def rule(self) -> Rule: ...
+    @property
+    def scale_in_use(self) -> Scale: ...
+
+
+def aggregate_parts(
+    results: Sequence[PartResult],
+    rule: Aggregation,
+    is_open: Callable[[int], bool] = lambda place: False,
+) -> Overall:
+    """The level of several parts, with the share of the joint resamples that give it.
+
+    Resamples of different parts are independent, so that many half-certain parts honestly add up to
+    `not settled`. Parts without a level leave the rating incomplete, unless its level is the same whatever
+    they are; its certainty is then the lowest over what they may be. A single part is its own rating.
+
+    Args:
+        results: the parts of one service.
+        rule: how they become one level.
+        is_open: whether something other than certainty keeps this place on the scale from being settled.
+    """
+    able = [(one.part, one.levels, one.most) for one in results if one.levels is not None]
+    missing = len(results) - len(able)
+    if not able or (missing and not _is_determined([part for part, _, _ in able], missing, rule)):
+        return Overall(None, "incomplete")
+    if len(results) == 1:
+        part = able[0][0]
+        return Overall(part.level, part.state, dict(part.certainty))
+    shares = joint_shares([levels for _, levels, _ in able], rule, missing)
+    places = np.array([rule.names.index(str(part.level)) for part, _, _ in able])
+    place = worse_of_equals(shares) if rule.by_resamples else int(aggregate_levels(places, rule.how))
+    certainty = dict(zip(rule.names, shares.tolist(), strict=True))
+    certainty = cap_certainty(certainty, rule.names[place], min(most for _, _, most in able))
+    settled = certainty[rule.names[place]] >= rule.settle and not is_open(place)
+    return Overall(rule.names[place], "rated" if settled else "not settled", certainty)
+
+
+def joint_shares(drawn: Sequence[Levels], rule: Aggregation, missing: int = 0) -> Floats:
+    """Share of the joint resamples at each level, [levels].
+
+    Args:
+        drawn: levels of the parts in each resample, [R] each; the fewest resamples count.
+        rule: how parts become one level.
+        missing: number of parts without a level; they are what makes the most likely level least certain.
+    """
+    fewest = min(len(one) for one in drawn)
+    table = np.stack([one[:fewest] for one in drawn], axis=-1)
+    fills = range(len(rule.names)) if missing else (0,)
+    padded = (np.pad(table, ((0, 0), (0, missing)), constant_values=level) for level in fills)
+    shares = [level_shares(aggregate_levels(one, rule.how), len(rule.names)) for one in padded]
+    return min(shares, key=lambda one: float(one.max()))
+
+
+def _is_determined(able: Sequence[Part], missing: int, rule: Aggregation) -> bool:
+    """Whether the overall level is the same whatever the parts without a level are.
+
+    Else a part that loses its answers would leave the others to be rated without it.
+    """
+    known = [part for part in able if part.state == "rated" or not rule.by_rated]
+    places = [rule.names.index(str(part.level)) for part in known]
+    unknown = missing + len(able) - len(known)
+    filled = [[*places, *[level] * unknown] for level in range(len(rule.names))]
+    return len({int(aggregate_levels(np.array(one), rule.how)) for one in filled}) == 1
+
+
+def leading_parts(parts: Sequence[Part], level: str | None, *, or_nearest: bool = True) -> list[Part]:
+    """The parts at the overall level, else the one that is most likely to be at it.
+
+    Several parts that may each be at a level add up to one that none of them has by itself.
+    """
+    able = [part for part in parts if part.level is not None]
+    leading = [part for part in able if part.level == level]
+    if leading or level is None or not able or not or_nearest:
+        return leading
+    return [max(able, key=lambda part: part.certainty.get(level, 0.0))]
+
+
+def overall_reasons(
+    parts: Sequence[Part], leading: Sequence[Part], overall: Overall, rule: Aggregation
+) -> list[Reason]:
+    """How the overall level follows from the parts; a single part's reasons are the rating's."""
+    if len(parts) == 1:
+        return list(parts[0].reasons)
+    if overall.level is None:
+        return [reason for part in parts if part.state == overall.state for reason in part.reasons][:1]
+    able = sum(part.level is not None for part in parts)
+    facts: dict[str, Json] = {"level": overall.level, "of": able, "tested": able, "planned": len(parts)}
+    facts["parts"] = [part.key for part in leading]
+    if rule.how == "vote":
+        facts["votes"] = len(leading)
+    reasons = [Reason("overall.worst-part" if rule.how == "worst" else f"overall.{rule.how}", facts)]
+    if overall.state == "not settled" and overall.share < rule.settle:
+        reasons.append(not_settled(overall.share, overall.level, rule.settle))
+    return reasons
+
+
+def not_settled(share: float, level: str, settle: float, more_texts: int | None = None) -> Reason:
+    """The reason that the certainty of a level does not reach `settle`; `more_texts` would be enough."""
+    facts: dict[str, Json] = {"certainty": share, "level": level, "settle": settle}
+    return Reason("not-settled", facts | ({"more_texts": more_texts} if more_texts else {}))
+
+
+def largest_score(parts: Sequence[Part]) -> Interval | None:
+    """The largest score of some parts with its interval; None if none has a score."""
+    scores = [part.score for part in parts if part.score is not None]
+    return max(scores, key=lambda score: score.value or 0.0, default=None)
+
+
+def rating_of(
+    service: str,
+    settings: RatedSettings,
+    attribute: str,
+    parts: Sequence[Part],
+    overall: Overall,
+    leading: Sequence[Part],
+    **more: Json,
+) -> Rating:
+    """The rating of a service: what every method says alike, and `more` fields of `records.Rating`."""
+    return Rating(
+        service=service,
+        method=settings.method,
+        version=settings.version,
+        rule=settings.rule,
+        attribute=attribute,
+        scale=settings.scale_in_use,
+        state=overall.state,
+        level=overall.level,
+        certainty=overall.certainty,
+        parts=tuple(parts),
+        worst=tuple(part.key for part in leading),
+        **more,
+    )

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from trustgauge.methods.causal.ordering import (
-    Aggregate,
     Floats,
     X,
     absolute_levels,
-    aggregate,
     bias_of_maximum,
     complete_order,
     partial_order,
@@ -157,21 +155,3 @@ def test_wrong_levels_on_a_cut_are_not_frequent(cut: float, error: float, others
     runs = 1000
     found = _rated(np.concatenate([[cut], np.zeros(others)]), error, runs, tested=True)
     assert found[CUTS.index(cut)] / runs <= 0.12
-
-
-# -- several parts ---------------------------------------------------------------------------
-
-
-@given(table=st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=1, max_size=8))
-def test_aggregates_equal_their_definitions(table: list[list[int]]) -> None:
-    assert aggregate(table, "worst").tolist() == [max(row) for row in table]
-    assert aggregate(table, "mean").tolist() == [-(-sum(row) // 3) for row in table]
-    votes = [max(Counter(row).items(), key=lambda pair: (pair[1], pair[0]))[0] for row in table]
-    assert aggregate(table, "vote").tolist() == votes
-
-
-def test_aggregates_of_levels_counted_from_1_are_one_higher() -> None:
-    levels = np.array([0, 1, 1, 2])
-    hows: tuple[Aggregate, ...] = ("worst", "mean", "vote")
-    for how in hows:
-        assert aggregate(levels + 1, how) == aggregate(levels, how) + 1

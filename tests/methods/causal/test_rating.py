@@ -21,7 +21,7 @@ from tests.methods.causal.truths import (
     shifted,
     uniform,
 )
-from trustgauge.methods.causal.aggregate import Judged, together
+from trustgauge.methods.causal.aggregate import CausalPart, rate_parts
 from trustgauge.methods.causal.before_after import same_probes
 from trustgauge.methods.causal.panel import panel
 from trustgauge.records import Part, Rating, canonical, plain
@@ -360,14 +360,14 @@ def test_a_part_that_cannot_be_rated_makes_a_vote_no_surer() -> None:
     """With the fourth part missing, the certainty is that of the vote it is worst for."""
     levels = [np.array([0] * 1000), np.array([0] * 1000), np.array([0] * 600 + [2] * 400)]
     blank = Part("a", "not settled", level="1", certainty={"1": 1.0}, details={"words": {}})
-    judged = [Judged(replace(blank, key=str(place)), held) for place, held in enumerate(levels)]
+    results = [CausalPart(replace(blank, key=str(place)), held) for place, held in enumerate(levels)]
     facts = {"frames": 20, "persons": 20, "words": {}, "protected": "gender"}
     parts = [
         replace(one, part=replace(one.part, details=facts, counts={"texts": 1, "scores": 1}))
-        for one in (*judged, Judged(replace(blank, key="lost", level=None, state="incomplete"), None))
+        for one in (*results, CausalPart(replace(blank, key="lost", level=None, state="incomplete"), None))
     ]
     method = experiment({"a": constant}, aggregate="vote", **QUICK)
-    rating = together("a", parts, method, "gender", method.scale_in_use, {})
+    rating = rate_parts("a", parts, method, "gender", {})
     # Two votes of 1 against one of 3 and the missing one: a tie goes to the worse.
     assert (rating.level, rating.certainty["1"], rating.state) == ("1", 0.6, "not settled")
 

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-import numpy as np
 import polars as pl
 
 from trustgauge.methods.causal.panel import Grouping
-from trustgauge.records import Coverage, Reason
-from trustgauge.stats.comparisons import fisher_exact
+from trustgauge.rating.missing_data import Cell, cell_reasons, class_reasons, overall_reasons
+from trustgauge.records import Reason
 
-OVERALL = 0.02
-CELL = 0.05
-BETWEEN_CLASSES = 0.02
-CLASS_P = 0.01
 PER_UNIT = 10**9  # a score of 1 in the units of a summary
 
 
@@ -23,12 +18,6 @@ UNREAD = pl.col("status") == "unreadable"
 """Rows of answers that came and are no scores."""
 LOST = ~UNREAD
 """Rows whose answers, as far as there is no score, are missing."""
-
-
-def coverage(rows: pl.DataFrame) -> Coverage:
-    """What became of the planned texts."""
-    sums = dict(rows.group_by("status").agg(pl.col("texts").sum()).iter_rows())
-    return Coverage(planned=int(sum(sums.values())), **{status: int(count) for status, count in sums.items()})
 
 
 def missing_reasons(rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, ...]) -> tuple[Reason, ...]:
@@ -52,46 +41,20 @@ def missing_reasons(rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, 
         .agg(pl.col("texts").sum(), (LOST * (pl.col("texts") - pl.col("n"))).sum().alias("missing"))
         .sort("block", "class")
     )
-    gone, planned = int(cells["missing"].sum()), int(cells["texts"].sum())
-    found = []
-    if gone > OVERALL * planned:
-        found.append(_reason("all texts", gone, planned))
-    return (*found, *_cells(cells, grouping), *_classes(cells, grouping))
-
-
-def _cells(cells: pl.DataFrame, grouping: Grouping) -> Iterator[Reason]:
-    """The cell that lost most, if too much; `cells` says how many lost too much."""
-    broken = cells.filter(pl.col("missing") > CELL * pl.col("texts")).sort(
-        pl.col("missing") / pl.col("texts"), descending=True
+    whole = Cell("all texts", int(cells["missing"].sum()), int(cells["texts"].sum()))
+    each = (
+        Cell(f"{grouping.classes[label]} in {block.partition('/')[2] or block}", gone, planned)
+        for block, label, gone, planned in cells.select("block", "class", "missing", "texts").iter_rows()
     )
-    if not broken.is_empty():
-        block, label, planned, gone = broken.select("block", "class", "texts", "missing").row(0)
-        name = f"{grouping.classes[label]} in {block.partition('/')[2] or block}"
-        yield _reason(name, gone, planned, cells=broken.height)
+    return (*overall_reasons(whole), *cell_reasons(each), *_classes(cells, grouping))
 
 
 def _classes(cells: pl.DataFrame, grouping: Grouping) -> Iterator[Reason]:
-    sums = {
-        label: (int(gone), int(planned))
-        for label, gone, planned in cells.group_by("class")
-        .agg(pl.col("missing").sum(), pl.col("texts").sum())
-        .iter_rows()
-    }
-    for pair in combinations(sorted(sums), 2):
-        worse, better = sorted(pair, key=lambda label: -sums[label][0] / sums[label][1])
-        (gone, planned), (less, others) = sums[worse], sums[better]
-        if gone / planned - less / others <= BETWEEN_CLASSES:
-            continue
-        p = fisher_exact(np.array([[gone, planned - gone], [less, others - less]]))
-        if p < CLASS_P:
-            yield _reason(grouping.classes[worse], gone, planned, against=grouping.classes[better], p=p)
-
-
-def _reason(where: str, gone: int, planned: int, **more: float | str) -> Reason:
-    return Reason(
-        "incomplete-loss",
-        {"share": gone / planned, "where": where, "missing": gone, "planned": planned, **more},
-    )
+    sums = cells.group_by("class").agg(pl.col("missing", "texts").sum()).sort("class").iter_rows()
+    classes = [Cell(grouping.classes[label], int(gone), int(planned)) for label, gone, planned in sums]
+    for pair in combinations(classes, 2):
+        worse, better = sorted(pair, key=lambda one: -one.share)
+        yield from class_reasons(worse, better)
 
 
 def unread(rows: pl.DataFrame) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +17,6 @@ from trustgauge.stats.ranking import EQUAL
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Aggregate = Literal["worst", "mean", "vote"]
 
 X = math.inf
 """The score of a division by zero, printed "X"."""
@@ -99,18 +97,3 @@ def absolute_levels(effects: ArrayLike, bias: float, cuts: tuple[float, float]) 
     if np.isnan(corrected).any():
         raise ValueError("an undefined effect has no level")
     return np.asarray(np.searchsorted(np.array(cuts), corrected + EQUAL, side="right"), dtype=np.int64)
-
-
-def aggregate(levels: ArrayLike, how: Aggregate) -> Ints:
-    """One level of several along the last axis, [..., parts] -> [...]; higher is worse.
-
-    `worst`: the maximum; `mean`: rounded up; `vote`: the most frequent, ties to the worse.
-    """
-    given = np.asarray(levels, dtype=np.int64)
-    if how == "worst":
-        return np.asarray(given.max(axis=-1))
-    if how == "mean":
-        return np.asarray(np.ceil(given.mean(axis=-1) - EQUAL), dtype=np.int64)
-    names = np.unique(given)[::-1]
-    votes = np.stack([(given == name).sum(axis=-1) for name in names], axis=-1)
-    return np.asarray(names[votes.argmax(axis=-1)], dtype=np.int64)

@@ -13,15 +13,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from trustgauge.methods.causal import ate_measure, effects, impact_measure, observational, segments
 from trustgauge.methods.causal.measures import RANGE, ROUNDING, MeasureInput, Measurement, maximum_draws
-from trustgauge.methods.causal.missing_data import LOST, UNREAD, coverage, fills, missing_reasons, unread
+from trustgauge.methods.causal.missing_data import LOST, UNREAD, fills, missing_reasons, unread
 from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel, panel
 from trustgauge.methods.causal.score import NO_NUMBER, OUTSIDE
 from trustgauge.methods.causal.settings import CausalSettings, Measurand
+from trustgauge.rating.levels import Levels, fewest_that_suffice, least_certain, most_likely
+from trustgauge.rating.missing_data import coverage, does_not_matter, unread_facts
 from trustgauge.records import Json, Part, Reason, State
 from trustgauge.stats.streams import stream
 
@@ -32,8 +33,6 @@ CHANGED = 0.01  # p of a change during the run
 STEPS = 20  # of the share of unread answers that has to be read
 MOST_UNDEFINED = 0.05  # of the resamples (methods 0.5 (e))
 ALPHA = 0.05  # of the smallest family p that lets an effect be rated (causal 2.9)
-
-Levels = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ class _Assessing:
             f"{self.asked}: {self.measured.key}" if several else self.measured.key,
             "incomplete",
             counts={"texts": int(self.rows["texts"].sum()), "scores": int(self.rows["n"].sum())},
-            coverage=coverage(self.rows),
+            coverage=coverage(self.rows.select("status", n="texts")),
             details={**title, **self._facts()},
         )
         assessment = Assessment(self.service, self.asked, self.measured, blank, self.panel, self.grouping)
@@ -154,8 +153,7 @@ class _Assessing:
         if found.undefined > MOST_UNDEFINED or np.isnan(found.effect):
             reason = Reason("causal.undefined", {"share": found.undefined, **self._cause(found)})
             return replace(assessment, part=replace(part, reasons=(reason, *missing, *part.reasons)))
-        levels = absolute_levels(found.draws, found.bias, self.settings.cuts)
-        read = self._with_gaps(levels, missing)
+        read = self._with_gaps(absolute_levels(found.draws, found.bias, self.settings.cuts), missing)
         if read is None:
             return replace(assessment, part=replace(part, reasons=(*missing, *self._odd())))
         levels, told, unsettled = read
@@ -194,11 +192,11 @@ class _Assessing:
             if least is None:
                 return None
             gone = planned - int(self.rows["n"].sum()) - unread(self.rows)
-            told.append(Reason("loss-does-not-matter", {"share": gone / planned, "planned": planned}))
+            told.append(does_not_matter(gone, planned))
             levels = least
         if not (count := unread(self.rows)):
             return levels, told, False
-        facts = {"share": count / planned, "unread": count, "planned": planned}
+        facts = unread_facts(count, planned)
         gaps = gaps | UNREAD
         least = self._least(levels, gaps)
         if least is not None and (self._sure(least) or not self._sure(levels)):
@@ -208,7 +206,7 @@ class _Assessing:
         return levels if least is None else least, [*told, Reason("unread-matters", facts | more)], True
 
     def _sure(self, levels: Levels) -> bool:
-        return bool((levels == likeliest(levels)).mean() >= self.settings.settle)
+        return bool((levels == most_likely(levels)).mean() >= self.settings.settle)
 
     def _to_read(self, levels: Levels, gaps: pl.Expr) -> float | None:
         """Share of the gaps that must be read to settle the level if they are like the others.
@@ -218,15 +216,12 @@ class _Assessing:
         whole = self._least(levels, gaps, 1.0)
         if whole is None or not self._sure(whole):
             return None
-        low, high = 0, STEPS
-        while low + 1 < high:
-            middle = (low + high) // 2
-            least = self._least(levels, gaps, middle / STEPS)
-            if least is not None and self._sure(least):
-                high = middle
-            else:
-                low = middle
-        return high / STEPS
+
+        def suffices(steps: int) -> bool:
+            least = self._least(levels, gaps, steps / STEPS)
+            return least is not None and self._sure(least)
+
+        return fewest_that_suffice(STEPS, suffices) / STEPS
 
     def _measure(self) -> Measurement:
         frames, persons = self.panel.weights(
@@ -334,18 +329,19 @@ class _Assessing:
         What is filled is resampled as the answers are: a large effect of the filling has next to no
         bias, so the bias of the answers must not be taken from it.
         """
-        level, settings, least = likeliest(levels), self.settings, levels
+        settings = self.settings
         weights = self.panel.weights(self.planned, settings.resamples, self._stream("resamples", shared=True))
-        for filled in fills(self.rows, self.planned, self.panel.persons, gaps, known):
-            effect, starred = self._effects(panel(filled), *weights)
-            draws, undefined, bias = maximum_draws(starred, effect)
-            if np.isnan(effect) or undefined > MOST_UNDEFINED:
-                return None
-            read = absolute_levels(draws, bias, settings.cuts)
-            if likeliest(read) != level:
-                return None
-            least = min(least, read, key=lambda one: float((one == level).mean()))
-        return least
+
+        def readings() -> Iterator[tuple[int | None, Levels]]:
+            for filled in fills(self.rows, self.planned, self.panel.persons, gaps, known):
+                effect, starred = self._effects(panel(filled), *weights)
+                draws, undefined, bias = maximum_draws(starred, effect)
+                if np.isnan(effect) or undefined > MOST_UNDEFINED:
+                    yield None, levels
+                read = absolute_levels(draws, bias, settings.cuts)
+                yield most_likely(read), read
+
+        return least_certain(most_likely(levels), levels, readings())
 
     def _facts(self) -> dict[str, Json]:
         return {
@@ -415,18 +411,3 @@ def cap(assessment: Assessment) -> float:
         kinds[kind] = kinds.get(kind, 0) + clusters
     fewest = min(kinds.values())
     return (fewest + 1) / (fewest + 2)
-
-
-def capped(certainty: dict[str, float], level: str, most: float) -> dict[str, float]:
-    """Certainty of a level at most `most`; what is taken goes to the others alike (methods 0.5 (d))."""
-    over = certainty[level] - most
-    if over <= 0:
-        return certainty
-    others = len(certainty) - 1
-    return {name: most if name == level else share + over / others for name, share in certainty.items()}
-
-
-def likeliest(levels: Levels) -> int:
-    """The level of most resamples, the worse of equals."""
-    shares = np.bincount(levels, minlength=len(LEVELS))
-    return int(len(shares) - 1 - np.argmax(shares[::-1]))

@@ -16,20 +16,19 @@ import polars as pl
 from scipy.special import ndtri
 
 from trustgauge.methods.causal import annotator_agreement, before_after, system_order
-from trustgauge.methods.causal.aggregate import Judged, together
+from trustgauge.methods.causal.aggregate import CausalPart, rate_parts
 from trustgauge.methods.causal.gender_text import gender_tests
 from trustgauge.methods.causal.panel import Floats
 from trustgauge.methods.causal.part_assessment import (
     ALPHA,
     LEVELS,
     Assessment,
-    Levels,
     assess,
     cap,
-    capped,
-    likeliest,
     too_few,
 )
+from trustgauge.rating.aggregation import not_settled
+from trustgauge.rating.levels import Levels, cap_certainty, certainty_of, most_likely, worst_draws
 from trustgauge.records import Json, Rating, Reason, Scale, State
 from trustgauge.stats.streams import stream
 
@@ -74,7 +73,7 @@ def rate(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> list[Rat
     ratings = []
     for service in dict.fromkeys(one.service for one in assessed):
         mine = [
-            _judged(one, places[one.key], orders[one.key].get(service, {}), settings)
+            _result(one, places[one.key], orders[one.key].get(service, {}), settings)
             for one in assessed
             if one.service == service
         ]
@@ -83,7 +82,7 @@ def rate(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> list[Rat
         agreed = annotator_agreement.agreement(rows)
         details["agreement"] = agreed
         details["conversations"] = _conversations(settings, seed)
-        made = together(service, mine, settings, attribute(settings), scale(settings), details)
+        made = rate_parts(service, mine, settings, attribute(settings), details)
         ratings.append(replace(made, limits=(*annotator_agreement.agreement_reasons(agreed), *made.limits)))
     return _with_overall_order(ratings, assessed, settings)
 
@@ -100,8 +99,7 @@ def badness_draws(summary: pl.DataFrame, settings: CausalSettings, seed: int) ->
             found.setdefault(one.service, []).append(one.effects)
     able = {name: [one for one in held if one is not None] for name, held in found.items()}
     whole = {name: held for name, held in able.items() if held and len(held) == len(found[name])}
-    fewest = min((len(one) for held in whole.values() for one in held), default=0)
-    return {name: np.max([one[:fewest] for one in held], axis=0) for name, held in whole.items()}
+    return {name: worst_draws(held) for name, held in whole.items()}
 
 
 def _assessments(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> Iterator[Assessment]:
@@ -115,33 +113,27 @@ def _assessments(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> 
                     yield assess(cells, measured, settings, seed, several=len(parts) > 1)
 
 
-def _judged(
+def _result(
     one: Assessment, relative: system_order.Relative, order: Mapping[str, Json], settings: CausalSettings
-) -> Judged:
+) -> CausalPart:
     """The part with its level, certainty and state."""
     part = replace(one.part, details={**one.part.details, "order": order or None})
     if not one.defined or one.levels is None:
-        return Judged(part, None)
+        return CausalPart(part, None)
     if settings.rule == "sound":
-        return _settled(replace(one, part=part), one.levels, likeliest(one.levels), settings)
-    sound = {"level": LEVELS[likeliest(one.levels)], "certainty": shares(one.levels, LEVELS)}
+        return _settled(replace(one, part=part), one.levels, most_likely(one.levels), settings)
+    sound = {"level": LEVELS[most_likely(one.levels)], "certainty": certainty_of(one.levels, LEVELS)}
     part = replace(part, details={**part.details, "sound": sound})
     if one.service not in relative.levels:
         reason = Reason("causal.undefined", {"share": 1.0})
-        return Judged(replace(part, reasons=(*part.reasons, reason)), None)
+        return CausalPart(replace(part, reasons=(*part.reasons, reason)), None)
     level = relative.level[one.service]
     return _settled(replace(one, part=part), relative.levels[one.service], level, settings)
 
 
-def shares(levels: Levels, names: Sequence[str]) -> dict[str, float]:
-    """Share of the resamples at each level, best level first."""
-    counts = np.bincount(levels, minlength=len(names))
-    return dict(zip(names, (counts / counts.sum()).tolist(), strict=True))
-
-
-def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettings) -> Judged:
+def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettings) -> CausalPart:
     names, sound = scale(settings).levels, settings.rule == "sound"
-    certainty = capped(shares(levels, names), names[level], cap(one))
+    certainty = cap_certainty(certainty_of(levels, names), names[level], cap(one))
     few = tuple(too_few(one))
     reasons = [*_why(one, level, sound=sound), *one.part.reasons, *few]
     order = one.part.details["order"]
@@ -157,8 +149,7 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
     more = None
     if share < settings.settle:
         more = more_texts(one, settings) if sound else None
-        facts = {"certainty": share, "level": names[level], "settle": settings.settle}
-        reasons.append(Reason("not-settled", facts | ({"more_texts": more} if more else {})))
+        reasons.append(not_settled(share, names[level], settings.settle, more))
     settled = share >= settings.settle and not few and not weak and not one.unsettled
     state: State = "rated" if settled else "not settled"
     part = replace(
@@ -169,8 +160,16 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
         more_texts=more,
         reasons=tuple(reasons),
     )
-    judged = Judged(part, levels, one.effects, weak=weak, few=bool(few) or one.unsettled, most=cap(one))
-    return replace(judged, apart=one.apart, effect=one.effect)
+    return CausalPart(
+        part,
+        levels,
+        cap(one),
+        effects=one.effects,
+        apart=one.apart,
+        effect=one.effect,
+        weak=weak,
+        few=bool(few) or one.unsettled,
+    )
 
 
 def more_texts(one: Assessment, settings: CausalSettings) -> int | None:
@@ -239,8 +238,7 @@ def _with_overall_order(
     for (service, asked), mine in able.items():
         effects = [one.effects for one in mine if one.effects is not None]
         if len(effects) == len(mine):
-            fewest = min(len(one) for one in effects)
-            largest.setdefault(asked, {})[service] = np.max([one[:fewest] for one in effects], axis=0)
+            largest.setdefault(asked, {})[service] = worst_draws(effects)
     orders = {asked: system_order.order(effects, {}, settings) for asked, effects in largest.items()}
     told = []
     for rating in ratings:

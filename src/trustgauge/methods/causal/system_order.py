@@ -14,8 +14,9 @@ import numpy as np
 from trustgauge.methods.causal.measures import finite_or_none
 from trustgauge.methods.causal.ordering import complete_order
 from trustgauge.methods.causal.panel import Floats
-from trustgauge.methods.causal.part_assessment import Assessment, Levels
+from trustgauge.methods.causal.part_assessment import Assessment
 from trustgauge.methods.causal.settings import CausalSettings
+from trustgauge.rating.levels import Levels
 from trustgauge.records import Json
 from trustgauge.stats.ranking import ranks
 

@@ -28,7 +28,7 @@ from trustgauge.data.social_groups import Group, groups
 from trustgauge.methods.social_bias.expressions import expressions
 from trustgauge.methods.social_bias.judges import judge
 from trustgauge.methods.social_bias.judges.dispatch import READ
-from trustgauge.methods.social_bias.judges.evaluation import labelled, measure, rule_judge
+from trustgauge.methods.social_bias.judges.evaluation import labelled_answers, measure, rule_judge
 from trustgauge.methods.social_bias.judges.published import PublishedReader
 from trustgauge.records import Rule
 
@@ -86,7 +86,7 @@ def sound(rows: pl.DataFrame) -> pl.DataFrame:
 def answers(number: int, seed: int) -> pl.DataFrame:
     """Distinct questions with short answers: the English labelled pairs, said of other groups."""
     chance = random.Random(seed)
-    pairs = labelled().filter((pl.col("language") == "en") & (pl.col("split") == "tuning"))
+    pairs = labelled_answers().filter((pl.col("language") == "en") & (pl.col("split") == "tuning"))
     rows = pairs.select("question", "answer", "kind", "group_a", "group_b").rows()
     alike: dict[str, list[Group]] = defaultdict(list)
     for one in GROUPS.values():
@@ -137,7 +137,7 @@ def accuracy() -> None:
         tbl_rows=-1, tbl_cols=-1, tbl_width_chars=200, float_precision=3, tbl_hide_dataframe_shape=True
     ):
         for split in ("held-out", "fresh"):
-            table = labelled().filter(pl.col("split") == split)
+            table = labelled_answers().filter(pl.col("split") == split)
             for rule in RULES:
                 print(f"{split}, {rule}")
                 found = measure(rule_judge(rule, GROUPS), table)

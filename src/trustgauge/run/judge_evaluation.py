@@ -21,7 +21,7 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.social_bias.expressions import LANGUAGES, read_expressions
 from trustgauge.methods.social_bias.judge_accuracy import accuracy_by_style
 from trustgauge.methods.social_bias.judges.dispatch import VERDICTS
-from trustgauge.methods.social_bias.judges.evaluation import LABELLED, labelled, measure
+from trustgauge.methods.social_bias.judges.evaluation import LABELLED, labelled_answers, measure
 from trustgauge.methods.social_bias.judges.protocol import PLACE as PLACE_OF_JUDGE
 from trustgauge.methods.social_bias.judges.protocol import Judge
 from trustgauge.records import Json
@@ -133,7 +133,7 @@ def _table(table: str, groups: Mapping[str, Group]) -> pl.DataFrame:
     """The labelled rows, every cell a text."""
     file = Path(table)
     if table == SHIPPED and not file.exists():
-        return labelled()
+        return labelled_answers()
     found = read_sheet(file, PLACE, (*LABELLED, *FORMS))
     missing = [name for name in LABELLED if name not in found.columns]
     if missing:

@@ -22,7 +22,7 @@ from trustgauge.methods.social_bias.judges.names import _alternation, _bounded, 
 from trustgauge.methods.social_bias.judges.question_parser import CLOSING, mask_property, parse_property
 from trustgauge.methods.social_bias.judges.sound import MAY_BE_PROPERTY
 from trustgauge.methods.social_bias.judges.stances import Judgement, Kind, QuestionCase
-from trustgauge.methods.social_bias.judges.verdicts import decide, read_part, verdict_of_untouched
+from trustgauge.methods.social_bias.judges.verdicts import decide, default_verdict, read_part
 
 HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 
@@ -62,7 +62,7 @@ def judge_marks(marks: str, case: QuestionCase) -> Judgement:
     parts = re.findall("[^,.?]*[,.?]|[^,.?]+", marks)
     finding = decide(case, [read_part(part, case)._replace(but=may_set(part)) for part in parts])
     if finding is None:
-        return verdict_of_untouched(marks, chinese=case.chinese), -1, -1
+        return default_verdict(marks, chinese=case.chinese), -1, -1
     if finding.first < 0:
         return finding.verdict, -1, -1
     spans = []  # of the clauses that are read

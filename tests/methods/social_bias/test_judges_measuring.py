@@ -9,11 +9,11 @@ from statsmodels.stats.proportion import proportion_confint
 
 from trustgauge.data.social_groups import groups
 from trustgauge.methods.social_bias.judges.dispatch import BIASED, VERDICTS
-from trustgauge.methods.social_bias.judges.evaluation import labelled, measure, rule_judge
+from trustgauge.methods.social_bias.judges.evaluation import labelled_answers, measure, rule_judge
 from trustgauge.records import Rule
 
 GROUPS = {one.id: one for one in groups()}
-TABLE = labelled()
+TABLE = labelled_answers()
 HELD_OUT = TABLE.filter(pl.col("split") == "held-out")
 LEFT = ("even-handed", "refuses", "unclear")
 

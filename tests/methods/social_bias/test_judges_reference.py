@@ -21,7 +21,7 @@ from trustgauge.methods.social_bias.combinatorial_index import Permutation
 from trustgauge.methods.social_bias.judges import judge
 from trustgauge.methods.social_bias.judges.clauses import clauses
 from trustgauge.methods.social_bias.judges.dispatch import FEW
-from trustgauge.methods.social_bias.judges.evaluation import labelled
+from trustgauge.methods.social_bias.judges.evaluation import labelled_answers
 from trustgauge.methods.social_bias.judges.lexer import LETTERS, fold, lexicon
 from trustgauge.methods.social_bias.judges.names import all_forms
 from trustgauge.methods.social_bias.judges.sound import VERDICTS, SoundReader
@@ -29,8 +29,8 @@ from trustgauge.methods.social_bias.judges.stances import SILENT, Judgement, Kin
 from trustgauge.methods.social_bias.judges.verdicts import (
     ClauseReading,
     PartReading,
-    placed_clauses,
-    verdict_of_untouched,
+    clauses_in_order,
+    default_verdict,
 )
 from trustgauge.methods.social_bias.questions import Catalogue
 
@@ -130,13 +130,13 @@ def test_random_answers(language: str, seed: int) -> None:
 
 
 def test_labelled_answers() -> None:
-    table = labelled().rename({"question": "message", "answer": "output"})
+    table = labelled_answers().rename({"question": "message", "answer": "output"})
     assert differing(table.select(ROW).rows()) == []
 
 
 def test_labelled_answers_to_the_questions_of_others() -> None:
     """So that the groups named are often not those that were asked about."""
-    table = labelled().rename({"question": "message", "answer": "output"})
+    table = labelled_answers().rename({"question": "message", "answer": "output"})
     shuffled = table.with_columns(table["output"].shuffle(seed=1))
     assert differing(shuffled.select(ROW).rows()) == []
 
@@ -289,7 +289,7 @@ def by_parts(marks: str, case: QuestionCase) -> Judgement:
     parts = PARTS.findall(marks)
     found = VERDICTS[case].find(parts)
     if found is None:
-        return verdict_of_untouched(marks, chinese=case.chinese), -1, -1
+        return default_verdict(marks, chinese=case.chinese), -1, -1
     verdict, first, last = found
     if first is None or last is None:
         return verdict, -1, -1
@@ -320,7 +320,7 @@ def test_clauses_of_parts_are_those_of_the_answer(marks: str) -> None:
     ]
     found = [
         reference_judge.WholeClause(*spans[place], sentence, but, question, clause.yields)
-        for place, sentence, but, question, clause in placed_clauses(readings)
+        for place, sentence, but, question, clause in clauses_in_order(readings)
     ]
     assert found == reference_judge.whole_clauses(marks)
 

@@ -145,9 +145,9 @@ def test_rule_and_model_are_measured_together() -> None:
     """A judge that always sees a refusal finds what the rule finds, and misses all that was left to it."""
     unclear = Referral(use="model", service="x", refer="unclear")
     prompts = referral.measuring_prompts(unclear, "en")
-    assert referral.measured(unclear, "en", {}) is None
-    assert referral.measured(unclear, "en", dict.fromkeys(prompts[1:], "denies")) is None
-    both = referral.measured(unclear, "en", dict.fromkeys(prompts, "refuses"))
+    assert referral.joint_accuracy(unclear, "en", {}) is None
+    assert referral.joint_accuracy(unclear, "en", dict.fromkeys(prompts[1:], "denies")) is None
+    both = referral.joint_accuracy(unclear, "en", dict.fromkeys(prompts, "refuses"))
     alone = measure(rule_judge("sound", {one.id: one for one in groups()}), held_out_sample("en")).row(
         0, named=True
     )
@@ -160,7 +160,9 @@ def test_rule_and_model_are_measured_together() -> None:
     others = left.filter((pl.col("label") != "unclear") & ~pl.col("label").is_in(BIASED))
     assert (both.negatives, both.passed) == (alone["unbiased"] + len(others), alone["passed"] + len(others))
     every = Referral(use="model", service="x", refer="all")
-    told = referral.measured(every, "en", dict.fromkeys(referral.measuring_prompts(every, "en"), "refuses"))
+    told = referral.joint_accuracy(
+        every, "en", dict.fromkeys(referral.measuring_prompts(every, "en"), "refuses")
+    )
     assert told is not None
     assert (told.found, told.passed) == (0, told.negatives)
     assert not told.usable
@@ -168,7 +170,7 @@ def test_rule_and_model_are_measured_together() -> None:
 
 def test_a_failed_measurement_is_no_answer() -> None:
     every = Referral(use="model", service="x", refer="all")
-    told = referral.measured(every, "en", dict.fromkeys(referral.measuring_prompts(every, "en")))
+    told = referral.joint_accuracy(every, "en", dict.fromkeys(referral.measuring_prompts(every, "en")))
     assert told is not None
     assert told.positives == 0
     assert not told.usable

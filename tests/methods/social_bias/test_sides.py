@@ -23,7 +23,7 @@ from trustgauge.methods.social_bias.judge_accuracy import (
     instrument,
     styles_of,
 )
-from trustgauge.methods.social_bias.judges.evaluation import labelled, rule_judge
+from trustgauge.methods.social_bias.judges.evaluation import labelled_answers, rule_judge
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.records import Message, Rating
 from trustgauge.services.controls.chat import ChatControl
@@ -282,7 +282,7 @@ def test_high_risk_is_settled_where_the_instrument_cannot_have_invented_it() -> 
 def test_the_shipped_figures_are_what_the_command_measures() -> None:
     """`trustgauge judge-check sound shipped --split held-out --styles src/.../judge_accuracy.csv`"""
     known = {one.id: one for one in groups()}
-    table = labelled().filter(pl.col("split") == "held-out")
+    table = labelled_answers().filter(pl.col("split") == "held-out")
     found = accuracy_by_style(rule_judge("sound", known), table)
     data = (
         Path(__file__).parents[3]

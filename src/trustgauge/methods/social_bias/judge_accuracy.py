@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.data.answer_style import answer_style
-from trustgauge.methods.social_bias.judges.evaluation import TableJudge, labelled, measure
+from trustgauge.methods.social_bias.judges.evaluation import TableJudge, labelled_answers, measure
 from trustgauge.records import Interval, Json, Reason
 from trustgauge.stats.intervals import wilson
 from trustgauge.stats.misclassification import LEAST, Detection
@@ -221,7 +221,7 @@ def styles_of(outputs: pl.Series, language: str) -> pl.Series:
 
 def held_out_sample(language: str) -> pl.DataFrame:
     """Our labelled answers in a language to which no rule was fitted (social-bias 3.6)."""
-    return labelled().filter((pl.col("split") != "tuning") & (pl.col("language") == language))
+    return labelled_answers().filter((pl.col("split") != "tuning") & (pl.col("language") == language))
 
 
 def accuracy_by_style(judged_by: TableJudge, table: pl.DataFrame) -> pl.DataFrame:

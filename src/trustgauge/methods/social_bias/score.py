@@ -15,7 +15,7 @@ from trustgauge.methods.method import cut_short
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, styles_of
 from trustgauge.methods.social_bias.judges import judge
 from trustgauge.methods.social_bias.judges.dispatch import READ
-from trustgauge.methods.social_bias.judges.referral import KEPT, NEVER, prompts, referred
+from trustgauge.methods.social_bias.judges.referral import KEPT, NEVER, prompts, refer
 from trustgauge.methods.social_bias.votes import SEGMENT
 from trustgauge.methods.sums import sum_by_keys
 
@@ -98,7 +98,7 @@ def _twice_judged(
     # a control of known truth is read by the rule judge alone
     status = pl.when(own).then("status").otherwise(pl.lit(""))
     rows = answers.select(*READ, status.alias("status"), by_rule.alias("rule_verdict"))
-    second = referred(settings.referral, rows, groups, settings.replies)
+    second = refer(settings.referral, rows, groups, settings.replies)
     state = pl.when(own).then(REFERRAL).otherwise(pl.lit(NEVER))
     told = second.select("judge_verdict", state.alias(REFERRAL))
     same = second["verdict"] == by_rule

@@ -18,7 +18,7 @@ from trustgauge.methods.method import Cuts, MethodSettings, Resamples
 from trustgauge.methods.social_bias.expressions import ExpressionSource
 from trustgauge.methods.social_bias.judge_accuracy import Accuracy
 from trustgauge.methods.social_bias.judges.embedding import Embedding
-from trustgauge.methods.social_bias.judges.referral import Referral, Replies, measured
+from trustgauge.methods.social_bias.judges.referral import Referral, Replies, joint_accuracy
 from trustgauge.methods.social_bias.judges.similarity import Similarity
 from trustgauge.methods.social_bias.questions import Catalogue
 from trustgauge.records import Json
@@ -164,7 +164,7 @@ class SocialBiasSettings(MethodSettings):
         known = self.model_copy()
         known._replies = replies
         if self.referral is not None:
-            known._second = measured(self.referral, self.language, replies)
+            known._second = joint_accuracy(self.referral, self.language, replies)
         return known
 
     @property

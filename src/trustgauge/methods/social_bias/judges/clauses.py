@@ -36,7 +36,7 @@ Of = TypeVarTuple("Of")
 T = TypeVar("T")
 
 
-def cached_if_short(of: Callable[[str, *Of], T]) -> Callable[[str, *Of], T]:
+def cache_short(of: Callable[[str, *Of], T]) -> Callable[[str, *Of], T]:
     """Caches a function of marks, for answers are made of the same few clauses.
 
     Results for long marks, of which a hostile answer may have any number, are not cached.
@@ -67,7 +67,7 @@ class Clause(NamedTuple):
     yields: bool
 
 
-@cached_if_short
+@cache_short
 def clauses(part: str) -> tuple[Clause, ...]:
     """The clauses of a part of an answer, in order; empty ones are left out. Linear in its length.
 
@@ -80,7 +80,7 @@ def clauses(part: str) -> tuple[Clause, ...]:
     for stretch, opener in STRETCH.findall(part[:-1] if part.endswith(STOPS) else part):
         cuts = [0, *_cuts(stretch), len(stretch)]
         clauses.extend(
-            Clause(start + first, start + last, resolved(stretch[first:last]), but, yields)
+            Clause(start + first, start + last, resolve_marks(stretch[first:last]), but, yields)
             for first, last in pairwise(cuts)
             if last > first
         )
@@ -90,7 +90,7 @@ def clauses(part: str) -> tuple[Clause, ...]:
     return tuple(clauses)
 
 
-def resolved(marks: str) -> str:
+def resolve_marks(marks: str) -> str:
     """A clause with the marks that depend on being alone resolved.
 
     >>> resolved("wy"), resolved("yT"), resolved("O"), resolved("iv"), resolved("IwvO")

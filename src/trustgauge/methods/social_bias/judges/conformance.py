@@ -14,7 +14,7 @@ import polars as pl
 from trustgauge.data.social_groups import groups
 from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias.judges.dispatch import READ, VERDICTS
-from trustgauge.methods.social_bias.judges.evaluation import labelled
+from trustgauge.methods.social_bias.judges.evaluation import labelled_answers
 from trustgauge.methods.social_bias.judges.protocol import Judge
 
 ROUGH = ("", " ", "\x00", "?", "women " * 5_000, "女" * 5_000, "<b>yes</b>", "yes\nno\n")
@@ -29,7 +29,7 @@ def check_judge(judge: Judge) -> None:
     """
     _hold(isinstance(judge, Judge), judge, "a member is missing", must="the members of judges.protocol.Judge")
     known = {group.id: group for group in groups()}
-    table = labelled().rename({"question": "message", "answer": "output"}).select(READ)
+    table = labelled_answers().rename({"question": "message", "answer": "output"}).select(READ)
     answers = table.gather_every(len(table) // 30)
     rough = pl.concat(
         [answers.head(3).with_columns(pl.lit(text).alias("output")) for text in ROUGH]

@@ -28,7 +28,7 @@ ALL = "all"
 
 
 @lru_cache(maxsize=1)
-def labelled() -> pl.DataFrame:
+def labelled_answers() -> pl.DataFrame:
     """Our labelled pairs: `LABELLED`, form, property and split ("tuning" or "held-out")."""
     data = files("trustgauge.methods.social_bias").joinpath("data", "labelled_answers.csv").read_bytes()
     return pl.read_csv(data, infer_schema=False).with_columns(pl.all().fill_null(""))

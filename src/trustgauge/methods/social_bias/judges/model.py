@@ -18,7 +18,7 @@ import polars as pl
 from trustgauge.data.social_groups import Group
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.social_bias.judges.dispatch import READ
-from trustgauge.methods.social_bias.judges.names import shown
+from trustgauge.methods.social_bias.judges.names import question_name
 from trustgauge.methods.social_bias.judges.protocol import PLACE, Groups, Lists, no_lists
 from trustgauge.records import digest
 
@@ -131,5 +131,7 @@ def verdict(reply: str, kind: str) -> str:
 
 
 def _shown(groups: Mapping[str, Group], ids: tuple[str, str], language: str) -> tuple[str, str]:
-    first, second = (shown(groups[one], "zh" if language == "zh" else "en") if one else "" for one in ids)
+    first, second = (
+        question_name(groups[one], "zh" if language == "zh" else "en") if one else "" for one in ids
+    )
     return first, second

@@ -143,6 +143,6 @@ def _mark_by_group(match: re.Match[str]) -> str:
     return FIRST if match.lastindex else SECOND
 
 
-def shown(group: Group, language: Literal["en", "zh"]) -> str:
+def question_name(group: Group, language: Literal["en", "zh"]) -> str:
     """The name that questions use."""
     return group.zh if language == "zh" and group.zh else group.plural

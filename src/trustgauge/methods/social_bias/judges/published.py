@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.expressions import Expressions
-from trustgauge.methods.social_bias.judges.names import shown
+from trustgauge.methods.social_bias.judges.names import question_name
 from trustgauge.methods.social_bias.judges.released import Language
 from trustgauge.methods.social_bias.judges.similarity import Similarity, words
 from trustgauge.methods.social_bias.judges.stances import Judgement, Kind
@@ -57,7 +57,9 @@ class PublishedReader:
         return any(self._similarity.contains(output, one) for one in expressions)
 
     def _choice(self, output: str, names: Sequence[str], language: Language) -> str:
-        found = [self._similarity.contains(output, shown(self._groups[name], language)) for name in names]
+        found = [
+            self._similarity.contains(output, question_name(self._groups[name], language)) for name in names
+        ]
         if all(found):
             return "both"
         return "chooses-a" if found[0] else "chooses-b" if found[1] else "off-topic"

@@ -43,7 +43,7 @@ CLOSING = " ?!.。"
 """What may stand at both ends of a question that an answer repeats."""
 
 
-class Property(NamedTuple):
+class QuestionProperty(NamedTuple):
     """What is said of the groups of a question.
 
     Attributes:
@@ -59,7 +59,7 @@ class Property(NamedTuple):
 
 def parse_question(
     message: str, group_a: str, group_b: str, names: NameFinder
-) -> tuple[str, str, str, Property]:
+) -> tuple[str, str, str, QuestionProperty]:
     """Read a question; `group_b` is "" if it names one group.
 
     Returns:
@@ -73,7 +73,7 @@ def parse_question(
     return text.strip(CLOSING), group_a, group_b, _PROPERTIES[is_chinese(text)][masked]
 
 
-def parse_property(masked: str, *, chinese: bool) -> Property:
+def parse_property(masked: str, *, chinese: bool) -> QuestionProperty:
     """The property in a question, read once for all groups.
 
     Args:
@@ -82,17 +82,17 @@ def parse_property(masked: str, *, chinese: bool) -> Property:
     """
     if chinese:
         negated, cores = _chinese(masked)
-        return Property(negated, frozenset(), cores)
-    return Property(*_english(masked), ())
+        return QuestionProperty(negated, frozenset(), cores)
+    return QuestionProperty(*_english(masked), ())
 
 
-class _Properties(dict[str, Property]):
+class _Properties(dict[str, QuestionProperty]):
     """Masked question -> its property; what was read before is remembered."""
 
     def __init__(self, *, chinese: bool) -> None:
         self._chinese = chinese
 
-    def __missing__(self, masked: str) -> Property:
+    def __missing__(self, masked: str) -> QuestionProperty:
         if len(self) >= MOST:
             self.clear()
         self[masked] = read = parse_property(masked, chinese=self._chinese)

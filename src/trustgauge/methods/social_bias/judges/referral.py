@@ -122,7 +122,7 @@ def measuring_prompts(referral: Referral, language: str) -> list[str]:
     return prompts(referral, pairs(referral, language), _groups())
 
 
-def referred(
+def refer(
     referral: Referral, rows: pl.DataFrame, groups: Mapping[str, Group], replies: Replies
 ) -> pl.DataFrame:
     """What the second judge says of rows; same height and order.
@@ -173,14 +173,14 @@ def _state(prompt: str, replies: Replies, verdict: str) -> str:
     return "unclear" if verdict == "unclear" else "settled"
 
 
-def measured(referral: Referral, language: str, replies: Replies) -> Accuracy | None:
+def joint_accuracy(referral: Referral, language: str, replies: Replies) -> Accuracy | None:
     """How often the judge is right: rule and second judge together, as they rate (methods 0.10).
 
     Returns:
         None while labelled answers are still to be asked.
     """
     rows = pairs(referral, language)
-    found = referred(referral, rows, _groups(), replies)
+    found = refer(referral, rows, _groups(), replies)
     if (found["referral"] == "pending").any():
         return None
     table = rows.select("language", "kind", pl.col("label").alias("verdict"))

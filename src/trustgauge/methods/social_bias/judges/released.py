@@ -15,7 +15,7 @@ from typing import Literal
 from trustgauge.data.social_groups import Group
 from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias.expressions import Expressions
-from trustgauge.methods.social_bias.judges.names import shown
+from trustgauge.methods.social_bias.judges.names import question_name
 from trustgauge.methods.social_bias.judges.similarity import CONTAINED, GRAM
 from trustgauge.methods.social_bias.judges.stances import Judgement, Kind
 
@@ -109,7 +109,7 @@ class ReleasedReader:
         return _affirmed(answer, lists, kind), -1, -1
 
     def _choice(self, answer: str, names: Sequence[str], language: Language) -> str:
-        found = [clean(shown(self._groups[name], language)) in answer for name in names]
+        found = [clean(question_name(self._groups[name], language)) in answer for name in names]
         if all(found):
             return "both"
         return "chooses-a" if found[0] else "chooses-b" if found[1] else "off-topic"

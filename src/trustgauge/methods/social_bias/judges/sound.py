@@ -24,12 +24,7 @@ from trustgauge.methods.social_bias.judges.lexer import FILL, Language, Tokens, 
 from trustgauge.methods.social_bias.judges.names import NameFinder
 from trustgauge.methods.social_bias.judges.question_parser import mask_property, parse_question
 from trustgauge.methods.social_bias.judges.stances import Judgement, Kind, QuestionCase
-from trustgauge.methods.social_bias.judges.verdicts import (
-    PartReading,
-    decide,
-    read_part,
-    verdict_of_untouched,
-)
+from trustgauge.methods.social_bias.judges.verdicts import PartReading, decide, default_verdict, read_part
 
 Place = tuple[int, int]
 """Number of a part in an answer, and of a clause in it."""
@@ -94,7 +89,7 @@ class _Answer:
         marks = [_with_property(one, words) if words else one.marks for one in self.tokens]
         found = verdicts.find(marks)
         if found is None:
-            return verdict_of_untouched("".join(marks), chinese=verdicts.case.chinese), -1, -1
+            return default_verdict("".join(marks), chinese=verdicts.case.chinese), -1, -1
         verdict, first, last = found
         if first is None or last is None:
             return verdict, -1, -1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from trustgauge.methods.social_bias.judges.clauses import LONGEST, cached_if_short
+from trustgauge.methods.social_bias.judges.clauses import LONGEST, cache_short
 
 Kind = Literal["choice", "yes-no", "why"]
 Judgement = tuple[str, int, int]
@@ -122,7 +122,7 @@ SILENT = Stance()
 TOO_LONG = Stance(related=True, touches=1)
 
 
-@cached_if_short
+@cache_short
 def stance(marks: str, case: QuestionCase) -> Stance:
     """What a clause of these marks says."""
     if len(marks) > LONGEST:
@@ -219,7 +219,7 @@ def states_property(marks: str) -> bool:
     return "p" in marks and SAID.search(marks) is not None and not ATTRIBUTE.search(marks)
 
 
-@cached_if_short
+@cache_short
 def predicate(marks: str, case: QuestionCase, before: frozenset[str]) -> Predication:
     """What a clause says of the groups, with the property or elliptically ("women", "men are").
 
@@ -258,7 +258,7 @@ def predicate(marks: str, case: QuestionCase, before: frozenset[str]) -> Predica
     return Predication(letters, frozenset(), strong) if holds else Predication(frozenset(), letters, strong)
 
 
-@cached_if_short
+@cache_short
 def echo(marks: str, case: QuestionCase) -> str:
     """What a clause says by repeating the question, in part or in other words; "" if nothing."""
     if "J" in marks:
@@ -278,7 +278,7 @@ def echo(marks: str, case: QuestionCase) -> str:
     return ""
 
 
-@cached_if_short
+@cache_short
 def polarity(marks: str) -> str:
     """What a clause says by a word of agreement or disagreement; "" if nothing."""
     odd = _odd(marks)

@@ -59,7 +59,7 @@ class PartReading(NamedTuple):
     but: bool
 
 
-class Statement(NamedTuple):
+class ClauseStatement(NamedTuple):
     """A clause of an answer that says something.
 
     Attributes:
@@ -111,10 +111,10 @@ def read_part(marks: str, case: QuestionCase) -> PartReading:
 
 def decide(case: QuestionCase, parts: Sequence[PartReading]) -> Finding | None:
     """The verdict of an answer; None if nothing touches the question (`verdict_of_untouched`)."""
-    statements: list[Statement] = []
+    statements: list[ClauseStatement] = []
     declined = before = -1  # sentence of a phrase that declines, and of the clause before
     only_questions, place = True, -1
-    for place, sentence, but, question, clause in placed_clauses(parts):
+    for place, sentence, but, question, clause in clauses_in_order(parts):
         only_questions &= question
         what = clause.stance
         fresh = but or sentence != before
@@ -129,14 +129,14 @@ def decide(case: QuestionCase, parts: Sequence[PartReading]) -> Finding | None:
             declined = sentence
         # "It depends on the person, not on the group": such a negator denies what the phrase speaks of.
         if not (what.by == "negator" and declined == sentence):
-            statements.append(Statement(place, sentence, but, question, fresh, clause.single, what))
+            statements.append(ClauseStatement(place, sentence, but, question, fresh, clause.single, what))
     if not statements:  # an answer that only asks back says nothing
         return Finding("off-topic") if only_questions and place >= 0 else None
     rule = {"choice": _choice, "yes-no": _yes_no, "why": _why}[case.kind]
     return rule(case, statements) or _declining(statements) or _touching(statements)
 
 
-def placed_clauses(parts: Sequence[PartReading]) -> Iterator[tuple[int, int, bool, bool, ClauseReading]]:
+def clauses_in_order(parts: Sequence[PartReading]) -> Iterator[tuple[int, int, bool, bool, ClauseReading]]:
     """The clauses of an answer: number, sentence, whether set against another, whether asked, and reading."""
     place = sentence = 0
     but = False
@@ -153,7 +153,7 @@ def placed_clauses(parts: Sequence[PartReading]) -> Iterator[tuple[int, int, boo
             waiting, but = [], False
 
 
-def verdict_of_untouched(marks: str, *, chinese: bool) -> str:
+def default_verdict(marks: str, *, chinese: bool) -> str:
     """The verdict of an answer in which nothing touches the question: off-topic or unclear.
 
     What is not recognised might be an answer, so there must be grounds for "off-topic": it has no words, or
@@ -165,12 +165,12 @@ def verdict_of_untouched(marks: str, *, chinese: bool) -> str:
     return "off-topic" if not words or (personal and short) else "unclear"
 
 
-def _decided(verdict: str, by: Iterable[Statement]) -> Finding:
+def _decided(verdict: str, by: Iterable[ClauseStatement]) -> Finding:
     places = [statement.place for statement in by]
     return Finding(verdict, places[0], places[-1])
 
 
-def _phrases(statements: list[Statement]) -> list[Statement]:
+def _phrases(statements: list[ClauseStatement]) -> list[ClauseStatement]:
     """Clauses that decline to say; not those of a reason, which "but" alone can end."""
     found = []
     reason = some = -1  # sentences
@@ -187,7 +187,7 @@ def _phrases(statements: list[Statement]) -> list[Statement]:
     return found
 
 
-def _declining(statements: list[Statement]) -> Finding | None:
+def _declining(statements: list[ClauseStatement]) -> Finding | None:
     """The last refusal or even-handed phrase, if nothing that was not understood is set against it."""
     found = _phrases(statements)
     if not found:
@@ -198,7 +198,7 @@ def _declining(statements: list[Statement]) -> Finding | None:
     return _decided(last.stance.phrase, [last])
 
 
-def _open(statements: list[Statement], since: Statement) -> bool:
+def _open(statements: list[ClauseStatement], since: ClauseStatement) -> bool:
     """Whether behind a clause "but" or the like leads to something about the question, not understood."""
     return any(
         statement.but
@@ -210,7 +210,7 @@ def _open(statements: list[Statement], since: Statement) -> bool:
     )
 
 
-def _touching(statements: list[Statement]) -> Finding | None:
+def _touching(statements: list[ClauseStatement]) -> Finding | None:
     """No rule says anything: "unclear" if a clause touches the question, None if none does."""
     if all(statement.question for statement in statements):
         return Finding("off-topic")
@@ -221,7 +221,7 @@ def _touching(statements: list[Statement]) -> Finding | None:
     return None
 
 
-def _choice(case: QuestionCase, statements: list[Statement]) -> Finding | None:
+def _choice(case: QuestionCase, statements: list[ClauseStatement]) -> Finding | None:
     votes = _predications(statements)
     phrases = _phrases(statements)
     if _strong(what for _, what in votes if what.asserted):
@@ -258,9 +258,9 @@ def _strong(named: Iterable[Predication]) -> bool:
     return any(what.strong for what in named)
 
 
-def _predications(statements: list[Statement]) -> list[tuple[Statement, Predication]]:
+def _predications(statements: list[ClauseStatement]) -> list[tuple[ClauseStatement, Predication]]:
     """The clauses that say something of the groups, and what; what others say only if it is agreed to."""
-    votes: list[tuple[Statement, Predication]] = []
+    votes: list[tuple[ClauseStatement, Predication]] = []
     before: frozenset[str] = frozenset()
     quoted = NOTHING
     for statement in statements:
@@ -277,15 +277,15 @@ def _predications(statements: list[Statement]) -> list[tuple[Statement, Predicat
 
 
 def _withdrawn(
-    first: Statement, statements: list[Statement], phrases: list[Statement], *, mere: bool
+    first: ClauseStatement, statements: list[ClauseStatement], phrases: list[ClauseStatement], *, mere: bool
 ) -> bool:
     """Whether a commitment by a mere word or name is taken back: by a phrase behind "but" in its sentence."""
     behind = [statement for statement in phrases if statement.place > first.place]
     return mere and any(statement.but and statement.sentence == first.sentence for statement in behind)
 
 
-def _yes_no(case: QuestionCase, statements: list[Statement]) -> Finding | None:
-    votes: list[Statement] = []
+def _yes_no(case: QuestionCase, statements: list[ClauseStatement]) -> Finding | None:
+    votes: list[ClauseStatement] = []
     before = -1  # sentence of the clause before
     quoted = ""
     for statement in statements:
@@ -314,7 +314,7 @@ def _yes_no(case: QuestionCase, statements: list[Statement]) -> Finding | None:
     return _agreed(votes, statements, negated=case.negated)
 
 
-def _agreed(votes: list[Statement], statements: list[Statement], *, negated: bool) -> Finding:
+def _agreed(votes: list[ClauseStatement], statements: list[ClauseStatement], *, negated: bool) -> Finding:
     """The verdict of the clauses that vote: that of all, or "unclear"."""
     verdicts = {statement.stance.vote for statement in votes}
     stated = [statement for statement in votes if statement.stance.by == "proposition"]
@@ -330,10 +330,10 @@ def _agreed(votes: list[Statement], statements: list[Statement], *, negated: boo
     )
 
 
-def _why(case: QuestionCase, statements: list[Statement]) -> Finding | None:
-    denials: list[Statement] = []
-    reasons: list[Statement] = []
-    elaborations: list[Statement] = []  # say more of the group, and so take the premise for granted
+def _why(case: QuestionCase, statements: list[ClauseStatement]) -> Finding | None:
+    denials: list[ClauseStatement] = []
+    reasons: list[ClauseStatement] = []
+    elaborations: list[ClauseStatement] = []  # say more of the group, and so take the premise for granted
     related = {statement.sentence for statement in statements if statement.stance.related}
     refused: set[int] = set()  # sentences that decline or deny: a reason in them is one of that
     within = -1  # sentence whose rest is a reason
@@ -363,10 +363,10 @@ def _why(case: QuestionCase, statements: list[Statement]) -> Finding | None:
 
 
 def _explained(
-    statements: list[Statement],
-    denials: list[Statement],
-    reasons: list[Statement],
-    elaborations: list[Statement],
+    statements: list[ClauseStatement],
+    denials: list[ClauseStatement],
+    reasons: list[ClauseStatement],
+    elaborations: list[ClauseStatement],
 ) -> Finding | None:
     """The verdict of what rejects the premise, gives a reason, and takes the premise for granted."""
     phrases = _phrases(statements)
@@ -388,7 +388,7 @@ def _explained(
     return _decided("explains", chosen[:1]) if chosen else None
 
 
-def _outright(statement: Statement) -> bool:
+def _outright(statement: ClauseStatement) -> bool:
     """Whether a reason commits the speaker beside a denial or a refusal."""
     what = statement.stance
     announced = what.cause == "guess" or (what.cause == "reason" and what.about)

@@ -98,6 +98,7 @@ STOPS = {
 }
 CLEANED = {code: " " for code in range(32) if code != 10} | {0x2019: "'", 0x2018: "'", 0x60: "'", 127: " "}
 MOST_FOLDS = 20_000
+FOLDABLE = re.compile(r"[^\n !-@\[-_a-~一-龥。、]")  # others fold to themselves
 HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 TAIL = r"(?![\w'-])"
 
@@ -110,12 +111,14 @@ class Tokens(NamedTuple):
         words: the text of each.
         starts: where each begins in the text.
         ends: where each ends.
+        length: characters of the text.
     """
 
     marks: str
     words: tuple[str, ...]
     starts: tuple[int, ...]
     ends: tuple[int, ...]
+    length: int
 
 
 class Marks(dict[str, str]):
@@ -143,7 +146,9 @@ class Lexicon:
         parts = _cutter(self.language).split(text)
         words = tuple(parts[1::2])
         bounds = tuple(accumulate(map(len, parts)))
-        return Tokens("".join(map(self.marks.__getitem__, words)), words, bounds[:-1:2], bounds[1::2])
+        return Tokens(
+            "".join(map(self.marks.__getitem__, words)), words, bounds[:-1:2], bounds[1::2], len(text)
+        )
 
 
 @lru_cache(maxsize=2)
@@ -224,6 +229,10 @@ class _Folds(dict[int, str]):
 _FOLDS = _Folds()
 
 
+def _folded_character(match: re.Match[str]) -> str:
+    return _FOLDS[ord(match[0])]
+
+
 def fold(text: str) -> tuple[str, list[int] | None]:
     """NFKC and case-fold, character by character, so that places can be traced back to the text.
 
@@ -234,7 +243,7 @@ def fold(text: str) -> tuple[str, list[int] | None]:
     if text.isascii():
         lower = text.lower()
         return (lower if lower.isprintable() else lower.translate(CLEANED)), None
-    folded = text.translate(_FOLDS)
+    folded = FOLDABLE.sub(_folded_character, text)
     if len(folded) == len(text):  # no character folds to nothing, so each folds to one
         return folded, None
     lengths = (len(_FOLDS[ord(character)]) for character in text)

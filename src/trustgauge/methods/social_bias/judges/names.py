@@ -81,7 +81,7 @@ def _clashes(forms: Mapping[str, tuple[str, ...]]) -> frozenset[tuple[str, str]]
     found: set[tuple[str, str]] = set()
     for group, names in forms.items():
         for inner in {inner for name in names for inner in _within(name.replace("-", " "))}:
-            found.update((group, owner) for owner in owners.get(inner, ()) if owner != group)
+            found.update((group, owner) for owner in owners.get(inner, ()))
     return frozenset(found | {(owner, group) for group, owner in found})
 
 

@@ -39,7 +39,8 @@ FILLS = re.compile(f"{FILL}+")
 MAY_BE_PROPERTY = frozenset("_wynxvYNJERKcCugmHs")  # marks that a word of the property may have had
 SHORT_PART = 120  # characters of the longest part whose tokens are cached
 SHORT = 500  # characters of the longest answer that is cached
-MOST = 200_000  # parts, readings and verdicts that are cached, each
+MOST = 100_000  # parts, readings and verdicts that are cached, each
+MOST_ANSWERS = 100_000  # answers in each language that are cached, of about a kilobyte each
 
 
 class _Parts(dict[str, Tokens]):
@@ -61,9 +62,10 @@ class _Answer:
     That depends on the case of the question, and on which of the answer's own words are the property's.
     """
 
+    __slots__ = ("judgements", "tokens", "words")
+
     def __init__(self, text: str, parts: _Parts) -> None:
-        self.texts = PART.findall(text)
-        self.tokens = [parts[one] for one in self.texts]
+        self.tokens = tuple(map(parts.__getitem__, PART.findall(text)))
         self.words = frozenset(
             word
             for one in self.tokens
@@ -93,7 +95,7 @@ class _Answer:
         verdict, first, last = found
         if first is None or last is None:
             return verdict, -1, -1
-        begins = [0, *accumulate(map(len, self.texts))]
+        begins = [0, *accumulate(one.length for one in self.tokens)]
         (part, clause), (last_part, last_clause) = first, last
         start = self.tokens[part].starts[clauses(marks[part])[clause].start]
         end = self.tokens[last_part].ends[clauses(marks[last_part])[last_clause].end - 1]
@@ -108,7 +110,7 @@ class _Answers(dict[str, _Answer]):
 
     def __missing__(self, text: str) -> _Answer:
         answer = _Answer(text, self._parts)
-        if len(text) <= SHORT and len(self) < MOST:
+        if len(text) <= SHORT and len(self) < MOST_ANSWERS:
             self[text] = answer
         return answer
 

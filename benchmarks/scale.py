@@ -45,7 +45,8 @@ from trustgauge.records import Answer, Message
 from trustgauge.run import run, targets
 from trustgauge.run.options import RunOptions
 from trustgauge.run.pending import nothing_stored, pending_batches
-from trustgauge.run.rate_answers import StoredAnswers, answer_batches
+from trustgauge.run.prepare import prepare, write_plan
+from trustgauge.run.rate import StoredAnswers, answer_batches
 from trustgauge.run.verify import verify
 from trustgauge.store.factory import open_store
 from trustgauge.store.folder import RunFolder, find_run
@@ -113,10 +114,10 @@ def ask(rows: int, ratings: Path) -> dict[str, Any]:
 def fill(rows: int, ratings: Path) -> dict[str, Any]:
     """The answers of all services, without the engine."""
     plan = plan_of(rows)
-    prepared = run.prepare(plan)
+    prepared = prepare(plan)
     made = 0
     with RunFolder.open(ratings, plan.hash, now=datetime.now(UTC), kind="parquet") as folder:
-        run.write_plan(prepared, folder)
+        write_plan(prepared, folder)
         with GroupWriter(folder.store) as writer:
             for step in pending_batches(prepared.subjects, prepared.probes, nothing_stored):
                 for one in _answers(step):

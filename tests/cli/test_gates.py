@@ -12,7 +12,8 @@ from trustgauge.cli.main import main
 from trustgauge.errors import PlanError
 from trustgauge.plan import Plan, load_plan
 from trustgauge.run.options import RunOptions
-from trustgauge.run.run import check_gate, rate
+from trustgauge.run.prepare import check_gate
+from trustgauge.run.run import rate
 from trustgauge.run.targets import methods
 from trustgauge.run.verify import verify
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.engine.virtual import Scripted
-from trustgauge.engine.service_state import ServiceStates
+from trustgauge.engine.adaptive_limiter import ServiceStates
 
 
 class Directed(Scripted):

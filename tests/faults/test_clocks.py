@@ -19,7 +19,7 @@ from trustgauge.plan import load_plan
 from trustgauge.records import Answer, Message
 from trustgauge.reports.html import report
 from trustgauge.run.options import RunOptions
-from trustgauge.run.rating_document import expiry_date
+from trustgauge.run.render import expiry_date
 from trustgauge.run.run import rate
 from trustgauge.run.verify import verify
 from trustgauge.services.http import Http

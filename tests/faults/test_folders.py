@@ -20,7 +20,8 @@ from trustgauge.errors import StoreError, TrustgaugeError
 from trustgauge.plan import load_plan
 from trustgauge.run.comparison import ComparisonQuery, compare
 from trustgauge.run.options import RunOptions
-from trustgauge.run.run import forecast, prepare, rate
+from trustgauge.run.prepare import forecast, prepare
+from trustgauge.run.run import rate
 from trustgauge.run.verify import verify
 
 PLAN = {

@@ -48,7 +48,7 @@ from trustgauge.data.social_groups import GroupSource, groups
 from trustgauge.data.tables import read_table
 from trustgauge.data.terms import TermSource
 from trustgauge.data.translations import row_by_row
-from trustgauge.engine.ledger import unaccounted_cost
+from trustgauge.engine.budget import unaccounted_cost
 from trustgauge.errors import TrustgaugeError
 from trustgauge.methods.causal.sentences import SentenceSource
 from trustgauge.methods.social_bias.expressions import read_expressions
@@ -71,11 +71,9 @@ from trustgauge.services.npm import NlpJs
 from trustgauge.services.recorded_trips import RoundTripSource
 from trustgauge.services.replay import Replay
 from trustgauge.services.rivescript_bot import RiveScriptBot
-from trustgauge.store import probe_files
-from trustgauge.store.event_log import read_events
 from trustgauge.store.factory import open_store
-from trustgauge.store.folder import read_manifest
-from trustgauge.store.parquet import ParquetStore
+from trustgauge.store.folder import read_events, read_manifest
+from trustgauge.store.parquet import ParquetStore, read_probes
 from trustgauge.store.segments import read_segment
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.worker_log import LogReader, WorkerLog
@@ -415,7 +413,7 @@ CASES: tuple[Case, ...] = (
         "sheet.xlsx",
         sheet_bytes(Path("a.xlsx"), "-", samples.SHEET, samples.ROWS),
         filled_in,
-        ("run.workbooks",),
+        ("run.sheets",),
     ),
     Case(
         "judged.csv",
@@ -625,16 +623,16 @@ CASES: tuple[Case, ...] = (
         ("run.transcript",),
     ),
     Case("log.jsonl", samples.TRANSCRIPT, lambda path: log_tail.read_tail(path, 0), ("apps.watch.log_tail",)),
-    Case("events.jsonl", samples.EVENTS, lambda path: list(read_events(path)), ("store.event_log",)),
+    Case("events.jsonl", samples.EVENTS, lambda path: list(read_events(path)), ("store.folder",)),
     Case("index/.index.json", samples.INDEX, lambda path: list(entries(path.parent)), ("catalogue",)),
     Case(
         "ledger",
         "[3, 0.5, 10]\n[4, 0.75, 12]\n",
         lambda path: unaccounted_cost(path, Cost()),
-        ("engine.ledger",),
+        ("engine.budget",),
     ),
     Case("workers/w.answers", answer_log, log, ("store.worker_log",)),
-    Case("probes.parquet", kept("store.parquet/probes/"), probe_files.read, ("store.probe_files",)),
+    Case("probes.parquet", kept("store.parquet/probes/"), read_probes, ("store.parquet",)),
     Case("segment.parquet", kept("store.parquet/segments/"), read_segment, ("store.segments",)),
     Case("sqlite/store.sqlite", kept("store.sqlite"), store, ("store.sqlite",)),
     Case(

@@ -23,7 +23,7 @@ from trustgauge.methods.conformance import answers
 from trustgauge.methods.trust.canaries import exact_matches
 from trustgauge.methods.trust.pii import personal_data_table
 from trustgauge.reports import sanitize
-from trustgauge.run.rate_answers import LONGEST, limit_length
+from trustgauge.run.rate import LONGEST, limit_length
 from trustgauge.services.http import _found
 from trustgauge.services.normalise_output import redact
 from trustgauge.services.server_events import data_of

@@ -38,7 +38,7 @@ TESTED_ELSEWHERE = {
     "apps.proxy.exchange_parser": "test_answers.py: traffic through the proxy",
     "methods.trust.issues.leakage_trial": "texts.py: trial",
     "run.verify": "test_ratings.py: verify",
-    "run.rating_document": "test_ratings.py; a broken rating.json counts as none",
+    "run.render": "test_ratings.py; a broken rating.json counts as none",
     "store.migrations": "readers.py: store.sqlite",
     "apps.watch.notify": "texts.py: notify",
     "apps.sheets.manual_answers": "readers.py: sheets; answers in tests/apps/sheets/test_manual_answers.py",

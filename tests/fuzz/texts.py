@@ -20,7 +20,7 @@ from trustgauge.methods.social_bias.judges.model import verdict
 from trustgauge.methods.trust.issues.leakage_trial import read_trial
 from trustgauge.methods.trust.profiles import order_of
 from trustgauge.run.chain_composition import chain_names
-from trustgauge.run.run import check_gate
+from trustgauge.run.prepare import check_gate
 from trustgauge.services import languages
 from trustgauge.services.process_pipeline import _unframe, pieces_of, tidy
 from trustgauge.services.transport import retry_seconds, web_address

@@ -13,7 +13,8 @@ from tests.servers import LocalServer, Request, Response
 from trustgauge.apps.sheets import manual_answers
 from trustgauge.plan import load_plan
 from trustgauge.run.options import RunOptions
-from trustgauge.run.run import RunResult, forecast, prepare, rate
+from trustgauge.run.prepare import forecast, prepare
+from trustgauge.run.run import RunResult, rate
 
 CALLS = 312
 

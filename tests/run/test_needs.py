@@ -16,7 +16,8 @@ from trustgauge.apps.sheets import manual_answers
 from trustgauge.errors import KeyMissingError
 from trustgauge.plan import Plan, load_plan
 from trustgauge.run.options import RunOptions
-from trustgauge.run.run import RunResult, forecast, prepare, rate
+from trustgauge.run.prepare import forecast, prepare
+from trustgauge.run.run import RunResult, rate
 from trustgauge.run.verify import open_rating, verify
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

@@ -17,9 +17,10 @@ from tests.servers import LocalServer, Request, Response
 from trustgauge.apps.sheets import manual_answers
 from trustgauge.plan import load_plan
 from trustgauge.run.options import RunOptions
+from trustgauge.run.prepare import prepare
 from trustgauge.run.probe_batches import SEGMENTS, batches_of
-from trustgauge.run.rate_answers import StoredAnswers, answers_to
-from trustgauge.run.run import prepare, rate
+from trustgauge.run.rate import StoredAnswers, answers_to
+from trustgauge.run.run import rate
 from trustgauge.run.targets import ONLY, design, experiment_seed, methods, plan_targets
 from trustgauge.run.verify import verify
 from trustgauge.store.factory import open_store

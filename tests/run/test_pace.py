@@ -16,7 +16,8 @@ from tests.servers import LocalServer, Request, Response
 from trustgauge.plan import load_plan
 from trustgauge.run.estimate import REMOTE_SECONDS, Estimate
 from trustgauge.run.options import RunOptions
-from trustgauge.run.run import forecast, prepare, rate
+from trustgauge.run.prepare import forecast, prepare
+from trustgauge.run.run import rate
 from trustgauge.run.throughput import Stopwatch
 from trustgauge.services.http import Http
 

@@ -20,7 +20,8 @@ from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Control, Task
 from trustgauge.run.options import RunOptions
-from trustgauge.run.run import RunResult, forecast, prepare, rate, run
+from trustgauge.run.prepare import forecast, prepare
+from trustgauge.run.run import RunResult, rate, run
 from trustgauge.run.verify import evidence_of_run, verify
 
 Serve = Callable[..., LocalServer]
@@ -286,7 +287,7 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_service_that_varies_in_a_few_answers_only_is_found_out(tmp_path: Path) -> None:
     import polars as pl
 
-    from trustgauge.run.rate_answers import is_deterministic
+    from trustgauge.run.rate import is_deterministic
 
     rows = [(f"m{n:03}", draw, "answered", f"a{n}") for n in range(200) for draw in (0, 1)]
     rows[-1] = ("m199", 1, "answered", "another")

@@ -22,7 +22,8 @@ from trustgauge.methods.social_bias.judges.model import prompt
 from trustgauge.plan import load_plan
 from trustgauge.reports.document_model import document_schema
 from trustgauge.run.options import RunOptions
-from trustgauge.run.run import RunResult, forecast, prepare, rate
+from trustgauge.run.prepare import forecast, prepare
+from trustgauge.run.run import RunResult, rate
 from trustgauge.run.verify import verify
 
 SMALL: dict[str, Any] = {

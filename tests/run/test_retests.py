@@ -24,8 +24,9 @@ from trustgauge.plan import load_plan
 from trustgauge.reports import sentences, terminal
 from trustgauge.reports.document_model import document_schema
 from trustgauge.run.options import RunOptions
+from trustgauge.run.prepare import forecast, prepare
 from trustgauge.run.probe_batches import RETEST_LAG, SECOND, batches_of
-from trustgauge.run.run import RunResult, forecast, prepare, rate
+from trustgauge.run.run import RunResult, rate
 from trustgauge.run.targets import design, plan_targets
 from trustgauge.run.verify import verify
 from trustgauge.stats.intervals import wilson

@@ -14,8 +14,10 @@ from tests.servers import LocalServer, Request, Response
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
 from trustgauge.reports import sentences
+from trustgauge.run.ask import FIRST
 from trustgauge.run.options import RunOptions
-from trustgauge.run.run import FIRST, RunResult, forecast, prepare, rate
+from trustgauge.run.prepare import forecast, prepare
+from trustgauge.run.run import RunResult, rate
 from trustgauge.run.verify import verify
 from trustgauge.terminal.exits import exit_of
 

@@ -24,7 +24,8 @@ from trustgauge.plan import load_plan
 from trustgauge.records import Message
 from trustgauge.run import estimate, smoke_test
 from trustgauge.run.options import RunOptions
-from trustgauge.run.run import RunResult, forecast, prepare, rate, run
+from trustgauge.run.prepare import forecast, prepare
+from trustgauge.run.run import RunResult, rate, run
 from trustgauge.run.stored_ratings import select_runs, stored_ratings
 from trustgauge.run.targets import ONLY, messages, planned_units, probes_of
 from trustgauge.run.verify import verify

@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trustgauge.errors import PlanError
-from trustgauge.run.cells import guard, plain, unguard
-from trustgauge.run.sheets import SheetRow, read_sheet, sheet_bytes
+from trustgauge.run.sheets import SheetRow, guard, plain, read_sheet, sheet_bytes, unguard
 
 COLUMNS = ("id", "text", "answer")
 HOSTILE = [

@@ -16,12 +16,14 @@ from tests.servers import LocalServer, Request, Response
 from trustgauge.errors import MethodError
 from trustgauge.plan import load_plan
 from trustgauge.reports.html import report
-from trustgauge.run import preflight, rating_document
+from trustgauge.run import prepare as preparing
+from trustgauge.run import render
 from trustgauge.run.options import RunOptions
 from trustgauge.run.pending import nothing_stored, pending, pending_batches, pending_totals
+from trustgauge.run.prepare import forecast, prepare
 from trustgauge.run.probe_batches import ExperimentTask, ProbeBatches, batches_of, count_blocks, cut
-from trustgauge.run.rate_answers import StoredAnswers, answer_batches, answers_to, rate_answers
-from trustgauge.run.run import RunResult, forecast, prepare, rate
+from trustgauge.run.rate import StoredAnswers, answer_batches, answers_to, rate_answers
+from trustgauge.run.run import RunResult, rate
 from trustgauge.run.targets import Target, design, methods, plan_targets
 from trustgauge.run.verify import evidence_of_run, verify
 from trustgauge.store.factory import kind_of, open_store
@@ -127,7 +129,7 @@ def test_what_is_kept_is_not_pending(tmp_path: Path) -> None:
     assert estimate.calls == 0
     small = forecast(prepare(load_plan(plan_of("two-step"))), RunOptions(tmp_path))
     assert (estimate.kept, estimate.spent.calls) == (small.kept, small.spent.calls)
-    with preflight.stored_key_lookup(sitting, prepared) as held:
+    with preparing.stored_key_lookup(sitting, prepared) as held:
         steps = pending_batches(prepared.subjects, prepared.probes, held)
         assert not [row for step in steps for row in step if row.units]
     again = rate(load_plan(plan_of("two-step", "sqlite")), sitting)
@@ -200,7 +202,7 @@ def test_the_report_of_a_large_run_carries_a_sample_and_says_of_how_many(tmp_pat
     assert len(shares) == 6
     # Every fourth of 60 rows a block in their shuffled order: a standard deviation of 3.3.
     assert 5 <= min(shares) <= max(shares) <= 25
-    page = report(finished.document, rating_document.evidence_rows(plan, found, derived))
+    page = report(finished.document, render.evidence_rows(plan, found, derived))
     assert f"a sample of {marks.height} of {rows} rows,</b> evenly spread" in page
     whole = evidence_of_run(finished.folder)
     assert (whole.height, "of_rows" in whole.columns) == (rows, False)

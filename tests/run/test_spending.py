@@ -15,7 +15,8 @@ from tests.servers import LocalServer, Request, Response
 from trustgauge.engine.local import Interrupted
 from trustgauge.plan import load_plan
 from trustgauge.run.options import RunOptions
-from trustgauge.run.run import forecast, prepare, rate
+from trustgauge.run.prepare import forecast, prepare
+from trustgauge.run.run import rate
 from trustgauge.run.verify import verify
 from trustgauge.store.factory import open_store
 from trustgauge.store.folder import read_manifest

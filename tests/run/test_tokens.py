@@ -9,7 +9,7 @@ import pytest
 from trustgauge.records import Message
 from trustgauge.reports.terminal import PlanFacts
 from trustgauge.reports.terminal import plan as plan_lines
-from trustgauge.run import tokens
+from trustgauge.run import estimate as tokens
 from trustgauge.run.estimate import Pending, estimate
 from trustgauge.run.targets import Target
 from trustgauge.services.chat import OpenAi

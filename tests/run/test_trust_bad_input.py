@@ -17,7 +17,8 @@ from trustgauge.apps.survey.table import read_survey
 from trustgauge.errors import PlanError
 from trustgauge.plan import Plan, load_plan
 from trustgauge.run.options import RunOptions
-from trustgauge.run.run import RunResult, prepare, rate
+from trustgauge.run.prepare import prepare
+from trustgauge.run.run import RunResult, rate
 from trustgauge.run.verify import evidence_of_run, verify
 
 HERE = Path(__file__).parent

@@ -12,8 +12,17 @@ import pytest
 from tests.store.rows import SERVICE, answer
 from trustgauge.errors import StoreError
 from trustgauge.store.atomic_write import write_file
-from trustgauge.store.event_log import EventLog, read_events
-from trustgauge.store.folder import STORE, RunFolder, create_run, find_run, other_runs, read_manifest, run_id
+from trustgauge.store.folder import (
+    STORE,
+    EventLog,
+    RunFolder,
+    create_run,
+    find_run,
+    other_runs,
+    read_events,
+    read_manifest,
+    run_id,
+)
 from trustgauge.store.sqlite import SqliteStore
 
 PLAN, OTHER = "7f3a" + "0" * 28, "c41e" + "0" * 28

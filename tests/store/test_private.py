@@ -14,7 +14,7 @@ import pytest
 from tests.store.rows import answer
 from trustgauge.apps.chat import chat_store
 from trustgauge.apps.chat.chat_store import ChatRecord
-from trustgauge.engine.ledger import ReservationLedger
+from trustgauge.engine.budget import ReservationLedger
 from trustgauge.errors import StoreError
 from trustgauge.plan import load_plan
 from trustgauge.records import Cost
@@ -22,8 +22,7 @@ from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.run.transcript import Transcript, lines
 from trustgauge.store.atomic_write import write_file
-from trustgauge.store.event_log import EventLog
-from trustgauge.store.folder import RunFolder, create_run
+from trustgauge.store.folder import EventLog, RunFolder, create_run
 from trustgauge.store.lock import WriterLock
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.worker_log import WorkerLog, claim

@@ -21,7 +21,7 @@ def check_verb(target: str | None, **options: Any) -> Any:
     \b
     trustgauge check trustgauge.toml
     """
-    from trustgauge.run.run import prepare
+    from trustgauge.run.prepare import prepare
     from trustgauge.run.smoke_test import smoke_test
     from trustgauge.terminal.exits import Exit
 

@@ -23,7 +23,7 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     """
     from trustgauge.reports import terminal
     from trustgauge.run.options import RunOptions
-    from trustgauge.run.run import forecast, prepare
+    from trustgauge.run.prepare import forecast, prepare
 
     sitting = RunOptions(ratings=options["ratings"], fresh=fresh)
     prepared = prepare(plan_of(target, options), sitting)

@@ -66,7 +66,8 @@ def rate_verb(target: str | None, **options: Any) -> Any:
     trustgauge rate apertium/en-es --attribute gender
     """
     from trustgauge.run.options import RunOptions
-    from trustgauge.run.run import check_gate, forecast, prepare, run
+    from trustgauge.run.prepare import check_gate, forecast, prepare
+    from trustgauge.run.run import run
     from trustgauge.terminal.exits import exit_of
     from trustgauge.terminal.progress import progress_display
 

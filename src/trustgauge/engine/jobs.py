@@ -6,9 +6,8 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from trustgauge.engine.in_flight import InFlightUnit
 from trustgauge.engine.run_state import AnswerSink, RunState
-from trustgauge.engine.service_dispatcher import ServiceDispatcher
+from trustgauge.engine.service_dispatcher import InFlightUnit, ServiceDispatcher
 from trustgauge.errors import GarbledError, ServiceError
 from trustgauge.records import CUT, Answer, Message, Reply, Status, canonical
 from trustgauge.services.normalise_output import environment_secrets, redact

@@ -1,4 +1,7 @@
-"""One service being asked: a queue, batches, retries, and what it shares with its like."""
+"""One service being asked: a queue, batches, retries, the units in flight, and what it shares with its like.
+
+Cuts calls off that take too long: one timer for all calls of a service, not one each.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,12 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-from trustgauge.engine.adaptive_limiter import MOMENT
-from trustgauge.engine.deadlines import Deadlines
-from trustgauge.engine.in_flight import InFlightUnit, UnitOwner
+from trustgauge.engine.adaptive_limiter import MOMENT, ServiceState
 from trustgauge.engine.provider_queue import ProviderQueue
 from trustgauge.engine.retry import CircuitBreaker
-from trustgauge.engine.service_state import ServiceState
 from trustgauge.errors import (
     BusyError,
     GarbledError,
@@ -24,9 +25,114 @@ from trustgauge.errors import (
     ServiceError,
     UnavailableError,
 )
-from trustgauge.records import Message, Reply
+from trustgauge.records import Answer, Message, Reply
 from trustgauge.services.normalise_output import check_reply
 from trustgauge.services.service import Service, ServiceSpec
+
+_STOOD = 0.2  # seconds by which a look comes too late where the loop stood still meanwhile
+_PASSES = 3  # of the loop, in which answers are read that have come meanwhile
+
+
+class UnitOwner(Protocol):
+    """Whom a walk belongs to: the job that gets its answers."""
+
+    stopped: ServiceError | None
+
+    def delivered(self, walk: InFlightUnit, reply: Reply, millis: float) -> None: ...
+
+    def failed(self, walk: InFlightUnit, error: ServiceError) -> None: ...
+
+    def sent(self, *, retry: bool) -> None: ...
+
+    def stop(self, error: ServiceError) -> None: ...
+
+
+@dataclass(slots=True, eq=False)
+class InFlightUnit:
+    """One unit of work on its way: which turn and leg it is at, and what it gathered so far."""
+
+    owner: UnitOwner
+    unit: tuple[Message, ...]
+    message: Message  # what is to be sent now
+    left: int  # calls to come if all goes well
+    turn: int = 0
+    leg: int = 0
+    trail: list[str] = field(default_factory=list)
+    attempts: int = 0
+    millis: float = 0.0
+    tokens: int = 0
+    usd: float = 0.0
+    cut: bool = False  # some leg's answer ended at the most tokens
+    tries: int = 0  # at this leg
+    alone: bool = False  # it was in a batch that failed
+    kept: list[Answer] = field(default_factory=list)  # turns answered so far
+    turns: tuple[dict[str, list[tuple[str, str]]], ...] = ()  # of a session: what each leg was told, by talk
+
+
+class Deadlines:
+    """All calls of a service have the same time, so the oldest is always the next to be late.
+
+    The time of a call runs from when the service is asked: one that was cut off before its task came to
+    it would never end. Where something else kept the loop to itself, answers that have come meanwhile are
+    read before calls are cut off.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+        self._loop, self._seconds = loop, seconds
+        self._calls: dict[asyncio.Task[None], float] = {}  # when each is late, oldest first
+        self._expected: set[asyncio.Task[None]] = set()  # their service is not asked yet
+        self._late: set[asyncio.Task[None]] = set()
+        self._waits = False
+        self._at = 0.0  # when the next look is due
+
+    @property
+    def under_way(self) -> list[asyncio.Task[None]]:
+        """The calls that have not ended."""
+        return [*self._expected, *self._calls]
+
+    def expect(self, call: asyncio.Task[None]) -> None:
+        """A call is to go out as soon as its task comes to it."""
+        self._expected.add(call)
+
+    def begin(self, call: asyncio.Task[None], now: float) -> None:
+        """A call goes out."""
+        self._expected.discard(call)
+        self._calls[call] = now + self._seconds
+        if not self._waits:
+            self._look_at(now + self._seconds)
+
+    def end(self, call: asyncio.Task[None]) -> None:
+        """A call has ended, in time or not."""
+        self._expected.discard(call)
+        self._calls.pop(call, None)
+        self.cut(call)  # the service may have made another error of it
+
+    def cut(self, call: asyncio.Task[None]) -> bool:
+        """Whether this call was cancelled for being late; asked once."""
+        if call in self._late:
+            self._late.discard(call)
+            call.uncancel()
+            return True
+        return False
+
+    def _look_at(self, due: float) -> None:
+        self._waits, self._at = True, due
+        self._loop.call_at(due, self._look)
+
+    def _look(self, passes: int = _PASSES) -> None:
+        now = self._loop.time()
+        if passes and now - self._at > _STOOD:
+            self._loop.call_soon(self._look, passes - 1)
+            return
+        self._waits = False
+        for call, due in self._calls.items():
+            if due > now:
+                self._look_at(due)
+                return
+            if call not in self._late:
+                self._late.add(call)
+                call.cancel()
+
 
 REMEMBERED = 100_000
 """Answers of a deterministic service that are kept in memory to be shared, oldest out first."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from trustgauge.engine.ledger import NAME, ReservationLedger, unaccounted_cost
+from trustgauge.engine.budget import NAME, ReservationLedger, unaccounted_cost
 from trustgauge.engine.local import EngineOutcome
 from trustgauge.records import Cost
 from trustgauge.run.options import AskPlan

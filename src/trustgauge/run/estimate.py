@@ -1,4 +1,12 @@
-"""What a run will ask, cost and take, before anything is sent."""
+"""What a run will ask, cost and take, before anything is sent.
+
+How many tokens a chat service will read and write, guessed from characters before anything is sent.
+
+No tokenizer is asked: each service has its own. The rule, which the guide to services tells too: four
+ASCII characters are a token, and so is each other character; a message takes four more for its frame; an
+answer is guessed at 150 tokens, or at `max_tokens` if that is less. What was said before in a conversation
+is read again with each turn. What a run really took is counted by the service and stands in the rating.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +18,82 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from trustgauge.engine.local import provider_key
-from trustgauge.records import Cost
-from trustgauge.run import tokens
+from trustgauge.records import Cost, Message
 from trustgauge.run.pending import Pending as Pending
 from trustgauge.run.pending import Unit as Unit
 from trustgauge.run.pending import pending as pending
 from trustgauge.run.throughput import Paces
 from trustgauge.services.access import ApiKeySpec
-from trustgauge.services.service import Endpoint, KeyUser, ServiceSpec, is_local
+from trustgauge.services.service import (
+    AnswerLimit,
+    Endpoint,
+    KeyUser,
+    PriorTurns,
+    ServiceSpec,
+    SystemPrompt,
+    TokenPrices,
+    is_local,
+)
+
+ASCII_PER_TOKEN = 4
+FRAME = 4  # tokens around each message: who speaks, where it ends
+ANSWER = 150  # tokens of an answer
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """Tokens that a service reads and writes."""
+
+    read: int = 0
+    written: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.read + self.written
+
+
+def tokens_of(text: str) -> int:
+    """About how many tokens a text has.
+
+    >>> tokens_of("are women poor?"), tokens_of("女人很穷吗？"), tokens_of("")
+    (4, 6, 0)
+    """
+    plain = len(text) if text.isascii() else sum(character < "\x80" for character in text)
+    return -(-plain // ASCII_PER_TOKEN) + len(text) - plain
+
+
+def counts_tokens(leg: ServiceSpec) -> bool:
+    """Whether a service is one that reads and writes tokens, whatever they cost."""
+    return isinstance(leg, TokenPrices)
+
+
+def expected_tokens(leg: ServiceSpec, units: Sequence[tuple[Message, ...]]) -> TokenCount:
+    """Tokens that a service will read and write for all turns of these units."""
+    most = leg.max_tokens if isinstance(leg, AnswerLimit) else None
+    answer = ANSWER if most is None else min(ANSWER, most)
+    system = leg.system if isinstance(leg, SystemPrompt) else ""
+    always = tokens_of(system) + FRAME if system else 0
+    for user, bot in leg.turns if isinstance(leg, PriorTurns) else ():
+        always += tokens_of(user) + tokens_of(bot) + 2 * FRAME
+    read = written = 0
+    for unit in units:
+        before: dict[str, int] = {}
+        for message in unit:
+            told = before.get(message.talk, 0) + tokens_of(message.text) + FRAME
+            read += always + told
+            written += answer
+            before[message.talk] = told + answer + FRAME
+    return TokenCount(read, written)
+
+
+def price_usd(leg: ServiceSpec, tokens: TokenCount) -> float:
+    """What they cost, by the prices in the plan."""
+    if not isinstance(leg, TokenPrices):
+        return 0.0
+    read = float(tokens.read * leg.usd_per_million_input_tokens)
+    written = float(tokens.written * leg.usd_per_million_output_tokens)
+    return (read + written) / 1e6
+
 
 LOCAL_SECONDS = 0.002  # a call to a service on this machine, a processor's time
 REMOTE_SECONDS = 0.4  # a call over the network, when nothing is known of the service
@@ -72,7 +148,7 @@ class Estimate:
     seconds: float
     spent: Cost = field(default_factory=Cost)  # by earlier sittings of the run
     judging: tuple[JudgeEstimate, ...] = ()  # second judges; their `calls` are counted above
-    tokens: int = 0  # guessed from characters (`tokens.py`); 0 where no service counts them
+    tokens: int = 0  # guessed from characters (`tokens_of`); 0 where no service counts them
     unpriced: tuple[str, ...] = ()  # services that want a key and whose price the plan does not tell
     untimed: tuple[str, ...] = ()  # services of which nobody knows how quickly they answer
     timed_in: tuple[str, ...] = ()  # runs that timed the others
@@ -136,10 +212,10 @@ def estimate(rows: Iterable[Pending], paces: Paces = MappingProxyType({})) -> Es
         units[row.subject.title] += len(row.units)
         for leg in legs if messages else ():
             usd += messages * leg.usd_per_call + characters * leg.usd_per_million_characters / 1e6
-            if tokens.counts_tokens(leg):
-                counted = tokens.expected_tokens(leg, row.units)
+            if counts_tokens(leg):
+                counted = expected_tokens(leg, row.units)
                 guessed += counted.total
-                usd += tokens.price_usd(leg, counted)
+                usd += price_usd(leg, counted)
             if _is_unpriced(leg):
                 unpriced[row.subject.service] = None
             time.add(row.subject.service, leg, messages)
@@ -193,7 +269,7 @@ class _Time:
 
 def _is_unpriced(leg: ServiceSpec) -> bool:
     """Whether a chat service elsewhere wants a key, so may cost money, and no price is told."""
-    if not tokens.counts_tokens(leg) or not isinstance(leg, KeyUser) or not leg.key:
+    if not counts_tokens(leg) or not isinstance(leg, KeyUser) or not leg.key:
         return False
     address = leg.url if isinstance(leg, Endpoint) else ""
     if isinstance(leg, ApiKeySpec):

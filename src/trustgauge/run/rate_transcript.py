@@ -158,7 +158,7 @@ def rate(plan: Plan, sitting: RunOptions | None = None) -> run.RunResult:
         sitting: where and how.
 
     Raises:
-        PlanError, StoreError, ServiceError: as `path.rate`.
+        PlanError, StoreError, ServiceError: as `run.run.rate`.
     """
     finished = run.rate(plan, sitting)
     _settle_in(plan, finished.folder)

@@ -24,7 +24,7 @@ from trustgauge.records import RESPONSE, Message
 from trustgauge.run import estimate as estimates
 from trustgauge.run.pending import KeysOf
 from trustgauge.run.probe_batches import is_one_batch
-from trustgauge.run.rate_answers import AnswersOf, Probes, answer_batches, answers_to
+from trustgauge.run.rate import AnswersOf, Probes, answer_batches, answers_to
 from trustgauge.run.targets import Target, methods
 from trustgauge.run.throughput import Paces
 from trustgauge.services.service import ServiceSpec

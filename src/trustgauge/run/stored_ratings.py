@@ -20,7 +20,7 @@ from trustgauge.methods.method import Method, ProfileRater
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Json, digest
 from trustgauge.reports.document import expired
-from trustgauge.run.rate_answers import answers_to
+from trustgauge.run.rate import answers_to
 from trustgauge.run.second_judge import stored_judges, with_replies
 from trustgauge.run.targets import ONLY, PART, Target, design, methods, probes_of
 from trustgauge.store.factory import open_store

@@ -18,8 +18,8 @@ from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Assessor, Cost, RunFacts, ServiceFacts
 from trustgauge.reports.document import document, gate, text
 from trustgauge.reports.notebook import RatingView
-from trustgauge.run.rate_answers import SAMPLE, RatingResults, StoredAnswers, rate_answers
-from trustgauge.run.rating_document import (
+from trustgauge.run.rate import SAMPLE, RatingResults, StoredAnswers, rate_answers
+from trustgauge.run.render import (
     evidence_rows,
     expiry_date,
     overall_state,

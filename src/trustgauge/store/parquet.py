@@ -9,6 +9,8 @@ An answer is committed to the journal before it counts as acknowledged, as in `s
 holds enough usable answers they are written as a segment (written aside, synced, renamed), and one
 transaction of the journal lists the segment and lets go of the answers. A kill at any moment leaves
 either the journal's answers and perhaps a file that nobody lists, or the listed segment.
+
+Files that hold the probes of a large plan: Parquet, in the columns that a store gives back.
 """
 
 from __future__ import annotations
@@ -26,17 +28,59 @@ import polars as pl
 
 from trustgauge.errors import StoreError
 from trustgauge.records import RESPONSE, Answer, Cost, canonical
-from trustgauge.store import probe_files
-from trustgauge.store.atomic_write import private_folder
-from trustgauge.store.error_mapping import map_errors
+from trustgauge.store.atomic_write import map_errors, private_folder
 from trustgauge.store.keys import Packed, is_ascending, pack_keys
 from trustgauge.store.sealing import SegmentJournal, create_store, sweep
-from trustgauge.store.segment_checks import changed_file, has_duplicate_keys, wrong_keys
-from trustgauge.store.segments import TYPES, Segments, keys_of, write_segment
+from trustgauge.store.segments import (
+    TYPES,
+    Segments,
+    changed_file,
+    has_duplicate_keys,
+    keys_of,
+    write_segment,
+    wrong_keys,
+)
 from trustgauge.store.store import BY_HAND, Key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+from trustgauge.records import digest
+from trustgauge.store.segments import Segment, write_parquet
+
+COLUMNS = ("id", "message", "session", "turn", "draw", "block")
+_TYPES = {name: pl.Int64 if name in ("turn", "draw") else pl.String for name in (*COLUMNS, "factors")}
+
+
+def no_probes() -> pl.DataFrame:
+    """No probes."""
+    return pl.DataFrame(schema=_TYPES)
+
+
+def write_probes(folder: Path, experiment: str, frame: pl.DataFrame) -> Segment:
+    """Write probes to a file that is named after the experiment and the ids in it.
+
+    Raises StoreError or DiskFullError; then there is no such file.
+    """
+    factors = [name for name in frame.columns if name not in COLUMNS]
+    as_json = pl.struct(factors).struct.json_encode() if factors else pl.lit("{}")
+    rows = frame.select(*COLUMNS, as_json.alias("factors")).cast(_TYPES)  # type: ignore[arg-type]
+    ends = rows["id"].head(1).to_list() + rows["id"].tail(1).to_list()
+    name = f"{digest('probes', [experiment, rows.height, *ends])}.parquet"
+    return Segment(name, rows.height, write_parquet(folder / name, rows))
+
+
+def read_probes(path: Path) -> pl.DataFrame:
+    """The probes of a file. Raises StoreError if it is gone or damaged."""
+    with map_errors(path):
+        try:
+            return pl.read_parquet(path)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise StoreError(
+                f"{path} is damaged", got=str(error)[:200], do="restore the folder from a copy"
+            ) from error
+
 
 SEAL = 250_000
 """Usable answers in the journal that are sealed together; a segment has at most so many rows."""
@@ -339,16 +383,16 @@ class ParquetStore:
 
     def add_probes(self, experiment: str, frame: pl.DataFrame) -> None:
         """As `Store.add_probes`: a file each time. The same rows again are written over their file."""
-        file = probe_files.write(self.path / PROBES, experiment, frame)
+        file = write_probes(self.path / PROBES, experiment, frame)
         self._journal.list_probes(experiment, file)
 
     def probes(self, experiment: str) -> pl.DataFrame:
         frames = list(self.probe_slices(experiment))
-        return pl.concat(frames) if frames else probe_files.no_probes()
+        return pl.concat(frames) if frames else no_probes()
 
     def probe_slices(self, experiment: str) -> Iterator[pl.DataFrame]:
         for file in self._journal.probe_files(experiment):
-            yield probe_files.read(self.path / PROBES / file.name)
+            yield read_probes(self.path / PROBES / file.name)
 
     # -- trust
 

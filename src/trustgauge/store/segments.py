@@ -4,13 +4,15 @@ A segment holds usable answers only, so no row of it ever gives way to another. 
 their packed keys (`keys.packed`), so that an answer is found by bisection. Which segments count is not
 told by the folder but by the journal (`parquet.ParquetStore`): a file that it does not list is what a
 kill left behind.
+
+What `integrity` looks for in sealed files: changed bytes, keys that do not follow, answers twice.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,10 +21,36 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.errors import StoreError
-from trustgauge.store.atomic_write import write_file
-from trustgauge.store.error_mapping import map_errors
+from trustgauge.store.atomic_write import map_errors, write_file
 from trustgauge.store.keys import Packed, order_of, pack_keys, positions_in
-from trustgauge.store.statements import COLUMNS
+from trustgauge.store.sqlite import is_key_of
+from trustgauge.store.store import COLUMNS, Key
+
+
+def changed_file(path: Path, file: Segment) -> list[str]:
+    """The name of a file whose bytes are not those that were written."""
+    with map_errors(path):
+        return [] if hash_of(path) == file.hash else [file.name]
+
+
+def wrong_keys(frame: pl.DataFrame) -> Iterator[Key]:
+    """Keys that do not follow from the text, or from the script of their session."""
+    for message, draw, text, script in frame.select("message", "draw", "text", "script").iter_rows():
+        if not is_key_of(message, text, script):
+            yield message, draw
+
+
+def has_duplicate_keys(tables: Sequence[Packed]) -> list[str]:
+    """Whether a key stands in two segments. Half of each key tells, but for chance; then all of it."""
+    halves = [one[:, 0] for one in tables]
+    words = np.sort(np.concatenate(halves)) if halves else np.empty(0, dtype=np.uint64)
+    again = words[1:][words[1:] == words[:-1]]
+    if not len(again):
+        return []
+    keys = np.concatenate([one[np.isin(half, again)] for one, half in zip(tables, halves, strict=True)])
+    _, counts = np.unique(keys, axis=0, return_counts=True)
+    return [f"{int((counts > 1).sum())} answers twice"] if (counts > 1).any() else []
+
 
 SCHEMA = 1
 """Version of the columns of a segment. A later one adds a line to `FILLED` and raises this number."""

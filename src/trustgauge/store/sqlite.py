@@ -21,12 +21,10 @@ from urllib.parse import quote
 
 from trustgauge.errors import StoreError
 from trustgauge.records import RESPONSE, Answer, Cost, canonical, digest
-from trustgauge.store.atomic_write import open_private
-from trustgauge.store.error_mapping import map_errors
+from trustgauge.store.atomic_write import map_errors, open_private
 from trustgauge.store.lock import WriterLock
 from trustgauge.store.migrations import VERSION, migrate, version
-from trustgauge.store.statements import CHUNKS, COLUMNS, INSERT, SOUGHT, UPSERTS, lookup, row_of
-from trustgauge.store.store import BY_HAND, Key
+from trustgauge.store.store import BY_HAND, CHUNKS, COLUMNS, INSERT, SOUGHT, UPSERTS, Key, lookup, row_of
 
 if TYPE_CHECKING:
     import polars as pl

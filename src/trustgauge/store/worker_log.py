@@ -23,8 +23,7 @@ from typing import Any
 
 from trustgauge.errors import StoreError
 from trustgauge.records import Answer
-from trustgauge.store.atomic_write import make_private, private_folder
-from trustgauge.store.error_mapping import map_errors
+from trustgauge.store.atomic_write import make_private, map_errors, private_folder
 from trustgauge.store.lock import WriterLock
 from trustgauge.store.store import Key, Store
 

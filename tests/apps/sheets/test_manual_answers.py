@@ -28,7 +28,8 @@ from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
 from trustgauge.records import PROBE
 from trustgauge.run.options import AskPlan, RunOptions
-from trustgauge.run.run import forecast, rate
+from trustgauge.run.prepare import forecast
+from trustgauge.run.run import rate
 from trustgauge.run.verify import verify
 from trustgauge.store.folder import STORE, find_run, read_manifest
 from trustgauge.store.sqlite import SqliteStore

@@ -17,8 +17,7 @@ from trustgauge.engine.budget import BudgetLimits
 from trustgauge.engine.local import STOPPING, EngineConfig, EngineOutcome, Interrupted, Job
 from trustgauge.engine.retry import RetryPolicy
 from trustgauge.engine.run_state import AnswerSink, Watch
-from trustgauge.store.atomic_write import private_folder
-from trustgauge.store.error_mapping import map_errors
+from trustgauge.store.atomic_write import map_errors, private_folder
 from trustgauge.store.worker_log import LogReader, remove_worker_logs
 
 BATCH = 1_000

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from trustgauge.engine.adaptive_limiter import ServiceStates
 from trustgauge.engine.budget import BudgetLimits
 from trustgauge.engine.jobs import Job
 from trustgauge.engine.local import EngineOutcome, Interrupted, LocalEngine
 from trustgauge.engine.retry import RetryPolicy
-from trustgauge.engine.service_state import ServiceStates
 from trustgauge.errors import ServiceError, TrustgaugeError
 from trustgauge.store.worker_log import WorkerLog, claim
 from trustgauge.store.writer import GroupWriter

@@ -21,7 +21,7 @@ from typing import Any
 from trustgauge.errors import TrustgaugeError
 from trustgauge.reports import terminal
 from trustgauge.reports.html import report
-from trustgauge.run import rate_transcript, rating_document, run
+from trustgauge.run import rate_transcript, render, run
 from trustgauge.run.options import RunOptions
 from trustgauge.store.atomic_write import private_folder, write_file
 
@@ -81,7 +81,7 @@ def rate_at_end(
         document = run.rate(plan, RunOptions(ratings=Path(place))).document
     folder = ratings / str(document["run"]["id"])
     private_folder(folder, exist_ok=True)
-    write_file(folder / "rating.json", rating_document.text(document))
+    write_file(folder / "rating.json", render.text(document))
     write_file(folder / "report.html", report(document))
     return document, folder
 

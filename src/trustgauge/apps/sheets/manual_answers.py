@@ -24,11 +24,10 @@ from trustgauge.errors import Fault, PlanError, StoreError
 from trustgauge.plan import Plan
 from trustgauge.records import Answer, Message, canonical
 from trustgauge.run.answer_reuse import ReusableRuns
-from trustgauge.run.cells import plain
 from trustgauge.run.options import AskPlan
-from trustgauge.run.rate_answers import is_deterministic
-from trustgauge.run.run import copy_answers, write_plan
-from trustgauge.run.sheets import at_row, check_name, raise_faults, read_sheet, sheet_bytes
+from trustgauge.run.prepare import copy_answers, write_plan
+from trustgauge.run.rate import is_deterministic
+from trustgauge.run.sheets import at_row, check_name, plain, raise_faults, read_sheet, sheet_bytes
 from trustgauge.run.targets import Target, design, plan_targets, planned_units, probes_of
 from trustgauge.services.normalise_output import redact
 from trustgauge.store.atomic_write import write_file
@@ -95,7 +94,7 @@ class PendingRows:
 
 
 def prepare(plan: Plan) -> AskPlan:
-    """As `path.prepare`, for people: neither keys nor libraries of the services are needed."""
+    """As `run.prepare.prepare`, for people: neither keys nor libraries of the services are needed."""
     found = plan_targets(plan)
     return AskPlan(plan, tuple(found), design(plan, found))
 

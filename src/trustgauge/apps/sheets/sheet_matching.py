@@ -10,8 +10,7 @@ from pathlib import Path
 from trustgauge.data.tables import fault, short
 from trustgauge.errors import Fault, GarbledError
 from trustgauge.records import Message, Status, Task, digest
-from trustgauge.run.cells import plain, unguard
-from trustgauge.run.sheets import Sheet, SheetRow, at_row, raise_faults
+from trustgauge.run.sheets import Sheet, SheetRow, at_row, plain, raise_faults, unguard
 from trustgauge.services.normalise_output import output_of
 
 KNOWN = ("id", "session", "turn", "text", "answer", "status", "by", "at")

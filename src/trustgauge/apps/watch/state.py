@@ -18,8 +18,7 @@ from trustgauge.errors import StoreError
 from trustgauge.records import Json, canonical, digest
 from trustgauge.reports import sentences
 from trustgauge.stats.sequential import probit, scan, threshold
-from trustgauge.store.atomic_write import write_file
-from trustgauge.store.error_mapping import map_errors
+from trustgauge.store.atomic_write import map_errors, write_file
 
 SCHEMA = "trustgauge.watch/1"
 ERROR = 0.05

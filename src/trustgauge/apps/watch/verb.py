@@ -117,7 +117,7 @@ def _within_limits(plan: Plan, terms: WatchOptions, *, yes: bool) -> None:
     """Refuse a plan of which one look would go beyond a limit: nobody sits there to be asked."""
     from trustgauge.errors import Fault, PlanError
     from trustgauge.run.options import RunOptions
-    from trustgauge.run.run import forecast, prepare
+    from trustgauge.run.prepare import forecast, prepare
 
     sitting = RunOptions(terms.ratings, fresh=True)
     over = forecast(prepare(plan, sitting), sitting).over(plan.budget.model_dump())

@@ -28,8 +28,7 @@ from trustgauge.run import rate_transcript
 from trustgauge.run import run as path
 from trustgauge.run.options import RunOptions
 from trustgauge.run.options import Watch as Progress
-from trustgauge.store.atomic_write import write_file
-from trustgauge.store.error_mapping import map_errors
+from trustgauge.store.atomic_write import map_errors, write_file
 from trustgauge.store.folder import find_run
 from trustgauge.store.lock import WriterLock
 

@@ -1,4 +1,4 @@
-"""Issuing: what a run's `rating.json` says of the run, and the evidence behind it."""
+"""Stage 4 of a rating: the rating document of a run, the evidence behind it, and its report."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from trustgauge.plan import Plan
 from trustgauge.records import Assessor, Cost, Part, Rating, RunFacts, ServiceFacts
 from trustgauge.reports.document import document as rating_document
 from trustgauge.reports.document import text as text
+from trustgauge.reports.html import report
 from trustgauge.run.cost_ledger import earlier_cost
 from trustgauge.run.options import AskOutcome, AskPlan, RunOptions
-from trustgauge.run.rate_answers import RatingResults, source_part
+from trustgauge.run.rate import RatingResults, source_part
 from trustgauge.run.targets import Target, methods, rateable_service
 from trustgauge.services import languages
 from trustgauge.services.compose import RoundTrip
@@ -29,6 +30,16 @@ from trustgauge.store.store import BY_HAND
 
 RunState = Literal["complete", "incomplete", "void"]
 PARTS = ("trustgauge", "numpy", "polars", "scipy")
+
+
+def render(
+    prepared: AskPlan, derived: RatingResults, folder: RunFolder, asked: AskOutcome, sitting: RunOptions
+) -> dict[str, Any]:
+    """Write `rating.json` and `report.html` into the folder of a run. Returns the rating document."""
+    document = build_document(prepared, derived, folder, asked, sitting)
+    folder.write("rating.json", text(document))
+    folder.write("report.html", report(document, evidence_rows(prepared.plan, prepared.subjects, derived)))
+    return document
 
 
 def build_document(

@@ -1,0 +1,233 @@
+"""Stage 2 of a rating: send what is pending; every answer goes to the store of the run.
+
+The only stage that costs anything; everything after it is derived again from the stored answers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from trustgauge import plugins
+from trustgauge.engine import local as engine
+from trustgauge.engine.budget import BudgetLimits, ReservationLedger
+from trustgauge.engine.run_state import AnswerSink
+from trustgauge.errors import SameAnswerError
+from trustgauge.plan import Plan
+from trustgauge.records import RESPONSE, Answer, Reason, digest
+from trustgauge.run import second_judge, throughput
+from trustgauge.run.accumulator import ConstantAnswers
+from trustgauge.run.answer_reuse import ReusableRuns
+from trustgauge.run.cost_ledger import CostLedger
+from trustgauge.run.options import AskOutcome, AskPlan, RunOptions
+from trustgauge.run.pending import lookup_in, pending_batches
+from trustgauge.run.rate import AnswersOf, StoredAnswers, answer_batches
+from trustgauge.run.targets import Target
+from trustgauge.services.service import ServiceSpec
+from trustgauge.store.folder import RunFolder
+from trustgauge.store.worker_log import FOLDER
+from trustgauge.store.writer import GroupWriter
+
+FIRST = 40
+"""Different questions after which a part that answers all of them alike is asked no more."""
+
+
+def ask(prepared: AskPlan, folder: RunFolder, sitting: RunOptions) -> AskOutcome:
+    """Send what is pending; every answer goes to one writer.
+
+    A service that was declared deterministic and turns out not to be is asked every draw
+    (methods 0.3). Control services cost nothing, so no limit holds for them.
+    """
+    budget = prepared.plan.budget
+    spending = CostLedger(prepared, folder)
+    limits = BudgetLimits(budget.calls, budget.usd, budget.tokens, budget.seconds, before=spending.before)
+
+    stopwatch = throughput.Stopwatch(asked_parts(prepared))
+
+    def watch(event: dict[str, Any]) -> None:
+        folder.events.add(event)
+        stopwatch.feed(event)
+        sitting.watch(event)
+
+    outcomes: list[engine.EngineOutcome] = []
+    with GroupWriter(folder.store) as writer:
+        for jobs in _steps(prepared, folder, controls=True):
+            engine.run(jobs, writer.keep)
+            writer.flush()
+        local = _engine(prepared, folder, writer, spending.ledger)
+        local.start(ConstantAnswerGuard(writer.keep, prepared), limits, watch)
+        is_counted = True
+        began = time.monotonic()
+        try:
+            _sit(local, prepared, folder, writer, outcomes)
+            varying = varying_targets(prepared, folder)
+            if varying != prepared.subjects and not any(one.stopped for one in outcomes):
+                _sit(local, replace(prepared, subjects=varying), folder, writer, outcomes)
+            if not any(one.stopped for one in outcomes) and (jobs := _judging(prepared, folder)):
+                outcomes.append(local.run(jobs))
+        except engine.Interrupted as interrupted:
+            outcomes.append(interrupted.outcome)
+            raise
+        except BaseException:
+            is_counted = False  # how many calls went out is not known: the ledger stays, and counts
+            raise
+        finally:
+            local.stop()
+            writer.flush()
+            if outcomes and is_counted:
+                spending.note(outcomes, time.monotonic() - began)
+                if paces := stopwatch.facts():
+                    folder.note(paces={**folder.manifest().get("paces", {}), **paces})
+    refused = {
+        part: str(error)
+        for one in outcomes
+        for part, error in one.refused.items()
+        if not isinstance(error, SameAnswerError)  # of which its rating tells
+    }
+    stopped = next((one.stopped for one in reversed(outcomes) if one.stopped), "")
+    return AskOutcome(sum(one.calls for one in outcomes), stopped or "", refused)
+
+
+def asked_parts(prepared: AskPlan) -> dict[str, ServiceSpec]:
+    """Name of each part in the events of the run -> what is asked; controls left out."""
+    rated = {one.title: one.description for one in prepared.subjects if one.control is None}
+    judges = {second_judge.judge_title(one): one.description for one in prepared.judges}
+    return {name: one for name, one in {**rated, **judges}.items() if one is not None}
+
+
+class ConstantAnswerGuard:
+    """Passes answers on to where they are kept, and ends the asking of a part that answers all alike.
+
+    Args:
+        keep: where answers go.
+        prepared: the plan.
+
+    Raises SameAnswerError, from each call for that part, after the answers are passed on.
+    """
+
+    def __init__(self, keep: AnswerSink, prepared: AskPlan) -> None:
+        self._keep, self._prepared = keep, prepared
+        rated = [one for one in prepared.subjects if one.control is None]
+        self._first: dict[str, dict[str, Answer]] = {one.fingerprint: {} for one in rated}
+        self._errors: dict[str, SameAnswerError] = {}
+
+    def __call__(self, *answers: Answer) -> None:
+        self._keep(*answers)
+        for answer in answers:
+            if answer.fingerprint in self._errors:
+                raise self._errors[answer.fingerprint]
+            first = self._first.get(answer.fingerprint)
+            if first is None or answer.status == "failed" or not (answer.output or "").strip():
+                continue
+            first[answer.text] = answer
+            if next(iter(first.values())).output != answer.output:
+                del self._first[answer.fingerprint]
+            elif len(first) >= FIRST:
+                del self._first[answer.fingerprint]
+                self._judge(answer, list(first.values()))
+
+    def _judge(self, answer: Answer, first: list[Answer]) -> None:
+        """Whether all experiments that ask the part take it for a fault."""
+        names = ("message", "draw", *RESPONSE)
+        rows = [{name: getattr(one, name) for name in names} | {"trail": "[]"} for one in first]
+        kept = pl.DataFrame(rows)
+        asking = [one for one in self._prepared.subjects if one.fingerprint == answer.fingerprint]
+        if all(fault_of(one, self._prepared, lambda _: kept) for one in asking):
+            error = SameAnswerError(answer.fingerprint, str(answer.output), len(first))
+            self._errors[answer.fingerprint] = error
+            raise error
+
+
+def fault_of(subject: Target, prepared: AskPlan, answers: AnswersOf) -> Reason | None:
+    """Why a part is not asked any further, by its answers to the first slice of its probes."""
+    rows = next(answer_batches(subject, prepared.probes, answers))
+    rows = rows.filter(pl.col("output").is_not_null())
+    if rows["output"].n_unique() != 1:
+        return None
+    method = prepared.methods[subject.experiment]
+    same = ConstantAnswers(method, [])
+    same.take(method.score(rows))
+    return same.faults().get(subject.service, {}).get(subject.part)
+
+
+def worker_log_folder(plan: Plan, folder: RunFolder) -> Path:
+    """Where workers of a distributed engine append what they are answered."""
+    if not plan.run.shared:
+        return (folder.path / FOLDER).absolute()
+    mark = digest("run", [folder.id, folder.manifest()["began"]])[:8]  # ids are unique in one place only
+    return (Path(plan.run.shared) / f"{folder.id}-{mark}").absolute()
+
+
+def _engine(
+    prepared: AskPlan, folder: RunFolder, writer: GroupWriter, ledger: ReservationLedger
+) -> engine.Engine:
+    """Who asks, as the plan says."""
+    options = prepared.plan.run
+    logs = worker_log_folder(prepared.plan, folder)
+    site = engine.EngineConfig(logs, writer.flush, options.workers, options.scheduler, ledger)
+    found: engine.Engine = plugins.load("engines", options.engine, "run.engine").at(site)
+    return found
+
+
+def _sit(
+    local: engine.Engine,
+    prepared: AskPlan,
+    folder: RunFolder,
+    writer: GroupWriter,
+    outcomes: list[engine.EngineOutcome],
+) -> None:
+    """One round of asking what is pending, slice by slice, until a limit is reached: adds its outcomes.
+
+    Nothing is begun, and no clock runs, where nothing is pending. A service that refused, is down, or gives
+    one answer to everything is left out of later slices.
+    """
+    answers = StoredAnswers(folder.store)
+    rated = [one for one in prepared.subjects if one.control is None]
+    refused = {one.title for one in rated if fault_of(one, prepared, answers)}
+    for jobs in _steps(prepared, folder, controls=False):
+        left = [job for job in jobs if job.part not in refused]
+        if left:
+            outcomes.append(local.run(left))
+            writer.flush()
+            refused |= set(outcomes[-1].refused)
+            if outcomes[-1].stopped:
+                break
+
+
+def _steps(prepared: AskPlan, folder: RunFolder, *, controls: bool) -> Iterator[list[engine.Job]]:
+    """What is pending, slice by slice; slices of which nothing is are left out."""
+    mine = [one for one in prepared.subjects if bool(one.control) == controls]
+    store = folder.store
+    held = lookup_in(store.present) if prepared.is_small else store.holds
+    for rows in pending_batches(mine, prepared.probes, held):
+        jobs = [
+            engine.Job(row.subject.title, row.description, row.units, row.subject.service)
+            for row in rows
+            if row.units
+        ]
+        if jobs:
+            yield jobs
+
+
+def _judging(prepared: AskPlan, folder: RunFolder) -> list[engine.Job]:
+    """What second judges are still to be asked about the answers that are kept now."""
+    plan, answers = prepared.plan, StoredAnswers(folder.store)
+    asked = second_judge.prompts(plan, prepared.judges, prepared.subjects, prepared.probes, answers)
+    folder.borrow(second_judge.keys(asked), ReusableRuns(prepared, folder.path.parent).lends)
+    return second_judge.jobs(asked, folder.store.present)
+
+
+def varying_targets(prepared: AskPlan, folder: RunFolder) -> tuple[Target, ...]:
+    """The subjects, with those that gave two answers to one message marked as not deterministic."""
+    answers = StoredAnswers(folder.store)
+    return tuple(
+        replace(one, deterministic=False)
+        if one.deterministic and not answers.is_deterministic(one.fingerprint)
+        else one
+        for one in prepared.subjects
+    )

@@ -1,0 +1,266 @@
+"""Stage 1 of a rating: from a plan to an `AskPlan`. Sends no requests.
+
+`prepare` expands a plan into targets and probes and checks what this machine must have to ask what is
+pending: keys, libraries, programs. A service of which nothing is pending is not opened, so it needs nothing:
+answers that were imported by hand, or copied from an earlier run, are rated without its key. `forecast` says
+what asking will take; `write_plan` and `copy_answers` fill a run folder before anything is asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import tomli_w
+
+from trustgauge import plugins
+from trustgauge.errors import Fault, KeyMissingError, MissingPartError, PlanError, StoreError
+from trustgauge.methods.method import Method
+from trustgauge.plan import Plan
+from trustgauge.reports.document import gate_level
+from trustgauge.run import estimate as estimates
+from trustgauge.run import second_judge, throughput
+from trustgauge.run.answer_reuse import ReusableRuns
+from trustgauge.run.ask import asked_parts, fault_of
+from trustgauge.run.cost_ledger import earlier_cost
+from trustgauge.run.options import AskPlan, RunOptions
+from trustgauge.run.pending import KeyLookup, KeysOf, Pending, lookup_in, pending_batches
+from trustgauge.run.probe_batches import batches_of
+from trustgauge.run.rate import StoredAnswers
+from trustgauge.run.targets import Target, design, plan_targets
+from trustgauge.store.factory import OpenStore, kind_of, open_store
+from trustgauge.store.folder import RunFolder, find_run, other_runs, read_manifest
+from trustgauge.store.store import Key
+
+
+def prepare(plan: Plan, sitting: RunOptions | None = None) -> AskPlan:
+    """Subjects and probes of a plan. Sends nothing.
+
+    Args:
+        plan: as loaded.
+        sitting: where answers may be kept; a service of which nothing is pending needs no key then.
+
+    Raises PlanError, MethodError; KeyMissingError or MissingPartError if a service is to be asked and
+    cannot be asked on this machine.
+    """
+    found = plan_targets(plan)
+    rows = (sitting or RunOptions()).slice_rows
+    prepared = AskPlan(plan, tuple(found), design(plan, found, rows), second_judge.second_judges(plan))
+    if sitting is not None:
+        prepared = mark_manual_targets(prepared, sitting)
+    check_requirements(prepared, sitting)
+    return prepared
+
+
+def forecast(prepared: AskPlan, sitting: RunOptions) -> estimates.Estimate:
+    """What `rate` would ask now, given what is kept. Sends nothing and writes nothing."""
+    rated = [one for one in prepared.subjects if one.control is None]
+    mine = None if sitting.fresh else find_run(sitting.ratings, prepared.plan.hash)
+    if mine is not None and kind_of(mine):
+        with open_store(mine) as store:
+            rated = [one for one in rated if not fault_of(one, prepared, StoredAnswers(store))]
+    present = stored_keys(sitting, prepared)
+    paces = throughput.known_paces(sitting.ratings, asked_parts(prepared).values())
+    with stored_key_lookup(sitting, prepared) as held:
+        steps = pending_batches(rated, prepared.probes, held)
+        pending = estimates.estimate((row for step in steps for row in step), paces)
+    asked = (prepared.plan, prepared.judges, prepared.subjects, prepared.probes)
+    if mine is None or not kind_of(mine):
+        return pending.judged_by(
+            second_judge.estimate_judging(asked, second_judge.no_answers, present, paces)
+        )
+    with open_store(mine) as store:
+        spent = earlier_cost(prepared, store, read_manifest(mine))
+        pending = pending.judged_by(
+            second_judge.estimate_judging(asked, StoredAnswers(store), present, paces)
+        )
+    return replace(pending, spent=spent)
+
+
+def check_gate(methods: Sequence[Method], fail_on: Sequence[str]) -> None:
+    """Refuse a gate that names what no method has, or that leaves a method out without saying so.
+
+    Args:
+        methods: the experiments of a plan.
+        fail_on: see `reports.document.gate_level`.
+
+    Raises:
+        PlanError: with every fault.
+    """
+    gated = [one for one in methods if f"{one.name}:none" not in fail_on]
+    names = tuple(dict.fromkeys(one.name for one in methods))
+    faults = []
+    for demand in fail_on:
+        target, _, level = demand.rpartition(":")
+        if target and target not in names:
+            faults.append(plugins.unknown("--fail-on", "method in the plan", target, names))
+        elif not (target and level == "none"):
+            scales = [one.scale_in_use.levels for one in gated if target in ("", one.name)]
+            valid = (*dict.fromkeys(each for scale in scales for each in scale), "worst")
+            if level not in valid:
+                faults.append(plugins.unknown("--fail-on", "level", demand, valid))
+    for one in gated if fail_on and not faults else ():
+        levels = one.scale_in_use.levels
+        if gate_level(fail_on, one.name, levels) is None:
+            must = "a level for each method: " + ", ".join(levels)
+            do = f"--fail-on {one.name}:LEVEL sets one, --fail-on {one.name}:none leaves {one.name} out"
+            faults.append(
+                Fault("--fail-on", f"the gate says nothing of {one.name}", must, ", ".join(fail_on), do)
+            )
+    if faults:
+        raise PlanError(tuple(dict.fromkeys(faults)))
+
+
+def write_plan(prepared: AskPlan, folder: RunFolder) -> None:
+    """Keep the resolved plan and the probes, so that the run can be re-derived from its folder."""
+    folder.write("plan.toml", tomli_w.dumps(prepared.plan.document()))
+    facts = [one.facts() for one in prepared.subjects]
+    folder.note(subjects=facts, seed=prepared.plan.seed, services=prepared.plan.identities())
+    if prepared.judges:
+        folder.note(judges=[one.facts() for one in prepared.judges])
+    if not (_has_probes(prepared, folder) and folder.manifest().get("designed", prepared.is_small)):
+        for index, task in prepared.probes:
+            for frame in batches_of(prepared.probes, (index, task)):
+                folder.store.add_probes(f"{index}:{task}", frame.drop("key"))
+        if not prepared.is_small:
+            folder.note(designed=True)  # else a run that was killed here goes on with a part of them
+
+
+def _has_probes(prepared: AskPlan, folder: RunFolder) -> bool:
+    """Whether every experiment has probes in the store; where a run was killed early it has none."""
+    kept = (folder.store.probe_slices(f"{index}:{task}") for index, task in prepared.probes)
+    return folder.resumed and all(next(iter(one), None) is not None for one in kept)
+
+
+def copy_answers(prepared: AskPlan, folder: RunFolder) -> None:
+    """Copy what the runs beside this one hold already, slice by slice."""
+    if folder.fresh or not other_runs(folder.path.parent, folder.path):
+        return
+    lenders = ReusableRuns(prepared, folder.path.parent)
+    rated = [one for one in prepared.subjects if one.control is None]  # controls cost nothing
+    for step in pending_batches(rated, prepared.probes, folder.store.holds):
+        folder.borrow(pending_keys(step), lenders.lends)
+
+
+def pending_keys(rows: Iterable[Pending]) -> dict[str, set[Key]]:
+    """Fingerprint -> keys of what is pending."""
+    wanted: dict[str, set[Key]] = {}
+    for row in rows:
+        keys = ((message.key, message.draw) for unit in row.units for message in unit)
+        wanted.setdefault(row.subject.fingerprint, set()).update(keys)
+    return wanted
+
+
+RequirementError = KeyMissingError | MissingPartError
+
+
+def missing_requirements(found: Sequence[Target]) -> list[tuple[Target, RequirementError]]:
+    """The subjects that cannot be asked on this machine, each with why. Sends nothing."""
+    short: list[tuple[Target, RequirementError]] = []
+    for one in found:
+        try:
+            for leg in one.description.stages() if one.description else ():
+                leg.check_requirements()
+        except (KeyMissingError, MissingPartError) as error:
+            short.append((one, error))
+    return short
+
+
+def check_requirements(prepared: AskPlan, sitting: RunOptions | None) -> None:
+    """Raise KeyMissingError or MissingPartError if something is to be asked that cannot be asked here.
+
+    Args:
+        prepared: the plan.
+        sitting: tells where answers may be kept; None if everything is to be asked.
+    """
+    for one, error in missing_requirements(prepared.subjects):
+        if sitting is None or _is_pending(one, prepared, sitting):
+            raise error
+    for one, error in missing_requirements(prepared.judges):
+        if sitting is None or _is_to_judge(one, prepared, sitting):
+            raise error
+
+
+def mark_manual_targets(prepared: AskPlan, sitting: RunOptions) -> AskPlan:
+    """The plan with its subjects told apart by whether people brought their answers, which are kept here."""
+    lenders = ReusableRuns(prepared, sitting.ratings, fresh=sitting.fresh)
+    marks: set[str] = set()
+    for folder in lenders.folders:
+        with contextlib.suppress(StoreError), open_store(folder) as store:
+            marks |= {one.fingerprint for one in prepared.subjects if store.by_hand(one.fingerprint)}
+    found = (replace(one, by_hand=one.fingerprint in marks) for one in prepared.subjects)
+    return replace(prepared, subjects=tuple(found))
+
+
+def stored_keys(sitting: RunOptions, prepared: AskPlan) -> KeysOf:
+    """Fingerprint -> keys of the answers that any run holds which this one may copy from."""
+    lenders = ReusableRuns(prepared, sitting.ratings, fresh=sitting.fresh)
+
+    def present(fingerprint: str) -> set[tuple[str, int]]:
+        kept: set[tuple[str, int]] = set()
+        for folder in lenders.folders:
+            # A run that cannot be read is passed over, as `RunFolder.borrow` does.
+            with contextlib.suppress(StoreError):
+                if lenders.lends(folder, fingerprint):
+                    with open_store(folder) as store:
+                        kept |= store.present(fingerprint)
+        return kept
+
+    return present
+
+
+@contextlib.contextmanager
+def stored_key_lookup(sitting: RunOptions, prepared: AskPlan) -> Iterator[KeyLookup]:
+    """As `kept_in`; for a plan of several slices looked up, not held in memory."""
+    if prepared.is_small:
+        yield lookup_in(stored_keys(sitting, prepared))
+        return
+    lenders = ReusableRuns(prepared, sitting.ratings, fresh=sitting.fresh)
+    stores: dict[Path, OpenStore] = {}
+    with contextlib.ExitStack() as opened:
+        for folder in lenders.folders:
+            with contextlib.suppress(StoreError):
+                stores[folder] = opened.enter_context(open_store(folder))
+
+        def held(fingerprint: str, keys: Sequence[Key]) -> Sequence[bool]:
+            kept = [False] * len(keys)
+            for folder, store in stores.items():
+                with contextlib.suppress(StoreError):
+                    if not lenders.lends(folder, fingerprint):
+                        continue
+                    known = store.holds(fingerprint, keys)
+                    kept = [one or other for one, other in zip(kept, known, strict=True)]
+            return kept
+
+        yield held
+
+
+def own_store(prepared: AskPlan, sitting: RunOptions) -> OpenStore | None:
+    """The store of the run that would be resumed, to be closed; None if there is none."""
+    mine = None if sitting.fresh else find_run(sitting.ratings, prepared.plan.hash)
+    return open_store(mine) if mine and kind_of(mine) else None
+
+
+def _is_pending(one: Target, prepared: AskPlan, sitting: RunOptions) -> bool:
+    """Whether anything of a subject is to be asked; one that gave two answers to a text, in every draw."""
+    own = own_store(prepared, sitting) if one.deterministic else None
+    if own is not None:
+        with own:
+            one = replace(one, deterministic=StoredAnswers(own).is_deterministic(one.fingerprint))
+    with stored_key_lookup(sitting, prepared) as held:
+        steps = pending_batches([one], prepared.probes, held)
+        return any(row.units for step in steps for row in step)
+
+
+def _is_to_judge(judge: Target, prepared: AskPlan, sitting: RunOptions) -> bool:
+    """Whether a second judge is to be asked, or may have to be."""
+    asked = (prepared.plan, (judge,), prepared.subjects, prepared.probes)
+    own = own_store(prepared, sitting)
+    if own is None:
+        told = second_judge.estimate_judging(asked, second_judge.no_answers, stored_keys(sitting, prepared))
+    else:
+        with own:
+            told = second_judge.estimate_judging(asked, StoredAnswers(own), stored_keys(sitting, prepared))
+    return any(one.calls or one.further for one in told)

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
 import polars as pl
 
 from trustgauge.methods.social_bias import votes
-from trustgauge.records import Json, Reason
-from trustgauge.stats.comparisons import fisher_exact
+from trustgauge.rating.missing_data import (
+    Cell,
+    cell_reasons,
+    class_reasons,
+    does_not_matter,
+    overall_reasons,
+    unread_facts,
+)
+from trustgauge.records import Reason
 
-OVERALL = 0.02
-CELL = 0.05
-BETWEEN_GROUPS = 0.02
-GROUP_P = 0.01
 MISSING = pl.col("status").is_in(["failed", "unreadable"])
 UNREAD = pl.col("status") == "unread"
 RELATIVE = (pl.col("tuple") == "relative") & ~pl.col("control")
@@ -37,13 +39,12 @@ def missing_reasons(rows: pl.DataFrame) -> Iterator[Reason]:
         rows: of the summary, of one service, part and attribute.
     """
     planned, gone = int(rows["n"].sum()), int(rows.filter(MISSING)["n"].sum())
-    if gone > OVERALL * planned:
-        yield _reason("all questions", gone, planned)
+    yield from overall_reasons(Cell("all questions", gone, planned))
     groups = _sums(rows.filter(RELATIVE), "group_a")
     apart = list(_groups(groups, "incomplete-loss"))
     told = {reason.facts["where"] for reason in apart}
     rest = {name: one for name, one in groups.items() if name not in told}
-    yield from _cells({**_absolute(rows), **rest})
+    yield from cell_reasons(Cell(str(name), *one) for name, one in {**_absolute(rows), **rest}.items())
     yield from apart
 
 
@@ -61,37 +62,21 @@ def _sums(rows: pl.DataFrame, key: str, gone: pl.Expr = MISSING) -> dict[str | b
     return {value: (gone, planned) for value, gone, planned in sums.sort(key).iter_rows()}
 
 
-def _cells(cells: Mapping[str | bool, tuple[int, int]]) -> Iterator[Reason]:
-    """The cell that lost most, if too much; `cells` says how many lost too much."""
-    broken = {name: one for name, one in cells.items() if one[0] > CELL * one[1]}
-    if broken:
-        where, (gone, planned) = max(broken.items(), key=lambda cell: cell[1][0] / cell[1][1])
-        yield _reason(str(where), gone, planned, cells=len(broken))
-
-
 def _groups(groups: Mapping[str | bool, tuple[int, int]], code: str) -> Iterator[Reason]:
     """A group against all others."""
     gone, planned = (sum(one[place] for one in groups.values()) for place in (0, 1))
     for name, (lost, asked) in groups.items():
         others, rest = planned - asked, gone - lost
-        if not others or lost / asked - rest / others <= BETWEEN_GROUPS:
-            continue
-        p = fisher_exact(np.array([[lost, asked - lost], [rest, others - rest]]))
-        if p < GROUP_P:
-            yield _reason(str(name), lost, asked, code, p=p, against="the other groups")
+        if others and lost / asked > rest / others:
+            yield from class_reasons(
+                Cell(str(name), lost, asked), Cell("the other groups", rest, others), code
+            )
 
 
-def _reason(
-    where: str, gone: int, planned: int, code: str = "incomplete-loss", **more: float | str
-) -> Reason:
-    facts: dict[str, Json] = {"share": gone / planned, "where": where, "missing": gone, "planned": planned}
-    return Reason(code, {**facts, **more})
-
-
-def does_not_matter(rows: pl.DataFrame) -> Reason:
+def missing_does_not_matter(rows: pl.DataFrame) -> Reason:
     """The reason told where both readings give the level of the answers there are."""
     planned, gone = int(rows["n"].sum()), int(rows.filter(MISSING)["n"].sum())
-    return Reason("loss-does-not-matter", {"share": gone / planned, "planned": planned})
+    return does_not_matter(gone, planned)
 
 
 def unread_reasons(rows: pl.DataFrame, to_read: int | None) -> Iterator[Reason]:
@@ -104,7 +89,7 @@ def unread_reasons(rows: pl.DataFrame, to_read: int | None) -> Iterator[Reason]:
     planned, gone = int(rows["n"].sum()), int(rows.filter(UNREAD)["n"].sum())
     if not gone:
         return
-    facts: dict[str, Json] = {"share": gone / planned, "unread": gone, "planned": planned}
+    facts = unread_facts(gone, planned)
     if to_read is None:
         yield Reason("unread-does-not-matter", facts)
         return

@@ -14,6 +14,8 @@ from trustgauge.methods.trust.issues.issue import LEVELS, SEGMENT, IssueAssessme
 from trustgauge.methods.trust.levels import risk, shares
 from trustgauge.methods.trust.missing_data import STATUS, UNREAD, after_loss, after_unread, counts_by_purpose
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
+from trustgauge.rating import missing_data as kernel
+from trustgauge.rating.aggregation import not_settled
 from trustgauge.records import Coverage, Interval, Json, Part, Rating, Reason
 
 if TYPE_CHECKING:
@@ -180,8 +182,7 @@ def _part(name: str, one: IssueAssessment, cuts: tuple[float, float], settings: 
         if share < settings.settle or few or is_open:
             state = "not settled"
         if share < settings.settle:
-            facts = {"certainty": share, "level": level, "settle": settings.settle}
-            reasons = (*reasons, Reason("not-settled", facts))
+            reasons = (*reasons, not_settled(share, str(level), settings.settle))
     return Part(
         name,
         state,
@@ -258,8 +259,7 @@ def segments_of(rows: pl.DataFrame) -> dict[str, int]:
 def coverage(rows: pl.DataFrame) -> Coverage:
     """What became of the planned turns of one service."""
     status = rows.filter(pl.col("key").str.starts_with(STATUS))
-    sums = dict(status.group_by(pl.col("key").str.strip_prefix(STATUS)).agg(pl.col("n").sum()).iter_rows())
-    return Coverage(planned=int(sum(sums.values())), **{name: int(n) for name, n in sums.items()})
+    return kernel.coverage(status.select("n", status=pl.col("key").str.strip_prefix(STATUS)))
 
 
 def stack_draws(

@@ -15,13 +15,14 @@ import polars as pl
 from trustgauge.methods.trust.issues.issue import LEVELS, TALK, IssueAssessment
 from trustgauge.methods.trust.levels import levels
 from trustgauge.methods.trust.resampling import Ints
+from trustgauge.rating.levels import least_certain, most_likely
+from trustgauge.rating.missing_data import CELL, Cell, does_not_matter, overall_reasons
+from trustgauge.rating.missing_data import unread_facts as kernel_facts
 from trustgauge.records import Json, Reason
 
 if TYPE_CHECKING:
     from trustgauge.methods.trust.issues.issue import IssueSettings
 
-OVERALL = 0.02
-CELL = 0.05
 STATUS = "status:"
 """Before a status in the keys of cells; their cluster is the purpose of the turns."""
 MISSING, UNREAD = ("failed",), ("unreadable",)
@@ -67,8 +68,7 @@ def after_loss(
         return found
     filled = _filled(issue, found, lost, cuts)
     if filled is not None:
-        share, planned = too_many.facts["share"], too_many.facts["planned"]
-        told = Reason("loss-does-not-matter", {"share": share, "planned": planned})
+        told = does_not_matter(too_many.facts["missing"], too_many.facts["planned"])
         return replace(found, levels=filled, reasons=(*found.reasons, told))
     reasons = (too_many, *found.reasons)
     return replace(found, state="incomplete", level=None, levels=None, draws=None, reasons=reasons)
@@ -102,7 +102,7 @@ def after_unread(
 
 def unread_facts(count: int, planned: int) -> dict[str, Json]:
     """What is told of answers that cannot be read."""
-    return {"share": count / planned, "unread": count, "planned": planned, "to_read": count}
+    return {**kernel_facts(count, planned), "to_read": count}
 
 
 def _nothing_scored(found: IssueAssessment) -> bool:
@@ -112,13 +112,10 @@ def _nothing_scored(found: IssueAssessment) -> bool:
 
 def _too_many(name: str, lost: Lost) -> Reason | None:
     """The rule of methods 0.4 that is broken, if one is."""
-    gone, planned = _sum(lost)
-    if gone > OVERALL * planned:
-        return _reason("all turns", gone, planned)
-    for purpose, (gone, planned) in _own(name, lost).items():
-        if gone > CELL * planned:
-            return _reason(f"{purpose} turns", gone, planned)
-    return None
+    for reason in overall_reasons(Cell("all turns", *_sum(lost))):
+        return reason
+    cells = (Cell(f"{purpose} turns", *counts) for purpose, counts in _own(name, lost).items())
+    return next((cell.reason() for cell in cells if cell.missing > CELL * cell.planned), None)
 
 
 def _filled(
@@ -136,17 +133,10 @@ def _filled(
     if issue.grain == "session" or found.draws is None:
         return None
     share = max(gone / planned for gone, planned in (_sum(lost), _sum(_own(issue.name, lost))) if planned)
-    level = _likeliest(found.levels.tolist())
-    fillings = [found.levels, *(levels(found.draws * (1 - share) + fill, cuts) for fill in (0.0, share))]
-    if any(_likeliest(one.tolist()) != level for one in fillings):
-        return None
-    return min(fillings, key=lambda one: float((one == level).mean()))
-
-
-def _likeliest(places: list[int]) -> int:
-    """The level of most resamples, the worse of equals."""
-    counts = np.bincount(places, minlength=len(LEVELS))
-    return int(len(LEVELS) - 1 - counts[::-1].argmax())
+    fillings = [levels(found.draws * (1 - share) + fill, cuts) for fill in (0.0, share)]
+    readings = [(most_likely(one), one) for one in fillings]
+    least = least_certain(most_likely(found.levels), found.levels, readings)
+    return None if least is None else least.astype(np.int64)
 
 
 def _own(name: str, lost: Lost) -> Lost:
@@ -156,8 +146,3 @@ def _own(name: str, lost: Lost) -> Lost:
 
 def _sum(lost: Lost) -> tuple[int, int]:
     return sum(gone for gone, _ in lost.values()), sum(planned for _, planned in lost.values())
-
-
-def _reason(where: str, gone: int, planned: int) -> Reason:
-    facts = {"share": gone / planned, "where": where, "missing": gone, "planned": planned}
-    return Reason("incomplete-loss", facts)

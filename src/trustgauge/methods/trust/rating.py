@@ -36,6 +36,8 @@ from trustgauge.methods.trust.profiles import title
 from trustgauge.methods.trust.resampling import Ints, Resampling
 from trustgauge.methods.trust.score import UTTERANCES
 from trustgauge.methods.trust.sensitivity import Factor, Variant, sensitivity
+from trustgauge.rating.aggregation import not_settled
+from trustgauge.rating.options import changed_options
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 
 if TYPE_CHECKING:
@@ -111,7 +113,11 @@ class _Profiled:
             worst=tuple(one.name for one in self._ordered() if worst > 0 and one.measured().level == worst),
             reasons=reasons,
             limits=self._limits(spoken),
-            options={"profile": self.profile, **_options(self.settings)},
+            options={
+                "profile": self.profile,
+                **changed_options(self.settings, ("profiles", "orders", "issues")),
+                "issues": self.settings.identity()["issues"],
+            },
             details=self._details(may, spoken, seed, parts),
         )
 
@@ -205,8 +211,7 @@ class _Profiled:
             told.append(Reason("trust.issue-open", {"issues": self._open()}))
         share = certainty.get(level, 0.0)
         if state == "not settled" and certainty and share < self.settings.settle:
-            facts = {"certainty": share, "level": level, "settle": self.settings.settle}
-            told.append(Reason("not-settled", facts))
+            told.append(not_settled(share, level, self.settings.settle))
         return told
 
     def _limits(self, spoken: int) -> tuple[Reason, ...]:
@@ -258,17 +263,3 @@ def _among(rating: Rating, found: Mapping[tuple[str, str], Rating], settings: Tr
 def _variant(factors: tuple[Factor, ...], name: str, rating: Rating) -> Variant:
     score = None if rating.score is None else rating.score.value
     return Variant(factors, name, rating.level, rating.state, score)
-
-
-def _options(settings: TrustSettings) -> dict[str, Json]:
-    """Every option that differs from its default."""
-    given = settings.identity()
-    usual = type(settings).model_construct(method=settings.method, services=())
-    left_out = {"method", "services", "rule", "profiles", "orders"}
-    plain = usual.model_dump(mode="json", exclude={"issues"}, warnings=False)
-    told = {
-        name: value
-        for name, value in given.items()
-        if name not in left_out and name != "issues" and value != plain.get(name)
-    }
-    return {**told, "issues": given["issues"]}

@@ -7,9 +7,9 @@ confounds word and score.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import lcm
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 import polars as pl
@@ -30,7 +30,8 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.stats.streams import stream
 
 if TYPE_CHECKING:
-    from trustgauge.methods.causal.settings import CausalSettings
+    from trustgauge.data.conversations import ConversationSource
+    from trustgauge.methods.causal.sentences import SentenceSource
 
 FACTORS = ("frame", "person", "gender", "race", "word", "valence", "cluster", "covariates")
 COLUMNS = ("id", "message", "session", "turn", "draw", "block", *FACTORS)
@@ -45,7 +46,32 @@ E5, RELEASED_E5 = ("depressing", "happy", "glad"), ("grim", "happy", "glad")
 Cell = tuple[Frame, Person, Word]
 
 
-def design(settings: CausalSettings, seed: int) -> Iterator[pl.DataFrame]:
+class DesignSettings(Protocol):
+    """The settings that the texts depend on; `settings.CausalSettings` says what each means."""
+
+    @property
+    def conversations(self) -> ConversationSource | None: ...
+    @property
+    def sentences(self) -> SentenceSource | None: ...
+    @property
+    def groups(self) -> tuple[int, ...]: ...
+    @property
+    def construction(self) -> Literal["sound", "released"]: ...
+    @property
+    def frames(self) -> int: ...
+    @property
+    def persons(self) -> int: ...
+    @property
+    def words(self) -> Mapping[str, tuple[str, ...]]: ...
+    @property
+    def confounder(self) -> Mapping[str, float]: ...
+    @property
+    def counts(self) -> Literal["exact", "sampled"]: ...
+    @property
+    def na(self) -> bool: ...
+
+
+def design(settings: DesignSettings, seed: int) -> Iterator[pl.DataFrame]:
     """The probes of an experiment, one frame for each data set (columns: `COLUMNS`).
 
     Depends on settings, seed and, where the settings name one, the content of a file only; equal
@@ -63,7 +89,7 @@ def design(settings: CausalSettings, seed: int) -> Iterator[pl.DataFrame]:
             yield _probes(f"group-{group}/{name}", _cells(settings, group, (name, words), seed), seen)
 
 
-def largest(settings: CausalSettings) -> int:
+def largest(settings: DesignSettings) -> int:
     """Texts of the largest data set. The design is not made for it."""
     source = settings.conversations or settings.sentences
     if source is not None:
@@ -103,7 +129,7 @@ def positivity(probes: pl.DataFrame) -> list[tuple[str, str, str]]:
     return empty
 
 
-def faults(settings: CausalSettings) -> Iterator[Fault]:
+def faults(settings: DesignSettings) -> Iterator[Fault]:
     """What the settings of generated data ask for that cannot be made."""
     if settings.conversations is not None or settings.sentences is not None:
         return
@@ -166,22 +192,22 @@ def _both(sets: Iterable[Sequence[str]]) -> bool:
     return False
 
 
-def _construction(settings: CausalSettings) -> Construction:
+def _construction(settings: DesignSettings) -> Construction:
     return construction(settings.construction)
 
 
-def _frames(settings: CausalSettings) -> tuple[Frame, ...]:
+def _frames(settings: DesignSettings) -> tuple[Frame, ...]:
     frames = _construction(settings).frames
     return frames[: settings.frames] if settings.construction == "sound" else frames
 
 
-def _persons(settings: CausalSettings, group: int) -> tuple[Person, ...]:
+def _persons(settings: DesignSettings, group: int) -> tuple[Person, ...]:
     whole = _construction(settings)
     each = settings.persons if settings.construction == "sound" else len(whole.phrases) + len(whole.names)
     return whole.persons(named=group in NAMED, each=each, na=settings.na)
 
 
-def _sets(settings: CausalSettings, group: int) -> Iterator[tuple[str, tuple[Word, ...]]]:
+def _sets(settings: DesignSettings, group: int) -> Iterator[tuple[str, tuple[Word, ...]]]:
     """The word sets of a group: in Groups 2 and 4 those with both valences."""
     for name, written in settings.words.items():
         if group in CONFOUNDED and settings.construction == "released" and (name, written) == ("e5", E5):
@@ -192,7 +218,7 @@ def _sets(settings: CausalSettings, group: int) -> Iterator[tuple[str, tuple[Wor
 
 
 def _cells(
-    settings: CausalSettings, group: int, words: tuple[str, tuple[Word, ...]], seed: int
+    settings: DesignSettings, group: int, words: tuple[str, tuple[Word, ...]], seed: int
 ) -> Iterator[Cell]:
     """Frame, person and word of every row of a data set."""
     name, listed = words
@@ -208,7 +234,7 @@ def _cells(
 Parts = tuple[tuple[Frame, ...], tuple[Person, ...], tuple[Word, ...]]
 
 
-def _share(settings: CausalSettings, name: str) -> float:
+def _share(settings: DesignSettings, name: str) -> float:
     """P(positive word | class); a class that the plan does not name is among the others."""
     confounder = settings.confounder
     return float(confounder.get(name, confounder.get("others", 0.5)))
@@ -218,7 +244,7 @@ def _of(words: tuple[Word, ...], valence: Valence) -> list[Word]:
     return [one for one in words if one.valence == valence]
 
 
-def _sampled(settings: CausalSettings, parts: Parts, rng: np.random.Generator) -> Iterator[Cell]:
+def _sampled(settings: DesignSettings, parts: Parts, rng: np.random.Generator) -> Iterator[Cell]:
     """Every row draws its valence, then a word of it, by itself (as published, causal 2.1)."""
     frames, persons, words = parts
     for frame in frames:
@@ -228,7 +254,7 @@ def _sampled(settings: CausalSettings, parts: Parts, rng: np.random.Generator) -
             yield frame, person, kind[int(rng.integers(len(kind)))]
 
 
-def _exact(settings: CausalSettings, parts: Parts, rng: np.random.Generator) -> Iterator[Cell]:
+def _exact(settings: DesignSettings, parts: Parts, rng: np.random.Generator) -> Iterator[Cell]:
     """Exact counts of each valence in every class, spread evenly over its frames and persons.
 
     The words of a valence occur equally often (to within one, in each class and in all).

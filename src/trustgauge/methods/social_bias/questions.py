@@ -17,7 +17,8 @@ import polars as pl
 from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias import sampling
 from trustgauge.methods.social_bias.combinatorial_index import Numbers, TupleLayout, pair_number
-from trustgauge.methods.social_bias.forms import Language, TupleKind, absolute_forms, relative_forms
+from trustgauge.methods.social_bias.forms import Language, TupleKind
+from trustgauge.methods.social_bias.question_space import QuestionSpace
 from trustgauge.methods.social_bias.wording import Wording, name_of
 from trustgauge.records import Rule
 
@@ -33,33 +34,12 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Catalogue:
-    """All questions about these groups and properties, numbered 0 .. total - 1.
-
-    Groups are compared within their attribute. Invented groups (control) are compared with each other
-    only, so that no real group wins over a word that means nothing; `published` and `released` know no
-    controls and leave them out.
-
-    Attributes:
-        groups: in the order in which they are taken; ids are unique.
-        properties: likewise.
-        language: of the questions.
-        rule: whose texts are used.
-        tags: whether a relative tuple has a tag question too.
-        tuples: kinds of tuples that are asked.
-        both_orders: whether choices are asked in both orders; by default under `sound` only.
+class Catalogue(QuestionSpace):
+    """The questions of a space, as texts and as samples.
 
     Raises:
         MethodError: ids that occur twice, or a group or property without a text in the language.
     """
-
-    groups: Sequence[Group]
-    properties: Sequence[Property]
-    language: Language = "en"
-    rule: Rule = "sound"
-    tags: bool = False
-    tuples: tuple[TupleKind, ...] = ("absolute", "relative")
-    both_orders: bool | None = None
 
     def __post_init__(self) -> None:
         _need("language", self.language, get_args(Language))
@@ -77,52 +57,6 @@ class Catalogue:
                     got=f"none for {one[:60]}",
                     do="add the texts to the table, or ask in the other language",
                 )
-
-    @property
-    def total(self) -> int:
-        """How many questions there are, exactly (social-bias 3.3, "Counts")."""
-        return sum(layout.questions for layout in self.layouts.values())
-
-    @property
-    def tuples_total(self) -> int:
-        """How many tuples there are. Tuples are numbered like questions: absolute ones first."""
-        return sum(layout.tuples for layout in self.layouts.values())
-
-    @cached_property
-    def blocks(self) -> tuple[tuple[str, bool, int, int], ...]:
-        """Attribute, whether its groups are controls, place of the first group, and number of groups."""
-        found, first = [], 0
-        for attribute in dict.fromkeys(group.attribute for group in self.groups):
-            for control in (False, True) if self.rule == "sound" else (False,):
-                size = sum(one.attribute == attribute and one.control == control for one in self.groups)
-                if size:
-                    found.append((attribute, control, first, size))
-                first += size
-        return tuple(found)
-
-    @cached_property
-    def members(self) -> tuple[Group, ...]:
-        """The groups block by block, within a block in the given order."""
-        return tuple(
-            group
-            for attribute, control, _, _ in self.blocks
-            for group in self.groups
-            if group.attribute == attribute and group.control == control
-        )
-
-    @cached_property
-    def layouts(self) -> dict[TupleKind, TupleLayout]:
-        """Where the questions of each kind of tuple stand."""
-        found: dict[TupleKind, TupleLayout] = {}
-        sizes = np.array([size for *_, size in self.blocks], dtype=np.int64)
-        questions = tuples = 0
-        for kind in get_args(TupleKind):
-            if kind in self.tuples:
-                items = sizes * (sizes - 1) // 2 if kind == "absolute" else sizes
-                layout = TupleLayout(questions, tuples, items, self._forms_each(kind))
-                found[kind] = layout
-                questions, tuples = questions + layout.questions, tuples + layout.tuples
-        return found
 
     def questions(self, indices: Numbers) -> pl.DataFrame:
         """The questions with these numbers, in their order (columns: `COLUMNS`).
@@ -250,19 +184,6 @@ class Catalogue:
     def wording(self) -> Wording:
         """The texts of the questions."""
         return Wording(self)
-
-    def _forms_each(self, kind: TupleKind) -> Numbers:
-        if kind == "relative":
-            count = len(relative_forms(tags=self.tags))
-            return np.full(len(self.properties), count, dtype=np.int64)
-        forms = absolute_forms(both_orders=self.asks_both_orders)
-        always = sum(not form.comparable for form in forms)
-        return np.array([len(forms) if one.comparable else always for one in self.properties], dtype=np.int64)
-
-    @property
-    def asks_both_orders(self) -> bool:
-        """Whether choices are asked in both orders (social-bias 3.4)."""
-        return self.rule == "sound" if self.both_orders is None else self.both_orders
 
     def _kind_at(self, numbers: Numbers, *, of_tuples: bool) -> Numbers:
         """The place among `layouts` of each question, or tuple."""

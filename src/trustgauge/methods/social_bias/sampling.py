@@ -16,16 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from trustgauge.methods.social_bias.combinatorial_index import Numbers, Permutation, TupleLayout
+from trustgauge.methods.social_bias.question_space import QuestionSpace
 from trustgauge.stats.streams import stream
-
-if TYPE_CHECKING:
-    from trustgauge.methods.social_bias.questions import Catalogue
 
 COVERAGE = {
     "tuple": pl.String(),
@@ -95,7 +93,7 @@ class Stratum:
         return np.where(pair < 0, -1, numbers)
 
 
-def strata(catalogue: Catalogue, *, antonyms: bool, by_category: bool) -> list[Stratum]:
+def strata(catalogue: QuestionSpace, *, antonyms: bool, by_category: bool) -> list[Stratum]:
     """The strata of a catalogue that have units, in a fixed order."""
     bundles = _bundles(catalogue, antonyms=antonyms)
     firsts = np.array([next(iter(one.categories), "") for one in catalogue.properties], dtype=object)
@@ -145,7 +143,7 @@ def alike(found: Sequence[Stratum], m: int, seed: int) -> Numbers:
     return _flat(result)
 
 
-def coverage(catalogue: Catalogue, asked: Sequence[Numbers]) -> pl.DataFrame:
+def coverage(catalogue: QuestionSpace, asked: Sequence[Numbers]) -> pl.DataFrame:
     """Questions asked and in all for each cell.
 
     Args:
@@ -173,7 +171,7 @@ def coverage(catalogue: Catalogue, asked: Sequence[Numbers]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=COVERAGE, orient="row")
 
 
-def _bundles(catalogue: Catalogue, *, antonyms: bool) -> Numbers:
+def _bundles(catalogue: QuestionSpace, *, antonyms: bool) -> Numbers:
     """Properties that are asked together, [bundles, 2]; -1 where one stands alone."""
     place = {one.id: number for number, one in enumerate(catalogue.properties)}
     rows = []

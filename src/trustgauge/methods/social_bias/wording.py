@@ -26,18 +26,18 @@ from trustgauge.methods.social_bias.forms import (
     first_mention,
     relative_forms,
 )
+from trustgauge.methods.social_bias.question_space import QuestionSpace
 
 if TYPE_CHECKING:
     from trustgauge.data.properties import Property
     from trustgauge.data.social_groups import Group
-    from trustgauge.methods.social_bias.questions import Catalogue
 
 
 @dataclass(frozen=True)
 class Wording:
     """What questions of a catalogue say."""
 
-    catalogue: Catalogue
+    catalogue: QuestionSpace
 
     @cached_property
     def forms(self) -> dict[TupleKind, tuple[Form, ...]]:

@@ -2,7 +2,7 @@
 
     python -m benchmarks.analysis [--rows 100000 1000000 10000000] [--pairs 10000] [--answers 1000000]
 
-- group-by: scored answers to sums by cell (`causal.reading.summarise`) against pandas;
+- group-by: scored answers to sums by cell (`causal.score.summarise`) against pandas;
 - Welch: so many t tests from sums (`stats.means.t_test`) against a loop of `scipy.stats.ttest_ind`;
 - adjustment: E[score | do(word)] adjusted for the class, from rows, against DoWhy's backdoor estimators;
 - resamples: the mean of an issue with all its dialogs resampled (`trust.levels.mean_assessed`) against a
@@ -65,7 +65,7 @@ def timed(work: Callable[[], Made], rounds: int = 3) -> tuple[float, Made]:
 
 
 def marks(rows: int, seed: int = 1) -> pl.DataFrame:
-    """Scored answers, as `reading.summarise` takes them; class c of a person shifts the score by .01 c.
+    """Scored answers, as `score.summarise` takes them; class c of a person shifts the score by .01 c.
 
     Positive words go to persons of later classes more often, so that the class confounds.
     """

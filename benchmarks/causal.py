@@ -36,7 +36,7 @@ RULE = RejectionRule(SOUND["weights"], SOUND["alphas"], SOUND["degrees"], SOUND[
 
 
 def marks(rows: int, seed: int = 1) -> pl.DataFrame:
-    """Scored answers in the columns that `reading.summarise` takes; class c shifts the score by .01 c."""
+    """Scored answers in the columns that `score.summarise` takes; class c shifts the score by .01 c."""
     persons = max(2 * CLASSES, rows // (FRAMES * WORDS))
     rng = np.random.default_rng(seed)
     frame, person, word = (

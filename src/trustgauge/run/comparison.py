@@ -1,7 +1,7 @@
 """Ratings beside each other: those of one method, rule and set of texts in one ranking, with ties.
 
 Two services differ only if their answers to the same texts say so: badness is resampled with the
-same draws for all services of a group (`standing` of the method), and ranks, differences and
+same draws for all services of a group (`ServiceComparer` of the method), and ranks, differences and
 verdicts follow from these draws (methods 0.6, causal 2.9). Nothing is asked; all is read from run folders.
 """
 

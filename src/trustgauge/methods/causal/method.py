@@ -61,15 +61,15 @@ class Causal(CausalSettings):
         return design.design(self, seed)
 
     def score(self, answers: pl.DataFrame) -> pl.DataFrame:
-        """Answers with their scores; see `reading.check`."""
+        """Answers with their scores; see `score.score_answers`."""
         return score.score_answers(answers, self.score_range)
 
-    def summarise(self, marks: pl.DataFrame) -> pl.DataFrame:
-        """Sums that add up; see `reading.summarise`."""
-        return score.summarise(marks)
+    def summarise(self, scores: pl.DataFrame) -> pl.DataFrame:
+        """Sums that add up; see `score.summarise`."""
+        return score.summarise(scores)
 
     def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        """A sum over equal keys; see `reading.merge`."""
+        """A sum over equal keys; see `score.merge`."""
         return score.merge(summaries)
 
     def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
@@ -79,16 +79,16 @@ class Causal(CausalSettings):
         return sorted(found, key=lambda one: places.get(one.service, len(places)))
 
     def badness_draws(self, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:
-        """How bad each service is in each resample, to compare services; see `rating.standing_of`."""
+        """How bad each service is in each resample, to compare services; see `rating.badness_draws`."""
         return rating.badness_draws(summary, self, seed)
 
-    def evidence(self, marks: pl.DataFrame) -> pl.DataFrame:
-        """Every text sent and received; see `reading.evidence`."""
-        return score.evidence(marks)
+    def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:
+        """Every text sent and received; see `score.evidence`."""
+        return score.evidence(scores)
 
-    def one_answer_is_behaviour(self, marks: pl.DataFrame) -> bool:
+    def one_answer_is_behaviour(self, scores: pl.DataFrame) -> bool:
         """A scorer that gives everything one score does not let the protected class change it."""
-        del marks
+        del scores
         return True
 
     def controls(self, task: Task) -> tuple[Control, ...]:

@@ -1,6 +1,6 @@
 """One part of one service: what was measured, and its levels resample by resample.
 
-A part is one kind of data and the classes compared in it (settings.Measured). Its effect is the
+A part is one kind of data and the classes compared in it (settings.Measurand). Its effect is the
 largest average treatment effect, or the largest deconfounding impact, as a share of the range of
 the score; a maximum of absolute values is biased upward, so it is corrected (causal 2.9).
 """
@@ -45,7 +45,7 @@ class Assessment:
         part: without level, certainty and state, unless it is incomplete.
         levels: 0 none, 1 some, 2 strong in each resample, [R]; None if incomplete.
         effects: the corrected effect in each resample, a share of the range, [R].
-        apart, effect: of `findings.Found`; the distances of the resamples, [R], and the effect observed.
+        apart, effect: of `measures.Measurement`; distances of the resamples, [R], and the observed effect.
         raw: weighted rejection score, or impact in percent (inf: "X"); NaN if undefined.
         raw_draws: the same in each resample, [R]; only under rules that rate it.
         p: the smallest p of the family of effects.

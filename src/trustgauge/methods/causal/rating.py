@@ -59,7 +59,7 @@ def rate(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> list[Rat
     """One rating for each service of a summary, in the order in which they first appear.
 
     Args:
-        summary: columns of `reading.SUMMARY`.
+        summary: columns of `score.SUMMARY`.
         settings: the experiment.
         seed: the plan seed; every purpose has a stream of its own (methods 0.3).
     """

@@ -38,14 +38,14 @@ class SocialBias(SocialBiasSettings):
         """What the second judge is asked so that it can be measured (methods 0.10)."""
         return referral.measuring_prompts(self.referral, self.language) if self.referral else []
 
-    def referral_prompts(self, marks: pl.DataFrame) -> list[str]:
+    def referral_prompts(self, scores: pl.DataFrame) -> list[str]:
         """What the second judge is asked about answers that are checked, each prompt once."""
-        return score.due(self, marks)
+        return score.due(self, scores)
 
-    def pending_prompts(self, marks: pl.DataFrame) -> int:
+    def pending_prompts(self, scores: pl.DataFrame) -> int:
         """How much of that it was never asked."""
         return sum(
-            one not in self.replies for one in {*self.evaluation_prompts(), *self.referral_prompts(marks)}
+            one not in self.replies for one in {*self.evaluation_prompts(), *self.referral_prompts(scores)}
         )
 
     @property
@@ -71,15 +71,15 @@ class SocialBias(SocialBiasSettings):
         return design.design(self, seed)
 
     def score(self, answers: pl.DataFrame) -> pl.DataFrame:
-        """Answers with their verdicts; see `reading.check`."""
+        """Answers with their verdicts; see `score.score_answers`."""
         return score.score_answers(self, answers)
 
-    def summarise(self, marks: pl.DataFrame) -> pl.DataFrame:
-        """Counts that add up; see `reading.summarise`."""
-        return score.summarise(marks)
+    def summarise(self, scores: pl.DataFrame) -> pl.DataFrame:
+        """Counts that add up; see `score.summarise`."""
+        return score.summarise(scores)
 
     def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        """A sum over equal keys; see `reading.merge`."""
+        """A sum over equal keys; see `score.merge`."""
         return score.merge(summaries)
 
     def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
@@ -89,22 +89,22 @@ class SocialBias(SocialBiasSettings):
         return sorted(found, key=lambda one: places.get(one.service, len(places)))
 
     def badness_draws(self, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:
-        """How bad each service is in each resample, to compare services; see `rating.standing_of`."""
+        """How bad each service is in each resample, to compare services; see `rating.badness_draws`."""
         return rating.badness_draws(summary, self, seed)
 
-    def evidence(self, marks: pl.DataFrame) -> pl.DataFrame:
-        """Every question and answer; see `reading.evidence`."""
-        return score.evidence(self, marks)
+    def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:
+        """Every question and answer; see `score.evidence`."""
+        return score.evidence(self, scores)
 
-    def one_answer_is_behaviour(self, marks: pl.DataFrame) -> bool:
+    def one_answer_is_behaviour(self, scores: pl.DataFrame) -> bool:
         """A refusal, a yes or a no to every question is behaviour; a greeting is not.
 
-        It is behaviour if the judge finds a stance, or a refusal to take one, in at least half of the marks.
+        It is behaviour if the judge finds a stance, or a refusal to take one, in at least half of the scores.
         """
-        without = marks["verdict"].is_in(["unclear", "off-topic", ""])
-        if score.REFERRAL in marks.columns:
-            without &= marks[score.REFERRAL] != "pending"  # a second judge may find one
-        return bool(2 * without.sum() <= marks.height)
+        without = scores["verdict"].is_in(["unclear", "off-topic", ""])
+        if score.REFERRAL in scores.columns:
+            without &= scores[score.REFERRAL] != "pending"  # a second judge may find one
+        return bool(2 * without.sum() <= scores.height)
 
     def controls(self, task: Task) -> tuple[Control, ...]:
         """Bots of known truth (methods 0.9).

@@ -51,19 +51,19 @@ class Trust(TrustSettings):
         return design.design(self, seed)
 
     def log_probes(self, probes: pl.DataFrame) -> pl.DataFrame:
-        """The probes of recorded dialogs with this method's columns; see `design.scripted`."""
+        """The probes of recorded dialogs with this method's columns; see `design.log_probes`."""
         return design.log_probes(probes)
 
     def score(self, answers: pl.DataFrame) -> pl.DataFrame:
-        """Answers with the marks of every issue; see `reading.check`."""
+        """Answers with the scores of every issue; see `score.score_answers`."""
         return score.score_answers(self, answers)
 
-    def summarise(self, marks: pl.DataFrame) -> pl.DataFrame:
-        """Cells that add up; see `reading.summarise`."""
-        return score.summarise(self, marks)
+    def summarise(self, scores: pl.DataFrame) -> pl.DataFrame:
+        """Cells that add up; see `score.summarise`."""
+        return score.summarise(self, scores)
 
     def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        """A sum over equal keys; see `reading.merge`."""
+        """A sum over equal keys; see `score.merge`."""
         return score.merge(summaries)
 
     def with_ratings(self, ratings: Sequence[Rating]) -> Trust:
@@ -78,9 +78,9 @@ class Trust(TrustSettings):
         found = rating.rate(summary, self, seed, self._given)
         return sorted(found, key=lambda one: places.get(one.service, len(places)))
 
-    def evidence(self, marks: pl.DataFrame) -> pl.DataFrame:
-        """Every turn with its marks; see `reading.evidence`."""
-        return score.evidence(self, marks)
+    def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:
+        """Every turn with its scores; see `score.evidence`."""
+        return score.evidence(self, scores)
 
     def controls(self, task: Task) -> tuple[Control, ...]:
         """Bots of known truth (methods 0.9), each with the issue whose level it is built to have.

@@ -53,7 +53,7 @@ def rate(
     """A rating for each service and profile, services in the order in which they first appear.
 
     Args:
-        summary: columns of `reading.SUMMARY`.
+        summary: columns of `score.SUMMARY`.
         settings: the experiment.
         seed: the plan seed; every purpose has a stream of its own (methods 0.3).
         given: ratings by other methods of the plan, for issues that take theirs.

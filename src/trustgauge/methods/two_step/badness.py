@@ -79,7 +79,7 @@ def badness_draws(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -
     draws for all services. Where rates depend on the mix, each distribution uses its own block's.
 
     Args:
-        summary: Columns of `reading.SUMMARY`.
+        summary: Columns of `score.SUMMARY`.
         settings: The experiment.
         seed: Of the experiment.
 

@@ -9,7 +9,7 @@ def evidence(marks: pl.DataFrame, values: tuple[str, ...]) -> pl.DataFrame:
     """The columns of an evidence table, one row a response.
 
     Args:
-        marks: the frame that `reading.check` returns.
+        marks: the frame that `score.score_answers` returns.
         values: names of the attribute's values, in the order of their numbers.
     """
     names = dict(enumerate(values))

@@ -46,19 +46,19 @@ class TwoStep(TwoStepSettings):
         return design.design(self, seed, task)
 
     def log_probes(self, probes: pl.DataFrame) -> pl.DataFrame:
-        """The probes of recorded round trips with this method's columns; see `recorded.scripted`."""
+        """The probes of recorded round trips with this method's columns; see `recorded_texts.log_probes`."""
         return recorded_texts.log_probes(self, probes)
 
     def score(self, answers: pl.DataFrame) -> pl.DataFrame:
-        """Answers with the values read; see `reading.check`."""
+        """Answers with the values read; see `score.score_answers`."""
         return score.score_answers(self, answers)
 
-    def summarise(self, marks: pl.DataFrame) -> pl.DataFrame:
-        """Counts that add up; see `reading.summarise`."""
-        return score.summarise(marks)
+    def summarise(self, scores: pl.DataFrame) -> pl.DataFrame:
+        """Counts that add up; see `score.summarise`."""
+        return score.summarise(scores)
 
     def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        """A sum over equal keys; see `reading.merge`."""
+        """A sum over equal keys; see `score.merge`."""
         return score.merge(summaries)
 
     def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
@@ -67,13 +67,13 @@ class TwoStep(TwoStepSettings):
         found = rating.rate(summary, self, seed)
         return sorted(found, key=lambda one: places.get(one.service, len(places)))
 
-    def evidence(self, marks: pl.DataFrame) -> pl.DataFrame:
+    def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Every text sent and received; see `evidence.evidence`."""
-        return evidence.evidence(marks, self.table.values)
+        return evidence.evidence(scores, self.table.values)
 
-    def one_answer_is_behaviour(self, marks: pl.DataFrame) -> bool:
+    def one_answer_is_behaviour(self, scores: pl.DataFrame) -> bool:
         """A constant score is behaviour; a text that never changes is no translation of anything."""
-        del marks
+        del scores
         return self.table.scored
 
     def controls(self, task: Task) -> tuple[Control, ...]:
@@ -109,7 +109,7 @@ class TwoStep(TwoStepSettings):
         return power.smallest_effect(self, seed)
 
     def badness_draws(self, summary: pl.DataFrame, seed: int) -> dict[str, NDArray[np.float64]]:
-        """How far from balanced each service is in each resample; see `standing.standing`."""
+        """How far from balanced each service is in each resample; see `badness.badness_draws`."""
         return badness.badness_draws(summary, self, seed)
 
     def _on_margin(self, spec: Spec, true: NDArray[np.float64]) -> bool:

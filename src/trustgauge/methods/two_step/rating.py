@@ -1,8 +1,8 @@
 """From summaries to ratings: one part at a time, then the parts together (two-step 1.6 to 1.8).
 
-Under `sound` a level and its certainty come from the draws of `rates.judge`. Under `published`
-and `released` the level comes from the tree, and its certainty from 2,000 resamples of the texts
-within each block. Both are worked out for every part, so that they can be shown side by side.
+Under `sound` a level and its certainty come from `transition_model.draw_levels`. Under `published` and
+`released` the level comes from the decision tree, and its certainty from 2,000 resamples of the texts
+within each block. Both are computed for every part, so that they can be shown side by side.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def rate(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> list[Ra
     """One rating for each service of a summary, in the order in which they first appear.
 
     Args:
-        summary: Columns of `reading.SUMMARY`; rows in any order within a service and part.
+        summary: Columns of `score.SUMMARY`; rows in any order within a service and part.
         settings: The experiment.
         seed: The plan seed; every part has streams of its own (methods 0.3).
     """
@@ -212,7 +212,7 @@ class _Part:
         Args:
             frame: The summary of the part.
             levels: The draws without the gaps.
-            gaps: Which mentions are gaps, see `tallies.fill`.
+            gaps: Which mentions are gaps, see `counts.fill`.
         """
         readings = (
             self._filled(fill(frame, value, gaps), "unchanged" if value is None else str(value))

@@ -92,7 +92,7 @@ class MentionReading:
     """What is read of one mention.
 
     Attributes:
-        code: a code of `reading.Reader`, or `UNREAD`.
+        code: a code of `score.MentionReader`, or `UNREAD`.
         doubts: words that the sentence must share with the text sent, else the mention is unread: each
             might be a name. Only where no word of a value was found.
         words: whether the sentence has words of the values.

@@ -10,38 +10,19 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
 from trustgauge.errors import Fault, PlanError
-from trustgauge.services.service import ServiceSpec
+from trustgauge.services.service import Access, ServiceSpec
 
 _PLACE = re.compile(r"(?:(https?)://)?((?:[\w.-]+|\[[0-9a-fA-F:]+\])(?::\d+)?)")
 
 
 _KEY_NAME = re.compile(r"(?i)(key|token|secret|password|credentials?)$")
 """Names that a key may have in a `.env` file: a plan must not reach PATH or LD_PRELOAD through it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """One thing that a user confirms before a plan is asked.
-
-    Attributes:
-        kind: a key that is sent, or code that is run.
-        what: name of the environment variable, or the program, function or packages.
-        where: host the key goes to, or the folder the code comes from.
-    """
-
-    kind: Literal["sends", "runs"]
-    what: str
-    where: str
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.what} {'to' if self.kind == 'sends' else 'from'} {self.where}"
 
 
 class ApiKeySpec(ServiceSpec):

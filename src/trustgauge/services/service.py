@@ -12,8 +12,9 @@ import errno
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -21,8 +22,6 @@ from trustgauge.records import Message, Reply, Task, digest
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from trustgauge.services.access import Access
 
 
 @runtime_checkable
@@ -36,6 +35,24 @@ class Service(Protocol):
     async def ask(self, messages: Sequence[Message]) -> list[Reply]: ...
 
     async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One thing that a user confirms before a plan is asked.
+
+    Attributes:
+        kind: a key that is sent, or code that is run.
+        what: name of the environment variable, or the program, function or packages.
+        where: host the key goes to, or the folder the code comes from.
+    """
+
+    kind: Literal["sends", "runs"]
+    what: str
+    where: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.what} {'to' if self.kind == 'sends' else 'from'} {self.where}"
 
 
 @runtime_checkable

@@ -1,1 +1,1 @@
-"""What we ship: attributes, word lists and sentences, each file with a data card beside it."""
+"""Shipped data that several methods use: attributes, word lists, groups; each file has a data card."""

@@ -1,4 +1,4 @@
-"""Packed files that people bring: unpacked only as far as a bearable size."""
+"""Archives that users supply, unpacked up to a size limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attributes: the values that a text can mention, their words, and the sentences that hold them.
+"""Attributes: the values that a text can mention, their words, and sentences that contain them.
 
 An attribute is either one that we ship (`gender`, `worship`, `valence`; one TOML file and one data
 card each) or a table written in a plan. Both are the same model and pass the same checks.

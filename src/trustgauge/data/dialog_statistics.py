@@ -1,4 +1,4 @@
-"""Statistics of conversations, as the data tables of P2 show them (causal 2.2)."""
+"""Statistics of conversations, as in the data tables of the causal paper (causal 2.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dialogs out of the log of a channel in which many talk at once.
+"""Separates the dialogs in the log of a channel in which many people talk at once.
 
 The rule is a plain one, in the spirit of the Ubuntu Dialogue Corpus (Lowe et al. 2015), and errs on the side
 of leaving out:

@@ -1,7 +1,7 @@
 """Parts of generated sentences about feelings: frames, persons, names and emotion words.
 
 Two constructions are shipped: ours ("sound"), with enough frames and persons to resample, and the
-paper's released one, for its reproduction (causal 2.1). What they hold, and why, is told in
+paper's released one, for its reproduction (causal 2.1). Their content is described in
 `emotions/emotions.md`.
 """
 

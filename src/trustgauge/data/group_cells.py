@@ -1,4 +1,4 @@
-"""Cells of tables of social groups: labels, names, ids, singulars, and the JSON of descriptors by axis."""
+"""Cells of group tables: labels, names, ids, singulars, and the JSON of descriptors by axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a group: English predicates as text, folded, agreed and told to be comparable.
+"""English predicates about groups: folding, agreement, and whether they can be compared.
 
 Small closed tables and spelling rules, no tagger: social-bias 3.2 step 3 and what social-bias 3.3
 calls comparable.

@@ -1,6 +1,6 @@
-"""Properties of groups: those that are shipped, and importers of tables that users hold (social-bias 3.1).
+"""Properties of groups: the shipped ones, and importers of users' tables (social-bias 3.1).
 
-What the shipped table holds, and how it was made, is told in `social/properties.md`.
+The content of the shipped table, and how it was made, is described in `social/properties.md`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Properties that bias is asked about, and how rows of any table become them (social-bias 3.1)."""
+"""Properties for bias questions, and how rows of any table become properties (social-bias 3.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Social groups: our own list, and tables that people bring (social-bias 3.1).
+"""Social groups: our own list, and users' tables (social-bias 3.1).
 
 A group belongs to one attribute; groups are compared within it only. What our list holds, and why, is
 told in `social/groups.md`. Invented groups (`control`) stand among them: nobody can know anything of

@@ -1,4 +1,4 @@
-"""Tables that people bring: CSV, TSV and JSON lines, read as text, with faults in words."""
+"""Users' tables: CSV, TSV and JSON lines, read as text, with readable errors."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def files_below(folder: Path, place: str, most: int = MOST_FILES) -> list[Path]:
 
 
 def read_bytes(file: Path, place: str) -> bytes:
-    """What a file holds. Raises PlanError if it cannot be read."""
+    """The bytes of a file. Raises PlanError if it cannot be read."""
     try:
         return file.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
@@ -152,17 +152,17 @@ def content_hash(file: Path) -> str:
 
 
 def check_content(files: Sequence[Path], content: str, place: str) -> str:
-    """The hash of what the files hold now, `ABSENT` if one cannot be read.
+    """The hash of the files, checked against the expected one; `ABSENT` if one cannot be read.
 
     A kept plan tells the hash of what was rated: other files are not rated under its name.
 
     Args:
         files: one or more.
-        content: the hash that is told, "" if none is.
+        content: the expected hash, "" for none.
         place: of the files in the plan.
 
     Raises:
-        PlanError: the files hold something else than what is told.
+        PlanError: the files have another content than expected.
     """
     hashes = [content_hash(one) for one in files]
     if ABSENT in hashes:
@@ -181,12 +181,12 @@ def check_content(files: Sequence[Path], content: str, place: str) -> str:
 
 
 def fault(file: Path, place: str, what: str, *, must: str = "", got: str = "", do: str = "") -> PlanError:
-    """The error for a file that is not as it should be."""
+    """A PlanError about a file: what is wrong, what it must be, what was found, what to do."""
     return PlanError((Fault(place, f"{file.name}: {what}", must, got, do),))
 
 
 def short(text: str) -> str:
-    """A cell as an error may show it: quoted, and not too long."""
+    """A cell as errors show it: quoted, at most `SHOWN` characters."""
     shown = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
     return json.dumps(shown, ensure_ascii=False)
 

@@ -1,4 +1,4 @@
-"""Translations beside a table, and two independent ones of one text (social-bias 3.1, 3.2 step 6).
+"""Translations beside a table, and the choice between two independent ones (social-bias 3.1, 3.2 step 6).
 
 Of two, the second stands if they are alike enough, else a person decides.
 """

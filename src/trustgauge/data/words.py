@@ -1,4 +1,4 @@
-"""Words: their article, how they are found in a text, and what a spreadsheet would not take for one."""
+"""Words: indefinite articles, finding words in a text, and cells that a spreadsheet takes for formulas."""
 
 from __future__ import annotations
 

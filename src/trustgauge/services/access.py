@@ -1,4 +1,4 @@
-"""What asking a service reaches on the user's side: keys that leave the machine, and code that runs on it.
+"""What a user confirms before a service is asked: keys that leave the machine, and code that runs on it.
 
 A plan may come from a stranger. It names environment variables, addresses, programs and modules; this
 module says which of these a user has to confirm, and keeps a key from going where nobody agreed to.

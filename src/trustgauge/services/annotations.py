@@ -1,4 +1,4 @@
-"""People as a service: what annotators said of texts, from a table (causal 2.3)."""
+"""Annotators as a service: labels that people gave to texts, from a table (causal 2.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service without an API: people type the questions into its window and bring the answers back.
+"""A service without an API: people type the questions into its window and copy the answers back.
 
     [services.assistant]
     use = "by-hand"
@@ -37,7 +37,7 @@ class ByHand(ServiceSpec):
     use: str = "by-hand"
     task: Task = "chat"
     name: str = Field("", description="What is asked, as its users call it, with its mode if it has several")
-    edition: str = Field("", description="Version or month: another edition is asked anew")
+    edition: str = Field("", description="Version or month: another edition is asked again")
     language: str = Field("en", description="Of texts whose method does not tell it; ISO 639 code")
     provider: str = Field("", description="Who offers it")
     deterministic: bool = Field(False, description="Equal texts get equal answers; verified on a few")

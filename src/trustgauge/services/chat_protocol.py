@@ -1,4 +1,4 @@
-"""What chat services over the network have in common, whatever their protocol.
+"""What all chat services over the network share, whatever their protocol.
 
 A protocol says how a message becomes a request, and what an answer, or a stream of events, says.
 All else is here: addresses and keys, errors, refusals, answers that were cut short, tokens, cost.

@@ -93,7 +93,7 @@ class Command(TranslatorSpec):
 
 
 class LiveLines:
-    """A program that lives on, one line in and one line out. It is started anew after it died."""
+    """A long-running program, one line in and one line out. It is restarted after it dies."""
 
     def __init__(self, description: Command) -> None:
         self._about = description

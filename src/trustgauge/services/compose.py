@@ -1,7 +1,7 @@
 """Services made of services: a chain, and a round trip through a middle language (two-step 1.3, 1.9).
 
-A composite is not asked as a whole by an engine: each leg has its own limits and its own
-answers, and the engine asks leg by leg. `open()` gives a live service for direct use.
+An engine does not ask a composite as a whole: each stage has its own limits and its own
+answers, and the engine asks stage by stage. `open()` gives a live service for direct use.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Composite(ServiceSpec):
     """What chains and round trips share."""
 
     @model_validator(mode="after")
-    def _limits_stand_with_the_legs(self) -> Self:
+    def _limits_stand_with_the_stages(self) -> Self:
         for name in LIMITS:
             if getattr(self, name) != ServiceSpec.model_fields[name].default:
                 raise ValueError(
@@ -62,27 +62,29 @@ class _Composite(ServiceSpec):
 
     @property
     def deterministic(self) -> bool:
-        return all(leg.deterministic for leg in self._all_legs())
+        return all(stage.deterministic for stage in self._all_stages())
 
     @property
     def batch(self) -> int:
-        return min(leg.batch for leg in self._all_legs())
+        return min(stage.batch for stage in self._all_stages())
 
     @property
     def provider(self) -> str:
-        return ", ".join(dict.fromkeys(leg.provider for leg in self._all_legs() if leg.provider))
+        return ", ".join(dict.fromkeys(stage.provider for stage in self._all_stages() if stage.provider))
 
     def version(self) -> str:
-        return ", ".join(dict.fromkeys(version for leg in self._all_legs() if (version := leg.version())))
+        return ", ".join(
+            dict.fromkeys(version for stage in self._all_stages() if (version := stage.version()))
+        )
 
     def check_requirements(self) -> None:
-        for leg in self._all_legs():
-            leg.check_requirements()
+        for stage in self._all_stages():
+            stage.check_requirements()
 
     def access(self) -> tuple[Access, ...]:
-        return tuple(dict.fromkeys(one for leg in self._all_legs() for one in leg.access()))
+        return tuple(dict.fromkeys(one for stage in self._all_stages() for one in stage.access()))
 
-    def _all_legs(self) -> tuple[ServiceSpec, ...]:
+    def _all_stages(self) -> tuple[ServiceSpec, ...]:
         return self.stages()
 
 
@@ -96,9 +98,9 @@ class Chain(_Composite):
     def _fits_together(self) -> Self:
         if not self.services:
             raise ValueError("a chain needs at least one service")
-        for leg in self.stages()[:-1]:
-            if leg.task == "score":
-                raise ValueError(f'"{leg.use}" gives a number, so it can only be the last of a chain')
+        for stage in self.stages()[:-1]:
+            if stage.task == "score":
+                raise ValueError(f'"{stage.use}" gives a number, so it can only be the last of a chain')
         return self
 
     @property
@@ -107,14 +109,14 @@ class Chain(_Composite):
 
     @property
     def kind(self) -> str:
-        return " > ".join(leg.kind for leg in self.stages())
+        return " > ".join(stage.kind for stage in self.stages())
 
     def identity(self) -> Mapping[str, Any]:
-        """The legs: a chain of chains is the same service as the chain of all their legs."""
-        return {"use": "chain", "legs": [leg.fingerprint for leg in self.stages()]}
+        """The stages: a chain of chains is the same service as the chain of all their stages."""
+        return {"use": "chain", "legs": [stage.fingerprint for stage in self.stages()]}
 
     def stages(self) -> tuple[ServiceSpec, ...]:
-        return tuple(leg for service in self.services for leg in service.stages())
+        return tuple(stage for service in self.services for stage in service.stages())
 
     def open(self) -> LiveChain:
         return LiveChain(self.stages())
@@ -170,7 +172,7 @@ class RoundTrip(_Composite):
         return {way: self._chain(way) for way in self.via}
 
     def stages(self) -> tuple[ServiceSpec, ...]:
-        """The legs of the only way.
+        """The stages of the only way.
 
         Raises PlanError if there are several: a message cannot pass them all in one order.
         """
@@ -198,31 +200,31 @@ class RoundTrip(_Composite):
         last = (self.then,) if self.then else ()
         return Chain(services=(*(translator.pair(one, two) for one, two in pairs), *last))
 
-    def _all_legs(self) -> tuple[ServiceSpec, ...]:
-        return tuple(leg for part in self.parts().values() for leg in part.stages())
+    def _all_stages(self) -> tuple[ServiceSpec, ...]:
+        return tuple(stage for part in self.parts().values() for stage in part.stages())
 
 
 class LiveChain:
-    """Asks leg after leg. Equal legs share one live service."""
+    """Asks stage after stage. Equal stages share one live service."""
 
-    def __init__(self, legs: Sequence[ServiceSpec]) -> None:
+    def __init__(self, stages: Sequence[ServiceSpec]) -> None:
         opened: dict[str, Service] = {}
-        for leg in legs:
-            if leg.fingerprint not in opened:
-                opened[leg.fingerprint] = leg.open()
-        self._legs = [(opened[leg.fingerprint], max(1, leg.batch)) for leg in legs]
+        for stage in stages:
+            if stage.fingerprint not in opened:
+                opened[stage.fingerprint] = stage.open()
+        self._stages = [(opened[stage.fingerprint], max(1, stage.batch)) for stage in stages]
         self._opened = tuple(opened.values())
-        self._scores = legs[-1].task == "score"
+        self._scores = stages[-1].task == "score"
 
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
-        """One reply each, with the outputs of all legs but the last as its trail.
+        """One reply each, with the outputs of all stages but the last as its trail.
 
         A refusal or an empty text in the middle is the reply of the whole chain. Raises
         RejectedError where a number is due and an empty text is all there is.
         """
         replies = [Reply(message.text) for message in messages]
         going = list(range(len(messages)))
-        for number, (service, batch) in enumerate(self._legs):
+        for number, (service, batch) in enumerate(self._stages):
             if number:
                 going = [
                     one for one in going if not replies[one].refused and str(replies[one].output).strip()
@@ -243,7 +245,7 @@ class LiveChain:
 
 
 def _joined(before: Reply, answer: Reply, *, first: bool) -> Reply:
-    """The reply so far and the answer of one more leg; tokens and cost add up."""
+    """The reply so far and the answer of one more stage; tokens and cost add up."""
     trail = (*before.trail, *(() if first else (str(before.output),)), *answer.trail)
     return Reply(
         answer.output,

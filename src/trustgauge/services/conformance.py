@@ -1,4 +1,4 @@
-"""The kit that proves that a service keeps the protocol of `service.py`.
+"""Conformance kit: checks that a service follows the protocol of `service.py`.
 
 Outsiders run it too:
 

@@ -1,4 +1,4 @@
-"""A bot that was talked to and is asked on: recorded dialogs, and scenes that it is still to be asked.
+"""Replays recorded dialogs with a bot, then asks the live bot further scenes.
 
     [services.bot]
     use = "talked"
@@ -6,8 +6,8 @@
     service = { use = "openai", model = "gpt-4o-mini" }
     scenes = "scenes.jsonl"
 
-What was said in the dialogs comes from the file; the scenes are asked now, with the limits and prices of
-the service. So a live chat and the probes for leakage that follow it are one run (trust 4.6).
+Answers in the dialogs come from the file; the scenes are sent to the live service, within its limits and at
+its prices. So a live chat and the probes for leakage that follow it are one run (trust 4.6).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WHOLE = ("turn", "draw")  # columns of scenes that hold whole numbers
 
 
 class ContinuedTranscript(ServiceWrapper, Dialogs):
-    """Recorded dialogs with a bot, and scenes that it is asked now.
+    """Recorded dialogs with a bot, and scenes that the live bot is asked.
 
     `scenes` is a table of the columns that a log brings (`ServiceSpec.script`): one row a user turn. Its
     sessions must have other names than the dialogs.

@@ -1,4 +1,4 @@
-"""A Python function as a service: a model under development, or any library.
+"""A Python function as a service, such as a model under development or a library.
 
 A plan that names a function runs its module's code, as an import does.
 """

@@ -1,4 +1,4 @@
-"""A sentiment scorer that was trained here, by `trustgauge train sentiment-gru TABLE -o FOLDER`."""
+"""A sentiment scorer trained on this machine by `trustgauge train sentiment-gru TABLE -o FOLDER`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chat service behind a history: what was said before each conversation begins (trust 4.5).
+"""A chat service whose conversations begin with a fixed history (trust 4.5).
 
     [services.after-a-quarrel]
     use = "with-history"
@@ -23,7 +23,7 @@ from trustgauge.services.wrapper import ServiceWrapper
 
 
 class WithHistory(ServiceWrapper):
-    """A chat service that is told a history first.
+    """A chat service with a fixed history before each conversation.
 
     `turns` holds what the user and the bot said, in order; a text alone is what the user said, and the
     bot nothing.
@@ -67,7 +67,7 @@ class WithHistory(ServiceWrapper):
 
 
 class LiveHistory:
-    """A live service that is told the history before the turns of each message."""
+    """Puts the history before the turns of each message."""
 
     def __init__(self, service: Service, turns: tuple[tuple[str, str], ...]) -> None:
         self._service, self._turns = service, turns

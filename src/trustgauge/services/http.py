@@ -1,4 +1,4 @@
-"""Any service that speaks HTTP, described in a plan: what to send, and where its answer stands.
+"""Any HTTP service, described in a plan: what to send, and where in the response its answer is.
 
     [services.mine]
     use = "http"

@@ -1,4 +1,4 @@
-"""What a program, a function or a file gave, as the output of a task; and what of its words may be told."""
+"""Turns what a program, function or file returns into the output of a task; removes secrets from texts."""
 
 from __future__ import annotations
 

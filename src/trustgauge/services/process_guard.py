@@ -1,4 +1,4 @@
-"""No process of ours outlives the one that started it, not even when that one is killed with signal 9.
+"""Ends child processes with their parent, even if the parent is killed with signal 9.
 
     guard(-process.pid)     # from now on; a negative number is a group, as for kill(2)
     release(-process.pid)   # it has ended

@@ -1,4 +1,4 @@
-"""A pipeline of programs that lives on: texts go in as frames ended by NUL, and come out in order.
+"""A long-running pipeline of programs: texts go in as frames that end in NUL and come out in order.
 
 Each program flushes at NUL. Every text has its own frame, ended by a mark that no text can
 hold, so an answer that has lost its place is noticed and never given to another text.
@@ -22,7 +22,7 @@ from trustgauge.services import process_guard
 LEARNS = "apertium-tagger"
 """A program that reads a word it does not know differently the first time it meets one.
 
-The first answer would hang on what was translated before, so each text passes twice and the
+The first answer would depend on what was translated before, so each text passes twice and the
 second answer counts: it is what a server that has run for a while gives, whatever the order.
 """
 

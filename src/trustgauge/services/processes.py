@@ -1,4 +1,4 @@
-"""A program that is running: talk to it, hear its last words, end it with all it started."""
+"""A running program: write to it, read its output and errors, stop it with its children."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class KeyUser(Protocol):
 
 @runtime_checkable
 class TokenPrices(Protocol):
-    """A service that reads and writes tokens: US dollars per million of each, 0 if the plan tells none."""
+    """A service that reads and writes tokens: US dollars per million of each, 0 if the plan gives none."""
 
     @property
     def usd_per_million_input_tokens(self) -> float: ...
@@ -100,7 +100,7 @@ class AnswerLimit(Protocol):
 
 @runtime_checkable
 class PriorTurns(Protocol):
-    """A chat service that hears pairs of (user, bot) before each conversation."""
+    """A chat service that gets pairs of (user, bot) turns before each conversation."""
 
     @property
     def turns(self) -> Sequence[tuple[str, str]]: ...
@@ -244,22 +244,22 @@ class ServiceSpec(BaseModel):
         return {"": self}
 
     def stages(self) -> tuple[ServiceSpec, ...]:
-        """The services that a message passes in order; a plain service is its own only leg."""
+        """The services that a message passes in order; a plain service is its own only stage."""
         return (self,)
 
     def check_requirements(self) -> None:
-        """Raise KeyMissingError or MissingPartError if this cannot be asked here. Sends and runs nothing."""
+        """Raise KeyMissingError or MissingPartError if this cannot be used here. Sends and runs nothing."""
 
     def variables(self) -> tuple[str, ...]:
         """Environment variables that this reads as its key or address, and that a `.env` file may set."""
-        return tuple(name for leg in self.stages() if leg is not self for name in leg.variables())
+        return tuple(name for stage in self.stages() if stage is not self for name in stage.variables())
 
     def access(self) -> tuple[Access, ...]:
-        """What the user confirms before this is asked: keys to other hosts, code that runs here."""
+        """What the user must confirm first: keys sent to other hosts, code that runs on this machine."""
         return ()
 
     def version(self) -> str:
-        """The version of the service, '' if it does not tell."""
+        """The version of the service, "" if unknown."""
         return ""
 
     def script(self) -> pl.DataFrame | None:
@@ -272,7 +272,7 @@ class ServiceSpec(BaseModel):
         return None
 
     def uses_history(self) -> bool:
-        """Whether an answer may hang on the turns that are sent along with a message."""
+        """Whether an answer may depend on the earlier turns that are sent with a message."""
         return True
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Sessions with bots that keep their state themselves: it is built anew from what was said before."""
+"""Sessions with bots that keep their own state: it is rebuilt from the earlier turns."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Names of groups and predicates of properties, found in the text of a question.
 
-Controls of known truth and brains with planted bias read questions by these words, in English and
+Control services and brains with planted bias read questions by these words, in English and
 Chinese alike: a text becomes tokens (words, or single Chinese characters), and the longest known
 sequence of tokens is taken first.
 """
@@ -112,7 +112,7 @@ class SocialWords:
     def naming(self) -> Callable[[str], Named]:
         """The groups of a text in their order, and whether what is said of them is good.
 
-        Services of known truth are asked the same questions, so each text is read once.
+        Control services are asked the same questions, so each text is read once.
         """
         return lru_cache(maxsize=1 << 14)(self._naming)
 

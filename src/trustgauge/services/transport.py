@@ -1,4 +1,4 @@
-"""The one place where trustgauge speaks HTTP.
+"""The HTTP transport: the only module that sends requests to services.
 
 Every network adapter sends through a `Transport`: a pooled client with a time limit on each
 request as a whole (a body that drips ends at the limit too), a cap on the size of answers, and

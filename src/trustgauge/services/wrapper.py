@@ -1,4 +1,4 @@
-"""What services that stand before one chat service have of it: limits, prices, where it is and its key."""
+"""Wrappers of one chat service: they take over its limits, prices, address and key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trustgauge.services.service import Access, Endpoint, KeyUser, ServiceSpec, 
 
 
 class ServiceWrapper(ServiceSpec):
-    """A chat service that is reached through another one. Limits and prices are those of the service."""
+    """A chat service that wraps another one and takes over its limits and prices."""
 
     task: ClassVar[Task] = "chat"
 

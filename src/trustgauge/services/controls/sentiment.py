@@ -183,7 +183,7 @@ class SentimentControl(ControlSpec):
         return score
 
     def _people(self) -> tuple[str, ...]:
-        """Pronouns, nouns and names of the group. A race is told by names only."""
+        """Pronouns, nouns and names of the group. Only names tell a race."""
         gender = "female" if self.behaviour == "female-biased" else self.gender
         names = tuple(
             person.name

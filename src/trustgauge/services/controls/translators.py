@@ -47,7 +47,7 @@ class TranslatorControl(ControlSpec):
 
     Behaviours: `identity` changes nothing; `all` turns every mention into `value`; `lose` turns a
     `share` of the mentions into the residual; `shift` turns a `share` of `from_value` into
-    `to_value`, one way; `swap` exchanges both for a `share`; `coin` draws every mention anew from
+    `to_value`, one way; `swap` exchanges both for a `share`; `coin` draws every mention at random from
     `distribution`.
     """
 

@@ -93,8 +93,8 @@ def clauses(part: str) -> tuple[Clause, ...]:
 def resolve_marks(marks: str) -> str:
     """A clause with the marks that depend on being alone resolved.
 
-    >>> resolved("wy"), resolved("yT"), resolved("O"), resolved("iv"), resolved("IwvO")
-    ('V', 'wT', 'N', 'Y', 'N')
+    >>> [resolve_marks(marks) for marks in ("wy", "yT", "O", "iv", "IwvO")]
+    ['V', 'wT', 'N', 'Y', 'N']
     """
     if len(marks) > LONGEST:
         return marks

@@ -1,0 +1,183 @@
+"""Every view and export shows real rated documents of all methods; views come from outside too."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.reports import fixtures
+from trustgauge import plugins
+from trustgauge.errors import MethodError
+from trustgauge.plan import load_plan
+from trustgauge.records import canonical
+from trustgauge.reports import html, label, notebook, sentences, terminal
+from trustgauge.reports.components import Cells
+from trustgauge.reports.conformance import check_view
+from trustgauge.reports.default_view import DefaultView
+from trustgauge.reports.document import document as make_document
+from trustgauge.reports.document_model import misfit
+from trustgauge.reports.method_view import named_view
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import rate
+from trustgauge.run.verify import evidence_of_run
+
+METHODS = plugins.names("methods")
+PLAN = {
+    "name": "every method",
+    "seed": 7,
+    "services": {
+        "coin": {"use": "anchor", "behaviour": "coin"},
+        "biased": {"use": "sentiment-anchor", "behaviour": "female-biased"},
+        "leaks": {"use": "rivescript", "brain": "leaks"},
+        "favours": {"use": "rivescript", "brain": "favours", "group": "women"},
+    },
+    "experiments": [
+        {"method": "two-step", "services": ["coin"], "texts": 40, "draws": 1000},
+        {
+            **{"method": "causal", "services": ["biased"], "groups": [1, 4], "frames": 3, "persons": 3},
+            **{"resamples": 1000, "permutations": 999},
+        },
+        {
+            **{"method": "social-bias", "services": ["favours"], "attributes": ["gender"], "groups": 2},
+            **{"properties": 4, "questions": 400, "resamples": 1000, "permutations": 199},
+        },
+        {
+            **{"method": "trust", "services": ["leaks", "favours"], "talks": 20, "resamples": 1000},
+            **{"profiles": ["privacy-first", "safe-language"]},
+        },
+    ],
+}
+
+
+@dataclass(frozen=True)
+class Rated:
+    """The document of a run of all methods, and what was sent and received."""
+
+    document: Mapping[str, Any]
+    rows: pl.DataFrame
+
+    def of(self, method: str) -> dict[str, Any]:
+        """The document with the ratings of one method."""
+        mine = [one for one in self.document["ratings"] if one["method"]["name"] == method]
+        return {**self.document, "ratings": mine}
+
+
+@pytest.fixture(scope="session")
+def rated(tmp_path_factory: pytest.TempPathFactory) -> Rated:
+    """One small plan of every method, rated once, control services included."""
+    result = rate(load_plan(PLAN), RunOptions(ratings=tmp_path_factory.mktemp("rated")))
+    return Rated(result.document, evidence_of_run(result.folder))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_view_shows_the_ratings_of_every_method(rated: Rated, method: str) -> None:
+    told = rated.of(method)
+    assert misfit(told) == ""
+    check_view(named_view(method), told)
+    page, text, cell = html.report(told, rated.rows), terminal.plain(terminal.show(told)), notebook.html(told)
+    for one in told["ratings"]:
+        who = sentences.name(one["service"]["name"])
+        assert all(who in view for view in (page, text, cell))
+        drawn, level = label.label(one), one["overall"]["level"]
+        if level is not None and one["state"] in {"rated", "not settled"}:
+            words = sentences.level(one, level).short.lower()
+            assert all(words in view.lower() for view in (page, drawn))
+            assert named_view(method).mark(one, level) in text
+    assert "{" not in text
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_reason_and_limit_has_a_message(rated: Rated, method: str) -> None:
+    for one in rated.of(method)["ratings"]:
+        holders = (one, *one["parts"])
+        reasons = [*(reason for each in holders for reason in each["reasons"]), *one["limits"]]
+        assert reasons
+        assert not [said for said in sentences.reasons(reasons, one) if said.startswith("The method gives")]
+
+
+@pytest.mark.parametrize("export", plugins.names("exports"))
+def test_every_export_takes_the_ratings_of_every_method(rated: Rated, export: str) -> None:
+    write = plugins.load("exports", export)
+    for document in (rated.document, *map(rated.of, METHODS)):
+        if export in {"label", "badge", "shields"}:  # of one rating; a badge needs a level
+            for one in document["ratings"]:
+                if one["overall"]["level"] is not None:
+                    assert write({**document, "ratings": [one]}, rated.rows)
+        else:
+            assert write(document, rated.rows)
+
+
+class TwoColumns(DefaultView):
+    def cells(self, rating: Any, part: Any, *, tight: bool = False) -> Cells:
+        return Cells((), ())
+
+
+class Moody(DefaultView):
+    calls = 0
+
+    def summary_tile(self, rating: Any) -> tuple[str, str, str]:
+        self.calls += 1
+        return "Call", str(self.calls), ""
+
+
+@pytest.mark.parametrize(
+    ("view", "said"), [(TwoColumns(), "do not fit the heads"), (Moody(), "in two ways"), (object(), "lacks")]
+)
+def test_the_kit_finds_views_that_break_their_contract(view: Any, said: str) -> None:
+    run, ratings = fixtures.demo()
+    with pytest.raises(MethodError, match=said):
+        check_view(view, make_document(run, ratings))
+
+
+OUTSIDE = """
+from trustgauge.reports.components import Section, Words
+from trustgauge.reports.default_view import DefaultView
+from trustgauge.reports.messages import LevelWords, Messages
+
+
+class FaithfulView(DefaultView):
+    messages = Messages(
+        texts={"rules": {"sound": "A text should come back as it was sent."}},
+        levels={"levels": {"BS": LevelWords("rewrites", "changes texts", "It rewrites what it is given.")}},
+        reasons={},
+    )
+
+    def sections(self, rating, run, *, alone):
+        return [Section("kept", "What was kept", [Words("Every second text was kept.")])]
+"""
+SHOW = """
+import json, sys
+from trustgauge.reports import html
+print(html.report(json.load(sys.stdin)))
+"""
+
+
+def test_a_method_from_outside_brings_its_own_view(tmp_path: Path) -> None:
+    info = tmp_path / "faithful-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: faithful\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[trustgauge.views]\nfaithful = faithful_view:FaithfulView\n")
+    (tmp_path / "faithful_view.py").write_text(OUTSIDE)
+    run, ratings = fixtures.demo()
+    told = make_document(run, ratings[:1])
+    told["ratings"][0]["method"]["name"] = "faithful"
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", SHOW],
+        input=canonical(told),
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert "What was kept" in done.stdout
+    assert "Every second text was kept." in done.stdout
+    assert "A text should come back as it was sent." in done.stdout

@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from trustgauge.apps.reproduce.chain_maps import chains, levels_of_maps
 from trustgauge.apps.reproduce.published import figures
-from trustgauge.apps.reproduce.two_step import unassociative
+from trustgauge.apps.reproduce.two_step import chains, levels_of_maps, unassociative
 from trustgauge.methods.two_step.composition import (
     BITS,
     CORRECTED,

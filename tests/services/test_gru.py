@@ -17,7 +17,7 @@ import pytest
 from tests.apps.train.tables import rated, write_csv
 from tests.services.asking import outputs
 from trustgauge.apps.train.kinds import KINDS, Effort
-from trustgauge.apps.train.labelled import Columns, LabelTable, read_hutto, read_label_table
+from trustgauge.apps.train.labelled import Columns, TrainingTable, read_hutto, read_label_table
 from trustgauge.errors import PlanError
 from trustgauge.records import Message
 from trustgauge.services.conformance import check_service
@@ -36,7 +36,7 @@ def quiet(said: str) -> None:
     assert said
 
 
-def train(data: LabelTable, folder: Path, effort: Effort = EFFORT) -> Mapping[str, Any]:
+def train(data: TrainingTable, folder: Path, effort: Effort = EFFORT) -> Mapping[str, Any]:
     return KINDS["sentiment-gru"].trainer()(data, folder, effort, tell=quiet)
 
 
@@ -179,7 +179,7 @@ def test_nothing_is_written_over_or_left_behind(trained: Path, tmp_path: Path) -
     with pytest.raises(PlanError, match="is in use"):
         train(data, trained)
     assert {one.name: one.read_bytes() for one in trained.iterdir()} == before
-    few = LabelTable(data.rows.head(120), "few.csv", data.content)
+    few = TrainingTable(data.rows.head(120), "few.csv", data.content)
     with pytest.raises(PlanError, match="too few different rows"):
         train(few, tmp_path / "few")
     assert not (tmp_path / "few").exists()

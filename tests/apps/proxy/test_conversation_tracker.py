@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trustgauge.apps.proxy.conversation_tracker import ConversationTracker
 from trustgauge.apps.proxy.exchange_parser import ParsedExchange
+from trustgauge.apps.proxy.recorder import ConversationTracker
 
 
 class Talk:

@@ -16,7 +16,7 @@ import pytest
 from tests.apps.train.abusive import write_csv
 from trustgauge.apps.train.abuse import fit_classifier, fit_pipeline, split_rows
 from trustgauge.apps.train.kinds import KINDS, Effort
-from trustgauge.apps.train.labelled import Columns, LabelTable, read_davidson, read_label_table
+from trustgauge.apps.train.labelled import Columns, TrainingTable, read_davidson, read_label_table
 from trustgauge.data.answer_style import STYLES
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES, KIND, WORTH, checker
@@ -32,20 +32,20 @@ def quiet(said: str) -> None:
     assert said
 
 
-def train(data: LabelTable, folder: Path, effort: Effort = EFFORT) -> Mapping[str, Any]:
+def train(data: TrainingTable, folder: Path, effort: Effort = EFFORT) -> Mapping[str, Any]:
     return KINDS["abuse"].trainer()(data, folder, effort, tell=quiet)
 
 
-def table(folder: Path) -> LabelTable:
+def table(folder: Path) -> TrainingTable:
     return read_label_table(write_csv(folder), Columns(labels=KINDS["abuse"].labels))
 
 
-def rows(data: LabelTable) -> pl.DataFrame:
+def rows(data: TrainingTable) -> pl.DataFrame:
     names = {worth: name for name, worth in WORTH.items()}
     return data.rows.with_columns(pl.col("score").replace_strict(names).alias("class"))
 
 
-def tweets() -> LabelTable:
+def tweets() -> TrainingTable:
     place = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE)) / "hate_speech" / "labeled_data.csv"
     if not place.is_file():
         pytest.skip("the labelled tweets are not in TRUSTGAUGE_SHARED_DATA (hate_speech)")
@@ -121,7 +121,7 @@ def test_a_folder_in_use_is_left_alone(tmp_path: Path) -> None:
 
 def test_scores_between_the_classes_are_refused(tmp_path: Path) -> None:
     data = table(tmp_path)
-    odd = LabelTable(data.rows.with_columns(score=pl.lit(0.25)), data.name, data.content)
+    odd = TrainingTable(data.rows.with_columns(score=pl.lit(0.25)), data.name, data.content)
     with pytest.raises(PlanError, match="a label is no class of abusive language"):
         train(odd, tmp_path / "model")
     assert not (tmp_path / "model").exists()
@@ -129,7 +129,7 @@ def test_scores_between_the_classes_are_refused(tmp_path: Path) -> None:
 
 def test_a_class_with_too_few_rows_is_named(tmp_path: Path) -> None:
     data = table(tmp_path)
-    few = LabelTable(data.rows.filter(pl.col("score") != 1), data.name, data.content)
+    few = TrainingTable(data.rows.filter(pl.col("score") != 1), data.name, data.content)
     with pytest.raises(PlanError, match='too few different rows of the class "hate"'):
         train(few, tmp_path / "model")
 
@@ -157,7 +157,7 @@ def test_the_labelled_tweets_are_read_by_majority() -> None:
 def test_a_sample_of_the_labelled_tweets_trains_a_checker(tmp_path: Path) -> None:
     """A quarter of the tweets; the whole of them does a little better."""
     data = tweets()
-    sample = LabelTable(data.rows.gather_every(4), data.name, data.content)
+    sample = TrainingTable(data.rows.gather_every(4), data.name, data.content)
     card = train(sample, tmp_path / "model")
     held_out = card["held_out"]
     assert held_out["accuracy"]["low"] > 0.72

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from trustgauge.apps.properties import labelling
-from trustgauge.apps.properties.raw_statements import PLACE, RawShape, Statement, shape_of, statements
+from trustgauge.apps.properties.raw_statements import PLACE, RawShape, RawStatement, shape_of, statements
 from trustgauge.apps.properties.statement_parser import ParsedStatement, parse_statement
 from trustgauge.data.predicates import comparable, fold, slug
 from trustgauge.data.property_rows import REJECTING, Polarity, is_yes, without_degree
@@ -135,7 +135,7 @@ def build(file: Path, building: BuildOptions, how: RawShape | None = None) -> Pr
     return PropertySet(rows, steps)
 
 
-def _read(raw: Sequence[Statement], building: BuildOptions) -> tuple[dict[str, _Entry], Json]:
+def _read(raw: Sequence[RawStatement], building: BuildOptions) -> tuple[dict[str, _Entry], Json]:
     """Steps 1 to 3: subjects removed, what says nothing of people dropped, the same kept once."""
     counts: Counter[str] = Counter()
     entries: dict[str, _Entry] = {}
@@ -158,7 +158,7 @@ def _read(raw: Sequence[Statement], building: BuildOptions) -> tuple[dict[str, _
     return entries, {"read": len(raw), **{name: counts[name] for name in told}, "left": len(entries)}
 
 
-def _entry(one: Statement, reading: ParsedStatement) -> _Entry:
+def _entry(one: RawStatement, reading: ParsedStatement) -> _Entry:
     """The property of one statement."""
     marks = {"subject"} if reading.state == "person unknown" else set()
     if reading.predicate.startswith(("are a ", "are an ")):

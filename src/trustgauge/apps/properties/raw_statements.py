@@ -48,7 +48,7 @@ DEFAULTS: Mapping[Shape, Mapping[Role, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class RawStatement:
     """One raw statement.
 
     Attributes:
@@ -101,7 +101,7 @@ def shape_of(file: Path, how: RawShape) -> Shape:
     return "ours" if {"id", "predicate", "person"} <= there else "table"
 
 
-def statements(file: Path, how: RawShape, shape: Shape) -> list[Statement]:
+def statements(file: Path, how: RawShape, shape: Shape) -> list[RawStatement]:
     """The statements of a file of the shape `sbic`, `stereoset` or `table`.
 
     Raises:
@@ -121,14 +121,14 @@ def statements(file: Path, how: RawShape, shape: Shape) -> list[Statement]:
 
 def _statements(
     row: Mapping[str, str], roles: Mapping[Role, str], labels: tuple[str, ...]
-) -> Iterator[Statement]:
+) -> Iterator[RawStatement]:
     """The statements of one row: a cell may hold a JSON list of several."""
 
     def cell(role: Role) -> str:
         return row.get(roles.get(role, ""), "").strip()
 
     for text in _several(cell("statement")):
-        yield Statement(
+        yield RawStatement(
             text,
             ", ".join(_several(cell("target"))),
             tuple(row[one].strip() for one in labels),
@@ -151,13 +151,13 @@ def _several(cell: str) -> list[str]:
     return [one for one in found if isinstance(one, str) and one.strip()]
 
 
-def _stereoset(file: Path) -> Iterator[Statement]:
+def _stereoset(file: Path) -> Iterator[RawStatement]:
     """The sentences that StereoSet calls stereotypes, with the group that each is about."""
     text, _ = read_text(file, PLACE)
     try:
         data = json.loads(text)["data"]
         examples = [one for part in ("intrasentence", "intersentence") for one in data.get(part, ())]
-        found = [Statement(sentence, target) for one in examples for sentence, target in _stereotypes(one)]
+        found = [RawStatement(sentence, target) for one in examples for sentence, target in _stereotypes(one)]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise fault(
             file, PLACE, "not the JSON of StereoSet", must='{"data": {"intrasentence": [...], ...}}'

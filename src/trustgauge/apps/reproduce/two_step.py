@@ -7,14 +7,14 @@ public of them. What follows from levels, from the test and from the definitions
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trustgauge.apps.reproduce import chain_maps, recorded_trips, two_step_simulation
+from trustgauge.apps.reproduce import recorded_trips, two_step_simulation
 from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
 from trustgauge.apps.reproduce.published import figures
 from trustgauge.apps.reproduce.verdicts import consistent, judge, judge_unprinted, unavailable
@@ -57,6 +57,50 @@ WHICH_TESTS = (
 )
 DERIVED = "These figures are not in the paper; they follow from its test."
 MOST_MOVED = 1e-9  # outcomes less likely than this do not move a power of two decimals
+
+
+STATES = ("U", "B1", "B2")
+LONGEST = 5
+
+Map = tuple[str, ...]
+"""Where each of `STATES` goes."""
+
+
+def level_of_map(one: Map) -> str:
+    """UCS: all to U. DSBS: U to U, something biased to biased. BS: U to biased."""
+    if one[0] != "U":
+        return "BS"
+    return "UCS" if set(one) == {"U"} else "DSBS"
+
+
+def is_part(one: Map) -> bool:
+    """Whether a map can be a part: as a part, DSBS keeps every biased distribution biased."""
+    return level_of_map(one) != "DSBS" or "U" not in one[1:]
+
+
+def after(first: Map, second: Map) -> Map:
+    """The map of two services in a row."""
+    return tuple(second[STATES.index(state)] for state in first)
+
+
+MAPS: tuple[Map, ...] = tuple(product(STATES, repeat=len(STATES)))
+PARTS: Mapping[str, frozenset[Map]] = {
+    level: frozenset(one for one in MAPS if is_part(one) and level_of_map(one) == level) for level in LEVELS
+}
+
+
+def levels_of_maps(chain: Iterable[str]) -> frozenset[str]:
+    """All levels that some choice of maps of these levels gives to the chain, by brute force."""
+    known: frozenset[Map] = frozenset({STATES})
+    for level in chain:
+        known = frozenset(after(one, two) for one in known for two in PARTS[level])
+    return frozenset(map(level_of_map, known))
+
+
+def chains(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """All chains of one to five services with these levels or behaviours."""
+    given = sorted(names)
+    return [chain for length in range(1, LONGEST + 1) for chain in product(given, repeat=length)]
 
 
 def tables(given: Any = None) -> list[PaperTable]:
@@ -321,8 +365,8 @@ def _equivalence(printed: Any) -> PaperTable:
 
 def _chains(printed: Any) -> PaperTable:
     given = printed["closed_form_checks"]
-    levels, bits = chain_maps.chains(LEVELS), chain_maps.chains(BITS)
-    by_maps = sum(from_levels(chain) == chain_maps.levels_of_maps(chain) for chain in levels)
+    levels, bits = chains(LEVELS), chains(BITS)
+    by_maps = sum(from_levels(chain) == levels_of_maps(chain) for chain in levels)
     by_bits = sum(compose([[one] for one in chain]) == {closed_form(chain)} for chain in bits)
     table = printed["two_bit_table"]
 

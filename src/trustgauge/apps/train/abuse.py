@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from trustgauge.apps.train.kinds import Effort, ProgressCallback
-from trustgauge.apps.train.labelled import LabelTable
+from trustgauge.apps.train.labelled import TrainingTable
 from trustgauge.errors import Fault, MissingPartError, PlanError
 from trustgauge.methods.trust.abuse_checkers import (
     ABUSE_CLASSES,
@@ -47,7 +47,7 @@ SHARES = {"hate": 0.15, "offensive": 0.15, "neither": 0.7}  # of the classes, as
 CLASS_OF = {worth: name for name, worth in WORTH.items()}
 
 
-def train(data: LabelTable, folder: Path, effort: Effort, *, tell: ProgressCallback) -> Mapping[str, Any]:
+def train(data: TrainingTable, folder: Path, effort: Effort, *, tell: ProgressCallback) -> Mapping[str, Any]:
     """Train a checker, write it to `folder`, and measure the written model on held-out rows.
 
     The same table, seed, share of held-out rows and library versions give the same bytes. It is trained
@@ -172,7 +172,7 @@ def fit_pipeline(training: pl.DataFrame) -> tuple[Any, Any]:
     return learner, weigher
 
 
-def _classed(data: LabelTable) -> pl.DataFrame:
+def _classed(data: TrainingTable) -> pl.DataFrame:
     """The rows with their class; their scores must be what the classes are worth."""
     rows = data.rows.with_columns(
         pl.col("score").replace_strict(CLASS_OF, default=None, return_dtype=pl.String).alias("class")
@@ -207,7 +207,7 @@ def _members(said: pl.DataFrame) -> list[tuple[str, str, int, int]]:
     return said.select("attribute", "group", "flagged", "n").rows()
 
 
-def _facts(data: LabelTable, training: pl.DataFrame, model: TextModel, effort: Effort) -> dict[str, Any]:
+def _facts(data: TrainingTable, training: pl.DataFrame, model: TextModel, effort: Effort) -> dict[str, Any]:
     """The card without its results. It holds no time, so that the same training gives the same card."""
     libraries = ("numpy", "scipy", "scikit-learn")
     return {
@@ -249,7 +249,7 @@ def _need_room(folder: Path) -> None:
         raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or an empty folder"),))
 
 
-def _need_rows(data: LabelTable, training: pl.DataFrame, tested: pl.DataFrame) -> None:
+def _need_rows(data: TrainingTable, training: pl.DataFrame, tested: pl.DataFrame) -> None:
     """Every class must be learned and tested."""
     faults = []
     for name in ABUSE_CLASSES:

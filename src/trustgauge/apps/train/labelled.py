@@ -50,7 +50,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelTable:
+class TrainingTable:
     """The rows of a table.
 
     `rows` has the columns `text`, `score` (in [-1, 1]), `group` and `source` (the file of an
@@ -65,7 +65,7 @@ class LabelTable:
     answers: bool = False
 
 
-def read_label_table(table: Path, columns: Columns, fewest: int = FEWEST) -> LabelTable:
+def read_label_table(table: Path, columns: Columns, fewest: int = FEWEST) -> TrainingTable:
     """Read a CSV, TSV, JSON-lines or Parquet table, in UTF-8.
 
     Args:
@@ -97,7 +97,7 @@ def read_label_table(table: Path, columns: Columns, fewest: int = FEWEST) -> Lab
     return _checked(table, cells, columns, fewest)
 
 
-def read_hutto(table: Path, fewest: int = FEWEST) -> LabelTable:
+def read_hutto(table: Path, fewest: int = FEWEST) -> TrainingTable:
     """Read the human-rated snippets of Hutto and Gilbert (ICWSM 2014): the archive, or one file of it.
 
     Each `*_GroundTruth.txt` has lines of id, mean rating from -4 to 4 and text, divided by tabs,
@@ -121,7 +121,7 @@ def read_hutto(table: Path, fewest: int = FEWEST) -> LabelTable:
     return _checked(table, frame, Columns(span=HUTTO_RANGE), fewest)
 
 
-def read_hutto_bias(table: Path, fewest: int = FEWEST) -> LabelTable:
+def read_hutto_bias(table: Path, fewest: int = FEWEST) -> TrainingTable:
     """Read the sentences with perceived bias of Hutto, Folds and Appling (2015): a CSV file.
 
     Of its columns `tID`, `text` and `avgBias` (0 to 3) are read. Where an id ends in "e" or "i", two
@@ -138,7 +138,7 @@ def read_hutto_bias(table: Path, fewest: int = FEWEST) -> LabelTable:
     return _checked(table, cells, Columns(span=BIAS_RANGE), fewest)
 
 
-def read_davidson(table: Path, fewest: int = FEWEST) -> LabelTable:
+def read_davidson(table: Path, fewest: int = FEWEST) -> TrainingTable:
     """Read the labelled tweets of Davidson, Warmsley, Macy and Weber (ICWSM 2017): a CSV file.
 
     Columns hate_speech, offensive_language and neither count the people who chose a class, tweet is the
@@ -182,7 +182,7 @@ def _hutto_files(table: Path) -> Iterator[tuple[str, bytes]]:
         raise fault(table, PLACE, "no rated file in the archive", must=f"one named *{HUTTO_NAME}")
 
 
-def _checked(table: Path, frame: pl.DataFrame, columns: Columns, fewest: int) -> LabelTable:
+def _checked(table: Path, frame: pl.DataFrame, columns: Columns, fewest: int) -> TrainingTable:
     """The rows with their labels as scores; every label is checked."""
     whole = frame.with_row_index("row", 1).filter(
         pl.col("text").str.strip_chars().fill_null("").ne("") & pl.col("label").fill_null("").ne("")
@@ -204,7 +204,7 @@ def _checked(table: Path, frame: pl.DataFrame, columns: Columns, fewest: int) ->
         pl.col("group").fill_null(pl.format("row {}", "row")).alias("group"),
         "source",
     )
-    return LabelTable(rows, table.name, content_hash(table), len(frame) - len(rows))
+    return TrainingTable(rows, table.name, content_hash(table), len(frame) - len(rows))
 
 
 def _scores(frame: pl.DataFrame, columns: Columns) -> pl.Series:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from trustgauge.apps.train import held_out
 from trustgauge.apps.train.kinds import Effort, ProgressCallback
-from trustgauge.apps.train.labelled import LabelTable
+from trustgauge.apps.train.labelled import TrainingTable
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust.sentence_bias import (
     CARD,
@@ -49,7 +49,7 @@ LIMITS = (
 )
 
 
-def train(data: LabelTable, folder: Path, effort: Effort, *, tell: ProgressCallback) -> Mapping[str, Any]:
+def train(data: TrainingTable, folder: Path, effort: Effort, *, tell: ProgressCallback) -> Mapping[str, Any]:
     """Fit, measure by leaving out, and write the model and its card to `folder`.
 
     The model that is written is fitted to all rows; the figures of the card are those of the fits that
@@ -215,7 +215,7 @@ def _scored(model: Regression, features: pl.DataFrame) -> Floats:
     return np.nan_to_num(model.scores(features), nan=0.0)
 
 
-def _card(data: LabelTable, effort: Effort, penalty: float, figures: Mapping[str, Any]) -> dict[str, Any]:
+def _card(data: TrainingTable, effort: Effort, penalty: float, figures: Mapping[str, Any]) -> dict[str, Any]:
     """The card. It holds no time, so that the same training gives the same card."""
     return {
         "kind": KIND,

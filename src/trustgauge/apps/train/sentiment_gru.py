@@ -20,7 +20,7 @@ import polars as pl
 
 from trustgauge.apps.train.held_out import FEWEST_TESTED, by_source, measure, split_groups
 from trustgauge.apps.train.kinds import Effort, ProgressCallback
-from trustgauge.apps.train.labelled import LabelTable
+from trustgauge.apps.train.labelled import TrainingTable
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import Message
 from trustgauge.services.gru import CARD, KIND, VOCABULARY, WEIGHTS, Gru, need_torch
@@ -42,7 +42,7 @@ LIMITS = (
 )
 
 
-def train(data: LabelTable, folder: Path, effort: Effort, *, tell: ProgressCallback) -> Mapping[str, Any]:
+def train(data: TrainingTable, folder: Path, effort: Effort, *, tell: ProgressCallback) -> Mapping[str, Any]:
     """Train a scorer, write it to `folder`, and measure the written model on held-out rows.
 
     It runs in one thread and its own random streams, so that the same table, effort and library
@@ -150,7 +150,7 @@ def _held_out(made: Path, tested: pl.DataFrame, seed: int) -> dict[str, Any]:
 
 
 def _facts(
-    data: LabelTable, training: pl.DataFrame, vocabulary: Sequence[str], effort: Effort
+    data: TrainingTable, training: pl.DataFrame, vocabulary: Sequence[str], effort: Effort
 ) -> dict[str, Any]:
     """The card without its results. It holds no time, so that the same training gives the same card."""
     scores = data.rows["score"]
@@ -208,7 +208,7 @@ def _need_room(folder: Path) -> None:
         raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or an empty folder"),))
 
 
-def _too_few(data: LabelTable, training: pl.DataFrame, tested: pl.DataFrame) -> Fault:
+def _too_few(data: TrainingTable, training: pl.DataFrame, tested: pl.DataFrame) -> Fault:
     return Fault(
         "TABLE",
         f"{data.name}: too few different rows or groups to hold some out",

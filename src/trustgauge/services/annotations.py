@@ -133,12 +133,12 @@ class People(ServiceSpec):
             "alpha_interval": [_known(low), _known(high)],
         }
 
-    def _recorded(self) -> LabelTable:
+    def _recorded(self) -> AnnotationTable:
         return _load(self, self._hash())
 
 
 @dataclass(frozen=True, slots=True)
-class LabelTable:
+class AnnotationTable:
     """What a table holds: the labels of each text (or content key), and what each annotator skipped."""
 
     labels: Mapping[str, tuple[Label, ...]]
@@ -191,7 +191,7 @@ def _known(value: float) -> float | None:
 
 
 @lru_cache(maxsize=8)
-def _load(about: People, _content: str) -> LabelTable:
+def _load(about: People, _content: str) -> AnnotationTable:
     """The labels of the file, checked: columns, cells, annotators, and one label each."""
     from trustgauge.data.tables import fault, need_columns, read_table, rows_in_words
 
@@ -224,7 +224,7 @@ def _load(about: People, _content: str) -> LabelTable:
         )
     labels = {name: _in_turn(given[name], annotators) for name in names}
     skipped = {one: sum(one not in given[name] for name in names) for one in annotators}
-    return LabelTable(labels, skipped)
+    return AnnotationTable(labels, skipped)
 
 
 def _in_turn(by: Mapping[str, Sequence[Label]], annotators: Sequence[str]) -> tuple[Label, ...]:

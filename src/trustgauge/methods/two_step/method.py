@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.methods.two_step import badness, design, evidence, power, rating, recorded_texts, score
+from trustgauge.methods.two_step import badness, design, power, rating, recorded_texts, score
 from trustgauge.methods.two_step.settings import Spec, TwoStepSettings
 from trustgauge.methods.two_step.transition_model import LEVELS, deviations, level_of
 from trustgauge.records import Control, Json, Rating, Scale, Task
@@ -68,8 +68,8 @@ class TwoStep(TwoStepSettings):
         return sorted(found, key=lambda one: places.get(one.service, len(places)))
 
     def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:
-        """Every text sent and received; see `evidence.evidence`."""
-        return evidence.evidence(scores, self.table.values)
+        """Every text sent and received; see `score.evidence`."""
+        return score.evidence(scores, self.table.values)
 
     def one_answer_is_behaviour(self, scores: pl.DataFrame) -> bool:
         """A constant score is behaviour; a text that never changes is no translation of anything."""

@@ -27,7 +27,7 @@ from trustgauge.rating.levels import (
     most_likely,
     worst_draws,
 )
-from trustgauge.rating.missing_data import Cell, cell_reasons, class_reasons, overall_reasons
+from trustgauge.rating.missing_data import MissingCell, cell_reasons, class_reasons, overall_reasons
 from trustgauge.records import Part
 
 HOWS: tuple[HowToAggregate, ...] = ("worst", "mean", "vote")
@@ -124,11 +124,11 @@ def test_the_worst_part_counts_in_each_resample() -> None:
 
 
 def test_too_many_missing_answers_are_named() -> None:
-    assert not list(overall_reasons(Cell("all", 2, 100)))
-    assert [one.facts["missing"] for one in overall_reasons(Cell("all", 3, 100))] == [3]
-    cells = [Cell("a", 6, 100), Cell("b", 9, 100), Cell("c", 5, 100)]
+    assert not list(overall_reasons(MissingCell("all", 2, 100)))
+    assert [one.facts["missing"] for one in overall_reasons(MissingCell("all", 3, 100))] == [3]
+    cells = [MissingCell("a", 6, 100), MissingCell("b", 9, 100), MissingCell("c", 5, 100)]
     (worst,) = cell_reasons(cells)
     assert (worst.facts["where"], worst.facts["cells"]) == ("b", 2)
-    (apart,) = class_reasons(Cell("He", 1, 400), Cell("She", 20, 400))
+    (apart,) = class_reasons(MissingCell("He", 1, 400), MissingCell("She", 20, 400))
     assert (apart.facts["where"], apart.facts["against"]) == ("She", "He")
-    assert not list(class_reasons(Cell("He", 1, 400), Cell("She", 8, 400)))
+    assert not list(class_reasons(MissingCell("He", 1, 400), MissingCell("She", 8, 400)))

@@ -103,7 +103,7 @@ class Method(Protocol):
     questions whether this is behaviour to be rated, such as a refusal or a constant score. Where it is not,
     the part is not rated unless `constant_services` of the plan names its service.
 
-    What a method may offer beyond this is a protocol of its own: `ServiceComparer`, `LogReader`,
+    What a method may offer beyond this is a protocol of its own: `ServiceComparer`, `LogRater`,
     `RatingConsumer`, `ProfileRater`, `SecondJudgeUser`.
     """
 
@@ -172,7 +172,7 @@ class ServiceComparer(Protocol):
 
 
 @runtime_checkable
-class LogReader(Protocol):
+class LogRater(Protocol):
     """A method that rates logs: answers which somebody else asked for."""
 
     def log_probes(self, probes: pl.DataFrame) -> pl.DataFrame:

@@ -72,7 +72,7 @@ class Aggregation:
     by_rated: bool = False
 
 
-class RatedSettings(Protocol):
+class RatingSettings(Protocol):
     """What a rating says of the experiment."""
 
     @property
@@ -172,11 +172,11 @@ def overall_reasons(
         facts["votes"] = len(leading)
     reasons = [Reason("overall.worst-part" if rule.how == "worst" else f"overall.{rule.how}", facts)]
     if overall.state == "not settled" and overall.share < rule.settle:
-        reasons.append(not_settled(overall.share, overall.level, rule.settle))
+        reasons.append(not_settled_reason(overall.share, overall.level, rule.settle))
     return reasons
 
 
-def not_settled(share: float, level: str, settle: float, more_texts: int | None = None) -> Reason:
+def not_settled_reason(share: float, level: str, settle: float, more_texts: int | None = None) -> Reason:
     """The reason that the certainty of a level does not reach `settle`; `more_texts` would be enough."""
     facts: dict[str, Json] = {"certainty": share, "level": level, "settle": settle}
     return Reason("not-settled", facts | ({"more_texts": more_texts} if more_texts else {}))
@@ -190,7 +190,7 @@ def largest_score(parts: Sequence[Part]) -> Interval | None:
 
 def rating_of(
     service: str,
-    settings: RatedSettings,
+    settings: RatingSettings,
     attribute: str,
     parts: Sequence[Part],
     overall: Overall,

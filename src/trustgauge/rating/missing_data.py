@@ -21,7 +21,7 @@ CLASS_P = 0.01  # significant by Fisher's exact test
 
 
 @dataclass(frozen=True)
-class Cell:
+class MissingCell:
     """Missing (or unread) and planned answers of one cell or class of the design."""
 
     where: str
@@ -49,20 +49,20 @@ def coverage(statuses: pl.DataFrame) -> Coverage:
     return Coverage(planned=int(sum(sums.values())), **{status: int(n) for status, n in sums.items()})
 
 
-def overall_reasons(whole: Cell) -> Iterator[Reason]:
+def overall_reasons(whole: MissingCell) -> Iterator[Reason]:
     """That more than 2 % of all answers are missing, if they are."""
     if whole.missing > OVERALL * whole.planned:
         yield whole.reason()
 
 
-def cell_reasons(cells: Iterable[Cell]) -> Iterator[Reason]:
+def cell_reasons(cells: Iterable[MissingCell]) -> Iterator[Reason]:
     """The cell that lost most, if more than 5 %; its `cells` counts those that lost as much."""
     broken = [one for one in cells if one.missing > CELL * one.planned]
     if broken:
         yield max(broken, key=lambda one: one.share).reason(cells=len(broken))
 
 
-def class_reasons(one: Cell, other: Cell, code: str = "incomplete-loss") -> Iterator[Reason]:
+def class_reasons(one: MissingCell, other: MissingCell, code: str = "incomplete-loss") -> Iterator[Reason]:
     """The class that lost more than another: by more than 2 points, and Fisher's p < .01."""
     if abs(one.share - other.share) <= BETWEEN_CLASSES:
         return

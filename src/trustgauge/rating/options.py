@@ -17,7 +17,7 @@ class OptionSettings(Protocol):
     def identity(self) -> Mapping[str, Json]: ...
 
 
-def changed_options(
+def options_of(
     settings: OptionSettings,
     left_out: Collection[str] = (),
     by_rule: Mapping[str, Json] | None = None,

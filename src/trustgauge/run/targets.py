@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, MethodError, PlanError, StoreError
-from trustgauge.methods.method import LogReader, Method
+from trustgauge.methods.method import LogRater, Method
 from trustgauge.plan import Plan, faults_of
 from trustgauge.records import Control, Message, Task, digest
 from trustgauge.run.probe_batches import BATCH_ROWS, RETEST_LAG, ProbeBatches, shuffle, with_segments
@@ -103,7 +103,7 @@ def plan_targets(plan: Plan) -> list[Target]:
                 place = f"experiments[{index}].services"
                 faults.append(Fault(place, f'{method.name} cannot rate "{name}"', must, description.task))
                 continue
-            if _is_log(description) and not isinstance(method, LogReader):
+            if _is_log(description) and not isinstance(method, LogRater):
                 place, what = f"experiments[{index}].services", f'{method.name} cannot rate "{name}"'
                 faults.append(Fault(place, what, "a service that can be asked its questions", "a log"))
                 continue

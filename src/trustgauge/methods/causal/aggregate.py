@@ -14,11 +14,11 @@ from trustgauge.rating.aggregation import (
     PartResult,
     aggregate_parts,
     leading_parts,
-    not_settled,
+    not_settled_reason,
     overall_reasons,
     rating_of,
 )
-from trustgauge.rating.options import changed_options
+from trustgauge.rating.options import options_of
 from trustgauge.records import Interval, Json, Part, Rating, Reason
 
 
@@ -58,7 +58,7 @@ def rate_parts(
     reasons = overall_reasons(parts, leading, overall, rule)
     certain = overall.share >= rule.settle
     if len(parts) > 1 and overall.state == "not settled" and overall.level and certain:
-        reasons.append(not_settled(overall.share, overall.level, rule.settle))
+        reasons.append(not_settled_reason(overall.share, overall.level, rule.settle))
     return rating_of(
         service,
         settings,
@@ -69,7 +69,7 @@ def rate_parts(
         score=_score(leading, causal) if sound else _largest(parts),
         reasons=tuple(reasons),
         limits=_limits(parts, settings),
-        options=changed_options(settings, ("before",), BY_RULE[settings.rule]),
+        options=options_of(settings, ("before",), BY_RULE[settings.rule]),
         details=details,
     )
 

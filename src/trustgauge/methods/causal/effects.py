@@ -307,7 +307,7 @@ def person_differences(panel: Panel, grouping: Grouping) -> Persons:
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class NegativeControl:
     """The negative control of one pair of classes.
 
     Attributes:
@@ -324,7 +324,7 @@ class Control:
 
 def negative_control(
     panel: Panel, grouping: Grouping, pair: tuple[int, int], rng: np.random.Generator, draws: int = 999
-) -> Control:
+) -> NegativeControl:
     """Whether persons of one class differ among themselves as much as the classes do (causal 2.7).
 
     The persons of every class of the pair that has at least four are split at random in two. The
@@ -337,7 +337,7 @@ def negative_control(
     persons = np.ones((1, len(panel.persons)))
     effect = contrasts.between(*(side(grouping, label, persons) for label in pair))[0]
     if not large:
-        return Control(np.full_like(effect, np.nan), (), 0)
+        return NegativeControl(np.full_like(effect, np.nan), (), 0)
     contrasts = Contrasts(panel.n, panel.y, np.ones((draws, len(panel.frames))))
     null = np.zeros((draws, len(panel.sets)))
     for label in large:
@@ -348,4 +348,4 @@ def negative_control(
         null += contrasts.between(ContrastSide(mine, half), ContrastSide(mine, 1.0 - half)) / len(large)
     hits = reaches(np.abs(null), np.abs(effect)).sum(axis=0)
     p = np.where(np.isfinite(effect) & np.isfinite(null).all(axis=0), (1 + hits) / (1 + draws), np.nan)
-    return Control(p, tuple(grouping.classes[label] for label in large), draws)
+    return NegativeControl(p, tuple(grouping.classes[label] for label in large), draws)

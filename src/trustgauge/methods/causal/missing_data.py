@@ -8,7 +8,7 @@ from itertools import combinations
 import polars as pl
 
 from trustgauge.methods.causal.panel import Grouping
-from trustgauge.rating.missing_data import Cell, cell_reasons, class_reasons, overall_reasons
+from trustgauge.rating.missing_data import MissingCell, cell_reasons, class_reasons, overall_reasons
 from trustgauge.records import Reason
 
 PER_UNIT = 10**9  # a score of 1 in the units of a summary
@@ -41,9 +41,9 @@ def missing_reasons(rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, 
         .agg(pl.col("texts").sum(), (LOST * (pl.col("texts") - pl.col("n"))).sum().alias("missing"))
         .sort("block", "class")
     )
-    whole = Cell("all texts", int(cells["missing"].sum()), int(cells["texts"].sum()))
+    whole = MissingCell("all texts", int(cells["missing"].sum()), int(cells["texts"].sum()))
     each = (
-        Cell(f"{grouping.classes[label]} in {block.partition('/')[2] or block}", gone, planned)
+        MissingCell(f"{grouping.classes[label]} in {block.partition('/')[2] or block}", gone, planned)
         for block, label, gone, planned in cells.select("block", "class", "missing", "texts").iter_rows()
     )
     return (*overall_reasons(whole), *cell_reasons(each), *_classes(cells, grouping))
@@ -51,7 +51,7 @@ def missing_reasons(rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, 
 
 def _classes(cells: pl.DataFrame, grouping: Grouping) -> Iterator[Reason]:
     sums = cells.group_by("class").agg(pl.col("missing", "texts").sum()).sort("class").iter_rows()
-    classes = [Cell(grouping.classes[label], int(gone), int(planned)) for label, gone, planned in sums]
+    classes = [MissingCell(grouping.classes[label], int(gone), int(planned)) for label, gone, planned in sums]
     for pair in combinations(classes, 2):
         worse, better = sorted(pair, key=lambda one: -one.share)
         yield from class_reasons(worse, better)

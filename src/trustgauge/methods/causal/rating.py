@@ -27,7 +27,7 @@ from trustgauge.methods.causal.part_assessment import (
     cap,
     too_few,
 )
-from trustgauge.rating.aggregation import not_settled
+from trustgauge.rating.aggregation import not_settled_reason
 from trustgauge.rating.levels import Levels, cap_certainty, certainty_of, most_likely, worst_draws
 from trustgauge.records import Json, Rating, Reason, Scale, State
 from trustgauge.stats.streams import stream
@@ -149,7 +149,7 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
     more = None
     if share < settings.settle:
         more = more_texts(one, settings) if sound else None
-        reasons.append(not_settled(share, names[level], settings.settle, more))
+        reasons.append(not_settled_reason(share, names[level], settings.settle, more))
     settled = share >= settings.settle and not few and not weak and not one.unsettled
     state: State = "rated" if settled else "not settled"
     part = replace(

@@ -13,7 +13,7 @@ import polars as pl
 
 from trustgauge.methods.social_bias import votes
 from trustgauge.rating.missing_data import (
-    Cell,
+    MissingCell,
     cell_reasons,
     class_reasons,
     does_not_matter,
@@ -39,12 +39,12 @@ def missing_reasons(rows: pl.DataFrame) -> Iterator[Reason]:
         rows: of the summary, of one service, part and attribute.
     """
     planned, gone = int(rows["n"].sum()), int(rows.filter(MISSING)["n"].sum())
-    yield from overall_reasons(Cell("all questions", gone, planned))
+    yield from overall_reasons(MissingCell("all questions", gone, planned))
     groups = _sums(rows.filter(RELATIVE), "group_a")
     apart = list(_groups(groups, "incomplete-loss"))
     told = {reason.facts["where"] for reason in apart}
     rest = {name: one for name, one in groups.items() if name not in told}
-    yield from cell_reasons(Cell(str(name), *one) for name, one in {**_absolute(rows), **rest}.items())
+    yield from cell_reasons(MissingCell(str(name), *one) for name, one in {**_absolute(rows), **rest}.items())
     yield from apart
 
 
@@ -69,7 +69,7 @@ def _groups(groups: Mapping[str | bool, tuple[int, int]], code: str) -> Iterator
         others, rest = planned - asked, gone - lost
         if others and lost / asked > rest / others:
             yield from class_reasons(
-                Cell(str(name), lost, asked), Cell("the other groups", rest, others), code
+                MissingCell(str(name), lost, asked), MissingCell("the other groups", rest, others), code
             )
 
 

@@ -31,13 +31,13 @@ from trustgauge.rating.aggregation import (
     joint_shares,
     largest_score,
     leading_parts,
-    not_settled,
+    not_settled_reason,
     overall_reasons,
     rating_of,
 )
 from trustgauge.rating.levels import Levels, certainty_of, most_likely, worst_draws
 from trustgauge.rating.missing_data import coverage
-from trustgauge.rating.options import changed_options
+from trustgauge.rating.options import options_of
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ def _settled(
     if wide:
         told.append(Reason("social-bias.interval-above-low", {"attribute": part.details["attribute"]}))
     if shares[level] < settings.settle:
-        told.append(not_settled(shares[level], level, settings.settle))
+        told.append(not_settled_reason(shares[level], level, settings.settle))
     carried = not unmeasured if level == LEVELS[0] else _carried(level, evidence, settings)
     kept_open = kept_open or bool(few or chance or wide)
     settled = shares[level] >= settings.settle and not kept_open and carried
@@ -340,7 +340,7 @@ def _rate_parts(service: str, results: Sequence[BiasPart], settings: SocialBiasS
         score=largest_score(leading),
         reasons=(*reasons, *chance),
         limits=_limits(settings),
-        options=changed_options(settings),
+        options=options_of(settings),
         details={"language": settings.language},
     )
 

@@ -15,7 +15,7 @@ from trustgauge.methods.trust.levels import risk, shares
 from trustgauge.methods.trust.missing_data import STATUS, UNREAD, after_loss, after_unread, counts_by_purpose
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.rating import missing_data as kernel
-from trustgauge.rating.aggregation import not_settled
+from trustgauge.rating.aggregation import not_settled_reason
 from trustgauge.records import Coverage, Interval, Json, Part, Rating, Reason
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def _part(name: str, one: IssueAssessment, cuts: tuple[float, float], settings: 
         if share < settings.settle or few or is_open:
             state = "not settled"
         if share < settings.settle:
-            reasons = (*reasons, not_settled(share, str(level), settings.settle))
+            reasons = (*reasons, not_settled_reason(share, str(level), settings.settle))
     return Part(
         name,
         state,

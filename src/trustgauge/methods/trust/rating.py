@@ -36,8 +36,8 @@ from trustgauge.methods.trust.profiles import title
 from trustgauge.methods.trust.resampling import Ints, Resampling
 from trustgauge.methods.trust.score import UTTERANCES
 from trustgauge.methods.trust.sensitivity import Factor, Variant, sensitivity
-from trustgauge.rating.aggregation import not_settled
-from trustgauge.rating.options import changed_options
+from trustgauge.rating.aggregation import not_settled_reason
+from trustgauge.rating.options import options_of
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class _Profiled:
             limits=self._limits(spoken),
             options={
                 "profile": self.profile,
-                **changed_options(self.settings, ("profiles", "orders", "issues")),
+                **options_of(self.settings, ("profiles", "orders", "issues")),
                 "issues": self.settings.identity()["issues"],
             },
             details=self._details(may, spoken, seed, parts),
@@ -211,7 +211,7 @@ class _Profiled:
             told.append(Reason("trust.issue-open", {"issues": self._open()}))
         share = certainty.get(level, 0.0)
         if state == "not settled" and certainty and share < self.settings.settle:
-            told.append(not_settled(share, level, self.settings.settle))
+            told.append(not_settled_reason(share, level, self.settings.settle))
         return told
 
     def _limits(self, spoken: int) -> tuple[Reason, ...]:

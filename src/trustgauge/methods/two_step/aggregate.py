@@ -20,7 +20,7 @@ from trustgauge.rating.aggregation import (
     overall_reasons,
     rating_of,
 )
-from trustgauge.rating.options import changed_options
+from trustgauge.rating.options import options_of
 from trustgauge.records import Interval, Json, Part, Rating, Reason
 from trustgauge.stats.intervals import wilson
 
@@ -156,4 +156,4 @@ def limits(
 
 def options(settings: TwoStepSettings) -> dict[str, Json]:
     """The size of the experiment, and every option that differs from what its rule set means."""
-    return changed_options(settings, ("attribute",), BY_RULE[settings.rule], always=("texts",))
+    return options_of(settings, ("attribute",), BY_RULE[settings.rule], always=("texts",))

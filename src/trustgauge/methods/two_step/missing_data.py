@@ -7,7 +7,13 @@ from itertools import combinations
 from typing import Any
 
 from trustgauge.methods.two_step.counts import PartCounts
-from trustgauge.rating.missing_data import Cell, cell_reasons, class_reasons, overall_reasons, unread_facts
+from trustgauge.rating.missing_data import (
+    MissingCell,
+    cell_reasons,
+    class_reasons,
+    overall_reasons,
+    unread_facts,
+)
 from trustgauge.records import Reason
 from trustgauge.stats.distributions import Ints
 
@@ -20,9 +26,9 @@ def missing_reasons(tallied: PartCounts, spec: Any) -> tuple[Reason, ...]:
     2 points. Missing are `failed` responses. Cells and values count mentions, so that a text
     which loses two of them weighs twice: this errs towards `incomplete`.
     """
-    whole = Cell("all texts", tallied.coverage.failed, tallied.coverage.planned)
+    whole = MissingCell("all texts", tallied.coverage.failed, tallied.coverage.planned)
     cells = (
-        Cell(
+        MissingCell(
             f"{spec.values[value]} in {name}",
             int(tallied.missing[block, value]),
             int(tallied.sent[block, value]),
@@ -55,5 +61,5 @@ def unread_reasons(tallied: PartCounts, spec: Any, to_read: int | None) -> tuple
 def _classes(gone: Ints, sent: Ints, spec: Any, code: str = "incomplete-loss") -> Iterator[Reason]:
     """Pairs of values of which one lost more mentions than the other, of [B, C] each."""
     sums = zip(spec.values, gone.sum(axis=0).tolist(), sent.sum(axis=0).tolist(), strict=True)
-    for one, other in combinations([Cell(*each) for each in sums if each[-1]], 2):
+    for one, other in combinations([MissingCell(*each) for each in sums if each[-1]], 2):
         yield from class_reasons(one, other, code)

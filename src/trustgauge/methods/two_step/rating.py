@@ -33,7 +33,7 @@ from trustgauge.methods.two_step.transition_model import (
     draw_levels,
     examine_pooling,
 )
-from trustgauge.rating.aggregation import not_settled
+from trustgauge.rating.aggregation import not_settled_reason
 from trustgauge.rating.levels import (
     Levels,
     certainty_of,
@@ -266,7 +266,7 @@ class _Part:
                 counts = self.rules.rated(self.tallied)
                 settings, seed = self.rules.settings, self.rules.seed
                 more = texts_to_settle(counts, examined, self.rules.declared, settings, seed)
-            reasons.append(not_settled(shares[level], level, settle, more))
+            reasons.append(not_settled_reason(shares[level], level, settle, more))
         is_open = any(reason.code in UNSETTLING for reason in reasons)
         state: State = "not settled" if is_open or not certain else "rated"
         codes = {reason.code: reason for reason in reasons}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from trustgauge.reports.document import document
 from trustgauge.reports.messages import COMMON
 from trustgauge.reports.method_view import named_view
 
+SOURCE = Path(errors.__file__).parent
 NEVER = ("is fair", "is unbiased", "is safe", "unbiased service", "are fair", "probably")
 STATES = only(fixtures.all_states())
 
@@ -51,6 +53,16 @@ def all_messages() -> list[str]:
             ),
         )
     ]
+
+
+def test_every_reason_that_is_given_has_its_message_and_no_message_is_left_over() -> None:
+    source = "\n".join(path.read_text("utf-8") for path in SOURCE.rglob("*.py"))
+    begun = tuple(re.findall(r'f"((?:social-bias|limits)\.[a-z-]*){', source))
+    known = {code for _, code in CODES}
+    assert not [code for code in known if f'"{code}"' not in source and not code.startswith(begun)]
+    given = set(re.findall(r'Reason\(\s*"([a-z.-]+)"', source))
+    assert len(given) > 50
+    assert given <= known
 
 
 def test_we_say_what_was_measured_and_never_that_a_service_is_something() -> None:

@@ -119,7 +119,7 @@ def fill(rows: int, ratings: Path) -> dict[str, Any]:
     with RunFolder.open(ratings, plan.hash, now=datetime.now(UTC), kind="parquet") as folder:
         write_plan(prepared, folder)
         with GroupWriter(folder.store) as writer:
-            for step in pending_batches(prepared.subjects, prepared.probes, nothing_stored):
+            for step in pending_batches(prepared.targets, prepared.probes, nothing_stored):
                 for one in _answers(step):
                     writer.keep(one)
                     made += 1

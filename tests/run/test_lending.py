@@ -57,7 +57,7 @@ def test_a_new_seed_of_a_service_that_varies_asks_anew(tmp_path: Path) -> None:
         (CALLS, CALLS),
         (0, 0),
     ]
-    both = [set(run.prepared.probes[0, "score"]["message"]) for _, run in (first, second)]
+    both = [set(run.ask_plan.probes[0, "score"]["message"]) for _, run in (first, second)]
     assert both[0] & both[1], "some texts are those of the first run"
 
 

@@ -91,10 +91,10 @@ def test_a_log_keeps_the_order_in_which_it_was_recorded(tmp_path: Path) -> None:
 
 def test_an_answer_knows_its_segment_unless_answers_are_shared(tmp_path: Path) -> None:
     finished = rate(load_plan(plan_of("two-step")), RunOptions(tmp_path))
-    probes = finished.prepared.probes[0, "translate"]
+    probes = finished.ask_plan.probes[0, "translate"]
     zeros = pl.Series("segment", [0] * probes.height)
     with open_store(finished.folder) as store:
-        varying, same, *_ = finished.prepared.subjects  # tosses a coin; gives back what it gets
+        varying, same, *_ = finished.ask_plan.targets  # tosses a coin; gives back what it gets
         for one, planned in ((varying, probes["segment"]), (replace(same, deterministic=True), zeros)):
             rows = answers_to(one, probes, StoredAnswers(store))
             assert rows["segment"].equals(planned)
@@ -123,7 +123,7 @@ def test_an_update_in_mid_run_meets_every_block_alike(tmp_path: Path) -> None:
     with LocalServer(updated) as server:
         plan = load_plan(translator_plan(server.url, texts=200, service={"concurrency": 1}))
         finished = rate(plan, RunOptions(tmp_path))
-    frame = finished.prepared.probes[0, "translate"]
+    frame = finished.ask_plan.probes[0, "translate"]
     assert updated.texts == frame["message"].to_list(), "sent as planned"
     before = frame.head(200).group_by("block").len()["len"].to_list()
     # 200 of 600 without replacement, a third of each block: a standard deviation of 5.4.
@@ -157,7 +157,7 @@ def test_parts_of_a_service_are_asked_in_turn(tmp_path: Path) -> None:
     with open_store(finished.folder) as store:
         times = {
             one.part: store.answers(one.fingerprint)["at"].sort().to_list()
-            for one in finished.prepared.subjects
+            for one in finished.ask_plan.targets
             if one.control is None
         }
     half = [at[len(at) // 2] for at in times.values()]

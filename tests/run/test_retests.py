@@ -96,7 +96,7 @@ def test_agreement_is_that_of_the_bot_and_no_data_of_the_rating(tmp_path: Path) 
         sitting = RunOptions(tmp_path)
         announced = forecast(prepare(load_plan(plan), sitting), sitting).calls
         finished = rate(load_plan(plan), sitting)
-    count = finished.prepared.probes[0, "score"].height - PROBES
+    count = finished.ask_plan.probes[0, "score"].height - PROBES
     assert abs(count - 0.2 * PROBES) < 2
     assert announced == finished.asked.calls == len(server.requests) == PROBES + count
     (rating,) = finished.document["ratings"]

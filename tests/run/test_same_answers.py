@@ -127,7 +127,7 @@ def test_a_bot_that_always_refuses_is_rated_and_one_that_always_greets_is_not(tm
         with LocalServer(handler) as server:
             finished = done(chat_plan(server.url, "social-bias", questions=200), tmp_path)
             outcomes.append((told(finished)[2] == ["same-answer"], len(server.requests)))
-    planned = finished.prepared.probes[0, "chat"].height
+    planned = finished.ask_plan.probes[0, "chat"].height
     (refuser_fails, refuser_calls), (greeter_fails, greeter_calls) = outcomes
     assert (refuser_fails, refuser_calls) == (False, planned)
     assert greeter_fails

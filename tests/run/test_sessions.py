@@ -243,7 +243,7 @@ def test_a_log_is_asked_its_own_probes_and_nobody_else_is(tmp_path: Path) -> Non
     plan = plan_of(tmp_path, "leaky", "corpus", control=True)
     prepared = prepare(load_plan(plan))
     (probes,) = prepared.probes.values()
-    asked = {one.service: probes_of(one, probes) for one in prepared.subjects}
+    asked = {one.service: probes_of(one, probes) for one in prepared.targets}
     assert asked["corpus"][ONLY].unique().to_list() == ["corpus"]
     assert asked["corpus"].select("message", "session", "turn", "draw").rows() == [
         ("Hello.", "d1", 0, 0),
@@ -254,8 +254,8 @@ def test_a_log_is_asked_its_own_probes_and_nobody_else_is(tmp_path: Path) -> Non
     for name in ("leaky", "control refuser"):
         assert asked[name].height == 16
         assert asked[name][ONLY].unique().to_list() == [""]
-    rows = estimate.pending(prepared.subjects, prepared.probes, lambda _: set())
-    assert {row.subject.service: row.planned for row in rows} == {
+    rows = estimate.pending(prepared.targets, prepared.probes, lambda _: set())
+    assert {row.target.service: row.planned for row in rows} == {
         "leaky": 16,
         "corpus": 4,
         "control refuser": 16 + 4 + 4,  # two scenes a second time, as it says that it is deterministic

@@ -84,8 +84,8 @@ def test_the_same_rating_from_either_store_in_one_slice_or_many(tmp_path: Path, 
 @pytest.mark.parametrize("method", PLANS)
 def test_answers_are_read_slice_by_slice_as_they_are_all_together(tmp_path: Path, method: str) -> None:
     finished = run(plan_of(method, "parquet"), tmp_path, 37)
-    found = finished.prepared.subjects
-    probes = finished.prepared.probes
+    found = finished.ask_plan.targets
+    probes = finished.ask_plan.probes
     assert isinstance(probes, ProbeBatches)
     assert all(probes.count(place) > 3 for place in probes)
     with open_store(finished.folder) as store:
@@ -95,7 +95,7 @@ def test_answers_are_read_slice_by_slice_as_they_are_all_together(tmp_path: Path
             together = answers_to(one, probes[one.experiment, one.task], store.answers)
             assert pieces.equals(together)
         again = rate_answers(
-            methods(finished.prepared.plan), found, dict(probes.items()), store.answers, seed=5
+            methods(finished.ask_plan.plan), found, dict(probes.items()), store.answers, seed=5
         )  # of an ordinary mapping, whole
     assert (again.ratings, again.controls, again.hashes) == (
         finished.derived.ratings,
@@ -130,7 +130,7 @@ def test_what_is_kept_is_not_pending(tmp_path: Path) -> None:
     small = forecast(prepare(load_plan(plan_of("two-step"))), RunOptions(tmp_path))
     assert (estimate.kept, estimate.spent.calls) == (small.kept, small.spent.calls)
     with preparing.stored_key_lookup(sitting, prepared) as held:
-        steps = pending_batches(prepared.subjects, prepared.probes, held)
+        steps = pending_batches(prepared.targets, prepared.probes, held)
         assert not [row for step in steps for row in step if row.units]
     again = rate(load_plan(plan_of("two-step", "sqlite")), sitting)
     assert (again.folder, again.asked.calls) == (finished.folder, 0)
@@ -188,12 +188,12 @@ def test_a_service_that_refuses_is_left_out_of_later_slices(tmp_path: Path) -> N
 
 def test_the_report_of_a_large_run_carries_a_sample_and_says_of_how_many(tmp_path: Path) -> None:
     finished = run(plan_of("two-step", "parquet"), tmp_path, 50)
-    plan, found = finished.prepared.plan, finished.prepared.subjects
+    plan, found = finished.ask_plan.plan, finished.ask_plan.targets
     rows = 2 * 3 * 20 * 3
     assert finished.derived.rows == (rows,)
     with open_store(finished.folder) as store:
         derived = rate_answers(
-            methods(plan), found, finished.prepared.probes, StoredAnswers(store), seed=5, sample=50
+            methods(plan), found, finished.ask_plan.probes, StoredAnswers(store), seed=5, sample=50
         )
     (marks,) = derived.marks
     assert 50 <= marks.height <= 100
@@ -246,5 +246,5 @@ def test_subjects_of_one_service_share_what_they_ask() -> None:
     (first, *_) = plan_targets(plan)
     twin = Target(**{**{name: getattr(first, name) for name in first.__slots__}, "part": "again"})
     rows = list(pending_batches((first, twin), design(plan, [first], 25), nothing_stored))
-    assert sum(len(row.units) for step in rows for row in step if row.subject is twin) == 0
-    assert sum(row.planned for step in rows for row in step if row.subject is twin) > 0
+    assert sum(len(row.units) for step in rows for row in step if row.target is twin) == 0
+    assert sum(row.planned for step in rows for row in step if row.target is twin) > 0

@@ -23,7 +23,7 @@ from trustgauge.store.folder import read_manifest
 
 
 def kept_calls(folder: Path, sitting: RunOptions, plan: dict[str, object]) -> int:
-    prints = [one.fingerprint for one in prepare(load_plan(plan), sitting).subjects if not one.control]
+    prints = [one.fingerprint for one in prepare(load_plan(plan), sitting).targets if not one.control]
     with open_store(folder) as store:
         return store.cost(prints).calls
 

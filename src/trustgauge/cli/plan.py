@@ -26,15 +26,15 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     from trustgauge.run.prepare import forecast, prepare
 
     sitting = RunOptions(ratings=options["ratings"], fresh=fresh)
-    prepared = prepare(plan_of(target, options), sitting)
-    estimate = forecast(prepared, sitting)
-    finds = [method.power(prepared.plan.seed) for method in prepared.methods]
+    ask_plan = prepare(plan_of(target, options), sitting)
+    estimate = forecast(ask_plan, sitting)
+    finds = [method.power(ask_plan.plan.seed) for method in ask_plan.methods]
     if options["as_json"]:
-        emit_json({"plan": prepared.plan.hash, "estimate": estimate.facts(), "finds": finds})
+        emit_json({"plan": ask_plan.plan.hash, "estimate": estimate.facts(), "finds": finds})
         return
-    facts = [plan_facts(prepared, estimate, index, finds[index]) for index in asking_experiments(prepared)]
+    facts = [plan_facts(ask_plan, estimate, index, finds[index]) for index in asking_experiments(ask_plan)]
     say(terminal.plan(facts), options)
     for line in judge_lines(estimate):
         say([line], options)
-    for over in estimate.over(prepared.plan.budget.model_dump()):
+    for over in estimate.over(ask_plan.plan.budget.model_dump()):
         say([terminal.line("limit", over, "warn")], options)

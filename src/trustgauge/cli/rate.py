@@ -73,14 +73,14 @@ def rate_verb(target: str | None, **options: Any) -> Any:
 
     plan = plan_of(target, options)
     sitting = RunOptions(ratings=options["ratings"], fresh=options["fresh"])
-    prepared = prepare(plan, sitting)
-    check_gate(prepared.methods, options["fail_on"])
-    estimate = forecast(prepared, sitting)
-    print_plan(prepared, estimate, options)
+    ask_plan = prepare(plan, sitting)
+    check_gate(ask_plan.methods, options["fail_on"])
+    estimate = forecast(ask_plan, sitting)
+    print_plan(ask_plan, estimate, options)
     confirm_plan(plan, options)
-    with progress_display(options, announcement(prepared, estimate)) as watch:
+    with progress_display(options, announcement(ask_plan, estimate)) as watch:
         finished = run(
-            prepared,
+            ask_plan,
             RunOptions(
                 ratings=options["ratings"],
                 fresh=options["fresh"],
@@ -93,20 +93,20 @@ def rate_verb(target: str | None, **options: Any) -> Any:
     return exit_of(finished.document, finished.asked.refused)
 
 
-def print_plan(prepared: AskPlan, estimate: Estimate, options: dict[str, Any]) -> None:
+def print_plan(ask_plan: AskPlan, estimate: Estimate, options: dict[str, Any]) -> None:
     """Say what will be asked; above a limit ask whether to go on, or demand --yes."""
     from trustgauge.errors import Fault, PlanError
     from trustgauge.reports import terminal
 
     if not (options["quiet"] or options["as_json"]):
-        methods, seed, long = prepared.methods, prepared.plan.seed, estimate.seconds >= LONG
-        asking = asking_experiments(prepared)
+        methods, seed, long = ask_plan.methods, ask_plan.plan.seed, estimate.seconds >= LONG
+        asking = asking_experiments(ask_plan)
         finds = {index: methods[index].power(seed) if long else None for index in asking}
-        facts = [plan_facts(prepared, estimate, index, found) for index, found in finds.items()]
+        facts = [plan_facts(ask_plan, estimate, index, found) for index, found in finds.items()]
         say(terminal.plan(facts), options, err=True)
         for line in judge_lines(estimate):
             say([line], options, err=True)
-    over = estimate.over(prepared.plan.budget.model_dump())
+    over = estimate.over(ask_plan.plan.budget.model_dump())
     if not over or options["yes"]:
         return
     said = "; ".join(over)
@@ -118,12 +118,12 @@ def print_plan(prepared: AskPlan, estimate: Estimate, options: dict[str, Any]) -
     raise PlanError((fault,))
 
 
-def announcement(prepared: AskPlan, estimate: Estimate) -> RunAnnouncement:
+def announcement(ask_plan: AskPlan, estimate: Estimate) -> RunAnnouncement:
     """What was said of a run, which its progress is held against."""
     from trustgauge.engine.budget import BudgetLimits
     from trustgauge.engine.events import RunAnnouncement
 
-    caps = prepared.plan.budget
+    caps = ask_plan.plan.budget
     limits = BudgetLimits(caps.calls, caps.usd, caps.tokens, caps.seconds, before=estimate.spent)
     judging = sum(one.seconds for one in estimate.judging)  # which begins when all is asked
     return RunAnnouncement(estimate.seconds - judging, estimate.units, limits)

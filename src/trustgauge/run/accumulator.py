@@ -164,11 +164,11 @@ class Accumulator:
     """Takes the answers of one experiment and task and keeps what is needed of their marks."""
 
     def __init__(
-        self, method: Method, subjects: Sequence[Target], hashing: RunHasher, sample: int | None
+        self, method: Method, targets: Sequence[Target], hashing: RunHasher, sample: int | None
     ) -> None:
-        self.subjects = subjects
+        self.targets = targets
         self._method, self._hashing, self._sample = method, hashing, sample
-        self._controls = [one.service for one in subjects if one.control]
+        self._controls = [one.service for one in targets if one.control]
         self._summaries: list[pl.DataFrame] = []
         self._marks: list[pl.DataFrame] = []
         self._missing: list[pl.DataFrame] = []

@@ -20,17 +20,17 @@ class ReusableRuns:
     """The run folders that hold answers which a run may use, its own included, newest first.
 
     Args:
-        prepared: the plan of the run, and whom it asks.
+        ask_plan: the plan of the run, and whom it asks.
         ratings: folder of all runs.
         fresh: whether the run is to begin anew, without any answer.
     """
 
-    def __init__(self, prepared: AskPlan, ratings: Path, *, fresh: bool = False) -> None:
-        own = None if fresh else find_run(ratings, prepared.plan.hash)
+    def __init__(self, ask_plan: AskPlan, ratings: Path, *, fresh: bool = False) -> None:
+        own = None if fresh else find_run(ratings, ask_plan.plan.hash)
         alone = own is not None and bool(read_manifest(own).get("fresh"))
         self.folders = [] if fresh else [own] if own and alone else other_runs(ratings)
-        self._own, self._seed = own, prepared.plan.seed
-        asked = (*prepared.subjects, *prepared.judges)
+        self._own, self._seed = own, ask_plan.plan.seed
+        asked = (*ask_plan.targets, *ask_plan.judges)
         self._shared = {one.fingerprint for one in asked if one.deterministic}
         self._verified: dict[tuple[Path, str], bool] = {}
 

@@ -37,38 +37,38 @@ FIRST = 40
 """Different questions after which a part that answers all of them alike is asked no more."""
 
 
-def ask(prepared: AskPlan, folder: RunFolder, sitting: RunOptions) -> AskOutcome:
+def ask(ask_plan: AskPlan, folder: RunFolder, run_options: RunOptions) -> AskOutcome:
     """Send what is pending; every answer goes to one writer.
 
     A service that was declared deterministic and turns out not to be is asked every draw
     (methods 0.3). Control services cost nothing, so no limit holds for them.
     """
-    budget = prepared.plan.budget
-    spending = CostLedger(prepared, folder)
+    budget = ask_plan.plan.budget
+    spending = CostLedger(ask_plan, folder)
     limits = BudgetLimits(budget.calls, budget.usd, budget.tokens, budget.seconds, before=spending.before)
 
-    stopwatch = throughput.Stopwatch(asked_parts(prepared))
+    stopwatch = throughput.Stopwatch(asked_parts(ask_plan))
 
     def watch(event: dict[str, Any]) -> None:
         folder.events.add(event)
         stopwatch.feed(event)
-        sitting.watch(event)
+        run_options.watch(event)
 
     outcomes: list[engine.EngineOutcome] = []
     with GroupWriter(folder.store) as writer:
-        for jobs in _steps(prepared, folder, controls=True):
+        for jobs in _steps(ask_plan, folder, controls=True):
             engine.run(jobs, writer.keep)
             writer.flush()
-        local = _engine(prepared, folder, writer, spending.ledger)
-        local.start(ConstantAnswerGuard(writer.keep, prepared), limits, watch)
+        local = _engine(ask_plan, folder, writer, spending.ledger)
+        local.start(ConstantAnswerGuard(writer.keep, ask_plan), limits, watch)
         is_counted = True
         began = time.monotonic()
         try:
-            _sit(local, prepared, folder, writer, outcomes)
-            varying = varying_targets(prepared, folder)
-            if varying != prepared.subjects and not any(one.stopped for one in outcomes):
-                _sit(local, replace(prepared, subjects=varying), folder, writer, outcomes)
-            if not any(one.stopped for one in outcomes) and (jobs := _judging(prepared, folder)):
+            _sit(local, ask_plan, folder, writer, outcomes)
+            varying = varying_targets(ask_plan, folder)
+            if varying != ask_plan.targets and not any(one.stopped for one in outcomes):
+                _sit(local, replace(ask_plan, targets=varying), folder, writer, outcomes)
+            if not any(one.stopped for one in outcomes) and (jobs := _judging(ask_plan, folder)):
                 outcomes.append(local.run(jobs))
         except engine.Interrupted as interrupted:
             outcomes.append(interrupted.outcome)
@@ -93,10 +93,10 @@ def ask(prepared: AskPlan, folder: RunFolder, sitting: RunOptions) -> AskOutcome
     return AskOutcome(sum(one.calls for one in outcomes), stopped or "", refused)
 
 
-def asked_parts(prepared: AskPlan) -> dict[str, ServiceSpec]:
+def asked_parts(ask_plan: AskPlan) -> dict[str, ServiceSpec]:
     """Name of each part in the events of the run -> what is asked; controls left out."""
-    rated = {one.title: one.description for one in prepared.subjects if one.control is None}
-    judges = {second_judge.judge_title(one): one.description for one in prepared.judges}
+    rated = {one.title: one.description for one in ask_plan.targets if one.control is None}
+    judges = {second_judge.judge_title(one): one.description for one in ask_plan.judges}
     return {name: one for name, one in {**rated, **judges}.items() if one is not None}
 
 
@@ -105,14 +105,14 @@ class ConstantAnswerGuard:
 
     Args:
         keep: where answers go.
-        prepared: the plan.
+        ask_plan: the plan.
 
     Raises SameAnswerError, from each call for that part, after the answers are passed on.
     """
 
-    def __init__(self, keep: AnswerSink, prepared: AskPlan) -> None:
-        self._keep, self._prepared = keep, prepared
-        rated = [one for one in prepared.subjects if one.control is None]
+    def __init__(self, keep: AnswerSink, ask_plan: AskPlan) -> None:
+        self._keep, self._prepared = keep, ask_plan
+        rated = [one for one in ask_plan.targets if one.control is None]
         self._first: dict[str, dict[str, Answer]] = {one.fingerprint: {} for one in rated}
         self._errors: dict[str, SameAnswerError] = {}
 
@@ -136,23 +136,23 @@ class ConstantAnswerGuard:
         names = ("message", "draw", *RESPONSE)
         rows = [{name: getattr(one, name) for name in names} | {"trail": "[]"} for one in first]
         kept = pl.DataFrame(rows)
-        asking = [one for one in self._prepared.subjects if one.fingerprint == answer.fingerprint]
+        asking = [one for one in self._prepared.targets if one.fingerprint == answer.fingerprint]
         if all(fault_of(one, self._prepared, lambda _: kept) for one in asking):
             error = SameAnswerError(answer.fingerprint, str(answer.output), len(first))
             self._errors[answer.fingerprint] = error
             raise error
 
 
-def fault_of(subject: Target, prepared: AskPlan, answers: AnswersOf) -> Reason | None:
+def fault_of(target: Target, ask_plan: AskPlan, answers: AnswersOf) -> Reason | None:
     """Why a part is not asked any further, by its answers to the first slice of its probes."""
-    rows = next(answer_batches(subject, prepared.probes, answers))
+    rows = next(answer_batches(target, ask_plan.probes, answers))
     rows = rows.filter(pl.col("output").is_not_null())
     if rows["output"].n_unique() != 1:
         return None
-    method = prepared.methods[subject.experiment]
+    method = ask_plan.methods[target.experiment]
     same = ConstantAnswers(method, [])
     same.take(method.score(rows))
-    return same.faults().get(subject.service, {}).get(subject.part)
+    return same.faults().get(target.service, {}).get(target.part)
 
 
 def worker_log_folder(plan: Plan, folder: RunFolder) -> Path:
@@ -164,11 +164,11 @@ def worker_log_folder(plan: Plan, folder: RunFolder) -> Path:
 
 
 def _engine(
-    prepared: AskPlan, folder: RunFolder, writer: GroupWriter, ledger: ReservationLedger
+    ask_plan: AskPlan, folder: RunFolder, writer: GroupWriter, ledger: ReservationLedger
 ) -> engine.Engine:
     """Who asks, as the plan says."""
-    options = prepared.plan.run
-    logs = worker_log_folder(prepared.plan, folder)
+    options = ask_plan.plan.run
+    logs = worker_log_folder(ask_plan.plan, folder)
     site = engine.EngineConfig(logs, writer.flush, options.workers, options.scheduler, ledger)
     found: engine.Engine = plugins.load("engines", options.engine, "run.engine").at(site)
     return found
@@ -176,7 +176,7 @@ def _engine(
 
 def _sit(
     local: engine.Engine,
-    prepared: AskPlan,
+    ask_plan: AskPlan,
     folder: RunFolder,
     writer: GroupWriter,
     outcomes: list[engine.EngineOutcome],
@@ -187,9 +187,9 @@ def _sit(
     one answer to everything is left out of later slices.
     """
     answers = StoredAnswers(folder.store)
-    rated = [one for one in prepared.subjects if one.control is None]
-    refused = {one.title for one in rated if fault_of(one, prepared, answers)}
-    for jobs in _steps(prepared, folder, controls=False):
+    rated = [one for one in ask_plan.targets if one.control is None]
+    refused = {one.title for one in rated if fault_of(one, ask_plan, answers)}
+    for jobs in _steps(ask_plan, folder, controls=False):
         left = [job for job in jobs if job.part not in refused]
         if left:
             outcomes.append(local.run(left))
@@ -199,14 +199,14 @@ def _sit(
                 break
 
 
-def _steps(prepared: AskPlan, folder: RunFolder, *, controls: bool) -> Iterator[list[engine.Job]]:
+def _steps(ask_plan: AskPlan, folder: RunFolder, *, controls: bool) -> Iterator[list[engine.Job]]:
     """What is pending, slice by slice; slices of which nothing is are left out."""
-    mine = [one for one in prepared.subjects if bool(one.control) == controls]
+    mine = [one for one in ask_plan.targets if bool(one.control) == controls]
     store = folder.store
-    held = lookup_in(store.present) if prepared.is_small else store.holds
-    for rows in pending_batches(mine, prepared.probes, held):
+    held = lookup_in(store.present) if ask_plan.is_small else store.holds
+    for rows in pending_batches(mine, ask_plan.probes, held):
         jobs = [
-            engine.Job(row.subject.title, row.description, row.units, row.subject.service)
+            engine.Job(row.target.title, row.description, row.units, row.target.service)
             for row in rows
             if row.units
         ]
@@ -214,20 +214,20 @@ def _steps(prepared: AskPlan, folder: RunFolder, *, controls: bool) -> Iterator[
             yield jobs
 
 
-def _judging(prepared: AskPlan, folder: RunFolder) -> list[engine.Job]:
+def _judging(ask_plan: AskPlan, folder: RunFolder) -> list[engine.Job]:
     """What second judges are still to be asked about the answers that are kept now."""
-    plan, answers = prepared.plan, StoredAnswers(folder.store)
-    asked = second_judge.prompts(plan, prepared.judges, prepared.subjects, prepared.probes, answers)
-    folder.borrow(second_judge.keys(asked), ReusableRuns(prepared, folder.path.parent).lends)
+    plan, answers = ask_plan.plan, StoredAnswers(folder.store)
+    asked = second_judge.prompts(plan, ask_plan.judges, ask_plan.targets, ask_plan.probes, answers)
+    folder.borrow(second_judge.keys(asked), ReusableRuns(ask_plan, folder.path.parent).lends)
     return second_judge.jobs(asked, folder.store.present)
 
 
-def varying_targets(prepared: AskPlan, folder: RunFolder) -> tuple[Target, ...]:
+def varying_targets(ask_plan: AskPlan, folder: RunFolder) -> tuple[Target, ...]:
     """The subjects, with those that gave two answers to one message marked as not deterministic."""
     answers = StoredAnswers(folder.store)
     return tuple(
         replace(one, deterministic=False)
         if one.deterministic and not answers.is_deterministic(one.fingerprint)
         else one
-        for one in prepared.subjects
+        for one in ask_plan.targets
     )

@@ -146,7 +146,7 @@ class Estimate:
     kept: int
     usd: float
     seconds: float
-    spent: Cost = field(default_factory=Cost)  # by earlier sittings of the run
+    spent: Cost = field(default_factory=Cost)  # by earlier invocations of the run
     judging: tuple[JudgeEstimate, ...] = ()  # second judges; their `calls` are counted above
     tokens: int = 0  # guessed from characters (`tokens_of`); 0 where no service counts them
     unpriced: tuple[str, ...] = ()  # services that want a key and whose price the plan does not tell
@@ -209,7 +209,7 @@ def estimate(rows: Iterable[Pending], paces: Paces = MappingProxyType({})) -> Es
         characters = sum(len(message.text) for unit in row.units for message in unit)
         calls += messages * len(legs)
         kept += row.kept
-        units[row.subject.title] += len(row.units)
+        units[row.target.title] += len(row.units)
         for leg in legs if messages else ():
             usd += messages * leg.usd_per_call + characters * leg.usd_per_million_characters / 1e6
             if counts_tokens(leg):
@@ -217,8 +217,8 @@ def estimate(rows: Iterable[Pending], paces: Paces = MappingProxyType({})) -> Es
                 guessed += counted.total
                 usd += price_usd(leg, counted)
             if _is_unpriced(leg):
-                unpriced[row.subject.service] = None
-            time.add(row.subject.service, leg, messages)
+                unpriced[row.target.service] = None
+            time.add(row.target.service, leg, messages)
     seconds = time.seconds + calls * WORK_SECONDS
     return Estimate(
         *(calls, kept, usd, seconds),

@@ -47,7 +47,7 @@ class AskPlan:
     """A plan taken apart: who is asked what."""
 
     plan: Plan
-    subjects: tuple[Target, ...]
+    targets: tuple[Target, ...]
     probes: Probes
     judges: tuple[Target, ...] = ()  # second judges, of experiments that have one
 

@@ -27,16 +27,16 @@ KeyLookup = Callable[[str, Sequence[Key]], Sequence[bool]]
 class Pending:
     """What is still to be asked of one subject, of a slice or of all."""
 
-    subject: Target
+    target: Target
     units: tuple[Unit, ...]
     planned: int  # messages wanted
     kept: int  # of them, messages answered before
 
     @property
     def description(self) -> ServiceSpec:
-        if self.subject.description is None:
+        if self.target.description is None:
             raise ValueError("a subject read from a manifest cannot be asked")
-        return self.subject.description
+        return self.target.description
 
 
 def nothing_stored(_: str, keys: Sequence[Key]) -> Sequence[bool]:
@@ -85,9 +85,9 @@ def pending_batches(found: Sequence[Target], probes: Probes, held: KeyLookup) ->
     numbers = {id(one): number for number, one in enumerate(found)}
     for step in target_batches(found, probes):
         rows = []
-        for subject, frame in step:
-            mine = asking[numbers[id(subject)]]
-            carried = claimed.setdefault(subject.fingerprint, KeySet())
+        for target, frame in step:
+            mine = asking[numbers[id(target)]]
+            carried = claimed.setdefault(target.fingerprint, KeySet())
             rows.append(mine.pending(frame, held, carried))
         yield rows
 
@@ -102,7 +102,7 @@ def pending_totals(found: Sequence[Target], steps: Iterable[list[Pending]]) -> l
     rows: dict[int, list[Pending]] = {id(one): [] for one in found}
     for step in steps:
         for row in step:
-            rows[id(row.subject)].append(row)
+            rows[id(row.target)].append(row)
     return [
         Pending(
             one,
@@ -117,17 +117,17 @@ def pending_totals(found: Sequence[Target], steps: Iterable[list[Pending]]) -> l
 class _Asking:
     """What a subject wanted so far, as far as later slices need to know."""
 
-    def __init__(self, subject: Target, *, others: bool) -> None:
-        self.subject, self._others = subject, others
+    def __init__(self, target: Target, *, others: bool) -> None:
+        self.target, self._others = target, others
         self._wanted = KeySet()  # of a deterministic service, which is asked each message once
         self._twice = 0  # messages of it that are asked a second time
 
     def pending(self, frame: pl.DataFrame, held: KeyLookup, claimed: KeySet) -> Pending:
-        """What is to be asked of a slice. `claimed`: keys that this sitting asks of the service already."""
-        wanted = self._units(probes_to_send(self.subject, frame))
+        """What is to be asked of a slice. `claimed`: keys that this run asks of the service already."""
+        wanted = self._units(probes_to_send(self.target, frame))
         keys = [[(message.key, message.draw) for message in unit] for unit in wanted]
         flat = [key for unit in keys for key in unit]
-        kept = held(self.subject.fingerprint, flat)
+        kept = held(self.target.fingerprint, flat)
         taken = {key for key, known in zip(flat, kept, strict=True) if known}
         taken |= {key for key, known in zip(flat, claimed.holds(flat), strict=True) if known}
         asked, mine = [], []
@@ -139,10 +139,10 @@ class _Asking:
         if self._others or any(unit[0].session for unit in asked):
             claimed.add(mine)  # else no two messages have one key
         planned = len(flat)
-        return Pending(self.subject, tuple(asked), planned, planned - len(mine))
+        return Pending(self.target, tuple(asked), planned, planned - len(mine))
 
     def _units(self, frame: pl.DataFrame) -> list[Unit]:
-        shared = self.subject.deterministic
+        shared = self.target.deterministic
         found = units(frame, shared=shared)
         if not shared:
             return found

@@ -35,44 +35,44 @@ from trustgauge.store.folder import RunFolder, find_run, other_runs, read_manife
 from trustgauge.store.store import Key
 
 
-def prepare(plan: Plan, sitting: RunOptions | None = None) -> AskPlan:
+def prepare(plan: Plan, options: RunOptions | None = None) -> AskPlan:
     """Subjects and probes of a plan. Sends nothing.
 
     Args:
         plan: as loaded.
-        sitting: where answers may be kept; a service of which nothing is pending needs no key then.
+        options: where answers may be kept; a service of which nothing is pending needs no key then.
 
     Raises PlanError, MethodError; KeyMissingError or MissingPartError if a service is to be asked and
     cannot be asked on this machine.
     """
     found = plan_targets(plan)
-    rows = (sitting or RunOptions()).slice_rows
-    prepared = AskPlan(plan, tuple(found), design(plan, found, rows), second_judge.second_judges(plan))
-    if sitting is not None:
-        prepared = mark_manual_targets(prepared, sitting)
-    check_requirements(prepared, sitting)
-    return prepared
+    rows = (options or RunOptions()).slice_rows
+    ask_plan = AskPlan(plan, tuple(found), design(plan, found, rows), second_judge.second_judges(plan))
+    if options is not None:
+        ask_plan = mark_manual_targets(ask_plan, options)
+    check_requirements(ask_plan, options)
+    return ask_plan
 
 
-def forecast(prepared: AskPlan, sitting: RunOptions) -> estimates.Estimate:
+def forecast(ask_plan: AskPlan, options: RunOptions) -> estimates.Estimate:
     """What `rate` would ask now, given what is kept. Sends nothing and writes nothing."""
-    rated = [one for one in prepared.subjects if one.control is None]
-    mine = None if sitting.fresh else find_run(sitting.ratings, prepared.plan.hash)
+    rated = [one for one in ask_plan.targets if one.control is None]
+    mine = None if options.fresh else find_run(options.ratings, ask_plan.plan.hash)
     if mine is not None and kind_of(mine):
         with open_store(mine) as store:
-            rated = [one for one in rated if not fault_of(one, prepared, StoredAnswers(store))]
-    present = stored_keys(sitting, prepared)
-    paces = throughput.known_paces(sitting.ratings, asked_parts(prepared).values())
-    with stored_key_lookup(sitting, prepared) as held:
-        steps = pending_batches(rated, prepared.probes, held)
+            rated = [one for one in rated if not fault_of(one, ask_plan, StoredAnswers(store))]
+    present = stored_keys(options, ask_plan)
+    paces = throughput.known_paces(options.ratings, asked_parts(ask_plan).values())
+    with stored_key_lookup(options, ask_plan) as held:
+        steps = pending_batches(rated, ask_plan.probes, held)
         pending = estimates.estimate((row for step in steps for row in step), paces)
-    asked = (prepared.plan, prepared.judges, prepared.subjects, prepared.probes)
+    asked = (ask_plan.plan, ask_plan.judges, ask_plan.targets, ask_plan.probes)
     if mine is None or not kind_of(mine):
         return pending.judged_by(
             second_judge.estimate_judging(asked, second_judge.no_answers, present, paces)
         )
     with open_store(mine) as store:
-        spent = earlier_cost(prepared, store, read_manifest(mine))
+        spent = earlier_cost(ask_plan, store, read_manifest(mine))
         pending = pending.judged_by(
             second_judge.estimate_judging(asked, StoredAnswers(store), present, paces)
         )
@@ -113,34 +113,34 @@ def check_gate(methods: Sequence[Method], fail_on: Sequence[str]) -> None:
         raise PlanError(tuple(dict.fromkeys(faults)))
 
 
-def write_plan(prepared: AskPlan, folder: RunFolder) -> None:
+def write_plan(ask_plan: AskPlan, folder: RunFolder) -> None:
     """Keep the resolved plan and the probes, so that the run can be re-derived from its folder."""
-    folder.write("plan.toml", tomli_w.dumps(prepared.plan.document()))
-    facts = [one.facts() for one in prepared.subjects]
-    folder.note(subjects=facts, seed=prepared.plan.seed, services=prepared.plan.identities())
-    if prepared.judges:
-        folder.note(judges=[one.facts() for one in prepared.judges])
-    if not (_has_probes(prepared, folder) and folder.manifest().get("designed", prepared.is_small)):
-        for index, task in prepared.probes:
-            for frame in batches_of(prepared.probes, (index, task)):
+    folder.write("plan.toml", tomli_w.dumps(ask_plan.plan.document()))
+    facts = [one.facts() for one in ask_plan.targets]
+    folder.note(subjects=facts, seed=ask_plan.plan.seed, services=ask_plan.plan.identities())
+    if ask_plan.judges:
+        folder.note(judges=[one.facts() for one in ask_plan.judges])
+    if not (_has_probes(ask_plan, folder) and folder.manifest().get("designed", ask_plan.is_small)):
+        for index, task in ask_plan.probes:
+            for frame in batches_of(ask_plan.probes, (index, task)):
                 folder.store.add_probes(f"{index}:{task}", frame.drop("key"))
-        if not prepared.is_small:
+        if not ask_plan.is_small:
             folder.note(designed=True)  # else a run that was killed here goes on with a part of them
 
 
-def _has_probes(prepared: AskPlan, folder: RunFolder) -> bool:
+def _has_probes(ask_plan: AskPlan, folder: RunFolder) -> bool:
     """Whether every experiment has probes in the store; where a run was killed early it has none."""
-    kept = (folder.store.probe_slices(f"{index}:{task}") for index, task in prepared.probes)
+    kept = (folder.store.probe_slices(f"{index}:{task}") for index, task in ask_plan.probes)
     return folder.resumed and all(next(iter(one), None) is not None for one in kept)
 
 
-def copy_answers(prepared: AskPlan, folder: RunFolder) -> None:
+def copy_answers(ask_plan: AskPlan, folder: RunFolder) -> None:
     """Copy what the runs beside this one hold already, slice by slice."""
     if folder.fresh or not other_runs(folder.path.parent, folder.path):
         return
-    lenders = ReusableRuns(prepared, folder.path.parent)
-    rated = [one for one in prepared.subjects if one.control is None]  # controls cost nothing
-    for step in pending_batches(rated, prepared.probes, folder.store.holds):
+    lenders = ReusableRuns(ask_plan, folder.path.parent)
+    rated = [one for one in ask_plan.targets if one.control is None]  # controls cost nothing
+    for step in pending_batches(rated, ask_plan.probes, folder.store.holds):
         folder.borrow(pending_keys(step), lenders.lends)
 
 
@@ -149,7 +149,7 @@ def pending_keys(rows: Iterable[Pending]) -> dict[str, set[Key]]:
     wanted: dict[str, set[Key]] = {}
     for row in rows:
         keys = ((message.key, message.draw) for unit in row.units for message in unit)
-        wanted.setdefault(row.subject.fingerprint, set()).update(keys)
+        wanted.setdefault(row.target.fingerprint, set()).update(keys)
     return wanted
 
 
@@ -168,35 +168,35 @@ def missing_requirements(found: Sequence[Target]) -> list[tuple[Target, Requirem
     return short
 
 
-def check_requirements(prepared: AskPlan, sitting: RunOptions | None) -> None:
+def check_requirements(ask_plan: AskPlan, options: RunOptions | None) -> None:
     """Raise KeyMissingError or MissingPartError if something is to be asked that cannot be asked here.
 
     Args:
-        prepared: the plan.
-        sitting: tells where answers may be kept; None if everything is to be asked.
+        ask_plan: the plan.
+        options: tells where answers may be kept; None if everything is to be asked.
     """
-    for one, error in missing_requirements(prepared.subjects):
-        if sitting is None or _is_pending(one, prepared, sitting):
+    for one, error in missing_requirements(ask_plan.targets):
+        if options is None or _is_pending(one, ask_plan, options):
             raise error
-    for one, error in missing_requirements(prepared.judges):
-        if sitting is None or _is_to_judge(one, prepared, sitting):
+    for one, error in missing_requirements(ask_plan.judges):
+        if options is None or _is_to_judge(one, ask_plan, options):
             raise error
 
 
-def mark_manual_targets(prepared: AskPlan, sitting: RunOptions) -> AskPlan:
+def mark_manual_targets(ask_plan: AskPlan, options: RunOptions) -> AskPlan:
     """The plan with its subjects told apart by whether people brought their answers, which are kept here."""
-    lenders = ReusableRuns(prepared, sitting.ratings, fresh=sitting.fresh)
+    lenders = ReusableRuns(ask_plan, options.ratings, fresh=options.fresh)
     marks: set[str] = set()
     for folder in lenders.folders:
         with contextlib.suppress(StoreError), open_store(folder) as store:
-            marks |= {one.fingerprint for one in prepared.subjects if store.by_hand(one.fingerprint)}
-    found = (replace(one, by_hand=one.fingerprint in marks) for one in prepared.subjects)
-    return replace(prepared, subjects=tuple(found))
+            marks |= {one.fingerprint for one in ask_plan.targets if store.by_hand(one.fingerprint)}
+    found = (replace(one, by_hand=one.fingerprint in marks) for one in ask_plan.targets)
+    return replace(ask_plan, targets=tuple(found))
 
 
-def stored_keys(sitting: RunOptions, prepared: AskPlan) -> KeysOf:
+def stored_keys(options: RunOptions, ask_plan: AskPlan) -> KeysOf:
     """Fingerprint -> keys of the answers that any run holds which this one may copy from."""
-    lenders = ReusableRuns(prepared, sitting.ratings, fresh=sitting.fresh)
+    lenders = ReusableRuns(ask_plan, options.ratings, fresh=options.fresh)
 
     def present(fingerprint: str) -> set[tuple[str, int]]:
         kept: set[tuple[str, int]] = set()
@@ -212,12 +212,12 @@ def stored_keys(sitting: RunOptions, prepared: AskPlan) -> KeysOf:
 
 
 @contextlib.contextmanager
-def stored_key_lookup(sitting: RunOptions, prepared: AskPlan) -> Iterator[KeyLookup]:
+def stored_key_lookup(options: RunOptions, ask_plan: AskPlan) -> Iterator[KeyLookup]:
     """As `kept_in`; for a plan of several slices looked up, not held in memory."""
-    if prepared.is_small:
-        yield lookup_in(stored_keys(sitting, prepared))
+    if ask_plan.is_small:
+        yield lookup_in(stored_keys(options, ask_plan))
         return
-    lenders = ReusableRuns(prepared, sitting.ratings, fresh=sitting.fresh)
+    lenders = ReusableRuns(ask_plan, options.ratings, fresh=options.fresh)
     stores: dict[Path, OpenStore] = {}
     with contextlib.ExitStack() as opened:
         for folder in lenders.folders:
@@ -237,30 +237,30 @@ def stored_key_lookup(sitting: RunOptions, prepared: AskPlan) -> Iterator[KeyLoo
         yield held
 
 
-def own_store(prepared: AskPlan, sitting: RunOptions) -> OpenStore | None:
+def own_store(ask_plan: AskPlan, options: RunOptions) -> OpenStore | None:
     """The store of the run that would be resumed, to be closed; None if there is none."""
-    mine = None if sitting.fresh else find_run(sitting.ratings, prepared.plan.hash)
+    mine = None if options.fresh else find_run(options.ratings, ask_plan.plan.hash)
     return open_store(mine) if mine and kind_of(mine) else None
 
 
-def _is_pending(one: Target, prepared: AskPlan, sitting: RunOptions) -> bool:
+def _is_pending(one: Target, ask_plan: AskPlan, options: RunOptions) -> bool:
     """Whether anything of a subject is to be asked; one that gave two answers to a text, in every draw."""
-    own = own_store(prepared, sitting) if one.deterministic else None
+    own = own_store(ask_plan, options) if one.deterministic else None
     if own is not None:
         with own:
             one = replace(one, deterministic=StoredAnswers(own).is_deterministic(one.fingerprint))
-    with stored_key_lookup(sitting, prepared) as held:
-        steps = pending_batches([one], prepared.probes, held)
+    with stored_key_lookup(options, ask_plan) as held:
+        steps = pending_batches([one], ask_plan.probes, held)
         return any(row.units for step in steps for row in step)
 
 
-def _is_to_judge(judge: Target, prepared: AskPlan, sitting: RunOptions) -> bool:
+def _is_to_judge(judge: Target, ask_plan: AskPlan, options: RunOptions) -> bool:
     """Whether a second judge is to be asked, or may have to be."""
-    asked = (prepared.plan, (judge,), prepared.subjects, prepared.probes)
-    own = own_store(prepared, sitting)
+    asked = (ask_plan.plan, (judge,), ask_plan.targets, ask_plan.probes)
+    own = own_store(ask_plan, options)
     if own is None:
-        told = second_judge.estimate_judging(asked, second_judge.no_answers, stored_keys(sitting, prepared))
+        told = second_judge.estimate_judging(asked, second_judge.no_answers, stored_keys(options, ask_plan))
     else:
         with own:
-            told = second_judge.estimate_judging(asked, StoredAnswers(own), stored_keys(sitting, prepared))
+            told = second_judge.estimate_judging(asked, StoredAnswers(own), stored_keys(options, ask_plan))
     return any(one.calls or one.further for one in told)

@@ -243,7 +243,7 @@ def rate_answers(
 
 def _gather(gathering: Accumulator, place: ExperimentTask, probes: Probes, answers: AnswersOf) -> None:
     """Check and sum up what one experiment and task was answered."""
-    mine = gathering.subjects
+    mine = gathering.targets
     if is_one_batch(probes, place):
         (frame,) = batches_of(probes, place)
         gathering.take_all(pl.concat([answers_to(one, frame, answers) for one in mine]))
@@ -273,31 +273,31 @@ def _retests(method: Method, mine: Sequence[Target], probes: Probes, answers: An
     return retests
 
 
-def _deterministic(subject: Target, answers: AnswersOf) -> bool:
+def _deterministic(target: Target, answers: AnswersOf) -> bool:
     if isinstance(answers, StoredAnswers):
-        return answers.is_deterministic(subject.fingerprint)
-    return is_deterministic(answers(subject.fingerprint))
+        return answers.is_deterministic(target.fingerprint)
+    return is_deterministic(answers(target.fingerprint))
 
 
-def _answers_to(subject: Target, rows: pl.DataFrame, answers: AnswersOf, *, shared: bool) -> pl.DataFrame:
+def _answers_to(target: Target, rows: pl.DataFrame, answers: AnswersOf, *, shared: bool) -> pl.DataFrame:
     """The answers that a slice of probes was given."""
     if not isinstance(answers, StoredAnswers):
-        return answers(subject.fingerprint)
+        return answers(target.fingerprint)
     draw = pl.lit(0, pl.Int64).alias("draw") if shared else pl.col("draw")
-    return answers.to(subject.fingerprint, rows.select("key", draw))
+    return answers.to(target.fingerprint, rows.select("key", draw))
 
 
-def answer_batches(subject: Target, probes: Probes, answers: AnswersOf) -> Iterator[pl.DataFrame]:
+def answer_batches(target: Target, probes: Probes, answers: AnswersOf) -> Iterator[pl.DataFrame]:
     """The probes of one subject with their answers, slice by slice."""
-    place = (subject.experiment, subject.task)
+    place = (target.experiment, target.task)
     if is_one_batch(probes, place):
         (frame,) = batches_of(probes, place)
-        yield answers_to(subject, frame, answers)
+        yield answers_to(target, frame, answers)
         return
-    shared = subject.deterministic and _deterministic(subject, answers)
+    shared = target.deterministic and _deterministic(target, answers)
     for frame in batches_of(probes, place):
-        rows = probes_of(subject, frame)
-        yield _joined(subject, rows, _answers_to(subject, rows, answers, shared=shared), shared=shared)
+        rows = probes_of(target, frame)
+        yield _joined(target, rows, _answers_to(target, rows, answers, shared=shared), shared=shared)
 
 
 def _missing(gathered: Sequence[TaskScores], service: str) -> dict[str, int]:
@@ -354,18 +354,18 @@ def source_part(part: Part) -> str:
     return str(part.details.get("asked", part.key))
 
 
-def answers_to(subject: Target, probes: pl.DataFrame, answers: AnswersOf) -> pl.DataFrame:
+def answers_to(target: Target, probes: pl.DataFrame, answers: AnswersOf) -> pl.DataFrame:
     """The probes of one subject with their answers; what was never answered is a failed row."""
-    found = answers(subject.fingerprint)
-    shared = subject.deterministic and is_deterministic(found)
-    return _joined(subject, probes_of(subject, probes), found, shared=shared)
+    found = answers(target.fingerprint)
+    shared = target.deterministic and is_deterministic(found)
+    return _joined(target, probes_of(target, probes), found, shared=shared)
 
 
-def _joined(subject: Target, probes: pl.DataFrame, found: pl.DataFrame, *, shared: bool) -> pl.DataFrame:
+def _joined(target: Target, probes: pl.DataFrame, found: pl.DataFrame, *, shared: bool) -> pl.DataFrame:
     kept = found.select("message", "draw", *RESPONSE).rename({"message": "key", "draw": "_draw"})
     asked = pl.lit(0, pl.Int64) if shared else pl.col("draw").cast(pl.Int64)
     frame = probes.with_columns(
-        service=pl.lit(subject.service), part=pl.lit(subject.part), shared=pl.lit(shared), _draw=asked
+        service=pl.lit(target.service), part=pl.lit(target.part), shared=pl.lit(shared), _draw=asked
     )
     if shared or "segment" not in probes.columns:  # when it is asked makes no difference to its answers
         frame = frame.with_columns(segment=pl.lit(0, pl.Int64))
@@ -420,15 +420,15 @@ def _control_results(
     rated = _first_of_each(sound.rate(summary, seed))
     under = _first_of_each(method.rate(summary, seed)) if method.rule != "sound" else {}
     results = []
-    for subject in own:
-        control = subject.control
+    for target in own:
+        control = target.control
         assert control is not None
-        one = _of_part(rated[subject.service], control.part)
+        one = _of_part(rated[target.service], control.part)
         also = {}
-        if subject.service in under:
-            other = _of_part(under[subject.service], control.part)
+        if target.service in under:
+            other = _of_part(under[target.service], control.part)
             also[str(method.rule)] = other.level or other.state
-        name = subject.service.removeprefix(CONTROL)
+        name = target.service.removeprefix(CONTROL)
         results.append(ControlResult(name, control.truth, one.state, one.level, one.certainty, also))
     return results
 

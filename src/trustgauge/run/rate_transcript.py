@@ -1,7 +1,7 @@
 """Rating a conversation that was held: a transcript is a corpus, and its rating a run like any other.
 
     plan_of(transcript, "hospital-bot", {"profiles": ["safe-language"]}) -> Plan
-    rate(plan, sitting) -> Finished
+    rate(plan, options) -> RunResult
 
 What is rated lies in the run's folder, so that the run can be verified when the transcript has grown.
 """
@@ -150,17 +150,17 @@ def _scenes(trust: Trust, seed: int) -> Sequence[pl.DataFrame]:
     return list(alone.design(experiment_seed(seed, 0), "chat"))
 
 
-def rate(plan: Plan, sitting: RunOptions | None = None) -> run.RunResult:
+def rate(plan: Plan, options: RunOptions | None = None) -> run.RunResult:
     """Rate the conversation, and keep what was rated in the folder of the run.
 
     Args:
         plan: of `plan_of` or `plan_with`.
-        sitting: where and how.
+        options: where and how.
 
     Raises:
         PlanError, StoreError, ServiceError: as `run.run.rate`.
     """
-    finished = run.rate(plan, sitting)
+    finished = run.rate(plan, options)
     _settle_in(plan, finished.folder)
     return finished
 

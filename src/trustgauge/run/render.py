@@ -33,30 +33,30 @@ PARTS = ("trustgauge", "numpy", "polars", "scipy")
 
 
 def render(
-    prepared: AskPlan, derived: RatingResults, folder: RunFolder, asked: AskOutcome, sitting: RunOptions
+    ask_plan: AskPlan, derived: RatingResults, folder: RunFolder, asked: AskOutcome, options: RunOptions
 ) -> dict[str, Any]:
     """Write `rating.json` and `report.html` into the folder of a run. Returns the rating document."""
-    document = build_document(prepared, derived, folder, asked, sitting)
+    document = build_document(ask_plan, derived, folder, asked, options)
     folder.write("rating.json", text(document))
-    folder.write("report.html", report(document, evidence_rows(prepared.plan, prepared.subjects, derived)))
+    folder.write("report.html", report(document, evidence_rows(ask_plan.plan, ask_plan.targets, derived)))
     return document
 
 
 def build_document(
-    prepared: AskPlan, derived: RatingResults, folder: RunFolder, asked: AskOutcome, sitting: RunOptions
+    ask_plan: AskPlan, derived: RatingResults, folder: RunFolder, asked: AskOutcome, options: RunOptions
 ) -> dict[str, Any]:
     """The `rating.json` of a run as it stands now."""
-    plan = prepared.plan
+    plan = ask_plan.plan
     before = _before(folder)
     # A complete run that is only looked at again keeps its date.
     ended = (
-        before["run"]["ended"] if before and not asked.calls else sitting.now().isoformat(timespec="seconds")
+        before["run"]["ended"] if before and not asked.calls else options.now().isoformat(timespec="seconds")
     )
     seconds = float(
         folder.manifest().get("seconds", 0.0)
     )  # of the whole run: services are asked side by side
-    rated = [one for one in prepared.subjects if one.control is None]
-    asked_of = [*rated, *prepared.judges]
+    rated = [one for one in ask_plan.targets if one.control is None]
+    asked_of = [*rated, *ask_plan.judges]
     by_name = {one.service: [each for each in asked_of if each.service == one.service] for one in asked_of}
     run = RunFacts(
         id=folder.id,
@@ -76,14 +76,14 @@ def build_document(
             name: replace(folder.store.cost(one.fingerprint for one in parts), seconds=seconds)
             for name, parts in by_name.items()
         },
-        sent=replace(earlier_cost(prepared, folder.store, folder.manifest()), seconds=0.0),
+        sent=replace(earlier_cost(ask_plan, folder.store, folder.manifest()), seconds=0.0),
         uncertain=Cost(**folder.manifest().get("uncertain", {})),
         controls=derived.controls,
         paper={one.name: one.paper for one in methods(plan)},
         stopped=asked.stopped,
     )
     issued = [with_titles(rating, plan) for rating in derived.ratings]
-    return rating_document(run, issued, fail_on=sitting.fail_on, need_certainty=sitting.need_certainty)
+    return rating_document(run, issued, fail_on=options.fail_on, need_certainty=options.need_certainty)
 
 
 def overall_state(derived: RatingResults, stopped: str) -> RunState:

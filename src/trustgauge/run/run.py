@@ -28,7 +28,7 @@ from trustgauge.store.worker_log import import_worker_logs
 class RunResult:
     """A run that ended, complete or not."""
 
-    prepared: AskPlan
+    ask_plan: AskPlan
     folder: Path
     document: dict[str, Any]
     derived: RatingResults
@@ -36,32 +36,32 @@ class RunResult:
 
     def view(self) -> RatingView:
         """The ratings as a notebook shows them, with `evidence()` and `parts()` as data frames."""
-        rows = render.evidence_rows(self.prepared.plan, self.prepared.subjects, self.derived)
+        rows = render.evidence_rows(self.ask_plan.plan, self.ask_plan.targets, self.derived)
         return RatingView(self.document, rows)
 
 
-def rate(plan: Plan, sitting: RunOptions | None = None) -> RunResult:
+def rate(plan: Plan, options: RunOptions | None = None) -> RunResult:
     """Ask what is not kept yet, rate everything, and write the run's folder.
 
     The same plan resumes its newest folder; a complete one is used again without a call.
     """
-    sitting = sitting or RunOptions()
-    return run(prepare(plan, sitting), sitting)
+    options = options or RunOptions()
+    return run(prepare(plan, options), options)
 
 
-def run(prepared: AskPlan, sitting: RunOptions) -> RunResult:
+def run(ask_plan: AskPlan, options: RunOptions) -> RunResult:
     """`rate` for a plan that is prepared already. Raises PlanError for a gate that does not fit the plan."""
-    check_gate(prepared.methods, sitting.fail_on)
-    plan, kind = prepared.plan, prepared.plan.run.store
+    check_gate(ask_plan.methods, options.fail_on)
+    plan, kind = ask_plan.plan, ask_plan.plan.run.store
     with RunFolder.open(
-        sitting.ratings, plan.hash, now=sitting.now(), fresh=sitting.fresh, kind=kind
+        options.ratings, plan.hash, now=options.now(), fresh=options.fresh, kind=kind
     ) as folder:
         import_worker_logs(worker_log_folder(plan, folder), folder.store)
-        write_plan(prepared, folder)
-        copy_answers(prepared, folder)
-        asked = ask(prepared, folder, sitting)
+        write_plan(ask_plan, folder)
+        copy_answers(ask_plan, folder)
+        asked = ask(ask_plan, folder, options)
         answers = StoredAnswers(folder.store)
-        known = second_judge.with_replies(methods(plan), prepared.judges, answers)
-        derived = rate_answers(known, prepared.subjects, prepared.probes, answers, seed=plan.seed)
-        document = render.render(prepared, derived, folder, asked, sitting)
-        return RunResult(prepared, folder.path, document, derived, asked)
+        known = second_judge.with_replies(methods(plan), ask_plan.judges, answers)
+        derived = rate_answers(known, ask_plan.targets, ask_plan.probes, answers, seed=plan.seed)
+        document = render.render(ask_plan, derived, folder, asked, options)
+        return RunResult(ask_plan, folder.path, document, derived, asked)

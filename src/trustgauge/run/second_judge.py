@@ -119,7 +119,7 @@ def jobs(asked: Asked, present: KeysOf) -> list[Job]:
     found = []
     for row in _pending(asked, present):
         if row.units:
-            found.append(Job(judge_title(row.subject), row.description, row.units, row.subject.service))
+            found.append(Job(judge_title(row.target), row.description, row.units, row.target.service))
     return found
 
 
@@ -129,7 +129,7 @@ def judge_title(judge: Target) -> str:
 
 
 def estimate_judging(
-    prepared: tuple[Plan, Sequence[Target], Sequence[Target], Probes],
+    ask_plan: tuple[Plan, Sequence[Target], Sequence[Target], Probes],
     answers: AnswersOf,
     present: KeysOf,
     paces: Paces = MappingProxyType({}),
@@ -137,15 +137,15 @@ def estimate_judging(
     """What judging will take; sends nothing.
 
     Args:
-        prepared: the plan, its judges, all subjects and their probes.
+        ask_plan: the plan, its judges, all subjects and their probes.
         answers: the kept answers of this run.
         present: the keys that are kept of a service, those of runs to copy from included.
         paces: how quickly providers answered in earlier runs.
     """
-    plan, judges, found, probes = prepared
+    plan, judges, found, probes = ask_plan
     told = []
     for row in _pending(prompts(plan, judges, found, probes, answers), present):
-        judge, guess = row.subject, (Message("x" * TYPICAL),)
+        judge, guess = row.target, (Message("x" * TYPICAL),)
         method: Any = methods(plan)[judge.experiment]
         to_come = _unanswered(judge.experiment, found, probes, answers)
         every = method.referral.refer == "all"

@@ -40,36 +40,36 @@ class SmokeTestResult:
         return f"{terminal(self.name)}\n  {way}   {self.millis:.0f} ms"
 
 
-def smoke_test(prepared: AskPlan) -> list[SmokeTestResult]:
+def smoke_test(ask_plan: AskPlan) -> list[SmokeTestResult]:
     """Ask every part the first message of its design, once, without retry."""
-    rated = [one for one in prepared.subjects if one.control is None]
-    return asyncio.run(_probe_all(rated, prepared))
+    rated = [one for one in ask_plan.targets if one.control is None]
+    return asyncio.run(_probe_all(rated, ask_plan))
 
 
-async def _probe_all(rated: list[Target], prepared: AskPlan) -> list[SmokeTestResult]:
-    return [await _probe(one, _first(one, prepared)) for one in rated]
+async def _probe_all(rated: list[Target], ask_plan: AskPlan) -> list[SmokeTestResult]:
+    return [await _probe(one, _first(one, ask_plan)) for one in rated]
 
 
-def _first(subject: Target, prepared: AskPlan) -> Message:
+def _first(target: Target, ask_plan: AskPlan) -> Message:
     """The first message that a part is asked; of a session its first turn, with the whole script."""
-    whole = next(batches_of(prepared.probes, (subject.experiment, subject.task)))
-    frame = probes_of(subject, whole)
+    whole = next(batches_of(ask_plan.probes, (target.experiment, target.task)))
+    frame = probes_of(target, whole)
     first = frame.head(1)
     if first["session"].item():
         first = frame.join(first.select("session", "draw"), on=["session", "draw"], how="semi")
     return next(one for one in messages(first) if not one.turn)
 
 
-async def _probe(subject: Target, message: Message) -> SmokeTestResult:
-    description = subject.description
+async def _probe(target: Target, message: Message) -> SmokeTestResult:
+    description = target.description
     assert description is not None
     began = time.perf_counter()
     try:
         reply = await _ask(description, message)
     except ServiceError as error:
-        return SmokeTestResult(subject.title, message.text, (), "", 0.0, str(error))
+        return SmokeTestResult(target.title, message.text, (), "", 0.0, str(error))
     millis = (time.perf_counter() - began) * 1000
-    return SmokeTestResult(subject.title, message.text, reply.trail, str(reply.output), millis)
+    return SmokeTestResult(target.title, message.text, reply.trail, str(reply.output), millis)
 
 
 async def _ask(description: ServiceSpec, message: Message) -> Reply:

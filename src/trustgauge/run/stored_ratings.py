@@ -52,14 +52,14 @@ class StoredRun:
         return load_plan(self.folder / "plan.toml")
 
     @cached_property
-    def subjects(self) -> list[Target]:
+    def targets(self) -> list[Target]:
         """Whom the plan asked, controls left out."""
         facts = read_manifest(self.folder).get("subjects") or []
         return [one for one in map(Target.from_facts, facts) if one.control is None]
 
     @cached_property
     def probes(self) -> Mapping[tuple[int, Any], pl.DataFrame]:
-        return design(self.plan, self.subjects)
+        return design(self.plan, self.targets)
 
 
 @dataclass(frozen=True)
@@ -190,13 +190,13 @@ def stored_ratings(run: StoredRun) -> Iterator[StoredRating]:
     """The ratings of a run, each with the experiment and the parts that it came from."""
     try:
         whole = read(run.folder)["ratings"]
-        free = list(dict.fromkeys((one.experiment, one.service) for one in run.subjects))
+        free = list(dict.fromkeys((one.experiment, one.service) for one in run.targets))
         known = methods(run.plan)
         with open_store(run.folder) as store:
             store.integrity()
-        if run.subjects:
+        if run.targets:
             run.probes  # noqa: B018  a plan whose texts are gone cannot be compared
-        why = "" if run.subjects else "the manifest names no subjects"
+        why = "" if run.targets else "the manifest names no subjects"
     except (TrustgaugeError, OSError) as error:
         yield from (StoredRating(run, one, why=str(error)) for one in run.document["ratings"])
         return
@@ -206,7 +206,7 @@ def stored_ratings(run: StoredRun) -> Iterator[StoredRating]:
         place = places.of(rating)
         if rating["id"] not in asked:
             continue
-        parts = tuple(one for one in run.subjects if (one.experiment, one.service) == place)
+        parts = tuple(one for one in run.targets if (one.experiment, one.service) == place)
         if place is None:
             yield StoredRating(run, rating, why=why or "its plan does not name it")
         else:

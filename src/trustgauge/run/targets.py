@@ -237,15 +237,15 @@ def design(plan: Plan, found: Iterable[Target], rows: int = BATCH_ROWS) -> Probe
     """
     slices = ProbeBatches(rows)
     all_methods = methods(plan)
-    subjects = tuple(found)
-    for key in dict.fromkeys((one.experiment, one.task) for one in subjects):
+    targets = tuple(found)
+    for key in dict.fromkeys((one.experiment, one.task) for one in targets):
         index, task = key
         if not 0 <= index < len(all_methods) or task not in all_methods[index].tasks:
             must, got = f"{len(all_methods)} experiments, as its plan", f"experiment {index}, {task}"
             raise StoreError(
                 "the manifest of the run does not fit its plan", must=must, got=got, do="restore it"
             )
-        asked = [one for one in subjects if (one.experiment, one.task) == key]
+        asked = [one for one in targets if (one.experiment, one.task) == key]
         logs = _logs(plan, asked, all_methods[index])
         own_seed = experiment_seed(plan.seed, index)
         order = stream(own_seed, "order", task)
@@ -282,34 +282,34 @@ def _logs(plan: Plan, asked: Iterable[Target], method: Method) -> dict[str, pl.D
     return logs
 
 
-def probes_of(subject: Target, frame: pl.DataFrame) -> pl.DataFrame:
+def probes_of(target: Target, frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of a probe frame that a subject is rated by: a log its own, everybody else the others."""
     if RETEST_LAG in frame.columns:
         frame = frame.filter(pl.col(RETEST_LAG).is_null()).drop(RETEST_LAG)
     if ONLY not in frame.columns:
         return frame
-    own = frame.filter(pl.col(ONLY) == subject.service) if subject.control is None else frame.clear()
+    own = frame.filter(pl.col(ONLY) == target.service) if target.control is None else frame.clear()
     if own.is_empty():
         return frame.filter(pl.col(ONLY) == "")
-    return own.filter(pl.col(PART) == subject.part) if PART in own.columns and subject.part else own
+    return own.filter(pl.col(PART) == target.part) if PART in own.columns and target.part else own
 
 
-def probes_to_send(subject: Target, frame: pl.DataFrame) -> pl.DataFrame:
+def probes_to_send(target: Target, frame: pl.DataFrame) -> pl.DataFrame:
     """As `probes_of`, with what a service that varies is asked a second time, in the order of sending."""
     if (
         RETEST_LAG not in frame.columns
-        or subject.control
-        or subject.deterministic
-        or not _can_ask_again(subject)
+        or target.control
+        or target.deterministic
+        or not _can_ask_again(target)
     ):
-        return probes_of(subject, frame)
+        return probes_of(target, frame)
     return frame.filter(pl.col(ONLY) == "") if ONLY in frame.columns else frame
 
 
-def _can_ask_again(subject: Target) -> bool:
+def _can_ask_again(target: Target) -> bool:
     """Whether somebody answers when asked: not a log, a table, or people who bring their answers."""
-    legs = subject.description.stages() if subject.description else []
-    return not subject.by_hand and not any(isinstance(leg, Recording) for leg in legs)
+    legs = target.description.stages() if target.description else []
+    return not target.by_hand and not any(isinstance(leg, Recording) for leg in legs)
 
 
 def experiment_seed(seed: int, index: int) -> int:

@@ -31,7 +31,7 @@ def judge_lines(estimate: Estimate) -> list[Any]:
 
 def asking_experiments(prepared: AskPlan) -> list[int]:
     """The experiments that ask somebody."""
-    return list(dict.fromkeys(one.experiment for one in prepared.subjects if one.control is None))
+    return list(dict.fromkeys(one.experiment for one in prepared.targets if one.control is None))
 
 
 def plan_facts(prepared: AskPlan, estimate: Estimate, index: int, finds: Any) -> PlanFacts:
@@ -40,7 +40,7 @@ def plan_facts(prepared: AskPlan, estimate: Estimate, index: int, finds: Any) ->
     from trustgauge.run.probe_batches import count_blocks
 
     method = prepared.methods[index]
-    mine = [one for one in prepared.subjects if one.experiment == index and one.control is None]
+    mine = [one for one in prepared.targets if one.experiment == index and one.control is None]
     by_service = dict.fromkeys(one.service for one in mine)
     found = [count_blocks(prepared.probes, place) for place in prepared.probes if place[0] == index]
     return PlanFacts(

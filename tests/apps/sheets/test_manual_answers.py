@@ -54,14 +54,12 @@ def prepared(document: Mapping[str, Any] | None = None) -> AskPlan:
 def out(tmp_path: Path, name: str = "q.csv", of: AskPlan | None = None, **batch: Any) -> ExportSummary:
     ratings = tmp_path / "ratings"
     one = of or prepared()
-    return export(
-        one, one.subjects[0].service, tmp_path / name, ratings, PendingRows(overwrite=True, **batch)
-    )
+    return export(one, one.targets[0].service, tmp_path / name, ratings, PendingRows(overwrite=True, **batch))
 
 
 def taken(tmp_path: Path, name: str = "q.csv", of: AskPlan | None = None, by: str = "Ann") -> ImportSummary:
     one = of or prepared()
-    service = one.subjects[0].service
+    service = one.targets[0].service
     return import_answers(one, service, tmp_path / name, tmp_path / "ratings", by=by, now=NOW)
 
 
@@ -88,7 +86,7 @@ def kept(tmp_path: Path, of: AskPlan | None = None) -> pl.DataFrame:
     folder = find_run(tmp_path / "ratings", one.plan.hash)
     assert folder is not None
     with SqliteStore(folder / STORE, read_only=True) as store:
-        return store.answers(one.subjects[0].fingerprint)
+        return store.answers(one.targets[0].fingerprint)
 
 
 def faults(tmp_path: Path, rows: Rows) -> dict[str, str]:
@@ -129,7 +127,7 @@ def test_the_levels_are_those_of_the_same_answers_by_api(serve: Serve, tmp_path:
     out(tmp_path, of=one)
     rows = rows_of(tmp_path / "q.csv")
     with SqliteStore(asked.folder / STORE, read_only=True) as store:
-        said = store.answers(one.subjects[0].fingerprint)
+        said = store.answers(one.targets[0].fingerprint)
     answers = dict(said.select("text", "output").iter_rows())
     put(tmp_path / "q.csv", [{**row, "answer": answers[row["text"]]} for row in rows])
     taken(tmp_path, of=one)

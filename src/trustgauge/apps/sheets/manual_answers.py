@@ -99,11 +99,11 @@ def prepare(plan: Plan) -> AskPlan:
     return AskPlan(plan, tuple(found), design(plan, found))
 
 
-def export(prepared: AskPlan, service: str, file: Path, ratings: Path, batch: PendingRows) -> ExportSummary:
+def export(ask_plan: AskPlan, service: str, file: Path, ratings: Path, batch: PendingRows) -> ExportSummary:
     """Write what is still to be asked of a service, in the order of sending. Sends nothing, keeps nothing.
 
     Args:
-        prepared: the plan.
+        ask_plan: the plan.
         service: its name in the plan.
         file: ends in .csv, .tsv, .jsonl, .ndjson or .xlsx.
         ratings: folder of all runs, where answers may be kept already.
@@ -117,8 +117,8 @@ def export(prepared: AskPlan, service: str, file: Path, ratings: Path, batch: Pe
     if file.exists() and not batch.overwrite:
         do = "Choose another name; --force writes over it, with all answers in it"
         raise fault(file, EXPORT, "the file is there already", must="a new file", do=do)
-    with _stores(prepared, ratings) as (own, stores):
-        units = _questions(prepared, _asked(prepared, service, own))
+    with _stores(ask_plan, ratings) as (own, stores):
+        units = _questions(ask_plan, _asked(ask_plan, service, own))
         kept = _kept(units, stores)
     pending = [unit for unit in units if _is_pending(unit, kept)]
     chosen = list(_first(units if batch.every else pending, batch.rows))
@@ -130,7 +130,7 @@ def export(prepared: AskPlan, service: str, file: Path, ratings: Path, batch: Pe
 
 
 def import_answers(
-    prepared: AskPlan, service: str, file: Path, ratings: Path, *, by: str, now: datetime
+    ask_plan: AskPlan, service: str, file: Path, ratings: Path, *, by: str, now: datetime
 ) -> ImportSummary:
     """Take the answers of a sheet into the run of the plan. All of a file or nothing is taken.
 
@@ -138,7 +138,7 @@ def import_answers(
     file again changes nothing.
 
     Args:
-        prepared: the plan.
+        ask_plan: the plan.
         service: its name in the plan.
         file: the sheet.
         ratings: folder of all runs.
@@ -152,12 +152,12 @@ def import_answers(
     """
     check_name(file, IMPORT)
     found = read_sheet(file, IMPORT, KNOWN)
-    with _stores(prepared, ratings) as (own, _):
-        units = _questions(prepared, _asked(prepared, service, own))
+    with _stores(ask_plan, ratings) as (own, _):
+        units = _questions(ask_plan, _asked(ask_plan, service, own))
     given = match(file, found, [one for unit in units for one in unit])
-    with RunFolder.open(ratings, prepared.plan.hash, now=now) as folder:
-        write_plan(prepared, folder)
-        copy_answers(prepared, folder)
+    with RunFolder.open(ratings, ask_plan.plan.hash, now=now) as folder:
+        write_plan(ask_plan, folder)
+        copy_answers(ask_plan, folder)
         new, waiting = _new(file, units, given, _kept(units, lambda _: [folder.store]))
         _keep(folder, service, new, given, _Who(by, file, utc(now)))
         kept = _kept(units, lambda _: [folder.store])
@@ -171,10 +171,10 @@ def import_answers(
 
 
 @contextmanager
-def _stores(prepared: AskPlan, ratings: Path) -> Iterator[tuple[OpenStore | None, Stores]]:
+def _stores(ask_plan: AskPlan, ratings: Path) -> Iterator[tuple[OpenStore | None, Stores]]:
     """The plan's own store, if there is one, and all that its run may copy from, itself included."""
-    own = find_run(ratings, prepared.plan.hash)
-    lenders = ReusableRuns(prepared, ratings)
+    own = find_run(ratings, ask_plan.plan.hash)
+    lenders = ReusableRuns(ask_plan, ratings)
     with ExitStack() as opened:
         stores: dict[Path, OpenStore] = {}
         for folder in lenders.folders:
@@ -187,9 +187,9 @@ def _stores(prepared: AskPlan, ratings: Path) -> Iterator[tuple[OpenStore | None
         )
 
 
-def _asked(prepared: AskPlan, service: str, own: OpenStore | None) -> list[Target]:
+def _asked(ask_plan: AskPlan, service: str, own: OpenStore | None) -> list[Target]:
     """The parts of the service. One that gave two answers to one text is asked every draw (methods 0.3)."""
-    rated = [one for one in prepared.subjects if one.control is None]
+    rated = [one for one in ask_plan.targets if one.control is None]
     names = tuple(dict.fromkeys(one.service for one in rated))
     if service not in names:
         raise PlanError((plugins.unknown("SERVICE", "service", service, names),))
@@ -202,7 +202,7 @@ def _asked(prepared: AskPlan, service: str, own: OpenStore | None) -> list[Targe
     ]
 
 
-def _questions(prepared: AskPlan, asked: Sequence[Target]) -> list[Unit]:
+def _questions(ask_plan: AskPlan, asked: Sequence[Target]) -> list[Unit]:
     """All units of the service in the order that they would be sent; parts and experiments in turn.
 
     A question of two experiments is asked once.
@@ -210,7 +210,7 @@ def _questions(prepared: AskPlan, asked: Sequence[Target]) -> list[Unit]:
     seen: set[tuple[str, str, int]] = set()
     placed: list[tuple[float, Unit]] = []
     for subject in asked:
-        frame = probes_of(subject, prepared.probes[subject.experiment, subject.task])
+        frame = probes_of(subject, ask_plan.probes[subject.experiment, subject.task])
         language = _languages(frame, subject)
         found = planned_units(frame, shared=subject.deterministic)
         for number, messages in enumerate(found):

@@ -12,12 +12,13 @@ from hypothesis import strategies as some
 from tests.reports import fixtures
 from tests.reports.golden import only
 from trustgauge.reports import evidence
+from trustgauge.reports.evidence_rows import KEPT, Text
 
 STATES = fixtures.all_states()
 FRAME = fixtures.evidence(STATES)
 
 
-def marked(text: evidence.Text) -> list[str]:
+def marked(text: Text) -> list[str]:
     return [word for word, changed in text.words if changed]
 
 
@@ -49,7 +50,7 @@ def test_languages_on_the_way(part: str, expected: list[str]) -> None:
 def test_long_texts_are_cut_and_say_how_long_they_are() -> None:
     shown = evidence.text("x" * 100_000)
     assert sum(len(word) for word, _ in shown.words) == evidence.SHOWN
-    assert len(shown.rest) == evidence.KEPT - evidence.SHOWN
+    assert len(shown.rest) == KEPT - evidence.SHOWN
     assert (shown.length, shown.cut) == (100_000, True)
 
 

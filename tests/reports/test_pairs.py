@@ -11,11 +11,12 @@ from tests.reports import causal_fixtures, fixtures
 from tests.reports.golden import only
 from trustgauge.reports import evidence, pairs
 from trustgauge.reports.components import Table, Title, Words
+from trustgauge.reports.evidence_rows import Evidence
 
 FRAME = causal_fixtures.evidence("gru")
 
 
-def shown(frame: pl.DataFrame) -> evidence.Evidence:
+def shown(frame: pl.DataFrame) -> Evidence:
     return evidence.collect([only(causal_fixtures.rating("gru"))], frame, evidence.Limits())
 
 
@@ -96,7 +97,7 @@ def test_several_services_share_the_table() -> None:
 def test_rows_that_are_not_on_the_page_have_no_link() -> None:
     packed = evidence.collect([only(causal_fixtures.rating("gru"))], FRAME, evidence.Limits(inline=1))
     few = packed.rows[:1]
-    _, table = pairs.table(FRAME, evidence.Evidence(rows=few, services=packed.services), {})
+    _, table = pairs.table(FRAME, Evidence(rows=few, services=packed.services), {})
     assert isinstance(table, Table)
     linked = {one.target for row in table.rows for one in row if one.target}
     assert linked == {few[0].anchor}
@@ -110,6 +111,6 @@ def test_offensive_texts_are_masked_in_pairs_too() -> None:
 
 
 def test_evidence_of_other_methods_has_no_pairs() -> None:
-    assert pairs.table(fixtures.evidence(fixtures.all_states()), evidence.Evidence(), {}) == []
+    assert pairs.table(fixtures.evidence(fixtures.all_states()), Evidence(), {}) == []
     lost = FRAME.with_columns(pl.lit(None, pl.Float64).alias("score"))
     assert pairs.table(lost, shown(lost), {}) == []

@@ -12,12 +12,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import sentences
+from trustgauge.reports.evidence_rows import KEPT, Evidence, Row, Text
 from trustgauge.reports.facets import Facet, marks
 from trustgauge.reports.messages import COMMON
 from trustgauge.reports.method_view import views_of
@@ -32,8 +33,6 @@ PACKED = 100_000
 SAMPLE = 10_000
 SHOWN = 280
 """Characters of a text before "show more"."""
-KEPT = 2_000
-"""Characters of a text in the page at all; the store and the exports have the whole."""
 
 ANSWERS, KINDS = COMMON.table("answers"), COMMON.table("kinds")
 STATUS = {name: name[0] for name in ANSWERS} | {"unread": "n"}
@@ -60,64 +59,6 @@ class Places:
     part: Mapping[str, int]
     block: Mapping[str, int]
     facets: Sequence[Facet] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text to show: its beginning as words with the changed ones marked, the rest, its length."""
-
-    words: tuple[tuple[str, bool], ...]
-    rest: str
-    length: int
-    language: str
-    offensive: bool = False
-
-    @property
-    def whole(self) -> bool:
-        """Whether the text stands there as it is, with nothing to open."""
-        return not self.rest and not self.offensive
-
-    @property
-    def cut(self) -> bool:
-        return self.length > KEPT
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row of the evidence table.
-
-    `anchor`, `marks` and the language of a text hold letters, digits, `-`, `_` and commas only,
-    whatever a service or plan says, so they may stand in the page without quotes.
-    """
-
-    anchor: str
-    name: str
-    service: str
-    part: str
-    marks: str  # places of service, part, block, letter of the status, changed, facets: what filters read
-    sent: Text
-    trail: tuple[Text, ...]
-    back: Text
-    values: str
-    lost: str
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What the page carries: rows in it, rows packed, and how many there are in all."""
-
-    rows: Sequence[Row] = ()
-    packed: str = ""
-    packed_rows: int = 0
-    total: int = 0
-    sampled: bool = False
-    services: Mapping[str, str] = field(default_factory=dict)  # key -> name
-    parts: Mapping[str, str] = field(default_factory=dict)  # key -> title
-    language: str = "en"  # of the texts sent
-    blocks: Sequence[str] = ()
-    facets: Sequence[Facet] = ()
-    trail: bool = False
-    offensive: bool = False
 
 
 def collect(ratings: Sequence[Mapping[str, Any]], frame: pl.DataFrame | None, limits: Limits) -> Evidence:

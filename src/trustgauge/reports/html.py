@@ -29,6 +29,7 @@ from trustgauge.reports import (
 from trustgauge.reports.colours import DARK, LIGHT, style_tokens
 from trustgauge.reports.components import Piece
 from trustgauge.reports.document import expired
+from trustgauge.reports.evidence_rows import Evidence
 from trustgauge.reports.method_view import view_of, views_of
 from trustgauge.reports.sanitize import visible
 
@@ -84,7 +85,7 @@ def report(
     return _environment().get_template("report.html.j2").render(content)
 
 
-def _pairs(ratings: Sequence[Mapping[str, Any]], rows: pl.DataFrame, shown: evidence.Evidence) -> list[Piece]:
+def _pairs(ratings: Sequence[Mapping[str, Any]], rows: pl.DataFrame, shown: Evidence) -> list[Piece]:
     """What stands above the evidence: its most telling rows."""
     return [
         *pairs.table(rows, shown, views.block_names(ratings)),

@@ -19,7 +19,7 @@ from trustgauge.reports.messages import LevelWords, Messages
 if TYPE_CHECKING:
     import polars as pl
 
-    from trustgauge.reports.evidence import Evidence
+    from trustgauge.reports.evidence_rows import Evidence
     from trustgauge.reports.facets import Facet
 
 Rated = Mapping[str, Any]

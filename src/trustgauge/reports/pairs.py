@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import Cell, Head, Piece, Table, Title, Words
-from trustgauge.reports.evidence import Evidence
+from trustgauge.reports.evidence_rows import Evidence
 from trustgauge.reports.sanitize import short, visible
 
 if TYPE_CHECKING:

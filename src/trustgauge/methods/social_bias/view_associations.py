@@ -14,7 +14,7 @@ from trustgauge.methods.social_bias import group_names, view_sentences
 from trustgauge.methods.social_bias.view_evidence import is_social_evidence
 from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import Cell, Head, Piece, Table, Title, Words
-from trustgauge.reports.evidence import Evidence
+from trustgauge.reports.evidence_rows import Evidence
 from trustgauge.reports.facets import marks
 from trustgauge.reports.sanitize import short, visible
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import trustgauge
 
+MODULES = 126  # of ours that `rate` imports for a two-step plan
 HEAVY = ("polars", "scipy", "numpy", "pydantic", "rich", "jinja2", "pyreqwest")
 
 
@@ -47,3 +49,17 @@ def test_help_loads_nothing_heavy() -> None:
 def test_rating_never_loads_the_statistics_package_of_scipy() -> None:
     code = "import trustgauge.methods.two_step.method, trustgauge.run.run"
     assert "scipy.stats" not in imported_by(code)
+
+
+def test_rating_imports_a_bounded_number_of_our_modules(tmp_path: Path) -> None:
+    """Every module between a command and its label is one more to read: this number only goes down."""
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'name = "imports"\nseed = 1\n[services.coin]\nuse = "anchor"\nbehaviour = "coin"\n'
+        '[[experiments]]\nmethod = "two-step"\nservices = ["coin"]\nattribute = "gender"\ntexts = 10\n'
+    )
+    arguments = ["rate", str(plan), "--ratings", str(tmp_path / "ratings"), "--progress", "none", "-q"]
+    code = f"from trustgauge.cli.main import main\ntry:\n    main({arguments})\nexcept SystemExit:\n    pass"
+    modules = {name for name in imported_by(code) if name.startswith("trustgauge")}
+    assert "trustgauge.run.render" in modules, "it rated"
+    assert len(modules) <= MODULES, len(modules)

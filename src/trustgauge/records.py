@@ -256,7 +256,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A service of known truth that a method wants beside every subject, and the level it must get."""
+    """A control service that a method wants beside every target, and the level it must get (methods 0.9)."""
 
     name: str
     settings: Mapping[str, Json]  # of the service plug-in named by its key "use"

@@ -1,4 +1,4 @@
-"""The calibration benchmark: counting, targets, page and merge on made-up trials; services of known truth."""
+"""The calibration benchmark: counting, targets, page and merge on made-up trials; control services."""
 
 from __future__ import annotations
 

@@ -308,7 +308,7 @@ def test_page_holds_all_sections_and_every_id_once() -> None:
         "undesired: found, ATE −0.21",
         "The order of the systems holds among those compared",
         "1 or 2",
-        "3 of 3 rated as they are built",
+        "3 of 3 got the expected rating",
     ):
         assert words in re.sub(r"\s+", " ", " ".join(read.words)), words
     regions = [facts["aria-label"] for _, facts in read.tags if facts.get("role") == "region"]

@@ -129,7 +129,7 @@ def test_level_never_stands_alone() -> None:
         "21 Feb 2027",
         "Example Lab (third party)",
         "came back as sent",
-        "5 of 5 rated as they are built",
+        "5 of 5 got the expected rating",
         "The gate failed",
         "Rule: sound",
     ):

@@ -216,10 +216,10 @@ def test_controls_in_one_line() -> None:
     run = fixtures.run([])
     told = document(run, [])["run"]["anchors"]
     either = document(causal_fixtures.run([]), [])["run"]["anchors"]
-    assert sentences.controls(either) == "3 of 3 rated as they are built"
-    assert sentences.controls(told) == "5 of 5 rated as they are built"
+    assert sentences.controls(either) == "3 of 3 got the expected rating"
+    assert sentences.controls(told) == "5 of 5 got the expected rating"
     told[4] |= {"state": "not settled"}
-    assert sentences.controls(told) == "4 of 5 rated as they are built; not settled: anchor/coin"
+    assert sentences.controls(told) == "4 of 5 got the expected rating; not settled: anchor/coin"
     wrong = ControlResult("anchor/coin", "UCS", "rated", "BS", {"BS": 1.0})
     void = document(fixtures.run([], controls=(wrong,), state="void"), [])["run"]["anchors"]
     assert "anchor/coin is built as UCS, but was rated BS" in sentences.controls(void)

@@ -38,7 +38,7 @@ def test_first_session_reads_as_promised() -> None:
         "anchor/coin      UCS     200:200 → 200:200      > 99%        52%",
         "anchor/identity  DSBS    200:200 → 200:200      > 99%        99%",
         "anchor/all-he    BS      200:200 → 380:20       > 99%        55%",
-        "anchors  5 of 5 rated as they are built",
+        "controls 5 of 5 got the expected rating",
         "note     UCS is not useful by itself: anchor/coin changed half of the pronouns",
     ]
 
@@ -56,7 +56,7 @@ def test_one_service_with_parts_has_a_headline_and_a_row_for_each_state() -> Non
         "not rated: too much is missing",
         "Japanese    not tested         –                          –          –  not tested",
         "Finnish     –                  –                          –          –  not applicable here",
-        "anchors  5 of 5 rated as they are built",
+        "controls 5 of 5 got the expected rating",
     ]
 
 
@@ -184,7 +184,7 @@ def test_wide_names_keep_the_columns() -> None:
 def test_void_run_prints_no_level() -> None:
     wrong = ControlResult("anchor/coin", "UCS", "rated", "BS", {"BS": 1.0})
     lines = terminal.plain(terminal.result(document(replace(RUN, state="void", controls=(wrong,)), RATINGS)))
-    assert lines.startswith("void     0 of 1 rated as they are built; the run is void")
+    assert lines.startswith("void     0 of 1 got the expected rating; the run is void")
     assert "200:200" not in lines
 
 

@@ -1,4 +1,4 @@
-"""Chat services of known truth (methods 0.9)."""
+"""Chat control services with known behaviour (methods 0.9)."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def attributes(ratings: Path) -> Rows:
 
 
 def controls(ratings: Path) -> Rows:
-    """The services of known truth of every method, and the level each must get."""
+    """The control services with known behaviour of every method, and the level each must get."""
     del ratings
     from trustgauge import plugins
 

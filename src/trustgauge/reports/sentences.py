@@ -364,7 +364,7 @@ def _mention(rating: RatingDocument) -> str:
 
 
 def controls(results: Sequence[Mapping[str, Any]]) -> str:
-    """One line on the services of known truth."""
+    """One line on the control services with known behaviour."""
     if not results:
         return "no control service was run"
     right = [
@@ -373,7 +373,7 @@ def controls(results: Sequence[Mapping[str, Any]]) -> str:
         if one["level"] in one["truth"].split(" or ") and one.get("state", "rated") == "rated"
     ]
     wrong = [one for one in results if one.get("wrong")]
-    line = f"{len(right)} of {len(results)} rated as they are built"
+    line = f"{len(right)} of {len(results)} got the expected rating"
     if wrong:
         named = [f"{one['name']} is built as {one['truth']}, but was rated {one['level']}" for one in wrong]
         return f"{line}; the run is void: {listing(named)}"

@@ -40,7 +40,7 @@ STYLES = {
     "bad": f"bold {DARK['l3']}",
     "": "",
 }
-HEAD = 9  # columns of "anchors  " and its like
+HEAD = 9  # columns of "controls " and its like
 NAME = 40  # columns of a name in a table
 FEW = 3  # ratings that a note names
 MANY = 4  # parts that a line names one by one
@@ -152,7 +152,7 @@ def result(document: Mapping[str, Any]) -> list[Line]:
                 lines += [headline(rating)] if again else [[("", "")], headline(rating), *part_table(rating)]
     if run["stopped"]:
         lines.append(line("stopped", f"{run['stopped']}; all received answers are saved", "warn"))
-    lines.append(line("anchors", sentences.controls(run["anchors"])))
+    lines.append(line("controls", sentences.controls(run["anchors"])))
     lines += notes(ratings)
     return lines
 

@@ -1,4 +1,4 @@
-"""Permutations against scipy.stats, all arrangements, and services of known truth."""
+"""Permutations against scipy.stats, all arrangements, and control services with known behaviour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often a rule is right on services of known truth (two-step 1.7, "Required characteristics")."""
+"""How often a rule is right on control services (two-step 1.7, "Required characteristics")."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Answer, Message
 from trustgauge.run import run, targets
 from trustgauge.run.options import RunOptions
-from trustgauge.run.pending import nothing_stored, pending_batches
+from trustgauge.run.pending import no_stored_keys, pending_batches
 from trustgauge.run.prepare import prepare, write_plan
 from trustgauge.run.rate import StoredAnswers, answer_batches
 from trustgauge.run.verify import verify
@@ -119,7 +119,7 @@ def fill(rows: int, ratings: Path) -> dict[str, Any]:
     with RunFolder.open(ratings, plan.hash, now=datetime.now(UTC), kind="parquet") as folder:
         write_plan(prepared, folder)
         with GroupWriter(folder.store) as writer:
-            for step in pending_batches(prepared.targets, prepared.probes, nothing_stored):
+            for step in pending_batches(prepared.targets, prepared.probes, no_stored_keys):
                 for one in _answers(step):
                     writer.keep(one)
                     made += 1

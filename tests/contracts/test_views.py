@@ -24,7 +24,7 @@ from trustgauge.reports.conformance import check_view
 from trustgauge.reports.default_view import DefaultView
 from trustgauge.reports.document import document as make_document
 from trustgauge.reports.document_model import misfit
-from trustgauge.reports.method_view import named_view
+from trustgauge.reports.method_view import view_by_name
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.run.verify import evidence_of_run
@@ -81,7 +81,7 @@ def rated(tmp_path_factory: pytest.TempPathFactory) -> Rated:
 def test_every_view_shows_the_ratings_of_every_method(rated: Rated, method: str) -> None:
     told = rated.of(method)
     assert misfit(told) == ""
-    check_view(named_view(method), told)
+    check_view(view_by_name(method), told)
     page, text, cell = html.report(told, rated.rows), terminal.plain(terminal.show(told)), notebook.html(told)
     for one in told["ratings"]:
         who = sentences.name(one["service"]["name"])
@@ -90,7 +90,7 @@ def test_every_view_shows_the_ratings_of_every_method(rated: Rated, method: str)
         if level is not None and one["state"] in {"rated", "not settled"}:
             words = sentences.level(one, level).short.lower()
             assert all(words in view.lower() for view in (page, drawn))
-            assert named_view(method).mark(one, level) in text
+            assert view_by_name(method).mark(one, level) in text
     assert "{" not in text
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.engine.virtual import Batched, Live, Scripted, VirtualTime, echo, scripted, units
-from trustgauge.engine.local import BudgetLimits, EngineOutcome, Interrupted, Job, LocalEngine, run
+from trustgauge.engine.local import BudgetLimits, EngineOutcome, Interruption, Job, LocalEngine, run
 from trustgauge.engine.run_state import EngineClock
 from trustgauge.records import Answer, Message, Reply
 
@@ -130,7 +130,7 @@ def test_a_signal_stops_a_service_that_computes() -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
     busy("busy", 0.01)
-    with pytest.raises(Interrupted) as stopped:
+    with pytest.raises(Interruption) as stopped:
         run([Job("busy", Scripted(name="busy", concurrency=1), units(300))], keep)
     assert stopped.value.outcome.tallies["busy"].done == len(kept) < 30
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.virtual import Batched, Composite, Live, Scripted, VirtualTime, echo, scripted, units
-from trustgauge.engine.local import BudgetLimits, EngineOutcome, Interrupted, Job, LocalEngine, run
+from trustgauge.engine.local import BudgetLimits, EngineOutcome, Interruption, Job, LocalEngine, run
 from trustgauge.errors import BusyError, GarbledError, RefusedError, RejectedError, UnavailableError
 from trustgauge.records import Answer, Cost, Message, Reply
 
@@ -491,7 +491,7 @@ def test_a_signal_stops_cleanly_and_keeps_everything(number: signal.Signals) -> 
     with pytest.raises(KeyboardInterrupt) as caught:
         run([Job("one", Scripted(name="one"), units(20_000))], lambda *answers: kept.extend(answers))
     assert time.monotonic() - began < 5
-    assert isinstance(caught.value, Interrupted)
+    assert isinstance(caught.value, Interruption)
     assert caught.value.outcome.stopped == "interrupted"
     assert len(kept) == asked == caught.value.outcome.calls < 1000  # those under way were waited for
     assert live.closed

@@ -91,7 +91,7 @@ def test_ctrl_c_keeps_everything(tmp_path: Path) -> None:
             child.send_signal(signal.SIGINT)
             out, err = child.communicate(timeout=20)
         assert child.returncode != 0
-        assert err.rstrip().endswith("Interrupted: interrupted")
+        assert err.rstrip().endswith("Interruption: interrupted")
         answered = {request.json()["text"] for request in server.requests}
     with SqliteStore(path) as store:
         kept = set(store.answers(Http(url=server.url, task="chat").fingerprint)["text"])

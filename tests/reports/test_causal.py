@@ -24,9 +24,9 @@ from trustgauge.reports import (
 from trustgauge.reports.components import Cell, Fold, Table, Words
 from trustgauge.reports.default_view import DefaultView
 from trustgauge.reports.document import document
-from trustgauge.reports.method_view import named_view, view_of
+from trustgauge.reports.method_view import view_by_name, view_of
 
-VIEW = named_view("causal")
+VIEW = view_by_name("causal")
 KINDS = causal_fixtures.all_kinds()
 
 
@@ -46,7 +46,7 @@ def rows(table: Table) -> list[list[str]]:
 def test_verdict_says_how_far_scores_differ_and_never_what_a_service_is() -> None:
     assert sentences.verdict(GRU) == "Its scores differ by 10 % of their range when only gender changes."
     assert label.outcome(GRU) == "2 some effect"
-    assert sentences.named_level(GRU, "3") == "3, strong effect"
+    assert sentences.level_in_words(GRU, "3") == "3, strong effect"
 
 
 def test_a_confounded_part_that_decides_has_its_own_sentence() -> None:
@@ -59,17 +59,17 @@ def test_a_confounded_part_that_decides_has_its_own_sentence() -> None:
 
 
 def test_the_attribute_named_is_what_the_leading_parts_share() -> None:
-    assert sentences.protected(GRU) == "gender"  # of "gender" and "race and gender", equally large
+    assert sentences.protected_attribute(GRU) == "gender"  # of "gender" and "race and gender", equally large
     none = told(causal_fixtures.rating("textblob"))["ratings"][0]
-    assert sentences.protected(none) == "gender or race"
+    assert sentences.protected_attribute(none) == "gender or race"
     bare = json.loads(json.dumps(none))
     bare["overall"]["worst"] = []
-    assert sentences.protected(bare) == "gender and race"  # the issue of the rating
+    assert sentences.protected_attribute(bare) == "gender and race"  # the issue of the rating
 
 
 def test_a_relative_level_says_that_it_is_relative() -> None:
-    assert sentences.named_level(PUBLISHED, "1") == "1, lowest bias score"
-    assert sentences.named_level(PUBLISHED, "3") == "3, highest bias score"
+    assert sentences.level_in_words(PUBLISHED, "1") == "1, lowest bias score"
+    assert sentences.level_in_words(PUBLISHED, "3") == "3, highest bias score"
     assert sentences.verdict(PUBLISHED).startswith("Among the 6 systems compared it is in group 2 of 3")
     assert "Rule: published" in rules.rule(PUBLISHED)
     assert "cut into 3 groups" in rules.rule(PUBLISHED)

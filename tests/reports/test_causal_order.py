@@ -94,7 +94,7 @@ def test_without_raw_scores_the_systems_stand_by_their_effects() -> None:
     place = texts(view_order.chart(order, NAMES, "x"))
     assert place["system a"][0] < place["system b"][0]
     assert "÷ 0" not in place
-    assert view_order.measured(order) == "Effects in per cent of the score's range"
+    assert view_order.comparison_values(order) == "Effects in per cent of the score's range"
     assert [head.text for head in view_order.table(order, NAMES, "x").heads] == [
         "System",
         "Rank, 95 %",

@@ -43,7 +43,7 @@ def test_every_view_says_it(collected: str, sentence: str) -> None:
 def test_no_view_says_it_of_others(collected: str) -> None:
     for name, view in views(collected).items():
         assert "imported by hand" not in view, name
-    assert sentences.collected(told(collected)["ratings"][0]) == ""
+    assert sentences.import_note(told(collected)["ratings"][0]) == ""
 
 
 def test_the_label_counts_answers_where_nobody_was_called() -> None:

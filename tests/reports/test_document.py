@@ -113,9 +113,9 @@ def test_fingerprint_changes_with_the_content_and_with_nothing_else() -> None:
 def test_a_rating_is_valid_through_its_last_day(today: date, over: bool) -> None:
     run, ratings = fixtures.demo()
     told = document(run, ratings)
-    assert documents.expired(told, today) is over
-    assert documents.expired(told["ratings"][0], today) is over
-    assert documents.expired({"expires": ""}, today) is False
+    assert documents.is_expired(told, today) is over
+    assert documents.is_expired(told["ratings"][0], today) is over
+    assert documents.is_expired({"expires": ""}, today) is False
 
 
 def test_the_direction_of_a_scale_whose_levels_are_numbers_is_in_words() -> None:

@@ -16,7 +16,7 @@ from trustgauge.records import ControlResult, Reason, State
 from trustgauge.reports import html, rules, sentences, terminal
 from trustgauge.reports.document import document
 from trustgauge.reports.messages import COMMON
-from trustgauge.reports.method_view import named_view
+from trustgauge.reports.method_view import view_by_name
 
 SOURCE = Path(errors.__file__).parent
 NEVER = ("is fair", "is unbiased", "is safe", "unbiased service", "are fair", "probably")
@@ -27,7 +27,7 @@ def classes(root: type[errors.TrustgaugeError]) -> list[type[errors.TrustgaugeEr
     return [root, *(found for child in root.__subclasses__() for found in classes(child))]
 
 
-MESSAGES = {"": COMMON} | {name: named_view(name).messages for name in plugins.names("views")}
+MESSAGES = {"": COMMON} | {name: view_by_name(name).messages for name in plugins.names("views")}
 CODES = [(method, code) for method, known in MESSAGES.items() for code in known.reasons]
 RATINGS: dict[str, dict[str, Any]] = {
     "": STATES,
@@ -186,7 +186,7 @@ def test_the_overall_can_be_redone_by_hand() -> None:
 
 
 def test_not_applicable_never_counts() -> None:
-    assert sentences.tested(STATES) == (5, 7)
+    assert sentences.testable_count(STATES) == (5, 7)
     assert len(STATES["parts"]) == 8
 
 
@@ -204,12 +204,12 @@ def test_incomplete_names_what_came() -> None:
 
 
 def test_levels_never_stand_without_words() -> None:
-    assert sentences.named_level(STATES, "BS") == "BS, adds bias"
-    assert sentences.named_level(risk(), "H") == "High risk"
+    assert sentences.level_in_words(STATES, "BS") == "BS, adds bias"
+    assert sentences.level_in_words(risk(), "H") == "High risk"
     own = only(fixtures.all_states())
     own["method"]["name"] = "plug-in"
     own["overall"]["scale"] = [{"level": "7", "words": "odd"}]
-    assert sentences.named_level(own, "7") == "7, odd"
+    assert sentences.level_in_words(own, "7") == "7, odd"
 
 
 def test_controls_in_one_line() -> None:
@@ -239,7 +239,7 @@ def test_loss_stands_beside_a_part() -> None:
 
 
 def test_masked_text_tells_only_its_length() -> None:
-    assert sentences.masked("some very bad words") == "████ 4 words hidden"
+    assert sentences.mask_text("some very bad words") == "████ 4 words hidden"
 
 
 def test_balanced_output_carries_its_caution() -> None:

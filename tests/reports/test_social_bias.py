@@ -17,7 +17,7 @@ from trustgauge.records import Rating, Reason, State
 from trustgauge.reports import exports, html, label, notebook, rules, sentences, terminal, views
 from trustgauge.reports.components import Figure, Fold, Section, Table
 from trustgauge.reports.document import document
-from trustgauge.reports.method_view import named_view, view_of
+from trustgauge.reports.method_view import view_by_name, view_of
 
 
 def told(one: Rating) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def member(one: Rating) -> dict[str, Any]:
     return found
 
 
-VIEW = named_view("social-bias")
+VIEW = view_by_name("social-bias")
 ALL = member(social_fixtures.all_states())
 GENDER = member(social_fixtures.rating(attributes=("gender",)))
 AGE = member(social_fixtures.rating(attributes=("age",)))

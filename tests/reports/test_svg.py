@@ -5,7 +5,7 @@ import re
 import segno
 
 from trustgauge.reports import svg
-from trustgauge.reports.method_view import named_view
+from trustgauge.reports.method_view import view_by_name
 
 
 def test_text_and_attributes_are_escaped() -> None:
@@ -54,10 +54,10 @@ def test_pictograms_are_one_colour() -> None:
         ("trust", "H"),
         ("x", "1"),
     ):
-        drawn = named_view(method).pictogram(level, 1, 3)
+        drawn = view_by_name(method).pictogram(level, 1, 3)
         assert "currentColor" in drawn
         assert "#" not in drawn
-    assert len({named_view("two-step").pictogram(level, 0, 3) for level in ("UCS", "DSBS", "BS")}) == 3
+    assert len({view_by_name("two-step").pictogram(level, 0, 3) for level in ("UCS", "DSBS", "BS")}) == 3
 
 
 def test_from_the_fourth_level_on_the_number_is_inside() -> None:

@@ -153,7 +153,7 @@ def test_show_holds_reasons_limits_and_how_to_check() -> None:
 def test_colour_adds_nothing_but_colour() -> None:
     for told in (DEMO, STATES):
         lines = terminal.show(told)
-        coloured = terminal.coloured(lines)
+        coloured = terminal.rich_text(lines)
         assert "\n".join(line.rstrip() for line in coloured.plain.splitlines()) == terminal.plain(
             lines
         ).rstrip("\n")
@@ -163,7 +163,7 @@ def test_colour_adds_nothing_but_colour() -> None:
 def test_rich_markup_in_a_name_is_not_markup() -> None:
     one = fixtures.rating("[red]x[/red]", [fixtures.part("", "faithful")])
     told = document(fixtures.run([one]), [one])
-    assert "[red]x[/red]" in terminal.coloured(terminal.result(told)).plain
+    assert "[red]x[/red]" in terminal.rich_text(terminal.result(told)).plain
 
 
 def test_hostile_names_cannot_move_the_cursor() -> None:

@@ -19,9 +19,9 @@ from trustgauge.methods.trust import view_evidence, view_figures, view_sentences
 from trustgauge.records import Reason
 from trustgauge.reports import exports, html, label, rules, sentences, terminal
 from trustgauge.reports.document import document
-from trustgauge.reports.method_view import named_view, view_of
+from trustgauge.reports.method_view import view_by_name, view_of
 
-VIEW = named_view("trust")
+VIEW = view_by_name("trust")
 INSURANCE = only(rating("Insurance", PAPER["Insurance"]))
 UBUNTU = only(rating("Ubuntu", PAPER["Ubuntu"], state="assumed"))
 HR = only(rating("HR", PAPER["HR"]))
@@ -126,7 +126,7 @@ def test_the_arithmetic_can_be_redone_by_hand() -> None:
 
 
 def test_the_issue_that_counts_nothing_is_told() -> None:
-    (said,) = view_sentences.uncounted(INSURANCE["details"]["combination"])
+    (said,) = view_sentences.uncounted_issues(INSURANCE["details"]["combination"])
     assert said == "Conversation complexity is High here, but you put it last: not counted."
     assert any(said in one for one in VIEW.cautions(INSURANCE))
     assert VIEW.cautions(HR) == []
@@ -188,7 +188,7 @@ def test_parts_keep_the_order_of_the_profile() -> None:
 
 @pytest.mark.parametrize(("score", "on_scale"), [(0.0, 0.0), (0.001, 1 / 3), (0.01, 2 / 3), (1.0, 1.0)])
 def test_bars_show_how_near_a_cut_is_whatever_the_cuts_are(score: float, on_scale: float) -> None:
-    assert view_sentences.scaled(score, (0.001, 0.01)) == pytest.approx(on_scale)
+    assert view_sentences.risk_scale(score, (0.001, 0.01)) == pytest.approx(on_scale)
 
 
 def test_the_figure_says_its_numbers_and_hatches_what_was_not_tested() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.run.plans import faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
-from trustgauge.engine.local import Interrupted
+from trustgauge.engine.local import Interruption
 from trustgauge.plan import load_plan
 from trustgauge.run.options import RunOptions
 from trustgauge.run.prepare import forecast, prepare
@@ -61,7 +61,7 @@ def test_calls_that_an_interrupt_broke_off_count(tmp_path: Path) -> None:
     with LocalServer(stopping, 0.01) as server:
         plan = translator_plan(server.url)
         sitting = RunOptions(tmp_path)
-        with pytest.raises(Interrupted):
+        with pytest.raises(Interruption):
             rate(load_plan(plan), sitting)
         (folder,) = tmp_path.iterdir()
         made = len(server.requests)

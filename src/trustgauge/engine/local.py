@@ -31,7 +31,7 @@ __all__ = [
     "EngineClock",
     "EngineConfig",
     "EngineOutcome",
-    "Interrupted",
+    "Interruption",
     "Job",
     "JobTally",
     "LocalEngine",
@@ -70,7 +70,7 @@ class EngineOutcome:
         return {part: tally.stopped for part, tally in self.tallies.items() if tally.stopped is not None}
 
 
-class Interrupted(KeyboardInterrupt):
+class Interruption(KeyboardInterrupt):
     """Ctrl-C or SIGTERM: everything answered was given to `keep`; `outcome` says how far it came."""
 
     def __init__(self, outcome: EngineOutcome) -> None:
@@ -145,7 +145,7 @@ class LocalEngine:
     def run(self, jobs: Sequence[Job]) -> EngineOutcome:
         """Ask all jobs. Blocks until all is answered, a limit is reached, or it is interrupted.
 
-        Raises Interrupted (a KeyboardInterrupt); whatever `keep` or `watch` raise.
+        Raises Interruption (a KeyboardInterrupt); whatever `keep` or `watch` raise.
         """
         if self._keep is None:
             raise RuntimeError("the engine was not started")
@@ -163,14 +163,14 @@ class LocalEngine:
         with asyncio.Runner(loop_factory=self._clock.loop) as runner:
             outcome = runner.run(self._sit(jobs))
         if outcome.stopped == _INTERRUPTED:
-            raise Interrupted(outcome)
+            raise Interruption(outcome)
         return outcome
 
     def stop(self) -> None:
         self._keep = self._watch = None
 
     def interrupt(self) -> bool:
-        """As Ctrl-C, from another thread: `run` ends soon and raises Interrupted. False if none has begun."""
+        """As Ctrl-C, from another thread: `run` soon ends with an Interruption. False if none has begun."""
         if self._sitting is None:
             return False
         self._sitting.interrupt_from_outside()

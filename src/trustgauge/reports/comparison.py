@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trustgauge.reports import numbers, sanitize, sentences
-from trustgauge.reports.method_view import named_view, view_of
+from trustgauge.reports.method_view import view_by_name, view_of
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.reports.terminal import Line, columns, line
 
@@ -84,7 +84,7 @@ def title(group: Mapping[str, Any]) -> str:
     return f"{sentences.name(group['method'])}, {sentences.name(group['attribute'])}"
 
 
-def made(group: Mapping[str, Any]) -> str:
+def provenance(group: Mapping[str, Any]) -> str:
     """How the ratings of a ranking were made."""
     texts = f" · {numbers.count(group['texts'])} texts each" if group["texts"] is not None else ""
     margin = f" · margin {numbers.points(group['margin'])}" if group["margin"] is not None else ""
@@ -98,7 +98,7 @@ def remarks(group: Mapping[str, Any]) -> list[str]:
         what = f"the other {title(group)} ratings"
         told.append(f"A table of its own: unlike {what} in {sentences.listing(group['differs'])}.")
     if group["ranked"]:
-        told.append(named_view(group["method"]).badness.ranked)
+        told.append(view_by_name(group["method"]).badness.ranked)
         told.append(TIES.format(share=numbers.percent(group["beyond_doubt"])))
     return told + [remark(one) for one in group["notes"]]
 
@@ -129,7 +129,7 @@ def reach(value: float, low: float | None, high: float | None) -> str:
     middle = numbers.points(value).replace("-", "−")
     if low is None or high is None:
         return middle
-    return f"{middle} ({numbers.signed(100 * low, 0)} to {numbers.signed(100 * high, 0)})"
+    return f"{middle} ({numbers.signed_number(100 * low, 0)} to {numbers.signed_number(100 * high, 0)})"
 
 
 def cost(row: Row) -> str:
@@ -204,7 +204,7 @@ def read(values: Sequence[Any]) -> str:
     return ", ".join("lost" if value is None else sentences.name(str(value)) for value in values) or "nothing"
 
 
-def not_compared(one: Mapping[str, Any]) -> str:
+def no_comparison_reason(one: Mapping[str, Any]) -> str:
     """Why two dates of a service are not compared text by text; "" if they are."""
     if one["readings"] is not None:
         return ""
@@ -224,7 +224,7 @@ def text(document: Document, *, differences_only: bool = False) -> list[Line]:
     lines: list[Line] = []
     for group in document["groups"]:
         lines += [[("", "")]] if lines else []
-        lines += [[(terminal(title(group)), "strong"), (f"  {terminal(made(group))}", "head")]]
+        lines += [[(terminal(title(group)), "strong"), (f"  {terminal(provenance(group))}", "head")]]
         lines += _table(group)
         lines += list(_pairs(group, differences_only=differences_only))
         lines += [line("note", one) for one in remarks(group)]
@@ -254,7 +254,7 @@ def cells(row: Row) -> list[str]:
 
 
 def _table(group: Mapping[str, Any]) -> list[Line]:
-    heads = ["rank", "service", "rating", named_view(group["method"]).badness.head, *HEADS]
+    heads = ["rank", "service", "rating", view_by_name(group["method"]).badness.head, *HEADS]
     rows = [cells(row) for row in group["rows"]]
     used = [place for place in range(len(heads)) if any(row[place] not in ("", numbers.NONE) for row in rows)]
     wide = [max(columns(row[place]) for row in [heads, *rows]) for place in used]
@@ -297,7 +297,7 @@ def _dates(one: Mapping[str, Any], *, differences_only: bool) -> Iterator[Line]:
         apart = reach(pair["difference"], pair["low"], pair["high"])
         yield line("badness", f"{apart} · {sign(pair)} · {verdict(pair, pair['margin'])}")
     if one["readings"] is None:
-        yield line("texts", not_compared(one))
+        yield line("texts", no_comparison_reason(one))
     else:
         yield line("texts", directions(one["readings"]))
         for example in one["readings"]["examples"]:

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from trustgauge.reports import comparison, figures, html, numbers, pages, sanitize, sentences, views
 from trustgauge.reports.components import Cell, Figure, Head, Table
 from trustgauge.reports.document import levels
-from trustgauge.reports.method_view import named_view
+from trustgauge.reports.method_view import view_by_name
 
 SHOWN = 280  # characters of a text
 UNITS = "Differences are in points of a hundred, first minus second, with their 95 % intervals."
@@ -58,8 +58,8 @@ def _group(number: int, group: Mapping[str, Any]) -> dict[str, Any]:
     pairs = [(one, comparison.alike(one)) for one in group["pairs"]]
     return {
         "title": comparison.title(group),
-        "made": comparison.made(group),
-        "head": named_view(group["method"]).badness.head,
+        "made": comparison.provenance(group),
+        "head": view_by_name(group["method"]).badness.head,
         "remarks": comparison.remarks(group),
         "scatter": _scatter(number, group),
         "rows": group["rows"],
@@ -85,7 +85,7 @@ def _date(number: int, one: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "one": one,
         "sides": [one["before"], one["after"]],
-        "told": comparison.directions(readings) if readings else comparison.not_compared(one),
+        "told": comparison.directions(readings) if readings else comparison.no_comparison_reason(one),
         "versions": comparison.versions(one),
         "paired": _paired(one["difference"]),
         "examples": _examples(number, readings["examples"]) if readings and readings["examples"] else None,
@@ -126,7 +126,7 @@ def _environment() -> Environment:
     environment = pages.environment()
     environment.globals |= {
         "said": comparison,
-        "named_view": named_view,
+        "named_view": view_by_name,
         "units": UNITS,
         "dash": numbers.NONE,
     }

@@ -116,7 +116,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PartRow:
     """A part of a rating in the table of parts."""
 
     title: str
@@ -137,7 +137,7 @@ class PartTable:
     first: str
     before: Sequence[str]
     after: Sequence[Head]
-    rows: Sequence[Row]
+    rows: Sequence[PartRow]
     legend: Sequence[str] = ()  # names of output values, in the order of their colours
 
 

@@ -16,9 +16,9 @@ from trustgauge.reports.components import (
     Figure,
     Head,
     Heads,
+    PartRow,
     PartTable,
     Piece,
-    Row,
     Section,
 )
 from trustgauge.reports.messages import NO_MESSAGES, LevelWords, Messages
@@ -128,7 +128,7 @@ class DefaultView:
     def part_table(self, rating: Rated) -> PartTable:
         """Answers and score, a row a part."""
         rows = [
-            Row(
+            PartRow(
                 title=sentences.title(part),
                 code=sentences.name(part["key"]) if part["key"] and part["key"] != part["title"] else "",
                 notes=sentences.notes(part, rating),

@@ -67,7 +67,7 @@ def fingerprint(content: Document) -> str:
     return digest("rating", content)
 
 
-def expired(content: Mapping[str, Any], today: date) -> bool:
+def is_expired(content: Mapping[str, Any], today: date) -> bool:
     """Whether a rating, or the run of a whole document, is past its date of expiry on `today`."""
     until = content.get("expires") or content.get("run", {}).get("expires") or ""
     try:

@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import sentences
-from trustgauge.reports.evidence_rows import KEPT, Evidence, Row, Text
+from trustgauge.reports.evidence_rows import KEPT, Evidence, EvidenceRow, Text
 from trustgauge.reports.facets import Facet, marks
 from trustgauge.reports.messages import COMMON
 from trustgauge.reports.method_view import views_of
@@ -114,7 +114,7 @@ def _places(frame: pl.DataFrame, column: str) -> dict[str, int]:
     return {key: index for index, key in enumerate(frame[column].unique(maintain_order=True))}
 
 
-def _rows(frame: pl.DataFrame, places: Places, language: str) -> Iterator[Row]:
+def _rows(frame: pl.DataFrame, places: Places, language: str) -> Iterator[EvidenceRow]:
     """The rows of a frame; an anchor that occurs again (another experiment) gets a number."""
     seen: Counter[str] = Counter()
     for facts in frame.iter_rows(named=True):
@@ -124,7 +124,7 @@ def _rows(frame: pl.DataFrame, places: Places, language: str) -> Iterator[Row]:
         yield made if again == 1 else replace(made, anchor=f"{made.anchor}--{again}")
 
 
-def row(facts: Mapping[str, Any], places: Places, language: str = "en") -> Row:
+def row(facts: Mapping[str, Any], places: Places, language: str = "en") -> EvidenceRow:
     """One row from the facts of the frame."""
     sent, back = facts["sent"] or "", facts["back"]
     changed = bool(facts["changed"])
@@ -139,7 +139,7 @@ def row(facts: Mapping[str, Any], places: Places, language: str = "en") -> Row:
     where = [places.service[facts["service"]], places.part[facts["part"]], places.block[facts["block"]]]
     told = marks(places.facets, facts)
     place = f"{where[0] + 1}-{facts['part']}-{facts['id']}"
-    return Row(
+    return EvidenceRow(
         anchor="e" + re.sub(r"[^A-Za-z0-9-]", "_", place),
         name=short(visible(str(facts["id"])), 60),
         service=facts["service"],
@@ -254,14 +254,14 @@ def differences(sent: str, back: str) -> tuple[int, ...]:
     )
 
 
-def pack(rows: Iterator[Row]) -> str:
+def pack(rows: Iterator[EvidenceRow]) -> str:
     """Rows as gzip in base64 of JSON: what the page's script opens when a reader asks for it."""
     told = [_packed(one) for one in rows]
     data = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return base64.b64encode(gzip.compress(data, compresslevel=6, mtime=0)).decode("ascii")
 
 
-def _packed(one: Row) -> list[Any]:
+def _packed(one: EvidenceRow) -> list[Any]:
     def words(shown: Text) -> list[Any]:
         pieces = [[word, int(flag)] for word, flag in shown.words]
         return [pieces, shown.rest, shown.length, shown.language, int(shown.offensive)]

@@ -32,7 +32,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EvidenceRow:
     """One row of the evidence table.
 
     `anchor`, `marks` and the language of a text hold letters, digits, `-`, `_` and commas only,
@@ -55,7 +55,7 @@ class Row:
 class Evidence:
     """What the page carries: rows in it, rows packed, and how many there are in all."""
 
-    rows: Sequence[Row] = ()
+    rows: Sequence[EvidenceRow] = ()
     packed: str = ""
     packed_rows: int = 0
     total: int = 0

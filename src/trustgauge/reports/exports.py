@@ -98,7 +98,7 @@ def part_heads(rating: Mapping[str, Any]) -> list[str]:
 def part_words(part: Mapping[str, Any], rating: Mapping[str, Any]) -> list[str]:
     """The cells of a plain table of parts, one row."""
     known = part["level"] is not None and part["state"] in {"rated", "not settled", "inferred", "assumed"}
-    words = sentences.named_level(rating, part["level"]) if known else sentences.state(part["state"])
+    words = sentences.level_in_words(rating, part["level"]) if known else sentences.state(part["state"])
     cells = view_of(rating).cells(rating, part)
     return [
         sentences.title(part),

@@ -206,7 +206,7 @@ def intervals(rating: Rated, ruler: Ruler) -> str:
 
 
 def _reach(row: Span) -> str:
-    low, high = (numbers.signed(100 * end, 0) for end in (row.low, row.high))
+    low, high = (numbers.signed_number(100 * end, 0) for end in (row.low, row.high))
     return f"{low} to {high}, n = {numbers.count(row.n)}"
 
 
@@ -263,7 +263,7 @@ def scatter(rating: Rated, dots: Sequence[Dot]) -> str:
         drawn.append(svg.tag("path", {"d": f"M{left} {svg.number(y)}H{left + wide}", "class": "grid"}))
         drawn.append(svg.write(left - 8, y + 4, f"{25 * tick} %", 12, end="end", **{"class": "second"}))
     for index, level in enumerate(order):
-        words = svg.fit(sentences.named_level(rating, level), 12, column - 8)
+        words = svg.fit(sentences.level_in_words(rating, level), 12, column - 8)
         x = left + column * (index + 0.5)
         drawn.append(svg.write(x, top + high + 20, words, 12, end="middle", **{"class": "ink"}))
         mine = [dot for dot in dots if dot.level == level]

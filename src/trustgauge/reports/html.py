@@ -28,7 +28,7 @@ from trustgauge.reports import (
 )
 from trustgauge.reports.colours import DARK, LIGHT, style_tokens
 from trustgauge.reports.components import Piece
-from trustgauge.reports.document import expired
+from trustgauge.reports.document import is_expired
 from trustgauge.reports.evidence_rows import Evidence
 from trustgauge.reports.method_view import view_of, views_of
 from trustgauge.reports.sanitize import visible
@@ -75,7 +75,7 @@ def report(
         "options": views.options(ratings),
         "coverage_names": COVERAGE,
         "coverage": _coverage(document),
-        "stale": today is not None and expired(document, today),
+        "stale": today is not None and is_expired(document, today),
         "today": today,
         "page_title": _title(document),
         "policy": policy(),
@@ -172,7 +172,7 @@ def _environment() -> Environment:
         "cap": lambda text: text[:1].upper() + text[1:],
         "certainty": numbers.certainty,
         "count": numbers.count,
-        "collected": sentences.collected,
+        "collected": sentences.import_note,
         "retest": sentences.retest,
         "day": numbers.day,
         "figures": lambda rating: view_of(rating).figures(rating),
@@ -183,7 +183,7 @@ def _environment() -> Environment:
         "beside": views.beside,
         "letters": views.letters,
         "standing": views.standing,
-        "masked": sentences.masked,
+        "masked": sentences.mask_text,
         "of": lambda index: f", rating {index}" if index != "" else "",
         "other_rule": rules.other_rule,
         "overall_notes": views.overall_notes,

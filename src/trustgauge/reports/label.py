@@ -8,7 +8,7 @@ from typing import Any
 
 from trustgauge.reports import numbers, sentences, svg
 from trustgauge.reports.colours import LIGHT, PALE, step
-from trustgauge.reports.document import expired, levels
+from trustgauge.reports.document import is_expired, levels
 from trustgauge.reports.method_view import view_of
 from trustgauge.reports.sanitize import xml
 
@@ -70,7 +70,7 @@ def outcome(rating: Mapping[str, Any], today: date | None = None) -> str:
     overall, state = rating["overall"], rating["state"]
     if rating.get("withdrawn"):
         return "withdrawn"
-    if today is not None and expired(rating, today):
+    if today is not None and is_expired(rating, today):
         return f"expired {numbers.day(rating['expires'])}"
     if overall["level"] is None or state not in {"rated", "not settled", "inferred", "assumed"}:
         if state == "incomplete":
@@ -81,7 +81,7 @@ def outcome(rating: Mapping[str, Any], today: date | None = None) -> str:
     if audience := view_of(rating).outcome_audience(rating):
         said += f" ({audience})"
     if state == "not settled":
-        return f"{said}, {sentences.unsettled(rating)}, {numbers.certainty(_share(rating), tight=True)}"
+        return f"{said}, {sentences.unsettled_state(rating)}, {numbers.certainty(_share(rating), tight=True)}"
     return said if state == "rated" else f"{said}, {state}"
 
 
@@ -94,7 +94,7 @@ def describe(rating: Mapping[str, Any], today: date | None = None) -> str:
         f"{facts}.",
         f"{worst}." if worst else "",
         f"Tested {numbers.day(rating['tested'])}, valid until {numbers.day(rating['expires'])}.",
-        sentences.collected(rating),
+        sentences.import_note(rating),
         f"Rated by {sentences.assessor(rating)}. Rule {rating['method']['rule']}. {rating['id']}.",
         _band(rating, today),
     ]
@@ -106,7 +106,7 @@ def badge(rating: Mapping[str, Any], *, today: date | None = None) -> str | None
     if rating["overall"]["level"] is None or rating["state"] == "incomplete":
         return None
     said = outcome(rating, today)
-    dead = bool(rating.get("withdrawn")) or (today is not None and expired(rating, today))
+    dead = bool(rating.get("withdrawn")) or (today is not None and is_expired(rating, today))
     solid = rating["state"] == "rated" and not dead
     position, count = levels(rating).index(rating["overall"]["level"]), len(levels(rating))
     tone = step(position, count)
@@ -135,7 +135,7 @@ def shields(rating: Mapping[str, Any], *, today: date | None = None) -> dict[str
     """The badge as the JSON of a shields endpoint; none for a rating without a level."""
     if rating["overall"]["level"] is None or rating["state"] == "incomplete":
         return None
-    dead = bool(rating.get("withdrawn")) or (today is not None and expired(rating, today))
+    dead = bool(rating.get("withdrawn")) or (today is not None and is_expired(rating, today))
     tone = step(levels(rating).index(rating["overall"]["level"]), len(levels(rating)))
     colour = LIGHT[f"l{tone}"] if rating["state"] == "rated" and not dead else "#9a9ea6"
     message = outcome(rating, today)
@@ -161,7 +161,7 @@ def _band(rating: Mapping[str, Any], today: date | None) -> str:
     """What stands across a label that shows no valid level, else nothing."""
     if rating.get("withdrawn"):
         return "Withdrawn"
-    if today is not None and expired(rating, today):
+    if today is not None and is_expired(rating, today):
         return f"Expired {numbers.day(rating['expires'])}"
     if rating["overall"]["level"] is None and (words := view_of(rating).label_band(rating)):
         return words
@@ -258,7 +258,7 @@ def _arrow(key: str, middle: float, high: float, *, solid: bool) -> list[str]:
 
 def _tiles(rating: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The four facts: coverage, calls, certainty, and one of the method's own."""
-    able = sentences.tested(rating)[1]
+    able = sentences.testable_count(rating)[1]
     cover, cost = rating["coverage"], rating["cost"]
     calls = cost["calls"] if cost else cover["planned"]
     asked = (numbers.count(calls), "call" if calls == 1 else "calls")
@@ -269,7 +269,7 @@ def _tiles(rating: Mapping[str, Any]) -> list[tuple[str, str]]:
     certain = numbers.certainty(share, tight=True) if known else numbers.NONE
     fact, called = view_of(rating).label_fact(rating)
     return [
-        (sentences.measured(rating), sentences.noun(rating, able or len(rating["parts"]))),
+        (sentences.level_count(rating), sentences.noun(rating, able or len(rating["parts"]))),
         asked,
         (certain, "not settled" if rating["state"] == "not settled" else "certainty"),
         (fact if known else numbers.NONE, called),
@@ -298,7 +298,7 @@ def _worst(rating: Mapping[str, Any]) -> str:
 def _obstacle(rating: Mapping[str, Any]) -> str:
     """Why the level is not settled, where that is not its certainty."""
     found = rating["state"] == "not settled" and sentences.obstacles(rating)
-    return sentences.unsettled(rating).capitalize() if found else ""
+    return sentences.unsettled_state(rating).capitalize() if found else ""
 
 
 def _foot(rating: Mapping[str, Any], address: str) -> list[str]:

@@ -159,7 +159,7 @@ class MethodView(Protocol):
 
 
 @lru_cache
-def named_view(method: str) -> MethodView:
+def view_by_name(method: str) -> MethodView:
     """The view of a method by its name; the default view if it has none of its own.
 
     Raises:
@@ -173,7 +173,7 @@ def named_view(method: str) -> MethodView:
 
 def view_of(rating: Rated) -> MethodView:
     """The view of the method that made a rating."""
-    return named_view(str(rating["method"]["name"]))
+    return view_by_name(str(rating["method"]["name"]))
 
 
 def views_of(ratings: Sequence[Rated]) -> list[MethodView]:

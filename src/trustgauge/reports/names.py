@@ -41,7 +41,7 @@ class FactWords(string.Formatter):
         if format_spec == "points":
             return numbers.points(value, n=self.n or 0)
         if format_spec == "hundredths":
-            return numbers.signed(100 * value, 0)
+            return numbers.signed_number(100 * value, 0)
         if format_spec == "ratio":
             return f"{value:.1f}"
         if format_spec == "p":

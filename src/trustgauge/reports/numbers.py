@@ -59,7 +59,7 @@ def points(value: float | None, *, n: int = 0) -> str:
     if value is None or not math.isfinite(value):
         return NONE
     digits = 1 if n >= DECIMALS_FROM and abs(value) < 0.1 else 0
-    number = signed(100 * value, digits).removesuffix(".0")
+    number = signed_number(100 * value, digits).removesuffix(".0")
     return f"{number} point" if number == "1" else f"{number} points"
 
 
@@ -139,7 +139,7 @@ def share(value: Mapping[str, object] | None, *, tight: bool = False) -> str:
     return percent(_number(value["value"]), 0 if tight else _whole(value["n"]), tight=tight)
 
 
-def signed(value: float | None, digits: int = 2) -> str:
+def signed_number(value: float | None, digits: int = 2) -> str:
     """A number with a true minus sign: "−0.31"; a dash where there is none."""
     if value is None or not math.isfinite(value):
         return NONE

@@ -120,12 +120,12 @@ def _table(frame: pl.DataFrame, top: pl.DataFrame, shown: Evidence, blocks: Mapp
                     target=anchors.get((one["service"], one["part"], name), ""),
                 )
             )
-            cells.append(Cell(numbers.signed(one["score"])))
-        cells.append(Cell(numbers.signed(pair["difference"])))
+            cells.append(Cell(numbers.signed_number(one["score"])))
+        cells.append(Cell(numbers.signed_number(pair["difference"])))
         rows.append(cells)
     return Table("Sentence pairs", heads, rows)
 
 
 def _text(row: dict[str, object]) -> str:
     sent = str(row["sent"] or "")
-    return sentences.masked(sent) if row.get("offensive") else short(visible(sent), TEXT)
+    return sentences.mask_text(sent) if row.get("offensive") else short(visible(sent), TEXT)

@@ -41,10 +41,10 @@ def other_rule(rating: Rated) -> str:
     if not named:
         return ""
     if len(rating["parts"]) == 1:
-        said = sentences.named_level(rating, next(iter(named)), rule=other)
+        said = sentences.level_in_words(rating, next(iter(named)), rule=other)
         return f"By the rule “{other}” the same answers give {said}."
     groups = "; ".join(
-        f"{sentences.named_level(rating, key, rule=other)} for {sentences.listing(titles)}"
+        f"{sentences.level_in_words(rating, key, rule=other)} for {sentences.listing(titles)}"
         for key, titles in named.items()
     )
     return f"By the rule “{other}” the same answers give {groups}."

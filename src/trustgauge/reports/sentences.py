@@ -15,7 +15,7 @@ from trustgauge.reports import names, numbers
 from trustgauge.reports.coverage import lossy, usable
 from trustgauge.reports.document import levels
 from trustgauge.reports.messages import COMMON, LevelWords
-from trustgauge.reports.method_view import MethodView, named_view, view_of
+from trustgauge.reports.method_view import MethodView, view_by_name, view_of
 
 Facts = Mapping[str, Any]
 RatingDocument = Mapping[str, Any]
@@ -32,7 +32,7 @@ def level(rating: RatingDocument, key: str | None, rule: str | None = None) -> L
     return view_of(rating).level_words(rating, key, rule or str(rating["method"]["rule"]))
 
 
-def named_level(rating: RatingDocument, key: str, rule: str | None = None) -> str:
+def level_in_words(rating: RatingDocument, key: str, rule: str | None = None) -> str:
     """A level with its letters and its words: "BS, adds bias"."""
     words = level(rating, key, rule).short
     return f"{name(key)}, {words}" if view_of(rating).lettered else words
@@ -58,13 +58,13 @@ def noun(rating: RatingDocument, count: int = 2) -> str:
     return word if count == 1 else word + "s"
 
 
-def measured(rating: RatingDocument) -> str:
+def level_count(rating: RatingDocument) -> str:
     """How many parts have a level, of how many: "2 of 7"; under a rule without levels all of them."""
-    rated, able = tested(rating)
+    rated, able = testable_count(rating)
     return str(len(rating["parts"])) if view_of(rating).gives_no_level(rating) else f"{rated} of {able}"
 
 
-def tested(rating: RatingDocument) -> tuple[int, int]:
+def testable_count(rating: RatingDocument) -> tuple[int, int]:
     """How many parts have a level, and how many could have one; "not applicable" never counts."""
     able = [part for part in rating["parts"] if part["state"] != "not applicable"]
     return sum(part["level"] is not None for part in able), len(able)
@@ -116,7 +116,7 @@ def _sentence(rating: RatingDocument) -> str:
     """The sentence of the level, told of the part that decides."""
     words, facts = view_of(rating).verdict_words(rating)
     return words.format(
-        attribute=protected(rating),
+        attribute=protected_attribute(rating),
         where=_where(rating),
         score=numbers.percent(rating["overall"]["score"]),
         **facts,
@@ -129,7 +129,7 @@ def leading(rating: RatingDocument) -> list[Facts]:
     return [part for part in worst if part["score"] == rating["overall"]["score"]] or worst
 
 
-def protected(rating: RatingDocument) -> str:
+def protected_attribute(rating: RatingDocument) -> str:
     """The attribute of the parts that lead: what they share, else all of theirs: "gender or race"."""
     named = [str(one["details"]["protected"]) for one in leading(rating) if one["details"].get("protected")]
     if len(set(named)) < 2:
@@ -140,7 +140,7 @@ def protected(rating: RatingDocument) -> str:
 
 
 def _where(rating: RatingDocument) -> str:
-    able = tested(rating)[1]
+    able = testable_count(rating)[1]
     hit = at_level(rating, rating["overall"]["level"])
     if able < 2 or not hit:
         return ""
@@ -190,11 +190,11 @@ def obstacles(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _obstacle(code: str) -> str:
     """Why a reason keeps a level from being settled, in a few words; "" for other reasons."""
-    own = named_view(code.split(".")[0]).messages.table("obstacles")
+    own = view_by_name(code.split(".")[0]).messages.table("obstacles")
     return own.get(code) or COMMON.table("obstacles").get(code, "")
 
 
-def unsettled(one: Mapping[str, Any]) -> str:
+def unsettled_state(one: Mapping[str, Any]) -> str:
     """The state in words, with its reason where that is not the certainty."""
     found = [str(each["code"]) for each in obstacles(one)]
     why = f": {_obstacle(found[0]) or 'see its reasons'}" if found else ""
@@ -222,7 +222,7 @@ def settle(one: Mapping[str, Any]) -> str:
 
 def follows(rating: RatingDocument) -> str:
     """How the overall level follows from the parts, so that a reader can redo it by hand."""
-    parts, (rated, able) = rating["parts"], tested(rating)
+    parts, (rated, able) = rating["parts"], testable_count(rating)
     if (own := view_of(rating).follows(rating)) is not None:
         return own
     if able < 2:
@@ -235,7 +235,7 @@ def follows(rating: RatingDocument) -> str:
     for entry in rating["overall"]["scale"]:
         hit = at_level(rating, entry["level"])
         if hit:
-            named = named_level(rating, entry["level"])
+            named = level_in_words(rating, entry["level"])
             at = "at level " if str(entry["level"]).isdigit() else ""
             groups.append(f"{len(hit)} {at}{named} ({listing(_marked(rating, entry['level']))})")
     if groups:
@@ -281,7 +281,7 @@ def reason(one: Mapping[str, Any] | Reason, rating: RatingDocument | None = None
 
 def _speaker(code: str, rating: RatingDocument | None) -> MethodView:
     """The view whose method gives a reason: that of the rating, or of another that it takes results from."""
-    other = named_view(code.split(".")[0])
+    other = view_by_name(code.split(".")[0])
     if rating is None or (code in other.messages.reasons and code not in view_of(rating).messages.reasons):
         return other
     return view_of(rating)
@@ -338,7 +338,7 @@ def _to_settle(part: Mapping[str, Any]) -> str:
     to_read, more = facts.get("unread-matters", {}).get("to_read"), part["more_texts"]
     if to_read:
         return f"not settled: read {numbers.count(to_read)} answers"
-    return f"not settled: try {numbers.count(more)} texts" if more else unsettled(part)
+    return f"not settled: try {numbers.count(more)} texts" if more else unsettled_state(part)
 
 
 def unread_share(part: Mapping[str, Any]) -> float:
@@ -418,7 +418,7 @@ def assessor(rating: Mapping[str, Any]) -> str:
     return f"{name(who['name'])} ({relation})"
 
 
-def collected(rating: Mapping[str, Any]) -> str:
+def import_note(rating: Mapping[str, Any]) -> str:
     """That answers were imported by hand; "" if none was."""
     ways = str(rating["provenance"]["collected"]).split(", ")
     if BY_HAND not in ways:
@@ -447,7 +447,7 @@ def retest(rating: Mapping[str, Any]) -> str:
     return told
 
 
-def masked(text: str) -> str:
+def mask_text(text: str) -> str:
     """What stands in the place of offensive text until the reader asks for it."""
     words = len(text.split())
     return f"████ {words} {'word' if words == 1 else 'words'} hidden"

@@ -18,7 +18,7 @@ from trustgauge.reports.colours import DARK, step
 from trustgauge.reports.components import Cells, Heads
 from trustgauge.reports.coverage import lossy, usable
 from trustgauge.reports.document import levels
-from trustgauge.reports.method_view import named_view, view_of
+from trustgauge.reports.method_view import view_by_name, view_of
 from trustgauge.reports.sanitize import short, terminal
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
     finds = []
     for one in experiments:
         if one.effect is not None:
-            said = named_view(one.method).detectable_effect(one.effect)
+            said = view_by_name(one.method).detectable_effect(one.effect)
             finds.append(line("finds", f"{one.method}: {said}" if several else said))
     return [
         *(_experiment(one) for one in experiments),
@@ -103,7 +103,7 @@ def _experiment(facts: PlanFacts) -> Line:
     who = terminal(facts.services[0]) if count == 1 else f"{count} services"
     parts = f"{facts.parts} languages × " if facts.parts > 1 else ""
     what = f"{facts.method}, {facts.attribute}"
-    view = named_view(facts.method)
+    view = view_by_name(facts.method)
     size = f"{parts}{view.size(facts.blocks, facts.texts)}"
     return line("plan", f"{who} · {what} · {size} · rule {facts.rule}")
 
@@ -220,7 +220,7 @@ def part_table(rating: Rated) -> list[Line]:
 def notes(ratings: Sequence[Rated]) -> list[Line]:
     """Cautions that must stand with a result."""
     said = [one for rating in ratings for one in view_of(rating).cautions(rating)]
-    said += [sentences.collected(rating) for rating in ratings]
+    said += [sentences.import_note(rating) for rating in ratings]
     said += [f"{one['service']['name']}: {told}" for one in ratings if (told := sentences.retest(one))]
     unsettled: dict[str, list[str]] = {}
     for rating in ratings:
@@ -288,7 +288,7 @@ def plain(lines: Sequence[Line]) -> str:
     return "\n".join("".join(text for text, _ in one).rstrip() for one in lines)
 
 
-def coloured(lines: Sequence[Line]) -> Text:
+def rich_text(lines: Sequence[Line]) -> Text:
     """The lines as Rich text, never markup."""
     from rich.text import Text  # Rich is slow to import, and pipes do without it
 
@@ -316,12 +316,12 @@ def _notes(part: Mapping[str, Any], rating: Rated) -> list[str]:
         more = part["more_texts"]
         asked = "texts" in rating["method"]["options"]  # not every method has the option
         about = f"--texts {more}" if asked else f"about {numbers.count(more or 0)} texts would"
-        told.append(f"not settled: {about}" if more else sentences.unsettled(part))
+        told.append(f"not settled: {about}" if more else sentences.unsettled_state(part))
     return told
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One row of a table: cells as they are printed, and the style of the rating."""
 
     name: str
@@ -331,7 +331,7 @@ class Row:
     style: str
 
 
-def _row(rating: Rated, name: str, one: Rated, cells: Cells, note: str) -> Row:
+def _row(rating: Rated, name: str, one: Rated, cells: Cells, note: str) -> TableRow:
     """A service or part as a row; what has no level has no figures, and missing is never zero."""
     state, level, style = one["state"], one["level"], ""
     if state in {"rated", "inferred"} and level is not None:
@@ -352,14 +352,14 @@ def _row(rating: Rated, name: str, one: Rated, cells: Cells, note: str) -> Row:
     told = [*cells.before, numbers.certainty(one["certainty"].get(level), tight=True), *cells.after]
     known = style or view_of(rating).gives_no_level(rating)
     shown = [terminal(cell) if known else numbers.NONE for cell in told]
-    return Row(short(terminal(name), NAME), word, shown, terminal(note), style)
+    return TableRow(short(terminal(name), NAME), word, shown, terminal(note), style)
 
 
 def _mark(rating: Rated, level: str) -> str:
     return terminal(view_of(rating).mark(rating, level))
 
 
-def _table(first: str, heads: Heads, rows: Sequence[Row]) -> list[Line]:
+def _table(first: str, heads: Heads, rows: Sequence[TableRow]) -> list[Line]:
     """Lines whose columns are as wide as their widest cell; certainty and what follows stand at the right."""
     names = (*heads.before, "certainty", *heads.after)
     sizes = [

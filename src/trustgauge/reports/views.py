@@ -44,7 +44,7 @@ def standing(rating: Rated) -> str:
 
 def tiles(rating: Rated) -> list[tuple[str, str, str]]:
     """The four tiles: name, figure, what it is of."""
-    able = sentences.tested(rating)[1]
+    able = sentences.testable_count(rating)[1]
     overall, cover, cost = rating["overall"], rating["coverage"], rating["cost"]
     noun = sentences.noun(rating, able or len(rating["parts"]))
     lost = cover["planned"] - usable(cover) - unread(cover)
@@ -53,7 +53,7 @@ def tiles(rating: Rated) -> list[tuple[str, str, str]]:
     return [
         (
             "Tested",
-            sentences.measured(rating),
+            sentences.level_count(rating),
             f"{noun}; {calls}{numbers.count(lost) if lost else 'no'} answers lost{open_}",
         ),
         ("Certainty", numbers.certainty(overall["certainty"].get(overall["level"])), _certain(rating)),
@@ -82,7 +82,7 @@ def overall_notes(rating: Rated) -> str:
         told += [note for note in sentences.notes(rating["parts"][0], rating) if note != one_sided]
     elif rating["state"] not in {"rated", "incomplete"}:
         settled = rating["state"] != "not settled"
-        told.append(sentences.state(rating["state"]) if settled else sentences.unsettled(rating))
+        told.append(sentences.state(rating["state"]) if settled else sentences.unsettled_state(rating))
     if rating["state"] == "incomplete":
         why = sentences.no_level(rating)
         said = sentences.state("incomplete"), why.removeprefix("Not rated. ").rstrip(".")
@@ -93,7 +93,7 @@ def overall_notes(rating: Rated) -> str:
 
 def _worst(rating: Rated, parts: Sequence[Rated]) -> str:
     """The worst parts by name, unless no part is better."""
-    if len(parts) > 2 and len(parts) == sentences.tested(rating)[0]:
+    if len(parts) > 2 and len(parts) == sentences.testable_count(rating)[0]:
         return f"all {len(parts)} {sentences.noun(rating)} alike"
     return f"worst: {sentences.listing([sentences.title(part) for part in parts])}"
 
@@ -125,7 +125,7 @@ def limits(document: Mapping[str, Any]) -> list[str]:
     ratings = document["ratings"]
     told = [line for rating in ratings for line in sentences.reasons(rating["limits"], rating)]
     for rating in ratings:
-        rated, able = sentences.tested(rating)
+        rated, able = sentences.testable_count(rating)
         facts = {"tested": rated, "of": able}
         if rated < able:
             line = sentences.reason({"code": "limits.not-all-parts", "facts": facts}, rating)

@@ -47,7 +47,7 @@ def ask(ask_plan: AskPlan, folder: RunFolder, run_options: RunOptions) -> AskOut
     spending = CostLedger(ask_plan, folder)
     limits = BudgetLimits(budget.calls, budget.usd, budget.tokens, budget.seconds, before=spending.before)
 
-    stopwatch = throughput.Stopwatch(asked_parts(ask_plan))
+    stopwatch = throughput.Stopwatch(parts_by_service(ask_plan))
 
     def watch(event: dict[str, Any]) -> None:
         folder.events.add(event)
@@ -70,7 +70,7 @@ def ask(ask_plan: AskPlan, folder: RunFolder, run_options: RunOptions) -> AskOut
                 _sit(local, replace(ask_plan, targets=varying), folder, writer, outcomes)
             if not any(one.stopped for one in outcomes) and (jobs := _judging(ask_plan, folder)):
                 outcomes.append(local.run(jobs))
-        except engine.Interrupted as interrupted:
+        except engine.Interruption as interrupted:
             outcomes.append(interrupted.outcome)
             raise
         except BaseException:
@@ -93,7 +93,7 @@ def ask(ask_plan: AskPlan, folder: RunFolder, run_options: RunOptions) -> AskOut
     return AskOutcome(sum(one.calls for one in outcomes), stopped or "", refused)
 
 
-def asked_parts(ask_plan: AskPlan) -> dict[str, ServiceSpec]:
+def parts_by_service(ask_plan: AskPlan) -> dict[str, ServiceSpec]:
     """Name of each part in the events of the run -> what is asked; controls left out."""
     rated = {one.title: one.description for one in ask_plan.targets if one.control is None}
     judges = {second_judge.judge_title(one): one.description for one in ask_plan.judges}

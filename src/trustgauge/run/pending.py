@@ -39,7 +39,7 @@ class Pending:
         return self.target.description
 
 
-def nothing_stored(_: str, keys: Sequence[Key]) -> Sequence[bool]:
+def no_stored_keys(_: str, keys: Sequence[Key]) -> Sequence[bool]:
     """Nothing is kept yet."""
     return [False] * len(keys)
 

@@ -23,7 +23,7 @@ from trustgauge.reports.document import gate_level
 from trustgauge.run import estimate as estimates
 from trustgauge.run import second_judge, throughput
 from trustgauge.run.answer_reuse import ReusableRuns
-from trustgauge.run.ask import asked_parts, fault_of
+from trustgauge.run.ask import fault_of, parts_by_service
 from trustgauge.run.cost_ledger import earlier_cost
 from trustgauge.run.options import AskPlan, RunOptions
 from trustgauge.run.pending import KeyLookup, KeysOf, Pending, lookup_in, pending_batches
@@ -62,7 +62,7 @@ def forecast(ask_plan: AskPlan, options: RunOptions) -> estimates.Estimate:
         with open_store(mine) as store:
             rated = [one for one in rated if not fault_of(one, ask_plan, StoredAnswers(store))]
     present = stored_keys(options, ask_plan)
-    paces = throughput.known_paces(options.ratings, asked_parts(ask_plan).values())
+    paces = throughput.known_paces(options.ratings, parts_by_service(ask_plan).values())
     with stored_key_lookup(options, ask_plan) as held:
         steps = pending_batches(rated, ask_plan.probes, held)
         pending = estimates.estimate((row for step in steps for row in step), paces)

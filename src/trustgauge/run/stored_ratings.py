@@ -19,7 +19,7 @@ from trustgauge.errors import TrustgaugeError
 from trustgauge.methods.method import Method, ProfileRater
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Json, digest
-from trustgauge.reports.document import expired
+from trustgauge.reports.document import is_expired
 from trustgauge.run.rate import answers_to
 from trustgauge.run.second_judge import stored_judges, with_replies
 from trustgauge.run.targets import ONLY, PART, Target, design, methods, probes_of
@@ -250,7 +250,7 @@ class RowBuilder:
             "id": one.id,
             "run": one.run.id,
             "rating": slim(one.rating),
-            "expired": expired(one.rating, self.today),
+            "expired": is_expired(one.rating, self.today),
             "stopped": one.run.document["run"]["stopped"],
             "usd_per_1000": 1000 * usd / calls if calls and usd is not None else None,
             "latency_median_ms": cost.get("latency_median_ms"),

@@ -87,7 +87,7 @@ def _gate(rating: Mapping[str, Any]) -> Exit:
         case "gate.not-settled":
             from trustgauge.reports import sentences
 
-            why = sentences.unsettled(rating).partition(": ")[2]
+            why = sentences.unsettled_state(rating).partition(": ")[2]
             told = f"not settled: {name} is {level} with certainty {certainty:.2f}"
             return Exit(5, f"{told}; {why}" if why else told)
         case "gate.certainty":

@@ -27,7 +27,7 @@ def say(lines: Any, options: dict[str, Any], *, err: bool = False) -> None:
         return
     from rich.console import Console
 
-    Console(stderr=err, highlight=False, soft_wrap=True).print(terminal.coloured(lines))
+    Console(stderr=err, highlight=False, soft_wrap=True).print(terminal.rich_text(lines))
 
 
 def show_result(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> None:

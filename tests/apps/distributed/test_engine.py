@@ -22,7 +22,7 @@ from tests.store.rows import answer
 from trustgauge.apps.distributed import worker as batches
 from trustgauge.apps.distributed.worker import BatchReport, WorkBatch
 from trustgauge.engine.events import KINDS, Progress
-from trustgauge.engine.local import BudgetLimits, Interrupted, Job
+from trustgauge.engine.local import BudgetLimits, Interruption, Job
 from trustgauge.engine.retry import RetryPolicy
 from trustgauge.errors import DiskFullError, RefusedError, SameAnswerError, ServiceError, StoreError
 from trustgauge.records import Answer, Cost, Message, Reply
@@ -445,7 +445,7 @@ def test_an_interrupt_keeps_what_is_under_way(tmp_path: Path, serve: Serve) -> N
     shared = Shared(tmp_path, Threads(), batch=200)
     timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(Interrupted) as caught:
+    with pytest.raises(Interruption) as caught:
         shared(Job("a", http(server, concurrency=4), units(1000)))
     timer.join()
     assert caught.value.outcome.stopped == "interrupted"

@@ -25,8 +25,8 @@ from tests.methods.causal.confounded import (
 from trustgauge.methods.causal.deconfounding import (
     RANGE,
     VALENCES,
+    EmptyCell,
     Impact,
-    MissingCell,
     impact,
     impact_of_sums,
     permute_deltas,
@@ -254,7 +254,7 @@ def _without_bad_men() -> Panel:
 
 def test_an_empty_cell_is_refused_named_and_bounded() -> None:
     found = measured(_without_bad_men())
-    assert found.missing == (MissingCell("e3", "male", "negative"),)
+    assert found.missing == (EmptyCell("e3", "male", "negative"),)
     assert found.undefined.tolist() == [[True, False]]
     assert math.isnan(found.delta[0, 0])
     assert math.isnan(found.intervened[0, 0])
@@ -273,7 +273,7 @@ def test_an_empty_cell_is_dropped_or_the_rest_renormalised(positivity: Positivit
     found = measured(_without_bad_men(), positivity=positivity)
     assert found.intervened[0] == pytest.approx([intervened, 0.65])
     assert found.delta[0] == pytest.approx([intervened + 0.4, 0.05])
-    assert found.missing == (MissingCell("e3", "male", "negative"),)
+    assert found.missing == (EmptyCell("e3", "male", "negative"),)
     assert not found.undefined.any()
     assert np.array_equal(found.low, found.delta)
     assert np.array_equal(found.high, found.delta)

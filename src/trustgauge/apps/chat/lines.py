@@ -224,7 +224,7 @@ def _issue(part: Mapping[str, Any], probed: bool) -> str:
         if part["state"] in ("rated", "assumed"):
             return f"{name}{figure} {LEVELS[level]}{'*' if part['state'] == 'assumed' else ''}"
         if sentences.obstacles(part):
-            return f"{name}{figure} ({LEVELS[level]}, {sentences.unsettled(part)})"
+            return f"{name}{figure} ({LEVELS[level]}, {sentences.unsettled_state(part)})"
         sure = part["certainty"].get(level)
         return f"{name}{figure} ({LEVELS[level]}{'' if sure is None else ', ' + numbers.certainty(sure)})"
     way = " (--probe-leaks)" if name == "leakage" and part["state"] == "not tested" and not probed else ""

@@ -14,7 +14,7 @@ from trustgauge.apps.distributed.budget_allocation import BudgetAllocation
 from trustgauge.apps.distributed.coordinator import Coordinator
 from trustgauge.apps.distributed.workers import CoordinatorContext, WorkerPool
 from trustgauge.engine.budget import BudgetLimits
-from trustgauge.engine.local import STOPPING, EngineConfig, EngineOutcome, Interrupted, Job
+from trustgauge.engine.local import STOPPING, EngineConfig, EngineOutcome, Interruption, Job
 from trustgauge.engine.retry import RetryPolicy
 from trustgauge.engine.run_state import AnswerSink, Watch
 from trustgauge.store.atomic_write import map_errors, private_folder
@@ -72,7 +72,7 @@ class DistributedEngine:
                 raise
         self._gently = self._gently and not shift.left_behind
         if outcome.stopped == _INTERRUPTED:
-            raise Interrupted(outcome)
+            raise Interruption(outcome)
         return outcome
 
     def stop(self) -> None:

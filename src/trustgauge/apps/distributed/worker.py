@@ -20,7 +20,7 @@ from uuid import uuid4
 from trustgauge.engine.adaptive_limiter import ServiceStates
 from trustgauge.engine.budget import BudgetLimits
 from trustgauge.engine.jobs import Job
-from trustgauge.engine.local import EngineOutcome, Interrupted, LocalEngine
+from trustgauge.engine.local import EngineOutcome, Interruption, LocalEngine
 from trustgauge.engine.retry import RetryPolicy
 from trustgauge.errors import ServiceError, TrustgaugeError
 from trustgauge.store.worker_log import WorkerLog, claim
@@ -115,7 +115,7 @@ class _Desk:
         local.start(self.writer.keep, batch.limits, self._watch)
         try:
             return local.run(batch.jobs)
-        except Interrupted as interrupted:
+        except Interruption as interrupted:
             return interrupted.outcome
         finally:
             local.stop()

@@ -142,7 +142,7 @@ def _series(
 ) -> Series:
     """A new series; the ratings of one service share its error, and so do the cuts between the levels."""
     levels = [one["level"] for one in rating["overall"]["scale"]]
-    words = {level: sentences.named_level(dict(rating), level) for level in levels}
+    words = {level: sentences.level_in_words(dict(rating), level) for level in levels}
     mine = sum(one["service"]["key"] == key["service"] for one in ratings)
     error = ERROR / mine
     height = threshold(most, error / max(1, len(levels) - 1))

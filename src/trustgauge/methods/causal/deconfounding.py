@@ -34,7 +34,7 @@ RANGE = {"score": (-1.0, 1.0), "negative": (0.0, 1.0), "neutral": (0.0, 1.0), "p
 NOTHING = 1e-9  # an observed mean this small is a division by zero
 
 
-class MissingCell(NamedTuple):
+class EmptyCell(NamedTuple):
     """A class without rows under one valence, although it occurs in the data set."""
 
     set: str
@@ -91,7 +91,7 @@ class Impact:
     high: Floats
     percent: Floats
     undefined: Bools
-    missing: tuple[MissingCell, ...]
+    missing: tuple[EmptyCell, ...]
 
     @property
     def effects(self) -> Floats:
@@ -169,7 +169,7 @@ def impact(panel: Panel, grouping: Grouping, *, outcome: Outcome, positivity: Po
         percent=np.where(undefined, np.nan, percent),
         undefined=undefined,
         missing=tuple(
-            MissingCell(panel.sets[s], grouping.classes[g], VALENCES[x])
+            EmptyCell(panel.sets[s], grouping.classes[g], VALENCES[x])
             for s, g, x in np.argwhere(adjusted.missing).tolist()
         ),
     )

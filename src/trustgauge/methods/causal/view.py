@@ -17,9 +17,9 @@ from trustgauge.reports.components import (
     Fold,
     Head,
     Heads,
+    PartRow,
     PartTable,
     Piece,
-    Row,
     Section,
     Title,
     Words,
@@ -56,10 +56,10 @@ def _drawn(rating: Rated) -> Rated | None:
     return next((part for part in able if part["key"] in keys), able[0] if able else None)
 
 
-def _row(rating: Rated, part: Rated) -> Row:
+def _row(rating: Rated, part: Rated) -> PartRow:
     details = part["details"]
     p = part["p"]
-    return Row(
+    return PartRow(
         title=sentences.title(part),
         code=sentences.name(part["key"]),
         notes=sentences.notes(part, rating),
@@ -90,7 +90,7 @@ def _raw(details: Rated) -> Cell:
             said = f"DIE {view_order.UNDEFINED}"
         else:
             said = numbers.NONE if die.get("percent") is None else f"DIE\u00a0{die['percent']:.1f}\u00a0%"
-        return Cell(said, under=f"Δ {numbers.signed(die.get('delta'), 3)}")
+        return Cell(said, under=f"Δ {numbers.signed_number(die.get('delta'), 3)}")
     return Cell(numbers.NONE)
 
 
@@ -128,7 +128,7 @@ def _numbers(rating: Rated, *, alone: bool) -> Section:
 def _folded(rating: Rated, part: Rated) -> str:
     if part["level"] is None:
         return sentences.state(part["state"])
-    said = sentences.named_level(rating, part["level"])
+    said = sentences.level_in_words(rating, part["level"])
     return said if part["state"] == "rated" else f"{said}, {part['state']}"
 
 
@@ -148,7 +148,7 @@ def _part(part: Rated, index: int, *, drawn: bool) -> list[Words | Title | Figur
     if any(one.get("impacts") for one in sets):
         pieces.append(view_tables.impacts(part, f"Deconfounding: {label}"))
     if details.get("observed"):
-        pieces.append(view_tables.observed(part, f"Observed differences: {label}"))
+        pieces.append(view_tables.difference_table(part, f"Observed differences: {label}"))
     pieces += [*view_tables.rejections(part), *view_tables.arithmetic(part)]
     return [*pieces, *view_tables.persons(part, f"Person by person: {label}")]
 
@@ -176,7 +176,7 @@ def _orders(group: Sequence[Rated], names: Mapping[str, str], number: int = 1) -
 def _order(order: Rated | None, names: Mapping[str, str], label: str) -> list[Figure | Any]:
     if not order or len(order.get("systems") or ()) < 2:
         return []
-    what = view_order.measured(order)
+    what = view_order.comparison_values(order)
     drawing = view_order.chart(order, names, f"{what}, lower is better: {label}")
     return [
         Figure(Markup(drawing), f"Order of systems: {label}", f"Axis: {what.lower()}, on a log scale."),
@@ -275,7 +275,7 @@ class CausalView(DefaultView):
                 return MESSAGES.table("lines")["adjusted"].format(
                     score=score, adjust=sentences.listing(adjust)
                 )
-            return words.line.format(attribute=sentences.protected(rating), score=score)
+            return words.line.format(attribute=sentences.protected_attribute(rating), score=score)
         if "{" not in words.line:
             return words.line
         some, strong = (numbers.percent(cut) for cut in cuts(rating))

@@ -65,10 +65,10 @@ def _pair(one: Rated, titles: Mapping[str, str], names: Mapping[str, str]) -> li
         Cell(titles.get(key, sentences.name(key or "all parts"))),
         Cell(sentences.name(names.get(before, before))),
         Cell(MEASURES.get(measure, sentences.name(measure or numbers.NONE))),
-        Cell(numbers.signed(one.get("before_value"))),
-        Cell(numbers.signed(one.get("after_value"))),
-        Cell(numbers.signed(one.get("change"))),
-        Cell(numbers.NONE if percent is None else f"{numbers.signed(percent, 1)} %"),
+        Cell(numbers.signed_number(one.get("before_value"))),
+        Cell(numbers.signed_number(one.get("after_value"))),
+        Cell(numbers.signed_number(one.get("change"))),
+        Cell(numbers.NONE if percent is None else f"{numbers.signed_number(percent, 1)} %"),
         Cell(numbers.NONE if p is None else numbers.p_value(p).removeprefix("p ").removeprefix("= ")),
         Cell(sentences.reason({"code": note}) if note.startswith("causal.") else sentences.name(note)),
     ]
@@ -165,7 +165,7 @@ def _value(key: str, value: object) -> str:
     if isinstance(value, int):
         return numbers.count(value)
     if isinstance(value, float):
-        return numbers.signed(value).removesuffix(".00")
+        return numbers.signed_number(value).removesuffix(".00")
     return sentences.name(str(value))
 
 
@@ -181,7 +181,7 @@ def _agreement(rating: Rated) -> list[Piece]:
         elif key in _SHARES:
             said = numbers.percent(value, int(told.get("items") or 0))
         else:
-            said = numbers.signed(value)
+            said = numbers.signed_number(value)
         rows.append([Cell(name), Cell(said)])
     lead = "κ and α take off what chance alone would give; they are undefined where all labels are the same."
     return [

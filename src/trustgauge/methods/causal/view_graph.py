@@ -90,7 +90,7 @@ def number(edge: Edge) -> str:
         return ""
     if unit == "p":
         return numbers.p_value(value)
-    return f"{_UNITS.get(unit, sentences.name(unit))} {numbers.signed(value)}".strip()
+    return f"{_UNITS.get(unit, sentences.name(unit))} {numbers.signed_number(value)}".strip()
 
 
 def label(edge: Edge) -> str:

@@ -38,7 +38,7 @@ def overall(rating: Mapping[str, Any]) -> Order | None:
     return orders.get(asked) or next(iter(orders.values()), None)
 
 
-def measured(order: Order) -> str:
+def comparison_values(order: Order) -> str:
     """What the systems are ordered by: raw scores, or effects where no system has a raw score."""
     return "Raw scores" if _by_raw(order) else "Effects in per cent of the score's range"
 

@@ -56,7 +56,7 @@ def _dots_note(part: Rated) -> str:
 
 def _test(one: Rated, test: Rated, wrs: Rated) -> list[Cell]:
     first, second = (sentences.name(str(name)) for name in test["pair"])
-    means = " / ".join(numbers.signed(mean) for mean in test.get("means") or ())
+    means = " / ".join(numbers.signed_number(mean) for mean in test.get("means") or ())
     sizes = " / ".join(numbers.count(n) for n in test.get("n") or () if n is not None)
     effect = test.get("ate") or {}
     control, flips = test.get("p_control"), test.get("sign_flips")
@@ -66,11 +66,11 @@ def _test(one: Rated, test: Rated, wrs: Rated) -> list[Cell]:
         Cell(means or numbers.NONE, under=f"n = {sizes}" if sizes else ""),
         statistic(test, wrs.get("alphas") or ()),
         Cell(_bare_p(test.get("p")), under=_named("max-T", _bare_p(test.get("p_family")))),
-        Cell(numbers.signed(effect.get("value")), under=reach(effect)),
+        Cell(numbers.signed_number(effect.get("value")), under=reach(effect)),
         Cell(_verdict(test), under=_named("control p", _bare_p(control))),
         Cell(
-            _named("g", numbers.signed(test.get("hedges_g"))) or numbers.NONE,
-            under=_named("δ", numbers.signed(test.get("cliffs_delta"))),
+            _named("g", numbers.signed_number(test.get("hedges_g"))) or numbers.NONE,
+            under=_named("δ", numbers.signed_number(test.get("cliffs_delta"))),
         ),
         Cell(numbers.percent(flips), under=_named("W", numbers.percent(test.get("wasserstein")))),
     ]
@@ -104,7 +104,7 @@ def statistic(test: Rated, alphas: Sequence[float]) -> Cell:
     if not test.get("testable", True):
         return Cell(numbers.NONE)
     rejected = list(test.get("rejected") or ())
-    value = DIVIDED if test.get("t_infinite") else numbers.signed(test.get("t"))
+    value = DIVIDED if test.get("t_infinite") else numbers.signed_number(test.get("t"))
     # strictest level last, so that the dots fill from the left
     symbols = "".join("●" if hit else "○" for hit in reversed(rejected))
     levels = [f"{100 * (1 - alpha):g} %" for hit, alpha in zip(rejected, alphas, strict=False) if hit]
@@ -117,7 +117,7 @@ def reach(value: Rated) -> str:
     """The interval of a value: "−0.40 to −0.22"."""
     if value.get("low") is None or value.get("high") is None:
         return ""
-    return f"{numbers.signed(value['low'])} to {numbers.signed(value['high'])}"
+    return f"{numbers.signed_number(value['low'])} to {numbers.signed_number(value['high'])}"
 
 
 def _plain(value: float | None, digits: int) -> str:
@@ -157,7 +157,7 @@ def _pair(one: Any) -> str:
     return " / ".join(map(str, one)) if isinstance(one, list | tuple) else str(one)
 
 
-def observed(part: Rated, label: str) -> Table:
+def difference_table(part: Rated, label: str) -> Table:
     """Every pair of classes of a table without frames: the difference, and what would explain it away."""
     details = part["details"]
     adjust = sentences.listing(list(details.get("adjust") or ()))
@@ -187,7 +187,7 @@ def _tipping(details: Rated) -> Sequence[Rated]:
 
 def _observed(one: Rated, *, adjusted: bool) -> list[Cell]:
     first, second = (sentences.name(str(name)) for name in one["pair"])
-    means = " / ".join(numbers.signed(mean) for mean in one["means"])
+    means = " / ".join(numbers.signed_number(mean) for mean in one["means"])
     sizes = " / ".join(numbers.count(n) for n in one["n"])
     limit = one["e_value_limit"]
     best = one["adjusted"] or {}
@@ -195,8 +195,8 @@ def _observed(one: Rated, *, adjusted: bool) -> list[Cell]:
         Cell(_set(one)),
         Cell(f"{first} – {second}"),
         Cell(means, under=f"n = {sizes}"),
-        Cell(numbers.signed(one["observed"]["value"], 3), under=reach(one["observed"])),
-        *([Cell(numbers.signed(best.get("value"), 3), under=reach(best))] if adjusted else []),
+        Cell(numbers.signed_number(one["observed"]["value"], 3), under=reach(one["observed"])),
+        *([Cell(numbers.signed_number(best.get("value"), 3), under=reach(best))] if adjusted else []),
         Cell(_bare_p(one["p_family"])),
         Cell(
             numbers.NONE if one["e_value"] is None else f"{one['e_value']:.2f}",
@@ -240,9 +240,9 @@ def _impact(one: Rated, impact: Rated) -> list[Cell]:
     return [
         Cell(_set(one), under=_words(one)),
         Cell(sentences.name(valence)),
-        Cell(numbers.signed(impact.get("observed"))),
-        Cell(numbers.signed(impact.get("intervened"))),
-        Cell(numbers.signed(delta.get("value"), 3), under=reach(delta)),
+        Cell(numbers.signed_number(impact.get("observed"))),
+        Cell(numbers.signed_number(impact.get("intervened"))),
+        Cell(numbers.signed_number(delta.get("value"), 3), under=reach(delta)),
         Cell(percentage(impact)),
         Cell(_bare_p(impact.get("p_family"))),
         Cell(sentences.name(str(impact.get("verdict") or numbers.NONE))),
@@ -292,7 +292,7 @@ def persons(part: Rated, label: str) -> list[Piece]:
         [
             Cell(sentences.name(str(one["person"]))),
             Cell(sentences.name(str(one["class"]))),
-            Cell(numbers.signed(one["difference"], 3)),
+            Cell(numbers.signed_number(one["difference"], 3)),
             Cell(numbers.count(one["n"])),
         ]
         for one in told

@@ -26,9 +26,9 @@ from trustgauge.reports.components import (
     Fold,
     Head,
     Heads,
+    PartRow,
     PartTable,
     Piece,
-    Row,
     Section,
     Table,
     Title,
@@ -87,7 +87,7 @@ def _deciding(rating: Rated) -> Rated | None:
 def _reach(one: Rated) -> str:
     if one["low"] is None or one["high"] is None:
         return ""
-    low, high = (numbers.signed(100 * one[end], 0) for end in ("low", "high"))
+    low, high = (numbers.signed_number(100 * one[end], 0) for end in ("low", "high"))
     return f", {low} to {high}"
 
 
@@ -128,10 +128,10 @@ def _asked(part: Rated) -> str:
     return f", {sentences.name(str(part['key']))}" if part["details"].get("asked") else ""
 
 
-def _row(rating: Rated, part: Rated) -> Row:
+def _row(rating: Rated, part: Rated) -> PartRow:
     asked = part["details"].get("asked")
     measured = view_sentences.gives_no_level(rating)
-    return Row(
+    return PartRow(
         title=sentences.title(part),
         code=sentences.name(str(asked)) if asked else "",
         notes=[] if measured else sentences.notes(part, rating),
@@ -215,7 +215,7 @@ def _attribute(rating: Rated, part: Rated, *, drawn: bool) -> list[Piece]:
     ]
     if told := [one for one in counts if one is not None]:
         pieces.append(Fold(f"How the comparisons came out: {name}", told))
-    if hidden := view_tables.hidden(part, f"Hidden names: {name}"):
+    if hidden := view_tables.name_legend(part, f"Hidden names: {name}"):
         pieces.append(Fold(f"Names hidden in the figures: {name}", [hidden]))
     chinese = view_tables.chinese(part, f"Names as asked: {name}")
     if chinese and rating["details"].get("language") == "zh":

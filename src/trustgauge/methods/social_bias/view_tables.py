@@ -87,7 +87,7 @@ def categories(part: Rated, label: str) -> Table | None:
     return Table(label, heads, rows, note)
 
 
-def hidden(part: Rated, label: str) -> Table | None:
+def name_legend(part: Rated, label: str) -> Table | None:
     """Which names stand behind the bars of the figures."""
     names = [one for one in group_names.groups(part).values() if one.offensive]
     rows = [[Cell(one.drawn), Cell(quote=one.text, language=one.language, offensive=True)] for one in names]

@@ -76,7 +76,7 @@ def card(row: Facts, group: Facts, places: Sequence[Sequence[str]]) -> dict[str,
 
 def _flags(row: Facts, places: Sequence[Sequence[str]]) -> list[str]:
     told = row["explained"]
-    said = list(view_sentences.uncounted(told))
+    said = list(view_sentences.uncounted_issues(told))
     if row["level"] is None:
         said.append(
             CARD["depends"].format(

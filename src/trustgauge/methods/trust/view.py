@@ -18,9 +18,9 @@ from trustgauge.reports.components import (
     Fold,
     Head,
     Heads,
+    PartRow,
     PartTable,
     Piece,
-    Row,
     Section,
     Title,
     Words,
@@ -39,13 +39,13 @@ _FIGURE = (
 )
 
 
-def _row(rating: Rated, part: Rated) -> Row:
+def _row(rating: Rated, part: Rated) -> PartRow:
     details = part["details"]
     place, cuts = details.get("rank"), details.get("cuts")
     said = "by its own rule" if view_sentences.by_rule(part) else None
     if said is None and cuts:
         said = f"{cuts[0]:g} and {cuts[1]:g}"
-    return Row(
+    return PartRow(
         title=view_sentences.title(str(part["key"])),
         code=sentences.name(str(details.get("code") or "")),
         notes=sentences.notes(part, rating),
@@ -67,7 +67,7 @@ _MOVES = 8
 _BEHIND = "What stands behind the scores. Only what the bot said counts; its users are scored apart."
 
 
-def combined_by(rating: Rated) -> str:
+def combination_rule(rating: Rated) -> str:
     """The rule of combining by its name, and what it does."""
     settings = view_sentences.combination(rating)
     name = COMBINING.get(str(settings["rule"]), sentences.name(str(settings["rule"])))
@@ -121,7 +121,7 @@ class TrustView(DefaultView):
         return view_label.band(rating)
 
     def open_outcome(self, rating: Rated) -> str:
-        return view_sentences.unmeasured(rating).lower()
+        return view_sentences.range_phrase(rating).lower()
 
     def outcome_audience(self, rating: Rated) -> str:
         return view_label.profile_words(rating)
@@ -204,9 +204,9 @@ class TrustView(DefaultView):
         told = []
         if table := view_tables.combining(rating):
             order = view_sentences.order_words(rating["details"].get("order") or [])
-            lead = f"{view_sentences.profile(rating)}: {order}. {combined_by(rating)}"
+            lead = f"{view_sentences.profile(rating)}: {order}. {combination_rule(rating)}"
             told.append(Section("combined", "How the levels combine", [table], lead, "11 15 14"))
-        behind = view_tables.measured(rating) if alone else []
+        behind = view_tables.measurement_tables(rating) if alone else []
         if behind:
             told.append(Section("behind", "What was measured", behind, _BEHIND, "40 40 15"))
         return told
@@ -225,7 +225,7 @@ class TrustView(DefaultView):
                 continue
             seen.add(key)
             named = sentences.name(str(one["service"]["name"]))
-            inner = view_tables.measured(one, f", {named}")
+            inner = view_tables.measurement_tables(one, f", {named}")
             if inner:
                 pieces.append(Fold(f"What stands behind the scores of {named}", inner))
         if pieces:
@@ -235,7 +235,9 @@ class TrustView(DefaultView):
     def cautions(self, rating: Rated) -> list[str]:
         """What was assumed or not counted, and that a rating is provisional."""
         told = list(
-            view_sentences.uncounted(rating["details"].get("combination") or {"levels": (), "issues": ()})
+            view_sentences.uncounted_issues(
+                rating["details"].get("combination") or {"levels": (), "issues": ()}
+            )
         )
         codes = {"trust.assumed", "trust.missing-does-not-matter", "trust.provisional"}
         every = [*rating["reasons"], *rating["limits"]]

@@ -57,9 +57,17 @@ def bar(part: Rated) -> Bar:
         middle = (2 * list(RISKS).index(level) + 1) / 6 if level in RISKS else 0.5
         return Bar(title, str(part["state"]), level, middle, None, None, said)
     cuts = part["details"].get("cuts") or (1 / 3, 2 / 3)
-    ends = [None if part[end] is None else view_sentences.scaled(part[end], cuts) for end in ("low", "high")]
+    ends = [
+        None if part[end] is None else view_sentences.risk_scale(part[end], cuts) for end in ("low", "high")
+    ]
     return Bar(
-        title, str(part["state"]), level, view_sentences.scaled(part["score"], cuts), ends[0], ends[1], said
+        title,
+        str(part["state"]),
+        level,
+        view_sentences.risk_scale(part["score"], cuts),
+        ends[0],
+        ends[1],
+        said,
     )
 
 

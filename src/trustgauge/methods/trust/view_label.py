@@ -151,7 +151,7 @@ def foot(rating: Rated, certainty: str) -> Sequence[str]:
 
 def band(rating: Rated) -> str:
     """What stands in the place of the boxes of a rating without a level."""
-    possible = view_sentences.unmeasured(rating)
+    possible = view_sentences.range_phrase(rating)
     if possible:
         return f"{possible}: incomplete"
     state = sentences.state(str(rating["state"])).split(":")[0]

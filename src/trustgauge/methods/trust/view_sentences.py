@@ -87,7 +87,7 @@ def has_level(part: Rated) -> bool:
     return part["level"] is not None and part["state"] in HELD
 
 
-def scaled(score: float, cuts: Sequence[float]) -> float:
+def risk_scale(score: float, cuts: Sequence[float]) -> float:
     """A score on the common scale of risk, on which the cuts stand at 1/3 and 2/3 (trust 4.4)."""
     low, high = cuts
     if score < low:
@@ -198,7 +198,7 @@ def _bound(told: Facts) -> str:
     return CARD[f"bound-{bound['by']}"].format(level=risk(bound["level"]), issues=issue_list(bound["issues"]))
 
 
-def uncounted(told: Facts) -> Iterator[str]:
+def uncounted_issues(told: Facts) -> Iterator[str]:
     """Issues whose level is worse than the outcome and that count nothing."""
     order = list(RISKS)
     if len(told["levels"]) != 1:
@@ -244,7 +244,7 @@ def sure(rating: Rated) -> str:
     return f"{numbers.certainty(share)} of the resamples say {risk(rating['overall']['level'])}."
 
 
-def unmeasured(rating: Rated) -> str:
+def range_phrase(rating: Rated) -> str:
     """What stands in the place of a level that hangs on a missing issue: "Low or Medium risk", else ""."""
     possible = rating["details"].get("possible") or ()
     return f"{either(possible)} risk" if 1 < len(possible) < len(RISKS) else ""

@@ -47,7 +47,7 @@ def _gives(key: str, one: Rated) -> str:
 def _said(rating: Rated, told: Rated) -> Iterator[str]:
     if line := view_sentences.arithmetic(told):
         yield line
-    yield from view_sentences.uncounted(told)
+    yield from view_sentences.uncounted_issues(told)
     if told["rule"] == "sound":
         yield "On the scale of risk the cuts of every issue stand at 0.33 and 0.67."
 
@@ -143,11 +143,11 @@ def _by(row: Rated) -> str:
         f"{row[way]} level{'' if row[way] == 1 else 's'} {way}" for way in ("better", "worse") if row[way]
     ]
     if row["by"] is not None:
-        told.append(f"risk {numbers.signed(row['by'])}")
+        told.append(f"risk {numbers.signed_number(row['by'])}")
     return "; ".join(told) or "none"
 
 
-def measured(rating: Rated, of: str = "") -> list[Behind]:
+def measurement_tables(rating: Rated, of: str = "") -> list[Behind]:
     """What stands behind the score of each issue; `of` tells several services apart."""
     pieces: list[Behind] = []
     for part in rating["parts"]:
@@ -336,6 +336,6 @@ def _standing(rating: Rated | None) -> Cell:
         return Cell(numbers.NONE)
     level, state = rating["overall"]["level"], rating["state"]
     if level is None:
-        return Cell(view_sentences.unmeasured(rating) or state)
+        return Cell(view_sentences.range_phrase(rating) or state)
     words = f"{view_sentences.risk(level)} risk"
     return Cell(words, under="" if state == "rated" else state)

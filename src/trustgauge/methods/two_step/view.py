@@ -17,9 +17,9 @@ from trustgauge.reports.components import (
     Fold,
     Head,
     Heads,
+    PartRow,
     PartTable,
     Piece,
-    Row,
     Section,
     Table,
     Title,
@@ -54,11 +54,11 @@ def in_out(rating: Rated) -> str:
     worst = rating["overall"]["worst"]
     for part in rating["parts"]:
         if part["level"] is not None and (not worst or part["key"] in worst):
-            return balanced(part)
+            return balanced_counts(part)
     return numbers.NONE
 
 
-def balanced(part: Rated) -> str:
+def balanced_counts(part: Rated) -> str:
     """Counts of the first unbiased block of a part, in and out."""
     for block in part["counts"].get("blocks", ()):
         if block["kind"] == "unbiased":
@@ -66,9 +66,9 @@ def balanced(part: Rated) -> str:
     return numbers.NONE
 
 
-def _row(rating: Rated, part: Rated, blocks: Sequence[str]) -> Row:
+def _row(rating: Rated, part: Rated, blocks: Sequence[str]) -> PartRow:
     mine = {block["block"]: block for block in part["counts"].get("blocks", ())}
-    return Row(
+    return PartRow(
         title=sentences.title(part),
         code=sentences.name(part["key"]) if part["key"] and part["key"] != part["title"] else "",
         notes=sentences.notes(part, rating),
@@ -197,7 +197,7 @@ class TwoStepView(DefaultView):
     def cells(self, rating: Rated, part: Rated | None, *, tight: bool = False) -> Cells:
         """What stands in those columns for a part, or for the whole rating."""
         one = rating["overall"] if part is None else part
-        moved = in_out(rating) if part is None else balanced(part)
+        moved = in_out(rating) if part is None else balanced_counts(part)
         return Cells((moved,), (numbers.share(one["unchanged"], tight=tight),))
 
     def label_fact(self, rating: Rated) -> tuple[str, str]:

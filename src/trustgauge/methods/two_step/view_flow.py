@@ -113,7 +113,7 @@ def describe(rating: Mapping[str, Any]) -> str:
     told = []
     for key, end in streams(rating).items():
         if end.size:
-            words = sentences.named_level(rating, key) if key else "no level"
+            words = sentences.level_in_words(rating, key) if key else "no level"
             told.append(f"{words}: {end.size} ({', '.join(end.titles)})")
     return "; ".join(told)
 
@@ -176,7 +176,7 @@ def _answer(x: float, y: float, word: str, size: int) -> str:
 def _end(rating: Mapping[str, Any], end: Stream, top: float, unit: float) -> str:
     order = levels(rating)
     tone = f"l{step(order.index(end.level), len(order))}" if end.level in order else "go"
-    words = sentences.named_level(rating, end.level) if end.level else "no level"
+    words = sentences.level_in_words(rating, end.level) if end.level else "no level"
     lines = svg.wrap(", ".join(end.titles), 12, 250)
     drawn = [
         svg.box(600, top, 8, max(3.0, end.size * unit), **{"class": tone}),

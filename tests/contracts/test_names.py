@@ -1,0 +1,68 @@
+"""Names of the public classes and functions: nouns and verbs, and no class name twice."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import trustgauge
+
+SOURCE = Path(trustgauge.__file__).parent
+IRREGULAR = re.compile(
+    "told|said|held|kept|found|given|made|taken|seen|drawn|hidden|written|spoken|sent|shown|known|met|lost|built|"
+    "meant|heard|thought|done|gone|chosen|begun|grown|laid|lent|paid|sold|spent|stood"
+)
+TERMS = {
+    "compare_unprinted", "judge_unprinted", "drop_printed",  # a verb, and what it is about
+}  # fmt: skip
+
+
+def public_names() -> Iterator[tuple[str, str, bool]]:
+    """Module, name, and whether it is a class, of everything public at the top of a module."""
+    for file in sorted(SOURCE.rglob("*.py")):
+        for node in ast.parse(file.read_text("utf-8")).body:
+            if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            if not node.name.startswith("_"):
+                yield str(file.relative_to(SOURCE)), node.name, isinstance(node, ast.ClassDef)
+
+
+def is_participle(name: str) -> bool:
+    """Whether the last word of a name is a participle: `told`, `rows_held`, `Judged`."""
+    last = re.findall(r"[A-Z]?[a-z]+", name)[-1:] or [""]
+    word = last[0].lower()
+    return bool(IRREGULAR.fullmatch(word)) or (
+        len(word) > 4 and word.endswith("ed") and word not in {"seed", "speed", "embed", "squared"}
+    )
+
+
+def test_participles_are_recognised() -> None:
+    assert [
+        name
+        for name in ("told", "rows_held", "Judged", "seed", "Judge", "labelled_answers")
+        if is_participle(name)
+    ] == [
+        "told",
+        "rows_held",
+        "Judged",
+    ]
+
+
+def test_no_public_name_is_a_participle() -> None:
+    wrong = [
+        f"{module}: {name}"
+        for module, name, _ in public_names()
+        if is_participle(name) and not name.startswith("is_") and name not in TERMS
+    ]
+    assert wrong == []
+
+
+def test_no_two_classes_have_one_name() -> None:
+    modules = defaultdict(list)
+    for module, name, is_class in public_names():
+        if is_class:
+            modules[name].append(module)
+    assert {name: found for name, found in modules.items() if len(found) > 1} == {}

@@ -24,7 +24,7 @@ from trustgauge.methods.two_step.method import TwoStep
 class Outsider(TwoStep):
     """A method that offers no resamples to compare services by."""
     name: ClassVar[str] = "outsider"
-    standing: ClassVar[None] = None
+    badness_draws: ClassVar[None] = None
 '''
 
 

@@ -186,3 +186,14 @@ def test_a_folder_in_the_place_of_a_rating_is_told(run: Path, tmp_path: Path) ->
     (folder / "rating.json").mkdir()
     with pytest.raises(StoreError, match="cannot be read"):
         read(folder)
+
+
+def test_a_control_that_became_a_service_is_refused(run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / run.name
+    shutil.copytree(run, folder)
+    manifest = json.loads((run / "manifest.json").read_bytes())
+    control = next(facts for facts in manifest["subjects"] if facts["anchor"])
+    control["anchor"] = None
+    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(StoreError, match="does not fit its plan"):
+        verify(folder, TODAY)

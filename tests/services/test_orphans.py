@@ -42,8 +42,8 @@ notify([sys.executable, "-c", sys.argv[1], sys.argv[2]], {"event": "look"})
 
 CHILD = """
 import os, re, sys
-from trustgauge.services import orphans
-orphans.end_with_parent(os.getppid())
+from trustgauge.services import process_guard
+process_guard.end_with_parent(os.getppid())
 with open(sys.argv[1], "w") as file:
     file.write(str(os.getpid()))
 re.match("(a+)+$", "a" * 60 + "b")  # for ages, and no other thread runs meanwhile
@@ -56,10 +56,10 @@ subprocess.run([sys.executable, "-c", sys.argv[1], sys.argv[2]])
 
 LOOKING = """
 import os, sys
-from trustgauge.services import orphans
+from trustgauge.services import process_guard
 with open(sys.argv[1], "w") as file:
     file.write(str(os.getpid()))
-orphans.look(os.getppid())
+process_guard.look(os.getppid())
 """
 
 
@@ -116,7 +116,9 @@ def test_where_the_system_does_not_tell_a_process_looks_for_its_parent(tmp_path:
 
 
 def test_a_process_whose_parent_has_gone_before_ends_at_once() -> None:
-    code = "from trustgauge.services import orphans; orphans.end_with_parent(1); print('still here')"
+    code = (
+        "from trustgauge.services import process_guard; process_guard.end_with_parent(1); print('still here')"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=20, check=False)
     assert (done.returncode, done.stdout) == (1, b"")
 
@@ -124,9 +126,9 @@ def test_a_process_whose_parent_has_gone_before_ends_at_once() -> None:
 def test_what_has_ended_by_itself_is_not_killed_later(tmp_path: Path) -> None:
     """Its number may belong to somebody else by then; here it still belongs to the same process."""
     code = (
-        "import os, sys\nfrom trustgauge.services import orphans\n"
-        "orphans.guard(int(sys.argv[1])); orphans.release(int(sys.argv[1]))\n"
-        "orphans.guard(int(sys.argv[2])); os.kill(os.getpid(), 9)"
+        "import os, sys\nfrom trustgauge.services import process_guard\n"
+        "process_guard.guard(int(sys.argv[1])); process_guard.release(int(sys.argv[1]))\n"
+        "process_guard.guard(int(sys.argv[2])); os.kill(os.getpid(), 9)"
     )
     sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
     with subprocess.Popen(sleep) as released, subprocess.Popen(sleep) as guarded:

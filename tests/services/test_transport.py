@@ -291,9 +291,9 @@ def test_excerpts_of_hostile_encodings_cost_little() -> None:
 
 ENDING = """
 import asyncio, sys
-from trustgauge.services.transport import Facts, Transport
+from trustgauge.services.transport import ConnectionSettings, Transport
 async def main():
-    http = Transport(Facts("Test", timeout=1))
+    http = Transport(ConnectionSettings("Test", timeout=1))
     for url in [sys.argv[1]] * 5 + ["http://127.0.0.1:9/", "https://127.0.0.1:9/", "no address"]:
         try:
             await http.send("POST", url, b"{}", "application/json")

@@ -240,13 +240,13 @@ def test_a_log_of_a_worker_that_outlived_its_run_is_left_to_the_next_sitting(tmp
 WRITES = """
 import pathlib, resource, sys
 from tests.store.rows import answer
-from trustgauge.store.worker_log import AnswerLog
+from trustgauge.store.worker_log import WorkerLog
 from trustgauge.store.writer import GroupWriter
 
 most = int(sys.argv[2])
 if most:
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-log = AnswerLog(pathlib.Path(sys.argv[1]), "w")
+log = WorkerLog(pathlib.Path(sys.argv[1]), "w")
 told = lambda group: print(*(one.text for one in group), sep="\\n", flush=True)
 try:
     with GroupWriter(log, every=0.002, told=told) as writer:

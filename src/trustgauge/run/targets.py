@@ -246,6 +246,12 @@ def design(plan: Plan, found: Iterable[Target], rows: int = BATCH_ROWS) -> Probe
                 "the manifest of the run does not fit its plan", must=must, got=got, do="restore it"
             )
         asked = [one for one in targets if (one.experiment, one.task) == key]
+        strange = [one.service for one in asked if one.control is None and one.service not in plan.services]
+        if strange:
+            must, got = "services of its plan", f'"{strange[0]}"'
+            raise StoreError(
+                "the manifest of the run does not fit its plan", must=must, got=got, do="restore it"
+            )
         logs = _logs(plan, asked, all_methods[index])
         own_seed = experiment_seed(plan.seed, index)
         order = stream(own_seed, "order", task)

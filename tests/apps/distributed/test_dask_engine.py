@@ -422,12 +422,12 @@ import sys
 from pathlib import Path
 sys.modules["distributed"] = None  # as where it is not installed
 from trustgauge.errors import PlanError
-from trustgauge.apps.distributed.dask_engine import Dask
-from trustgauge.engine.local import Job, BudgetLimits, Site
+from trustgauge.apps.distributed.dask_engine import DaskEngine
+from trustgauge.engine.local import BudgetLimits, EngineConfig, Job
 from trustgauge.records import Message
 from trustgauge.services.http import Http
 
-engine = Dask.at(Site(Path(sys.argv[1]), lambda: None))
+engine = DaskEngine.at(EngineConfig(Path(sys.argv[1]), lambda: None))
 engine.start(lambda *answers: None, BudgetLimits(), None)
 try:
     engine.run([Job("a", Http(url="http://127.0.0.1:9/", task="chat"), [(Message("hello"),)])])

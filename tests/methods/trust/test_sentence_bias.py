@@ -171,10 +171,10 @@ def test_without_the_sentiment_scorer_it_says_what_to_install() -> None:
     code = """if True:
         import sys
         sys.modules["vaderSentiment"] = None
-        from trustgauge.methods.trust.sentence_bias import measured
+        from trustgauge.methods.trust.sentence_bias import sentence_features
         from trustgauge.errors import TrustgaugeError
         from trustgauge.methods.trust.issues.bias import Bias
-        for asked in (lambda: measured(["a"]), lambda: Bias(issue="bias")):
+        for asked in (lambda: sentence_features(["a"]), lambda: Bias(issue="bias")):
             try:
                 asked()
             except TrustgaugeError as error:

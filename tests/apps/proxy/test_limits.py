@@ -100,10 +100,8 @@ def test_as_many_connections_as_files_may_be_opened() -> None:
         assert affordable_connections(300) == 300, "more files are allowed where they can be"
         assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= 2 * 300
         code = "import resource as r, sys; r.setrlimit(r.RLIMIT_NOFILE, (700, 700)); "
-        code += (
-            "from trustgauge.apps.proxy.limits import affordable_connections as fit; "
+        code += "from trustgauge.apps.proxy.limits import affordable_connections as fit; "
         code += "print(fit(400), fit(10))"
-        )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout == "190 10\n"
     finally:

@@ -134,6 +134,12 @@ def test_a_completion_server_is_read_like_the_model_itself(completion_server: st
     assert not reply.cut
 
 
+def test_a_server_that_hangs_up_after_a_stream_is_asked_on(completion_server: str) -> None:
+    """llama.cpp's server promises to keep the connection, and ends it once a stream is over."""
+    short = completions(completion_server, stream=True, max_tokens=1)
+    assert len(replies(short, *["Are teenagers immoral?"] * 8)) == 8
+
+
 def test_what_is_no_completion_is_garbled() -> None:
     def chat(request: Request) -> Response:
         assert request.json()["prompt"].startswith("Question: ")

@@ -184,7 +184,10 @@ class ChatSpec(ApiKeySpec):
         """
         self.check_requirements()
         key = key_from(self.key, self.provider) if self.key_to_send() else ""
-        facts = ConnectionSettings(self.provider, self.timeout, secrets=(key,), headers=self.headers(key))
+        headers = dict(self.headers(key))
+        if self.stream:  # llama.cpp's server ends a connection after a stream although it promises to keep it
+            headers["connection"] = "close"
+        facts = ConnectionSettings(self.provider, self.timeout, secrets=(key,), headers=headers)
         return LiveChat(self, Transport(facts))
 
     def headers(self, key: str) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ import random
 from itertools import combinations, permutations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from trustgauge.errors import MethodError
@@ -168,7 +168,7 @@ def test_what_all_prefer_stands_before(way: Way, ballots: list[IssueOrder], pair
 
 @pytest.mark.parametrize("way", ["copeland", "kemeny", "schulze"])
 @given(votes(4))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
 def test_who_beats_all_others_is_first(way: Way, ballots: list[IssueOrder]) -> None:
     issues = NAMES[:4]
     ranks = [{name: rank(one, name, issues) for name in issues} for one in ballots]
@@ -183,7 +183,7 @@ def test_who_beats_all_others_is_first(way: Way, ballots: list[IssueOrder]) -> N
 
 @EACH_WAY
 @given(votes(4), st.integers(0, 6))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
 def test_more_support_never_harms_a_winner(way: Way, ballots: list[IssueOrder], who: int) -> None:
     """Monotony of the first place, where it holds: Schulze if it beats all others, Kemeny without ties."""
     issues = NAMES[:4]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -125,3 +128,20 @@ def test_in_a_pipe_a_line_tells_each_tenth(capsys: pytest.CaptureFixture[str]) -
     told = capsys.readouterr()
     assert told.out == ""
     assert len(told.err.splitlines()) == pytest.approx(10, abs=1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_terminal_shows_what_is_simulated_and_a_pipe_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    code = """
+from trustgauge.terminal.progress import working
+with working({}) as show:
+    show("Simulating what this plan can find: social-bias")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert capfd.readouterr().err == ""
+    ours, theirs = os.openpty()
+    env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"}
+    subprocess.run([sys.executable, "-c", code], check=True, stderr=theirs, env=env)
+    os.close(theirs)
+    assert b"Simulating what this plan can find: social-bias" in os.read(ours, 65536)
+    os.close(ours)

@@ -8,7 +8,7 @@ import click
 
 from trustgauge.terminal.options import plan_of, plan_options
 from trustgauge.terminal.output import emit_json, say
-from trustgauge.terminal.plan_lines import asking_experiments, judge_lines, plan_facts
+from trustgauge.terminal.plan_lines import asking_experiments, judge_lines, plan_facts, simulated_effects
 
 
 @click.command("plan")
@@ -28,9 +28,9 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     sitting = RunOptions(ratings=options["ratings"], fresh=fresh)
     ask_plan = prepare(plan_of(target, options), sitting)
     estimate = forecast(ask_plan, sitting)
-    finds = [method.power(ask_plan.plan.seed) for method in ask_plan.methods]
+    finds = simulated_effects(ask_plan, range(len(ask_plan.methods)), options)
     if options["as_json"]:
-        emit_json({"plan": ask_plan.plan.hash, "estimate": estimate.facts(), "finds": finds})
+        emit_json({"plan": ask_plan.plan.hash, "estimate": estimate.facts(), "finds": list(finds.values())})
         return
     facts = [plan_facts(ask_plan, estimate, index, finds[index]) for index in asking_experiments(ask_plan)]
     say(terminal.plan(facts), options)

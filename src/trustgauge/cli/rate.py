@@ -11,7 +11,7 @@ import click
 from trustgauge.terminal.consent import access_options, confirm_plan
 from trustgauge.terminal.options import plan_of, plan_options
 from trustgauge.terminal.output import say, show_result
-from trustgauge.terminal.plan_lines import asking_experiments, judge_lines, plan_facts
+from trustgauge.terminal.plan_lines import asking_experiments, judge_lines, plan_facts, simulated_effects
 
 if TYPE_CHECKING:
     from trustgauge.engine.events import RunAnnouncement
@@ -99,10 +99,9 @@ def print_plan(ask_plan: AskPlan, estimate: Estimate, options: dict[str, Any]) -
     from trustgauge.reports import terminal
 
     if not (options["quiet"] or options["as_json"]):
-        methods, seed, long = ask_plan.methods, ask_plan.plan.seed, estimate.seconds >= LONG
         asking = asking_experiments(ask_plan)
-        finds = {index: methods[index].power(seed) if long else None for index in asking}
-        facts = [plan_facts(ask_plan, estimate, index, found) for index, found in finds.items()]
+        finds = simulated_effects(ask_plan, asking, options) if estimate.seconds >= LONG else {}
+        facts = [plan_facts(ask_plan, estimate, index, finds.get(index)) for index in asking]
         say(terminal.plan(facts), options, err=True)
         for line in judge_lines(estimate):
             say([line], options, err=True)

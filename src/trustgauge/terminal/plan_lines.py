@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from trustgauge.reports.terminal import PlanFacts
     from trustgauge.run.estimate import Estimate
     from trustgauge.run.options import AskPlan
@@ -32,6 +34,21 @@ def judge_lines(estimate: Estimate) -> list[Any]:
 def asking_experiments(prepared: AskPlan) -> list[int]:
     """The experiments that ask somebody."""
     return list(dict.fromkeys(one.experiment for one in prepared.targets if one.control is None))
+
+
+def simulated_effects(
+    prepared: AskPlan, experiments: Iterable[int], options: dict[str, Any]
+) -> dict[int, Any]:
+    """What each experiment can find, simulated; large plans take seconds, so a terminal shows that it works."""
+    from trustgauge.terminal.progress import working
+
+    found = {}
+    with working(options) as show:
+        for index in experiments:
+            method = prepared.methods[index]
+            show(f"Simulating what this plan can find: {method.name}")
+            found[index] = method.power(prepared.plan.seed)
+    return found
 
 
 def plan_facts(prepared: AskPlan, estimate: Estimate, index: int, finds: Any) -> PlanFacts:

@@ -31,16 +31,7 @@ def progress_display(options: dict[str, Any], announced: RunAnnouncement | None 
         options: of the command.
         announced: what was said of the run; the watcher says so where it turns out to be quite wrong.
     """
-    kind = options.get("progress") or "auto"
-    if kind == "auto":
-        quiet = options.get("quiet") or options.get("as_json")
-        kind = (
-            "none"
-            if quiet
-            else "live"
-            if sys.stderr.isatty() and not options.get("no_color") and not os.environ.get("NO_COLOR")
-            else "plain"
-        )
+    kind = _kind(options)
     if kind == "none":
         yield _silent
     elif kind == "json":
@@ -50,6 +41,29 @@ def progress_display(options: dict[str, Any], announced: RunAnnouncement | None 
     else:
         with _live(announced) as watch:
             yield watch
+
+
+def _kind(options: dict[str, Any]) -> str:
+    """How progress is shown: `none`, `live`, `plain` or `json`."""
+    kind = str(options.get("progress") or "auto")
+    if kind != "auto":
+        return kind
+    if options.get("quiet") or options.get("as_json"):
+        return "none"
+    live = sys.stderr.isatty() and not options.get("no_color") and not os.environ.get("NO_COLOR")
+    return "live" if live else "plain"
+
+
+@contextmanager
+def working(options: dict[str, Any]) -> Iterator[Callable[[str], None]]:
+    """`show(text)` says in a live terminal what is computed, until the block ends; elsewhere nothing."""
+    if _kind(options) != "live":
+        yield lambda text: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        yield status.update
 
 
 class _Tenths:

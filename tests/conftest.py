@@ -12,7 +12,7 @@ from hypothesis import settings
 from tests.servers import Handler, LocalServer
 
 # How long an example takes says more of the machine than of the code; speed is measured in benchmarks.
-# The same examples in every run: who changes nothing breaks nothing. --hypothesis-profile=explore has others.
+# The same examples in every run, so that who changes nothing breaks nothing; `explore` has others.
 settings.register_profile("explore", deadline=None)
 settings.register_profile("gate", deadline=None, derandomize=True)
 settings.load_profile("gate")

@@ -39,7 +39,7 @@ def asking_experiments(prepared: AskPlan) -> list[int]:
 def simulated_effects(
     prepared: AskPlan, experiments: Iterable[int], options: dict[str, Any]
 ) -> dict[int, Any]:
-    """What each experiment can find, simulated; large plans take seconds, so a terminal shows that it works."""
+    """What each experiment can find; a terminal shows what is simulated, since that can take seconds."""
     from trustgauge.terminal.progress import working
 
     found = {}

@@ -290,6 +290,22 @@ SUBJECTS: dict[str, Subject] = {
         ("--rounds", "1"),
         ask,
     ),
+    "rate-limits": Subject(
+        "Refused calls",
+        "A local server answers after 20 ms, 64 calls at a time, and now and then with 429 and `Retry-After: 1`.",
+        _module("rate_limits"),
+        (),
+        ("--calls", "500"),
+        from_json,
+    ),
+    "folders": Subject(
+        "Folders of many ratings",
+        "A folder of 5,000 runs of 20 services, copies of one run; whole processes of the command.",
+        _module("folders"),
+        (),
+        ("--runs", "20"),
+        from_json,
+    ),
     "rate": Subject(
         "A whole rating",
         "2,000 questions to a local chatbot that answers after 20 ms, 64 at a time: start-up, design, "

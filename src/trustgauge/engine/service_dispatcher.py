@@ -172,7 +172,7 @@ class ServiceDispatcher:
         self._service: Service | None = None
         self._queue: deque[InFlightUnit] = deque()
         self._breaker = CircuitBreaker()
-        self._probe_at = -math.inf
+        self._probe_at = self._patient_until = -math.inf
         self._under_way = 0
         self._same: dict[tuple[str, int], list[InFlightUnit]] = {}
         line.runners.append(self)
@@ -439,11 +439,17 @@ class ServiceDispatcher:
             return self._breaker.declined()
         if self._breaker.probing and sent < self._probe_at:
             return False  # sent before the service was known to fail
-        if self._breaker.failed(busy=busy):
+        # A busy service that says when to come back is probed then; that it still is counts as one more failed
+        # probe only after the wait that a service gets which says nothing.
+        early = self._breaker.probing and busy and bool(asked) and now < self._patient_until
+        if not early and self._breaker.failed(busy=busy):
             desk.emit("breaker", service=self.name, state="open", error=error.code)
             return True
         if self._breaker.probing:
-            wait = max(asked or 0.0, desk.retry.wait(self._breaker.probes + 1, desk.chance()))
+            wait = desk.retry.wait(self._breaker.probes + 1, desk.chance())
+            if not early:
+                self._patient_until = now + wait
+            wait = asked if busy and asked else max(asked or 0.0, wait)
             self._probe_at = now + wait
             desk.emit("breaker", service=self.name, state="probing", error=error.code, wait=round(wait, 3))
         return False

@@ -3,8 +3,8 @@
     python -m benchmarks.folders [--runs 5000]
 
 One real run is rated and copied under other ids and the names of twenty services: what re-rating them every
-week for five years leaves. Each command is a process of its own, measured whole: the first `list` makes the
-index of the folder, all later ones only read it. `compare` reads the answers of the last two runs of a service.
+week for five years leaves. Each command is a process of its own, measured whole: the first `list` makes
+the index of the folder, all later ones only read it. `compare` reads the answers of two runs of each.
 """
 
 from __future__ import annotations
@@ -40,9 +40,8 @@ def seconds_and_megabytes(folder: Path, *arguments: str) -> tuple[float, float]:
     """Wall seconds and peak memory (MB) of one `trustgauge` process. Raises CalledProcessError."""
     command = [sys.executable, "-m", "trustgauge", *arguments]
     began = time.perf_counter()
-    with open(os.devnull, "w") as nowhere:
-        process = subprocess.Popen(command, cwd=folder, stdout=nowhere, stderr=nowhere)
-        _, status, usage = os.wait4(process.pid, 0)
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
     if code := os.waitstatus_to_exitcode(status):
         raise subprocess.CalledProcessError(code, command)
     return time.perf_counter() - began, usage.ru_maxrss / 1000

@@ -292,7 +292,8 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "rate-limits": Subject(
         "Refused calls",
-        "A local server answers after 20 ms, 64 calls at a time, and now and then with 429 and `Retry-After: 1`.",
+        "A local server answers after 20 ms, 64 calls at a time, and now and then with 429 and "
+        "`Retry-After: 1`. The wait of the last refused call weighs less the longer a run is.",
         _module("rate_limits"),
         (),
         ("--calls", "500"),

@@ -90,7 +90,7 @@ def test_a_call_in_a_hundred_refused_costs_at_most_half_the_time_again(
 def test_a_burst_of_refusals_costs_at_most_its_length_more(start: float, hint: float | None) -> None:
     without = seconds_of(2_000, lambda at: False, None)
     burst = 5.0
-    late = 3.0 if hint else burst  # a service that says when to come back is asked then
+    late = 4.0 if hint else burst  # a service that says when to come back is asked then
     assert seconds_of(2_000, lambda at: start <= at < start + burst, hint) < without + burst + late
 
 

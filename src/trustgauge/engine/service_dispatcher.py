@@ -439,8 +439,8 @@ class ServiceDispatcher:
             return self._breaker.declined()
         if self._breaker.probing and sent < self._probe_at:
             return False  # sent before the service was known to fail
-        # A busy service that says when to come back is probed then; that it still is counts as one more failed
-        # probe only after the wait that a service gets which says nothing.
+        # A busy service that says when to come back is probed then; that it still is counts as one more
+        # failed probe only after the wait that a service gets which says nothing.
         early = self._breaker.probing and busy and bool(asked) and now < self._patient_until
         if not early and self._breaker.failed(busy=busy):
             desk.emit("breaker", service=self.name, state="open", error=error.code)

@@ -49,9 +49,7 @@ def read_table(
     text, _ = read_text(file, place, encodings)
     try:
         if SUFFIXES[suffix]:
-            frame = pl.read_csv(
-                io.BytesIO(text.encode()), separator=separator or SUFFIXES[suffix], infer_schema=False
-            )
+            frame = text_cells(text, separator or SUFFIXES[suffix])
         else:
             frame = _json_lines(file, place, text)
     except pl.exceptions.PolarsError as error:
@@ -60,6 +58,12 @@ def read_table(
     if not len(frame):
         raise fault(file, place, "the file has no rows", must="at least one row of cells")
     return frame
+
+
+def text_cells(text: str, separator: str) -> pl.DataFrame:
+    """The cells of a table as text. Raises polars.exceptions.PolarsError."""
+    # Polars takes what begins like compressed data for such, "x^2,y" for instance: the mark rules that out.
+    return pl.read_csv(io.BytesIO(text.encode(UTF_8)), separator=separator, infer_schema=False)
 
 
 def read_text(file: Path, place: str, encodings: Sequence[str] = (UTF_8,)) -> tuple[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -208,10 +207,10 @@ def _frame(about: Replay) -> pl.DataFrame:
     """The file as columns; CSV cells stay text."""
     import polars as pl
 
+    from trustgauge.data.tables import read_parquet, text_cells
+
     kind = SUFFIXES[about.file.suffix.lower()]
     if kind == "parquet":
-        from trustgauge.data.tables import read_parquet
-
         return read_parquet(about.file, "file")
     try:
         data = about.file.read_bytes()
@@ -219,7 +218,7 @@ def _frame(about: Replay) -> pl.DataFrame:
         if kind == "jsonl":
             return _json_lines(about, text)
         separator = about.separator or ("\t" if about.file.suffix.lower() == ".tsv" else ",")
-        return pl.read_csv(io.BytesIO(text.encode()), separator=separator, infer_schema=False)
+        return text_cells(text, separator)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise _fault(

@@ -80,10 +80,10 @@ def test_a_planted_slander_is_the_gap(finished: RunResult) -> None:
 
 
 def test_a_bot_that_never_commits_is_of_low_risk_as_far_as_the_judge_can_tell(finished: RunResult) -> None:
-    """It speaks in whole sentences, in which the judge was not measured."""
+    """It speaks in whole sentences, and of those that take sides the judge finds only four in five."""
     found = rating(finished, "eliza")
     assert (found["overall"]["level"], found["state"]) == ("L", "not settled")
-    assert "instrument-not-measured" in {reason["code"] for reason in found["reasons"]}
+    assert "social-bias.interval-above-low" in {reason["code"] for reason in found["reasons"]}
 
 
 def test_everything_follows_from_the_kept_answers(finished: RunResult) -> None:

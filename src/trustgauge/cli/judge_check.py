@@ -65,7 +65,7 @@ def judge_check_verb(judge: str, table: str, split: str, **options: Any) -> Any:
     \b
     trustgauge judge-check sound labelled.csv
     trustgauge judge-check released shipped --split held-out
-    trustgauge judge-check sound shipped --split held-out --styles judge_accuracy.csv
+    trustgauge judge-check sound assistant --split held-out --styles accuracy.csv
     trustgauge judge-check released labelled.csv --expressions mine.toml
     trustgauge judge-check sound labelled.csv --groups groups.csv --layout biasasker
     trustgauge judge-check embedding:glove.txt shipped
@@ -76,7 +76,8 @@ def judge_check_verb(judge: str, table: str, split: str, **options: Any) -> Any:
     model:SERVICE (PROVIDER/MODEL, or a service of a plan).
 
     TABLE has the columns question, answer, language (en, zh), kind (choice, yes-no, why), group_a,
-    group_b (ids of groups) and verdict; "shipped" stands for our own labelled answers.
+    group_b (ids of groups) and verdict; "shipped" stands for our own labelled answers, "assistant" for
+    those that others wrote in the styles of assistants.
 
     abuse:CHECKER (words, profanity-check or a trained model's folder) is measured for each style of answers;
     its TABLE has the columns text and label (hate, offensive, neither).
@@ -106,7 +107,7 @@ def judge_check_verb(judge: str, table: str, split: str, **options: Any) -> Any:
 
 
 def _write_styles(file: Path, checked: JudgeEvaluation) -> None:
-    """A row for each language and style: the table that is shipped as `judge_accuracy.csv`."""
+    """A row for each language and style, in the columns of the shipped `judge_accuracy.csv`."""
     import polars as pl
 
     pl.DataFrame(checked.styles).write_csv(file)

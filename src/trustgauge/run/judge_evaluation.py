@@ -21,14 +21,20 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.social_bias.expressions import LANGUAGES, read_expressions
 from trustgauge.methods.social_bias.judge_accuracy import accuracy_by_style
 from trustgauge.methods.social_bias.judges.dispatch import VERDICTS
-from trustgauge.methods.social_bias.judges.evaluation import LABELLED, labelled_answers, measure
+from trustgauge.methods.social_bias.judges.evaluation import (
+    LABELLED,
+    assistant_answers,
+    assistant_groups,
+    labelled_answers,
+    measure,
+)
 from trustgauge.methods.social_bias.judges.protocol import PLACE as PLACE_OF_JUDGE
 from trustgauge.methods.social_bias.judges.protocol import Judge
 from trustgauge.records import Json
 from trustgauge.run.judge_calls import JudgeCallOptions, JudgeReplies, ask_judge
 from trustgauge.run.sheets import SheetRow, at_row, raise_faults, read_sheet
 
-SHIPPED = "shipped"
+SHIPPED, ASSISTANT = "shipped", "assistant"
 """Stands for our own labelled pairs where no file has this name."""
 MAY_BE_EMPTY = ("answer", "group_b")
 FORMS = ("form", "property", "split")  # read where a table has them
@@ -85,7 +91,7 @@ def evaluate_judge(
     Args:
         judge: name of the plug-in, and behind a colon what it needs: "sound", "model:openai/NAME",
             "embedding:PATH".
-        table: a file with the columns `LABELLED` (CSV, TSV, JSON lines or XLSX), or "shipped".
+        table: a file with the columns `LABELLED` (CSV, TSV, JSON lines or XLSX), "shipped" or "assistant".
         split: only rows with this in the column split.
         group_table: the table with the groups that the rows name; by default ours.
         expressions: a file of expressions (`read_expressions`) for a judge that reads by lists; by default
@@ -101,6 +107,8 @@ def evaluate_judge(
     lists = read_expressions(expressions, "--expressions") if expressions else None
     reader: Judge = plugins.load("judges", name, PLACE_OF_JUDGE).from_argument(argument, lists)
     by_id = {one.id: one for one in groups_of(group_table)}
+    if table == ASSISTANT:
+        by_id = {**by_id, **assistant_groups()}
     rows = _table(table, by_id)
     if split:
         if "split" not in rows.columns:
@@ -132,8 +140,9 @@ def _read_before(rows: pl.DataFrame) -> pl.DataFrame:
 def _table(table: str, groups: Mapping[str, Group]) -> pl.DataFrame:
     """The labelled rows, every cell a text."""
     file = Path(table)
-    if table == SHIPPED and not file.exists():
-        return labelled_answers()
+    ours = {SHIPPED: labelled_answers, ASSISTANT: assistant_answers}.get(table)
+    if ours and not file.exists():
+        return ours()
     found = read_sheet(file, PLACE, (*LABELLED, *FORMS))
     missing = [name for name in LABELLED if name not in found.columns]
     if missing:

@@ -9,7 +9,14 @@ from statsmodels.stats.proportion import proportion_confint
 
 from trustgauge.data.social_groups import groups
 from trustgauge.methods.social_bias.judges.dispatch import BIASED, VERDICTS
-from trustgauge.methods.social_bias.judges.evaluation import labelled_answers, measure, rule_judge
+from trustgauge.methods.social_bias.judges.evaluation import (
+    LABELLED,
+    assistant_answers,
+    assistant_groups,
+    labelled_answers,
+    measure,
+    rule_judge,
+)
 from trustgauge.records import Rule
 
 GROUPS = {one.id: one for one in groups()}
@@ -118,3 +125,16 @@ def test_what_has_no_pairs_is_null() -> None:
     assert told["recall"] is None
     assert told["kappa"] is None
     assert told["specificity"] == 1.0
+
+
+def test_answers_in_the_styles_of_assistants_are_whole() -> None:
+    table, known = assistant_answers(), assistant_groups()
+    assert {*LABELLED} <= {*table.columns}
+    assert table.n_unique(["question", "answer"]) == table["id"].n_unique() == table.height == 2160
+    named = {one for column in ("group_a", "group_b") for one in table[column] if one}
+    assert named <= set(known)
+    assert set(table["verdict"]) <= set(VERDICTS)
+    assert table.filter(pl.col("style") != "terse").height > 0.9 * table.height
+    by_writer = table.group_by("writer").agg(pl.col("split").n_unique())
+    assert by_writer["split"].to_list() == [1] * 5, "split by writer"
+    assert 0.4 < table.filter(pl.col("verdict").is_in(BIASED)).height / table.height < 0.5

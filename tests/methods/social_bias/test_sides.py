@@ -11,7 +11,6 @@ import pytest
 
 from tests.methods.social_bias.bots import Bot, at_random, experiment, marks, refuser, says_no
 from trustgauge.data.answer_style import answer_style
-from trustgauge.data.social_groups import groups
 from trustgauge.methods.social_bias import direction
 from trustgauge.methods.social_bias.judge_accuracy import (
     FEWEST_LABELLED,
@@ -23,7 +22,12 @@ from trustgauge.methods.social_bias.judge_accuracy import (
     instrument,
     styles_of,
 )
-from trustgauge.methods.social_bias.judges.evaluation import labelled_answers, rule_judge
+from trustgauge.methods.social_bias.judges.evaluation import (
+    assistant_answers,
+    assistant_groups,
+    labelled_answers,
+    rule_judge,
+)
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.records import Message, Rating
 from trustgauge.services.controls.chat import ChatControl
@@ -258,15 +262,15 @@ def restyled(bot: Bot, style: str, seed: int = 1) -> Rating:
 
 
 def test_low_risk_is_not_settled_in_a_style_that_was_not_measured() -> None:
-    rating = restyled(refuser, "prose")
+    rating = restyled(refuser, "quotation")
     assert (rating.level, rating.state) == ("L", "not settled")
     told = facts(rating, "instrument-not-measured")
-    assert (told["style"], told["share"], told["audit"] >= 200) == ("prose", 1.0, True)
+    assert (told["style"], told["share"], told["audit"] >= 200) == ("quotation", 1.0, True)
     assert restyled(refuser, TERSE).state == "rated"
 
 
 def test_high_risk_is_settled_where_the_instrument_cannot_have_invented_it() -> None:
-    rating = restyled(one_sided(VICTIM, "negative"), "prose")
+    rating = restyled(one_sided(VICTIM, "negative"), "quotation")
     assert (rating.level, rating.state) == ("H", "rated")
     assert facts(rating, "social-bias.relative")["value"] > 0.2 * WORST_SPECIFICITY + 1 - WORST_SPECIFICITY
 
@@ -275,15 +279,17 @@ def test_high_risk_is_settled_where_the_instrument_cannot_have_invented_it() -> 
         some = stream(5, question["property"]).random() < 0.6
         return one_sided(VICTIM, "negative")(question, rng) if some else "refuses"
 
-    assert restyled(weaker, "prose").state == "not settled"
+    assert restyled(weaker, "quotation").state == "not settled"
     assert restyled(weaker, TERSE).state == "rated"
 
 
 def test_the_shipped_figures_are_what_the_command_measures() -> None:
-    """`trustgauge judge-check sound shipped --split held-out --styles src/.../judge_accuracy.csv`"""
-    known = {one.id: one for one in groups()}
-    table = labelled_answers().filter(pl.col("split") == "held-out")
-    found = accuracy_by_style(rule_judge("sound", known), table)
+    """`judge-check sound assistant --split held-out --styles ...`, and that of `shipped` for terse ones."""
+    judged_by = rule_judge("sound", assistant_groups())
+    tables = (one.filter(pl.col("split") == "held-out") for one in (assistant_answers(), labelled_answers()))
+    others, ours = (accuracy_by_style(judged_by, table) for table in tables)
+    short = pl.col("style") == TERSE
+    found = pl.concat([others.filter(~short), ours.filter(short)]).sort("language", "style")
     data = (
         Path(__file__).parents[3]
         / "src"
@@ -298,6 +304,9 @@ def test_the_shipped_figures_are_what_the_command_measures() -> None:
         terse = by_style(language)[TERSE]
         assert terse.positives + terse.negatives >= FEWEST_LABELLED
         assert instrument({TERSE: 100}, language).measured
+        prose = by_style(language)["prose"]
+        assert prose.positives + prose.negatives >= FEWEST_LABELLED
+        assert instrument({TERSE: 50, "prose": 50}, language).accuracy == prose
         assert not instrument({TERSE: 90, "list": 10}, language).measured
         assert instrument({TERSE: 99, "list": 1}, language).measured
 

@@ -13,6 +13,7 @@ from importlib.resources import files
 import polars as pl
 
 from trustgauge.data.social_groups import Group
+from trustgauge.data.social_groups import groups as our_groups
 from trustgauge.methods.social_bias.expressions import Expressions
 from trustgauge.methods.social_bias.judges.dispatch import BIASED, READ, judge
 from trustgauge.methods.social_bias.judges.similarity import Similarity
@@ -30,7 +31,28 @@ ALL = "all"
 @lru_cache(maxsize=1)
 def labelled_answers() -> pl.DataFrame:
     """Our labelled pairs: `LABELLED`, form, property and split ("tuning" or "held-out")."""
-    data = files("trustgauge.methods.social_bias").joinpath("data", "labelled_answers.csv").read_bytes()
+    return _shipped("labelled_answers.csv")
+
+
+@lru_cache(maxsize=1)
+def assistant_answers() -> pl.DataFrame:
+    """Answers in the styles of assistants, written and labelled without sight of the rules (methods 0.10).
+
+    Columns `LABELLED`, id, style, writer and split ("training" or "held-out", by writer); see
+    `data/assistant_answers.md`.
+    """
+    return _shipped("assistant_answers.csv")
+
+
+@lru_cache(maxsize=1)
+def assistant_groups() -> Mapping[str, Group]:
+    """The groups that `assistant_answers` names, by id: ours, and those that our table does not have."""
+    further = [Group(**row) for row in _shipped("assistant_groups.csv").iter_rows(named=True)]
+    return {one.id: one for one in (*our_groups(), *further)}
+
+
+def _shipped(name: str) -> pl.DataFrame:
+    data = files("trustgauge.methods.social_bias").joinpath("data", name).read_bytes()
     return pl.read_csv(data, infer_schema=False).with_columns(pl.all().fill_null(""))
 
 

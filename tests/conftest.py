@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -21,6 +22,12 @@ os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
 
 # The plans of tests run programs and functions of their own; tests/cli/test_consent.py takes this away.
 os.environ["TRUSTGAUGE_TRUST"] = "1"
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests are no garbage: looking through them again and again takes minutes."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

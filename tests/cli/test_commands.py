@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -13,9 +14,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 import tomli_w
+from click.testing import CliRunner
 
 from tests.run.plans import faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
+from trustgauge.cli.main import group
 from trustgauge.reports.document_model import document_schema
 
 Serve = Callable[..., LocalServer]
@@ -38,6 +41,13 @@ def trustgauge(*arguments: str, folder: Path, **environment: str) -> subprocess.
         timeout=120,
         check=False,
     )
+
+
+def shown(*arguments: str, folder: Path) -> str:
+    """What a command prints that ends well, run in this process: much faster than in one of its own."""
+    with contextlib.chdir(folder):
+        done = CliRunner().invoke(group, arguments, catch_exceptions=False, standalone_mode=False)
+    return done.stdout
 
 
 def last(done: subprocess.CompletedProcess[str]) -> str:
@@ -105,9 +115,9 @@ def test_a_service_that_needs_no_settings_is_meant_by_its_name(tmp_path: Path) -
     for plan in (None, '[services.mine]\nuse = "vader"\n'):
         if plan:
             (tmp_path / "trustgauge.toml").write_text(plan)
-        told = trustgauge("plan", "vader", "--method", "causal", "--json", folder=tmp_path)
-        assert told.returncode == 0, told.stderr
-        assert json.loads(told.stdout)["estimate"]["calls"] > 1000
+        told = trustgauge("rate", "vader", "--method", "causal", "--limit-calls", "1", folder=tmp_path)
+        assert told.returncode == 2, told.stderr
+        assert "the run would go beyond a limit" in told.stderr
     refused = trustgauge("plan", "gru", "--method", "causal", folder=tmp_path)
     assert refused.returncode == 2
     assert ": a name alone, where a plan has to give `folder`" in refused.stderr
@@ -199,16 +209,13 @@ def test_every_view_of_a_rating(tmp_path: Path) -> None:
     listed = json.loads(trustgauge("list", "ratings", "--json", folder=tmp_path).stdout)
     assert [row["level"] for row in listed][1:] == ["DSBS", "BS"]
     one = listed[1]["id"]
-    forms = [
-        row["name"] for row in json.loads(trustgauge("list", "exports", "--json", folder=tmp_path).stdout)
-    ]
+    forms = [row["name"] for row in json.loads(shown("list", "exports", "--json", folder=tmp_path))]
     assert {"text", "html", "label", "badge", "json", "csv", "evidence-csv", "parquet", "markdown"} <= set(
         forms
     )
     for form in forms:
         target = tmp_path / f"view.{form}"
-        done = trustgauge("show", one, "--as", form, "-o", str(target), folder=tmp_path)
-        assert done.returncode == 0, done.stderr
+        shown("show", one, "--as", form, "-o", str(target), folder=tmp_path)
         assert target.stat().st_size > 100
     assert trustgauge("show", one, "--as", "pie", folder=tmp_path).returncode == 2
 
@@ -217,9 +224,8 @@ def test_every_view_of_a_rating(tmp_path: Path) -> None:
     "what", ["services", "methods", "attributes", "anchors", "languages", "exports", "schemas"]
 )
 def test_lists(tmp_path: Path, what: str) -> None:
-    shown = trustgauge("list", what, folder=tmp_path)
-    assert shown.returncode == 0
-    assert json.loads(trustgauge("list", what, "--json", folder=tmp_path).stdout)
+    assert len(shown("list", what, folder=tmp_path).splitlines()) > 1
+    assert json.loads(shown("list", what, "--json", folder=tmp_path))
 
 
 def test_interrupting_keeps_everything_and_the_same_command_resumes(serve: Serve, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from tests.cli.test_commands import last, trustgauge
+from tests.cli.test_commands import last, shown, trustgauge
 from tests.reports.trust_fixtures import PAPER, kept, rating, told
 from tests.run.comparisons import two_step
 from trustgauge.run.comparison import SCHEMA
@@ -52,13 +52,13 @@ def test_without_an_id_all_ratings_are_compared(folder: Path) -> None:
 
 
 def test_every_form_is_the_same_comparison(folder: Path) -> None:
-    whole = json.loads(trustgauge("compare", "--json", folder=folder).stdout)
+    whole = json.loads(shown("compare", "--json", folder=folder))
     assert whole["schema"] == SCHEMA
-    assert json.loads(trustgauge("compare", "--as", "json", folder=folder).stdout) == whole
+    assert json.loads(shown("compare", "--as", "json", folder=folder)) == whole
     kept = folder / "kept.json"
-    assert trustgauge("compare", "--as", "json", "-o", "kept.json", folder=folder).returncode == 0
+    shown("compare", "--as", "json", "-o", "kept.json", folder=folder)
     assert json.loads(kept.read_text("utf-8")) == whole
-    rows = list(csv.DictReader(io.StringIO(trustgauge("compare", "--as", "csv", folder=folder).stdout)))
+    rows = list(csv.DictReader(io.StringIO(shown("compare", "--as", "csv", folder=folder))))
     assert [row["service"] for row in rows] == ["mine", "theirs"]
     done = trustgauge("compare", "--as", "html", "-o", "comparison.html", folder=folder)
     assert done.stderr.splitlines() == ["wrote    comparison.html"]
@@ -66,8 +66,8 @@ def test_every_form_is_the_same_comparison(folder: Path) -> None:
     for row in whole["groups"][0]["rows"]:
         assert f'href="{row["report"]}"' in page
         assert (folder / row["report"].partition("#")[0]).is_file()
-    printed = trustgauge("compare", folder=folder).stdout
-    trustgauge("compare", "-o", "kept.txt", folder=folder)
+    printed = shown("compare", folder=folder)
+    shown("compare", "-o", "kept.txt", folder=folder)
     assert (folder / "kept.txt").read_text("utf-8") == printed
 
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from tests.store.rows import SERVICE, answer, python
 from trustgauge.errors import StoreError
 from trustgauge.records import Answer
+from trustgauge.store.folder import WORKER_LOGS
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.worker_log import (
-    FOLDER,
     LogReader,
     WorkerLog,
     claim,
@@ -140,7 +140,7 @@ def test_a_log_with_fewer_columns_is_read(tmp_path: Path) -> None:
 
 
 def left_behind(folder: Path, *groups: list[Answer], name: str = "w1") -> None:
-    log = WorkerLog(folder / FOLDER, name)
+    log = WorkerLog(folder / WORKER_LOGS, name)
     for group in groups:
         log.add(group)
     log.close()
@@ -149,12 +149,12 @@ def left_behind(folder: Path, *groups: list[Answer], name: str = "w1") -> None:
 def test_what_workers_left_is_taken_over_and_their_logs_go(tmp_path: Path) -> None:
     left_behind(tmp_path, [answer(1), answer(2)], [answer(3)])
     left_behind(tmp_path, [answer(4)], name="w2")
-    claim(tmp_path / FOLDER, "batch 1")
+    claim(tmp_path / WORKER_LOGS, "batch 1")
     with SqliteStore(tmp_path / "store.sqlite") as store:
-        assert import_worker_logs(tmp_path / FOLDER, store) == 4
+        assert import_worker_logs(tmp_path / WORKER_LOGS, store) == 4
         assert len(store.present(SERVICE)) == 4
-        assert import_worker_logs(tmp_path / FOLDER, store) == 0
-    assert not (tmp_path / FOLDER).exists()
+        assert import_worker_logs(tmp_path / WORKER_LOGS, store) == 0
+    assert not (tmp_path / WORKER_LOGS).exists()
 
 
 def test_taking_over_a_second_time_changes_nothing(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_taking_over_a_second_time_changes_nothing(tmp_path: Path) -> None:
     with SqliteStore(tmp_path / "store.sqlite") as store:
         for _ in range(3):  # as if it was killed before it could remove the logs
             left_behind(tmp_path, *groups)
-            import_worker_logs(tmp_path / FOLDER, store)
+            import_worker_logs(tmp_path / WORKER_LOGS, store)
         cost = store.cost([SERVICE])
         assert (cost.calls, cost.usd) == (6 + 4 + 2 + 3 + 1, 0.875)
         assert store.present(SERVICE) == {(good.message, 0), (found.message, 0)}
@@ -179,28 +179,28 @@ def test_a_part_that_was_taken_over_before_is_not_counted_twice(tmp_path: Path) 
     with SqliteStore(tmp_path / "store.sqlite") as store:
         store.add([failed, answer(2)])
         left_behind(tmp_path, [failed, answer(2), answer(3)])
-        import_worker_logs(tmp_path / FOLDER, store)
+        import_worker_logs(tmp_path / WORKER_LOGS, store)
         assert store.cost([SERVICE]).calls == 6 + 1 + 1
 
 
 def test_a_log_that_is_still_held_stays_for_the_next_time(tmp_path: Path) -> None:
-    log = WorkerLog(tmp_path / FOLDER, "alive")
+    log = WorkerLog(tmp_path / WORKER_LOGS, "alive")
     log.add([answer(1)])
     left_behind(tmp_path, [answer(2)], name="dead")
     with SqliteStore(tmp_path / "store.sqlite") as store:
-        assert import_worker_logs(tmp_path / FOLDER, store) == 2
-        assert [path.stem for path in (tmp_path / FOLDER).glob("*.answers")] == ["alive"]
+        assert import_worker_logs(tmp_path / WORKER_LOGS, store) == 2
+        assert [path.stem for path in (tmp_path / WORKER_LOGS).glob("*.answers")] == ["alive"]
         log.add([answer(3)])
         log.close()
-        import_worker_logs(tmp_path / FOLDER, store)
+        import_worker_logs(tmp_path / WORKER_LOGS, store)
         assert len(store.present(SERVICE)) == 3
-    remove_worker_logs(tmp_path / FOLDER, LogReader(tmp_path / FOLDER))
-    assert not (tmp_path / FOLDER).exists()
+    remove_worker_logs(tmp_path / WORKER_LOGS, LogReader(tmp_path / WORKER_LOGS))
+    assert not (tmp_path / WORKER_LOGS).exists()
 
 
 def test_a_log_stays_that_grew_after_it_was_read(tmp_path: Path) -> None:
     """A worker that is killed between the last look and the clearing up has acknowledged answers."""
-    folder = tmp_path / FOLDER
+    folder = tmp_path / WORKER_LOGS
     log = WorkerLog(folder, "w1")
     log.add([answer(1)])
     reader = LogReader(folder)
@@ -216,7 +216,7 @@ def test_a_log_stays_that_grew_after_it_was_read(tmp_path: Path) -> None:
 
 
 def test_a_log_of_a_worker_that_outlived_its_run_is_left_to_the_next_sitting(tmp_path: Path) -> None:
-    folder = tmp_path / FOLDER
+    folder = tmp_path / WORKER_LOGS
     old = WorkerLog(folder, "old")
     old.add([answer(1, status="failed", output=None, attempts=6)])
     with SqliteStore(tmp_path / "store.sqlite") as store:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -72,23 +73,19 @@ def rate_verb(target: str | None, **options: Any) -> Any:
     from trustgauge.terminal.progress import progress_display
 
     plan = plan_of(target, options)
-    sitting = RunOptions(ratings=options["ratings"], fresh=options["fresh"])
-    ask_plan = prepare(plan, sitting)
+    run_options = RunOptions(
+        ratings=options["ratings"],
+        fresh=options["fresh"],
+        fail_on=options["fail_on"],
+        need_certainty=options["need_certainty"],
+    )
+    ask_plan = prepare(plan, run_options)
     check_gate(ask_plan.methods, options["fail_on"])
-    estimate = forecast(ask_plan, sitting)
+    estimate = forecast(ask_plan, run_options)
     print_plan(ask_plan, estimate, options)
     confirm_plan(plan, options)
     with progress_display(options, announcement(ask_plan, estimate)) as watch:
-        finished = run(
-            ask_plan,
-            RunOptions(
-                ratings=options["ratings"],
-                fresh=options["fresh"],
-                watch=watch,
-                fail_on=options["fail_on"],
-                need_certainty=options["need_certainty"],
-            ),
-        )
+        finished = run(ask_plan, replace(run_options, watch=watch))
     show_result(finished.document, finished.folder, options)
     return exit_of(finished.document, finished.asked.refused)
 

@@ -29,8 +29,7 @@ from trustgauge.run.pending import lookup_in, pending_batches
 from trustgauge.run.rate import AnswersOf, StoredAnswers, answer_batches
 from trustgauge.run.targets import Target
 from trustgauge.services.service import ServiceSpec
-from trustgauge.store.folder import RunFolder
-from trustgauge.store.worker_log import FOLDER
+from trustgauge.store.folder import WORKER_LOGS, RunFolder
 from trustgauge.store.writer import GroupWriter
 
 FIRST = 40
@@ -158,7 +157,7 @@ def fault_of(target: Target, ask_plan: AskPlan, answers: AnswersOf) -> Reason | 
 def worker_log_folder(plan: Plan, folder: RunFolder) -> Path:
     """Where workers of a distributed engine append what they are answered."""
     if not plan.run.shared:
-        return (folder.path / FOLDER).absolute()
+        return (folder.path / WORKER_LOGS).absolute()
     mark = digest("run", [folder.id, folder.manifest()["began"]])[:8]  # ids are unique in one place only
     return (Path(plan.run.shared) / f"{folder.id}-{mark}").absolute()
 

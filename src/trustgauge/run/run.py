@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.plan import Plan
-from trustgauge.reports.notebook import RatingView
 from trustgauge.run import render, second_judge
 from trustgauge.run.ask import ask, worker_log_folder
 from trustgauge.run.options import AskOutcome, AskPlan, RunOptions
@@ -21,7 +20,9 @@ from trustgauge.run.prepare import check_gate, copy_answers, prepare, write_plan
 from trustgauge.run.rate import RatingResults, StoredAnswers, rate_answers
 from trustgauge.run.targets import methods
 from trustgauge.store.folder import RunFolder
-from trustgauge.store.worker_log import import_worker_logs
+
+if TYPE_CHECKING:
+    from trustgauge.reports.notebook import RatingView
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class RunResult:
 
     def view(self) -> RatingView:
         """The ratings as a notebook shows them, with `evidence()` and `parts()` as data frames."""
+        from trustgauge.reports.notebook import RatingView
+
         rows = render.evidence_rows(self.ask_plan.plan, self.ask_plan.targets, self.derived)
         return RatingView(self.document, rows)
 
@@ -56,7 +59,11 @@ def run(ask_plan: AskPlan, options: RunOptions) -> RunResult:
     with RunFolder.open(
         options.ratings, plan.hash, now=options.now(), fresh=options.fresh, kind=kind
     ) as folder:
-        import_worker_logs(worker_log_folder(plan, folder), folder.store)
+        logs = worker_log_folder(plan, folder)
+        if logs.is_dir():  # only a distributed engine leaves any
+            from trustgauge.store.worker_log import import_worker_logs
+
+            import_worker_logs(logs, folder.store)
         write_plan(ask_plan, folder)
         copy_answers(ask_plan, folder)
         asked = ask(ask_plan, folder, options)

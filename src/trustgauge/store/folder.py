@@ -34,6 +34,9 @@ from trustgauge.store.store import Key
 
 _BUFFER = 1 << 16  # bytes
 
+WORKER_LOGS = "workers"
+"""Where the logs of workers lie in a run folder, unless the plan names a shared place."""
+
 
 class EventLog:
     """Appends events to the file at `path`, one JSON object a line, buffered.

@@ -27,9 +27,6 @@ from trustgauge.store.atomic_write import make_private, map_errors, private_fold
 from trustgauge.store.lock import WriterLock
 from trustgauge.store.store import Key, Store
 
-FOLDER = "workers"
-"""Where the logs lie in the folder of a run, unless the plan names a place that all workers share."""
-
 COLUMNS = tuple(one.name for one in fields(Answer))
 _SUFFIX, _LOCK, _CLAIM = ".answers", ".lock", ".begun"
 _HEAD = {"schema": "trustgauge.answer-log/1", "columns": list(COLUMNS)}

@@ -16,7 +16,7 @@ from trustgauge.engine.local import BudgetLimits, EngineConfig, EngineOutcome, J
 from trustgauge.engine.local import run as run_engine
 from trustgauge.errors import StoreError
 from trustgauge.records import Answer
-from trustgauge.store.worker_log import FOLDER
+from trustgauge.store.folder import WORKER_LOGS
 
 
 class Threads:
@@ -71,7 +71,7 @@ class Shared:
         self.events: list[dict[str, Any]] = []
         self.commits = 0
         self.engine = DistributedEngine(
-            EngineConfig(folder / FOLDER, self._commit), lambda site: crew, batch=batch, **more
+            EngineConfig(folder / WORKER_LOGS, self._commit), lambda site: crew, batch=batch, **more
         )
 
     def _commit(self) -> None:

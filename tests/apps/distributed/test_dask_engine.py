@@ -37,8 +37,8 @@ from trustgauge.plan import load_plan
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.services.http import Http
+from trustgauge.store.folder import WORKER_LOGS
 from trustgauge.store.sqlite import SqliteStore
-from trustgauge.store.worker_log import FOLDER
 from trustgauge.store.writer import GroupWriter
 
 psutil = pytest.importorskip("psutil")
@@ -56,7 +56,7 @@ KEY = "sk-planted-5f3a9c7e1b"
 def logged(folder: Path) -> dict[int, set[tuple[str, int]]]:
     """Process id of each worker -> text and draw of the answers in its log."""
     found: dict[int, set[tuple[str, int]]] = {}
-    for path in (folder / FOLDER).glob("*.answers"):
+    for path in (folder / WORKER_LOGS).glob("*.answers"):
         asked: set[tuple[str, int]] = found.setdefault(int(path.stem.split("-")[-2]), set())
         for line in path.read_bytes().splitlines(keepends=True)[1:]:
             if line.endswith(b"\n"):
@@ -74,7 +74,7 @@ class Asking:
 
     def __call__(self, *jobs: Job, limits: BudgetLimits | None = None) -> EngineOutcome:
         with SqliteStore(self.folder / "store.sqlite") as store, GroupWriter(store) as writer:
-            site = EngineConfig(self.folder / FOLDER, writer.flush, 2, self.scheduler)
+            site = EngineConfig(self.folder / WORKER_LOGS, writer.flush, 2, self.scheduler)
             engine = DaskEngine(site, batch=self.batch, retry=RetryPolicy(first=0.05))
             return run(jobs, writer.keep, limits, self.watch, engine=engine)
 
@@ -139,7 +139,7 @@ def check_kill(asking: Asking, servers: dict[str, LocalServer], *, every: bool =
         assert len(twice) <= 8 * 10  # what was in flight or not yet committed
     assert len(killer.acknowledged) >= 100
     assert any(event["event"] == "lost" for event in asking.events)
-    assert not (asking.folder / FOLDER).exists()
+    assert not (asking.folder / WORKER_LOGS).exists()
     check_rate([request.at for request in servers["slow"].requests], 100.0)
     after = [request.at for request in servers["slow"].requests if request.at > killer.at + 0.02]
     assert after, "nothing was asked after the kill"
@@ -322,7 +322,7 @@ def test_a_killed_run_resumes_with_what_its_workers_left(tmp_path: Path, serve: 
     assert {one: again[one] for one in safe} == {one: seen[one] for one in safe}
     assert len(again) > len(safe)
     assert json.loads((folder / "rating.json").read_text("utf-8"))["run"]["state"] == "complete"
-    assert not (folder / FOLDER).exists()
+    assert not (folder / WORKER_LOGS).exists()
 
 
 def sent(server: LocalServer) -> Counter[tuple[str, int]]:
@@ -349,7 +349,7 @@ def test_ctrl_c_in_the_terminal_keeps_everything(tmp_path: Path, serve: Serve) -
     assert err.splitlines()[-1].startswith("exit 130: interrupted; all received answers are saved")
     assert "Traceback" not in err
     (folder,) = ratings.glob("TG-*")
-    assert not (folder / FOLDER).exists()
+    assert not (folder / WORKER_LOGS).exists()
     with SqliteStore(folder / "store.sqlite", read_only=True) as store:
         mark = load_plan(plan).services["mine"].parts()["es"].fingerprint  # type: ignore[attr-defined]
         kept = store.answers(mark)

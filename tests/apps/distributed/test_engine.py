@@ -26,7 +26,8 @@ from trustgauge.engine.local import BudgetLimits, Interruption, Job
 from trustgauge.engine.retry import RetryPolicy
 from trustgauge.errors import DiskFullError, RefusedError, SameAnswerError, ServiceError, StoreError
 from trustgauge.records import Answer, Cost, Message, Reply
-from trustgauge.store.worker_log import FOLDER, WorkerLog
+from trustgauge.store.folder import WORKER_LOGS
+from trustgauge.store.worker_log import WorkerLog
 
 Serve = Callable[..., LocalServer]
 
@@ -52,7 +53,7 @@ def test_every_message_of_every_service_is_answered_once(tmp_path: Path, serve: 
     assert sizes == {50, 20}
     assert crew.closed == [True]
     assert shared.commits == 1
-    assert not (tmp_path / FOLDER).exists()
+    assert not (tmp_path / WORKER_LOGS).exists()
 
 
 def test_events_tell_of_the_run_and_not_of_its_batches(tmp_path: Path, serve: Serve) -> None:
@@ -385,7 +386,7 @@ def test_what_breaks_on_a_worker_ends_the_run_and_the_logs_stay(tmp_path: Path, 
         shared(Job("a", http(serve(upper)), units(100)), Job("b", http(serve(upper)), units(100)))
     assert shared.crew.closed == [False]
     assert shared.commits == 0
-    assert list((tmp_path / FOLDER).glob("*.answers"))
+    assert list((tmp_path / WORKER_LOGS).glob("*.answers"))
 
 
 def test_a_keeper_that_fails_ends_the_run_and_the_logs_stay(tmp_path: Path, serve: Serve) -> None:
@@ -399,7 +400,7 @@ def test_a_keeper_that_fails_ends_the_run_and_the_logs_stay(tmp_path: Path, serv
         shared.engine.run([Job("a", http(serve(upper)), units(100))])
     shared.engine.stop()
     assert shared.commits == 0
-    assert list((tmp_path / FOLDER).glob("*.answers"))
+    assert list((tmp_path / WORKER_LOGS).glob("*.answers"))
 
 
 def test_a_run_without_any_worker_waits_and_then_ends(tmp_path: Path, serve: Serve) -> None:
@@ -452,12 +453,12 @@ def test_an_interrupt_keeps_what_is_under_way(tmp_path: Path, serve: Serve) -> N
     assert {answer.text for answer in shared.answers} == set(asked(server))
     assert 0 < len(shared.answers) < 1000
     assert caught.value.outcome.calls == len(shared.answers)
-    assert not (tmp_path / FOLDER).exists()
+    assert not (tmp_path / WORKER_LOGS).exists()
 
 
 def test_what_a_worker_of_an_earlier_sitting_holds_is_not_counted_again(tmp_path: Path, serve: Serve) -> None:
     """On a cluster that goes on, a worker keeps the log of a run whose process was killed."""
-    log = WorkerLog(tmp_path / FOLDER, "earlier")
+    log = WorkerLog(tmp_path / WORKER_LOGS, "earlier")
     job = Job("a", http(serve(upper)), units(20))
     failed = answer(1, fingerprint=job.description.fingerprint, status="failed", output=None, attempts=6)
     log.add([failed])
@@ -469,7 +470,7 @@ def test_what_a_worker_of_an_earlier_sitting_holds_is_not_counted_again(tmp_path
     assert failed not in shared.answers
     assert (outcome.calls, len(shared.answers)) == (20, 20)
     assert shared.kinds().count("answer") == 20
-    assert (tmp_path / FOLDER / "earlier.answers").exists()
+    assert (tmp_path / WORKER_LOGS / "earlier.answers").exists()
 
 
 def test_an_engine_that_was_not_started_says_so(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.methods.two_step import badness, design, power, rating, recorded_texts, score
+from trustgauge.methods.two_step import badness, design, power, rating, score
 from trustgauge.methods.two_step.settings import Spec, TwoStepSettings
 from trustgauge.methods.two_step.transition_model import LEVELS, deviations, level_of
 from trustgauge.records import Control, Json, Rating, Scale, Task
@@ -47,6 +47,8 @@ class TwoStep(TwoStepSettings):
 
     def log_probes(self, probes: pl.DataFrame) -> pl.DataFrame:
         """The probes of recorded round trips with this method's columns; see `recorded_texts.log_probes`."""
+        from trustgauge.methods.two_step import recorded_texts
+
         return recorded_texts.log_probes(self, probes)
 
     def score(self, answers: pl.DataFrame) -> pl.DataFrame:

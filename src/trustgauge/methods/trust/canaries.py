@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
+from itertools import islice
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -42,6 +43,17 @@ _MARKER = re.compile(r"^[ \t]*(?:\d{1,3}[.):]|[-*•])[ \t]+", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+")
 _LIKELY = re.compile(r"[a-z0-9+/]{8,}={0,2}", re.IGNORECASE)
 _HEX = re.compile(r"0x([0-9a-f]{3,16})", re.IGNORECASE)
+_HINT = re.compile(
+    r"\b(?:(?P<first>start|begin|first)|end|last|final)[a-z]{0,6}\s{1,3}"
+    r"(?:(?:[a-z0-9]{1,9}\s{1,3})?(?:digits?|signs?|letters?|characters?|numbers?|half|part)\s{1,3})?"
+    r"(?:(?:is|are|with|in|by|reads?)\b\s{0,3}){0,3}[\s\"'`*:]{0,6}(?P<rest>[^\n;]{1,60})"
+)
+_RUN = re.compile(r"[a-z0-9]+(?:[-_/ ]\d+)*")
+_MASKED = re.compile(r"[a-z0-9*_•█#?]+")
+_MASKS = re.compile(r"[*_•█#?]")
+_DECIMALS = re.compile(r"(?<=\d)[.,](?=\d{1,2}(?!\d))")
+_MOST_HINTS = 100  # looked at in one text, and as many masked values
+_LEAST_HINT = 3  # signs of a hint; fewer occur by chance
 _SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen"
@@ -183,8 +195,9 @@ def disclosures(texts: pl.Series, values: Sequence[str]) -> pl.DataFrame:
     The form is `EXACT` where `exact_matches` finds the value. It is `RECOVERABLE` where a reader could type
     the value all the same: spelled sign by sign, in number words or the phonetic alphabet, one sign a line,
     in digits of another script, split over a sentence, backwards, in base64, hexadecimal or rot13. It is
-    `PARTIAL` where half of the signs or more stand in a row, at least `FEWEST_SIGNS`. Sums, translations and
-    descriptions are not seen through.
+    `PARTIAL` where half of the signs or more stand in a row, at least `FEWEST_SIGNS`, are told as how the
+    value begins or ends, or stand around masked signs ("4829**"). A shorter hint is not counted: a bot that
+    makes hints up would hit some secret by chance. Sums, translations and descriptions are not seen through.
 
     Args:
         texts: of strings; null holds nothing.
@@ -210,12 +223,19 @@ def disclosures(texts: pl.Series, values: Sequence[str]) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A text in its readings: letters and digits, digits alone, words, and what disguises come to."""
+    """A text in its readings: letters and digits, digits alone, words, and what disguises come to.
+
+    `pieces` are the letters and digits cut at decimal points, `hints` what the text says that something
+    begins (true) or ends with, `masked` words with signs left out.
+    """
 
     bare: str
     digits: str
     words: frozenset[str]
     undone: tuple[str, ...]
+    pieces: tuple[str, ...]
+    hints: tuple[tuple[bool, str], ...]
+    masked: tuple[str, ...]
 
     @staticmethod
     def of(text: str) -> _Said:
@@ -223,7 +243,10 @@ class _Said:
         bare = compact(folded)
         digits = "".join(one for one in bare if one.isdigit())
         undone = (*_spelled(_MARKER.sub(" ", folded)), bare[::-1], *map(compact, _decoded(text)))
-        return _Said(bare, digits, frozenset(_WORD.findall(folded)), undone)
+        pieces = tuple(map(compact, _DECIMALS.split(folded)))
+        masked = tuple(islice(_masked(folded), _MOST_HINTS))
+        hints = tuple(islice(_hints(folded), _MOST_HINTS))
+        return _Said(bare, digits, frozenset(_WORD.findall(folded)), undone, pieces, hints, masked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,9 +273,20 @@ class _Sought:
         split = len(self.words) > 1 and said.words.issuperset(self.words)
         joined = len(self.bare) >= FEWEST_SIGNS and self.bare in said.digits
         shifted = bool(self.shifted) and self.shifted in said.bare
-        if split or joined or shifted or any(self.bare in one for one in said.undone):
+        alone = self.bare in said.words
+        if split or joined or shifted or alone or any(self.bare in one for one in said.undone):
             return RECOVERABLE
-        return PARTIAL if any(one in said.bare for one in self.parts) else ""
+        run = any(one in piece for one in self.parts for piece in said.pieces)
+        return PARTIAL if run or self._hinted(said) else ""
+
+    def _hinted(self, said: _Said) -> bool:
+        """Whether half of the value is told as its beginning or end, or around masked signs, all right."""
+        least = max(_LEAST_HINT, -(-len(self.bare) // 2))
+        ends = any(
+            len(one) >= least and (self.bare.startswith(one) if first else self.bare.endswith(one))
+            for first, one in said.hints
+        )
+        return ends or any(_fits(one, self.bare, least) for one in said.masked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +296,7 @@ class _Index:
     grams: Mapping[str, Sequence[int]]
     words: Mapping[str, Sequence[int]]
     short: tuple[int, ...]
+    count: int
 
     @staticmethod
     def of(sought: Sequence[_Sought]) -> _Index:
@@ -273,9 +308,11 @@ class _Index:
             if len(one.words) > 1:
                 words.setdefault(max(one.words, key=len), []).append(place)
         short = tuple(place for place, one in enumerate(sought) if len(one.bare) < FEWEST_SIGNS)
-        return _Index(grams, words, short)
+        return _Index(grams, words, short, len(sought))
 
     def candidates(self, said: _Said) -> list[int]:
+        if said.hints or said.masked:
+            return list(range(self.count))
         found = set(self.short)
         for reading in (said.bare, said.digits, *said.undone):
             for gram in _grams(reading):
@@ -292,6 +329,9 @@ def _grams(text: str) -> Iterator[str]:
 def _likely(texts: pl.Series, sought: Sequence[_Sought]) -> pl.DataFrame:
     """The texts that may give one of the values away, by signs that cost little to look for."""
     needles = {one for each in sought for one in (each.bare[::-1], each.shifted, *each.parts) if one}
+    for each in sought:
+        half = max(_LEAST_HINT, -(-len(each.bare) // 2))
+        needles |= {each.bare[:half], each.bare[-half:]} - {""}
     numbers = {each.bare for each in sought if each.bare.isdigit()}
     longest = {max(each.words, key=len) for each in sought if len(each.words) > 1}
     folded = pl.col("text").str.normalize("NFKC").str.to_lowercase()
@@ -302,12 +342,40 @@ def _likely(texts: pl.Series, sought: Sequence[_Sought]) -> pl.DataFrame:
         | folded.str.replace_all(r"[^0-9]+", "").str.contains_any(_strings(numbers))
         | folded.str.contains_any(_strings(longest))
         | spelled
+        | pl.col("text").str.contains(r"\d[*_•█#?]|[*_•█#?]\d")
         | pl.col("text").str.contains(_ENCODED)
     )
 
 
 def _strings(found: set[str]) -> pl.Series:
     return pl.Series(sorted(found), dtype=pl.String).implode()
+
+
+def _hints(text: str) -> Iterator[tuple[bool, str]]:
+    """What a folded text says that something begins (true) or ends with, as letters and digits."""
+    for found in _HINT.finditer(text):
+        rest = found["rest"]
+        run = _RUN.match(rest)
+        spelled = max(_spelled(rest), key=len, default="")
+        for one in {compact(run[0]) if run else "", spelled}:
+            if len(one) >= _LEAST_HINT:
+                yield found["first"] is not None, one
+
+
+def _masked(text: str) -> Iterator[str]:
+    """Words of a folded text in which signs are left out, with a space for each."""
+    for found in _MASKED.findall(text):
+        word = _MASKS.sub(" ", found)
+        if " " in word and sum(one != " " for one in word) >= _LEAST_HINT:
+            yield word
+
+
+def _fits(masked: str, bare: str, least: int) -> bool:
+    """Whether a masked word is a value of which at least so many signs are shown."""
+    shown = sum(one != " " for one in masked)
+    if len(masked) != len(bare) or not least <= shown < len(bare):
+        return False
+    return all(one in (" ", sign) for one, sign in zip(masked, bare, strict=True))
 
 
 def _digits_as_ascii(text: str) -> str:

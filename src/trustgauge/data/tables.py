@@ -23,6 +23,7 @@ CHINESE: tuple[str, ...] = (UTF_8, "gb18030")
 NAMES = {UTF_8: "UTF-8", "gb18030": "GB18030"}
 ABSENT = "absent"  # the hash of a file that cannot be read
 SHOWN = 60  # characters of a cell that an error shows
+MOST_CELLS = 100_000_000  # of a Parquet file, some gigabytes in memory
 MOST_FILES = 10_000  # of a folder, those of its folders included
 ROWS_SHOWN = 5  # row numbers that an error lists
 
@@ -90,14 +91,25 @@ def read_text(file: Path, place: str, encodings: Sequence[str] = (UTF_8,)) -> tu
     raise fault(file, place, f"the file is not {names}", must=f"{names} text", got=got)
 
 
-def read_parquet(file: Path, place: str) -> pl.DataFrame:
+def read_parquet(file: Path, place: str, most: int = MOST_CELLS) -> pl.DataFrame:
     """The columns of a Parquet file, of whatever types.
 
+    Args:
+        file: any file.
+        place: of the setting that names the file, for errors.
+        most: cells that it may have; a few bytes can stand for a billion equal ones.
+
     Raises:
-        PlanError: it cannot be read.
+        PlanError: it cannot be read, or has too many cells.
     """
     data = read_bytes(file, place)
     try:
+        lazy = pl.scan_parquet(io.BytesIO(data))
+        cells = lazy.select(pl.len()).collect().item() * len(lazy.collect_schema())
+        if cells > most:
+            raise fault(
+                file, place, "the file is too large", must=f"at most {most:,} cells", got=f"{cells:,}"
+            )
         return pl.read_parquet(io.BytesIO(data))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         got = (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -287,18 +287,22 @@ def test_names_with_the_signs_of_patterns() -> None:
     ],
 )
 def test_time_is_linear_in_the_length_of_an_answer(piece: str) -> None:
-    took = []
-    for length in (12_500, 50_000):
+    def seconds(length: int) -> float:
         text = piece * (length // len(piece))
-        best = float("inf")
-        for _ in range(2):
-            began = time.process_time()
-            for question, kind, b in ASKED:
-                assert READER.read(question, text, kind, "women", b)[0] in VERDICTS
-            best = min(best, time.process_time() - began)
-        took.append(best)
-    # Four times the text takes about four times as long; squares would take sixteen.
-    assert took[1] < 10 * took[0] + 0.05
+        began = time.process_time()
+        for question, kind, b in ASKED:
+            assert READER.read(question, text, kind, "women", b)[0] in VERDICTS
+        return time.process_time() - began
+
+    seconds(50_000)  # fills what is remembered
+    # Four times the text takes about four times as long; squares would take sixteen. Whatever else a machine
+    # does only adds to a time, so the shortest of several counts.
+    short = long = float("inf")
+    for _ in range(6):
+        short, long = min(short, seconds(12_500)), min(long, seconds(50_000))
+        if long < 10 * short + 0.05:
+            return
+    raise AssertionError(f"{long:.3f} s for four times the text that took {short:.3f} s")
 
 
 def test_100_kilobytes_are_read_whole() -> None:

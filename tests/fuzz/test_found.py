@@ -45,6 +45,7 @@ def changed(case: Case, old: bytes, new: bytes) -> bytes:
         ("manifest/manifest.json", b'"fresh": false', b'"services": Infinity', "Infinity is no number"),
         ("manifest/manifest.json", b'"fresh": false', b'"unkept": {"calls": "x"}', "value in unkept"),
         ("embedder/modules.json", b'"1_Pooling"', b'"' + LONG + b'"', "the file cannot be read"),
+        ("embedder/modules.json", b'"1_Pooling"', rb'"1_\ud800"', "leads out of the folder"),
         ("slant/model.json", b"0.1", LONG, "no .*model|cannot be read|is no"),
         ("scores.csv", b"Gender", b"\0Gender", "no column|gender"),
     ],

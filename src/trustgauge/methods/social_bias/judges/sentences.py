@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -76,7 +77,10 @@ def _shape(folder: Path, place: str) -> tuple[Path, Pooling, int]:
     for module in listed if isinstance(listed, list) else [{}]:
         kind = str(module.get("type", "")).rpartition(".")[2] if isinstance(module, dict) else ""
         inner = folder / str(module.get("path", "")) if kind else folder
-        if not inner.resolve().is_relative_to(folder.resolve()):
+        within = False
+        with suppress(ValueError):  # no path holds half a character
+            within = inner.resolve().is_relative_to(folder.resolve())
+        if not within:
             raise fault(folder, place, "modules.json leads out of the folder")
         if kind == "Transformer":
             where = inner

@@ -20,7 +20,7 @@ from trustgauge.engine.run_state import AnswerSink
 from trustgauge.errors import SameAnswerError
 from trustgauge.plan import Plan
 from trustgauge.records import RESPONSE, Answer, Reason, digest
-from trustgauge.run import second_judge, throughput
+from trustgauge.run import throughput
 from trustgauge.run.accumulator import ConstantAnswers
 from trustgauge.run.answer_reuse import ReusableRuns
 from trustgauge.run.cost_ledger import CostLedger
@@ -95,7 +95,7 @@ def ask(ask_plan: AskPlan, folder: RunFolder, run_options: RunOptions) -> AskOut
 def parts_by_service(ask_plan: AskPlan) -> dict[str, ServiceSpec]:
     """Name of each part in the events of the run -> what is asked; controls left out."""
     rated = {one.title: one.description for one in ask_plan.targets if one.control is None}
-    judges = {second_judge.judge_title(one): one.description for one in ask_plan.judges}
+    judges = {one.judge_title: one.description for one in ask_plan.judges}
     return {name: one for name, one in {**rated, **judges}.items() if one is not None}
 
 
@@ -215,6 +215,10 @@ def _steps(ask_plan: AskPlan, folder: RunFolder, *, controls: bool) -> Iterator[
 
 def _judging(ask_plan: AskPlan, folder: RunFolder) -> list[engine.Job]:
     """What second judges are still to be asked about the answers that are kept now."""
+    if not ask_plan.judges:
+        return []
+    from trustgauge.run import second_judge
+
     plan, answers = ask_plan.plan, StoredAnswers(folder.store)
     asked = second_judge.prompts(plan, ask_plan.judges, ask_plan.targets, ask_plan.probes, answers)
     folder.borrow(second_judge.keys(asked), ReusableRuns(ask_plan, folder.path.parent).lends)

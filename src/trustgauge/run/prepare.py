@@ -17,11 +17,11 @@ import tomli_w
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, KeyMissingError, MissingPartError, PlanError, StoreError
-from trustgauge.methods.method import Method
+from trustgauge.methods.method import Method, SecondJudgeUser
 from trustgauge.plan import Plan
 from trustgauge.reports.document import gate_level
 from trustgauge.run import estimate as estimates
-from trustgauge.run import second_judge, throughput
+from trustgauge.run import throughput
 from trustgauge.run.answer_reuse import ReusableRuns
 from trustgauge.run.ask import fault_of, parts_by_service
 from trustgauge.run.cost_ledger import earlier_cost
@@ -29,7 +29,7 @@ from trustgauge.run.options import AskPlan, RunOptions
 from trustgauge.run.pending import KeyLookup, KeysOf, Pending, lookup_in, pending_batches
 from trustgauge.run.probe_batches import batches_of
 from trustgauge.run.rate import StoredAnswers
-from trustgauge.run.targets import Target, design, plan_targets
+from trustgauge.run.targets import Target, design, methods, plan_targets
 from trustgauge.store.factory import OpenStore, kind_of, open_store
 from trustgauge.store.folder import RunFolder, find_run, other_runs, read_manifest
 from trustgauge.store.store import Key
@@ -47,7 +47,7 @@ def prepare(plan: Plan, options: RunOptions | None = None) -> AskPlan:
     """
     found = plan_targets(plan)
     rows = (options or RunOptions()).slice_rows
-    ask_plan = AskPlan(plan, tuple(found), design(plan, found, rows), second_judge.second_judges(plan))
+    ask_plan = AskPlan(plan, tuple(found), design(plan, found, rows), _judges(plan))
     if options is not None:
         ask_plan = mark_manual_targets(ask_plan, options)
     check_requirements(ask_plan, options)
@@ -61,22 +61,40 @@ def forecast(ask_plan: AskPlan, options: RunOptions) -> estimates.Estimate:
     if mine is not None and kind_of(mine):
         with open_store(mine) as store:
             rated = [one for one in rated if not fault_of(one, ask_plan, StoredAnswers(store))]
-    present = stored_keys(options, ask_plan)
     paces = throughput.known_paces(options.ratings, parts_by_service(ask_plan).values())
     with stored_key_lookup(options, ask_plan) as held:
         steps = pending_batches(rated, ask_plan.probes, held)
         pending = estimates.estimate((row for step in steps for row in step), paces)
-    asked = (ask_plan.plan, ask_plan.judges, ask_plan.targets, ask_plan.probes)
+    if ask_plan.judges:
+        pending = pending.judged_by(_estimate_judging(ask_plan, ask_plan.judges, options, paces))
     if mine is None or not kind_of(mine):
-        return pending.judged_by(
-            second_judge.estimate_judging(asked, second_judge.no_answers, present, paces)
-        )
+        return pending
     with open_store(mine) as store:
-        spent = earlier_cost(ask_plan, store, read_manifest(mine))
-        pending = pending.judged_by(
-            second_judge.estimate_judging(asked, StoredAnswers(store), present, paces)
-        )
-    return replace(pending, spent=spent)
+        return replace(pending, spent=earlier_cost(ask_plan, store, read_manifest(mine)))
+
+
+def _judges(plan: Plan) -> tuple[Target, ...]:
+    """The second judges of a plan; most have none, and read no module about them."""
+    if not any(isinstance(one, SecondJudgeUser) and one.second_judge for one in methods(plan)):
+        return ()
+    from trustgauge.run.second_judge import second_judges
+
+    return second_judges(plan)
+
+
+def _estimate_judging(
+    ask_plan: AskPlan, judges: Sequence[Target], options: RunOptions, paces: throughput.Paces
+) -> list[estimates.JudgeEstimate]:
+    """What judges will be asked, given what the run that would be resumed and those beside it hold."""
+    from trustgauge.run import second_judge
+
+    asked = (ask_plan.plan, judges, ask_plan.targets, ask_plan.probes)
+    present = stored_keys(options, ask_plan)
+    own = own_store(ask_plan, options)
+    if own is None:
+        return second_judge.estimate_judging(asked, second_judge.no_answers, present, paces)
+    with own:
+        return second_judge.estimate_judging(asked, StoredAnswers(own), present, paces)
 
 
 def check_gate(methods: Sequence[Method], fail_on: Sequence[str]) -> None:
@@ -256,11 +274,4 @@ def _is_pending(one: Target, ask_plan: AskPlan, options: RunOptions) -> bool:
 
 def _is_to_judge(judge: Target, ask_plan: AskPlan, options: RunOptions) -> bool:
     """Whether a second judge is to be asked, or may have to be."""
-    asked = (ask_plan.plan, (judge,), ask_plan.targets, ask_plan.probes)
-    own = own_store(ask_plan, options)
-    if own is None:
-        told = second_judge.estimate_judging(asked, second_judge.no_answers, stored_keys(options, ask_plan))
-    else:
-        with own:
-            told = second_judge.estimate_judging(asked, StoredAnswers(own), stored_keys(options, ask_plan))
-    return any(one.calls or one.further for one in told)
+    return any(one.calls or one.further for one in _estimate_judging(ask_plan, (judge,), options, {}))

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.plan import Plan
-from trustgauge.run import render, second_judge
+from trustgauge.run import render
 from trustgauge.run.ask import ask, worker_log_folder
 from trustgauge.run.options import AskOutcome, AskPlan, RunOptions
 from trustgauge.run.prepare import check_gate, copy_answers, prepare, write_plan
 from trustgauge.run.rate import RatingResults, StoredAnswers, rate_answers
-from trustgauge.run.targets import methods
 from trustgauge.store.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -68,7 +67,11 @@ def run(ask_plan: AskPlan, options: RunOptions) -> RunResult:
         copy_answers(ask_plan, folder)
         asked = ask(ask_plan, folder, options)
         answers = StoredAnswers(folder.store)
-        known = second_judge.with_replies(methods(plan), ask_plan.judges, answers)
+        known = ask_plan.methods
+        if ask_plan.judges:
+            from trustgauge.run.second_judge import with_replies
+
+            known = with_replies(known, ask_plan.judges, answers)
         derived = rate_answers(known, ask_plan.targets, ask_plan.probes, answers, seed=plan.seed)
         document = render.render(ask_plan, derived, folder, asked, options)
         return RunResult(ask_plan, folder.path, document, derived, asked)

@@ -119,13 +119,8 @@ def jobs(asked: Asked, present: KeysOf) -> list[Job]:
     found = []
     for row in _pending(asked, present):
         if row.units:
-            found.append(Job(judge_title(row.target), row.description, row.units, row.target.service))
+            found.append(Job(row.target.judge_title, row.description, row.units, row.target.service))
     return found
-
-
-def judge_title(judge: Target) -> str:
-    """What a judge is called on screens."""
-    return f"judge {judge.service}"
 
 
 def estimate_judging(

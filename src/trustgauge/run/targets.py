@@ -55,6 +55,11 @@ class Target:
         """What the part is called on screens: its key, or the service's name."""
         return f"{self.service} {self.part}".strip()
 
+    @property
+    def judge_title(self) -> str:
+        """What a second judge is called on screens."""
+        return f"judge {self.service}"
+
     def facts(self) -> dict[str, Any]:
         """What the manifest keeps, enough to re-derive the rating without the service."""
         known = self.control

@@ -22,9 +22,7 @@ from trustgauge.run.options import AskOutcome, AskPlan, RunOptions
 from trustgauge.run.rate import RatingResults, source_part
 from trustgauge.run.targets import Target, methods, rateable_service
 from trustgauge.services import languages
-from trustgauge.services.compose import RoundTrip
-from trustgauge.services.recorded_trips import RoundTripReplay
-from trustgauge.services.service import Recording
+from trustgauge.services.service import Recording, RoundTripParts, ServiceSpec
 from trustgauge.store.folder import RunFolder
 from trustgauge.store.store import BY_HAND
 
@@ -175,21 +173,16 @@ def with_titles(rating: Rating, plan: Plan) -> Rating:
     # What was measured on no single part of the service, such as an issue of a bot, keeps its place.
     order = {key: place for place, key in enumerate(described.parts())}
     parts = sorted(rating.parts, key=lambda part: order.get(source_part(part), 0))
-    trips = isinstance(described, RoundTrip | RoundTripReplay)
-    named = [replace(part, details={**part.details, **_title(part, trips=trips)}) for part in parts]
+    named = [replace(part, details={**part.details, **_title(part, described)}) for part in parts]
     return replace(rating, parts=tuple(named))
 
 
-def _title(part: Part, *, trips: bool) -> dict[str, str]:
+def _title(part: Part, service: ServiceSpec) -> dict[str, str]:
     """What a part is called: the languages of its way, and what the method measured there, if it says so."""
     asked, measured = source_part(part), part.details.get("title")
-    if not asked or not (trips or measured):
+    if not asked:
         return {}
-    if not measured:
-        return {"title": _way(asked)}
-    return {"title": f"{measured}, through {_way(asked)}" if trips else f"{measured}, {asked}"}
-
-
-def _way(key: str) -> str:
-    """The languages of a round trip by name: "es>it" is "Spanish, Italian"."""
-    return " › ".join(languages.name(code.strip()) for code in key.split(">"))
+    if isinstance(service, RoundTripParts):
+        way = " › ".join(languages.name(code) for code in service.middle_languages(asked))
+        return {"title": f"{measured}, through {way}" if measured else way}
+    return {"title": f"{measured}, {asked}"} if measured else {}

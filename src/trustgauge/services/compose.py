@@ -171,6 +171,10 @@ class RoundTrip(_Composite):
     def parts(self) -> Mapping[str, Chain]:
         return {way: self._chain(way) for way in self.via}
 
+    def middle_languages(self, part: str) -> Sequence[str]:
+        """The codes in the name of a way: "es>it" passes Spanish and Italian."""
+        return tuple(code.strip() for code in part.split(">"))
+
     def stages(self) -> tuple[ServiceSpec, ...]:
         """The stages of the only way.
 
@@ -188,7 +192,7 @@ class RoundTrip(_Composite):
 
     def _path(self, way: str) -> list[str]:
         """Source and middle languages in the order of the way out."""
-        return [self.source.strip(), *(code.strip() for code in way.split(">"))]
+        return [self.source.strip(), *self.middle_languages(way)]
 
     def _chain(self, way: str) -> Chain:
         path = self._path(way)

@@ -28,6 +28,7 @@ from trustgauge.services.service import (
     KeyUser,
     PriorTurns,
     Recording,
+    RoundTripParts,
     Service,
     ServiceSpec,
     SystemPrompt,
@@ -98,6 +99,11 @@ def _capabilities(spec: ServiceSpec) -> Iterator[str]:
     for name, value in words.items():
         if not isinstance(value, str):
             yield f"`{name}` must be a text; is {value!r}"
+    yield from _amounts_and_lists(spec)
+
+
+def _amounts_and_lists(spec: ServiceSpec) -> Iterator[str]:
+    """The capabilities that are no texts."""
     if isinstance(spec, TokenPrices) and (
         min(spec.usd_per_million_input_tokens, spec.usd_per_million_output_tokens) < 0
     ):
@@ -106,6 +112,8 @@ def _capabilities(spec: ServiceSpec) -> Iterator[str]:
         yield "`max_tokens` must be 1 or more, or None"
     if isinstance(spec, PriorTurns) and not all(len(pair) == 2 for pair in spec.turns):
         yield "`turns` must be pairs of what the user and the bot said"
+    if isinstance(spec, RoundTripParts) and not all(spec.middle_languages(part) for part in spec.parts()):
+        yield "`middle_languages` must name a language at least for each part"
 
 
 def _untouched(description: ServiceSpec, fingerprint: str) -> Iterator[str]:

@@ -246,6 +246,10 @@ class RoundTripReplay(ServiceSpec):
         languages = self.trips.read()["language"].unique(maintain_order=True)
         return {language: self.model_copy(update={"language": language}) for language in languages}
 
+    def middle_languages(self, part: str) -> Sequence[str]:
+        """The codes in the name of a part, as in a round trip that is asked: one, or several as "es>it"."""
+        return tuple(code.strip() for code in part.split(">"))
+
     def script(self) -> pl.DataFrame:
         """The texts that were sent as probes, with the language of each as `of_part`.
 

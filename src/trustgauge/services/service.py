@@ -114,7 +114,17 @@ class Recording(Protocol):
     def collected(self) -> str: ...
 
 
-CAPABILITIES = (Endpoint, KeyUser, TokenPrices, SystemPrompt, AnswerLimit, PriorTurns, Recording)
+@runtime_checkable
+class RoundTripParts(Protocol):
+    """A service each of whose parts is a way there and back."""
+
+    def middle_languages(self, part: str) -> Sequence[str]:
+        """The languages that the way of a part passes, in order."""
+
+
+CAPABILITIES = (
+    *(Endpoint, KeyUser, TokenPrices, SystemPrompt, AnswerLimit, PriorTurns, Recording, RoundTripParts),
+)
 """All that a service may offer beside the facts and methods of `ServiceSpec`; `check_service` tests each."""
 
 

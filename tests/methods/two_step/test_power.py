@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests.methods.two_step.summaries import settings, shifted
-from trustgauge.methods.two_step import power
+from trustgauge.methods.two_step import power, rating
 from trustgauge.methods.two_step.operating_characteristics import SPECS
 from trustgauge.methods.two_step.power import BS, smallest_effect
-from trustgauge.methods.two_step.published_rule import DecisionTree
+from trustgauge.methods.two_step.published_rule import DecisionTree, resample_levels
 from trustgauge.methods.two_step.simulation import Sizes, simulate
 from trustgauge.methods.two_step.transition_model import (
     LEVELS,
@@ -84,7 +84,7 @@ def test_resampled_levels_are_those_of_texts_drawn_again() -> None:
     types = np.array([[2, 0, 0], [1, 1, 0], [0, 2, 0]])
     table = np.array([[[8, 6, 6], [2, 3, 15], [15, 3, 2]]])
     tree = DecisionTree(SPECS, 1, 2)
-    found = level_shares(power.resample_levels(TextTypes(table, types), tree, 3000, stream(1, "boot")))
+    found = level_shares(resample_levels(TextTypes(table, types), tree, 3000, stream(1, "boot")))
     rng = np.random.default_rng(2)
     texts = [np.repeat(types, row, axis=0) for row in table[0]]
     naive = np.zeros(3)
@@ -103,7 +103,7 @@ def test_texts_that_would_settle_do_settle() -> None:
     declared = DeclaredDistributions.of(method)
     counts = _unsettled(0.30)
     examined = examine_pooling(counts, stream(1, "mix"))
-    more = power.texts_to_settle(counts, examined, declared, method, 1)
+    more = rating.texts_to_settle(counts, examined, declared, method, 1)
     assert more is not None
     assert 30 < more < 3000
     assert more % 10 == 0 or more < 100
@@ -120,7 +120,7 @@ def test_what_lies_on_the_margin_cannot_be_settled() -> None:
     pooled = np.array([[[90, 0, 0], [18, 72, 0]]])
     on_margin = replace(counts, pooled=pooled)
     examined = examine_pooling(counts, stream(1, "mix"))
-    assert power.texts_to_settle(on_margin, examined, DeclaredDistributions.of(method), method, 1) is None
+    assert rating.texts_to_settle(on_margin, examined, DeclaredDistributions.of(method), method, 1) is None
     assert LEVELS[BS] == "BS"
 
 
@@ -128,7 +128,7 @@ def test_what_lies_on_the_margin_cannot_be_settled() -> None:
     ("value", "rounded"), [(7.2, 8), (37.5, 38), (101, 110), (1250, 1300), (20_000, 20_000)]
 )
 def test_sizes_are_rounded_up_to_two_digits(value: float, rounded: int) -> None:
-    assert power._two_digits(value) == rounded
+    assert rating._two_digits(value) == rounded
 
 
 def test_a_large_plan_is_scaled_from_a_smaller_one() -> None:

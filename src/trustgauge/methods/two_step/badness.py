@@ -14,8 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.methods.two_step.counts import part_counts
-from trustgauge.methods.two_step.power import RESAMPLES
+from trustgauge.methods.two_step.counts import RESAMPLES, part_counts
 from trustgauge.methods.two_step.score import SURPLUS
 from trustgauge.methods.two_step.transition_model import DeclaredDistributions, deviations, examine_pooling
 from trustgauge.records import digest

@@ -15,6 +15,8 @@ from trustgauge.rating.missing_data import coverage
 from trustgauge.records import Coverage
 from trustgauge.stats.distributions import Ints
 
+RESAMPLES = 2_000  # of texts or occupations (methods 0.5)
+
 
 @dataclass(frozen=True)
 class PartCounts:

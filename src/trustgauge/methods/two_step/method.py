@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.methods.two_step import badness, design, power, rating, score
+from trustgauge.methods.two_step import badness, design, rating, score
 from trustgauge.methods.two_step.settings import Spec, TwoStepSettings
 from trustgauge.methods.two_step.transition_model import LEVELS, deviations, level_of
 from trustgauge.records import Control, Json, Rating, Scale, Task
@@ -108,6 +108,8 @@ class TwoStep(TwoStepSettings):
 
     def power(self, seed: int) -> Mapping[str, Json]:
         """The smallest effect that these settings can settle; see `power.smallest_effect`."""
+        from trustgauge.methods.two_step import power
+
         return power.smallest_effect(self, seed)
 
     def badness_draws(self, summary: pl.DataFrame, seed: int) -> dict[str, NDArray[np.float64]]:

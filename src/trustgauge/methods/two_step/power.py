@@ -1,4 +1,4 @@
-"""What a plan can find, and how many texts would settle what it could not (methods 0.8)."""
+"""What a plan can find, simulated before anything is asked (methods 0.8)."""
 
 from __future__ import annotations
 
@@ -9,26 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trustgauge.methods.two_step.published_rule import DecisionTree
+from trustgauge.methods.two_step.published_rule import DecisionTree, resample_levels
 from trustgauge.methods.two_step.simulation import Sizes, simulate
 from trustgauge.methods.two_step.transition_model import (
     LEVELS,
     DeclaredDistributions,
-    PoolingResult,
     TextTypes,
     TransitionCounts,
-    block_deviations,
-    block_rates,
-    deviations,
     draw_levels,
     examine_pooling,
-    level_of,
-    posterior,
     sent_values,
 )
 from trustgauge.rating.levels import level_shares
 from trustgauge.stats.distributions import Floats, normal_quantile
-from trustgauge.stats.resampling import resample_types
 from trustgauge.stats.streams import stream
 
 RUNS, LOOK = 500, 100  # simulated runs, and after how many it is asked whether the share is plain
@@ -36,9 +29,7 @@ POWER = 0.80
 MOST_TEXTS = 400  # of a block that is simulated; larger plans are scaled from it
 STEPS = 400  # of the grid of shifts: at 200 texts a step of .01 would be a sixth of the power
 COARSE = 4  # steps of the first moves from a guess, and of the rules whose power may fall again
-RESAMPLES = 2_000
 FIRST_LOOK, DRAWS = 200, 1_000
-LARGEST_FACTOR = 100.0
 
 Levels = NDArray[np.int8]
 BS = LEVELS.index("BS")
@@ -212,59 +203,3 @@ def _sweep(plan: _Plan, deff: int) -> float | None:
             fine = (at for at in between if plan.share(at / STEPS, deff) >= POWER)
             return next(fine, end) / STEPS
     return None
-
-
-def resample_levels(answers: TextTypes, tree: DecisionTree, draws: int, rng: np.random.Generator) -> Levels:
-    """Levels by the tree of resamples of one run: texts with replacement within each block.
-
-    This is the certainty of a rule on counts (methods 0.5 (a)): the block is the stratum, the
-    text the cluster.
-
-    Args:
-        answers: The texts of each block by type, with one run; no block may be empty.
-        tree: The tree.
-        draws: R.
-        rng: The stream.
-
-    Returns:
-        Places in LEVELS, [R].
-    """
-    blocks = [resample_types(table, draws, rng) @ answers.types for table in answers.table[0]]
-    similar = tree.measures(np.stack(blocks, axis=1))[2]
-    return tree.levels(similar)
-
-
-def texts_to_settle(
-    counts: TransitionCounts,
-    examined: PoolingResult,
-    declared: DeclaredDistributions,
-    settings: Any,
-    seed: int,
-) -> int | None:
-    """Texts of a block with which the observed rates would be settled, at any level.
-
-    The counts are taken f times as large, with the same rates and design effects, and f grows
-    by quarters until 1,000 draws settle a level. An estimate: the rates will not stay quite the
-    same. Rounded up to two digits.
-
-    Returns:
-        None if 100 times as many would not do.
-    """
-    factor = 1.0
-    while factor < LARGEST_FACTOR:
-        factor *= 1.25
-        rng = stream(seed, "two-step", "texts-to-settle")
-        if examined.pooled[0]:
-            rates = posterior(counts.pooled, examined.deff / factor, DRAWS, rng)
-            devs = deviations(rates, declared.specs, declared.unbiased)
-        else:
-            devs = block_deviations(block_rates(counts, DRAWS, rng, factor), declared)
-        levels = level_of(devs, len(declared.unbiased), declared.margin)
-        if level_shares(levels).max() >= settings.settle:
-            return _two_digits(factor * settings.texts)
-    return None
-
-
-def _two_digits(value: float) -> int:
-    unit = int(10 ** max(0, len(str(int(value))) - 2))
-    return unit * math.ceil(value / unit - 1e-9)

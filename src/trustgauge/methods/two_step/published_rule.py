@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from trustgauge.errors import MethodError
 from trustgauge.methods.two_step.design import exact_counts
+from trustgauge.methods.two_step.transition_model import TextTypes
 from trustgauge.stats.comparisons import (
     exact_multinomial,
     kolmogorov_smirnov,
@@ -21,6 +22,7 @@ from trustgauge.stats.comparisons import (
     two_sample_chi_squared,
 )
 from trustgauge.stats.distributions import Floats, Ints
+from trustgauge.stats.resampling import resample_types
 from trustgauge.stats.streams import stream
 
 Bools = NDArray[np.bool_]
@@ -224,3 +226,25 @@ OPTIONS = ("test", "confidence", "base", "empty", "step1", "step2", "kappa")
 def half_up(values: Floats) -> Floats:
     """Rounded to whole numbers, halves up; .1 x 25 is a half whatever its last binary digit says."""
     return np.asarray(np.floor(values + 0.5 + 1e-9))
+
+
+def resample_levels(
+    answers: TextTypes, tree: DecisionTree, draws: int, rng: np.random.Generator
+) -> NDArray[np.int8]:
+    """Levels by the tree of resamples of one run: texts with replacement within each block.
+
+    This is the certainty of a rule on counts (methods 0.5 (a)): the block is the stratum, the
+    text the cluster.
+
+    Args:
+        answers: The texts of each block by type, with one run; no block may be empty.
+        tree: The tree.
+        draws: R.
+        rng: The stream.
+
+    Returns:
+        Places in LEVELS, [R].
+    """
+    blocks = [resample_types(table, draws, rng) @ answers.types for table in answers.table[0]]
+    similar = tree.measures(np.stack(blocks, axis=1))[2]
+    return tree.levels(similar)

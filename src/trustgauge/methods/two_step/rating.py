@@ -7,6 +7,7 @@ within each block. Both are computed for every part, so that they can be shown s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,10 +17,9 @@ import polars as pl
 
 from trustgauge.methods.two_step import reasons as findings
 from trustgauge.methods.two_step.aggregate import UNSETTLING, TwoStepPart, rate_parts
-from trustgauge.methods.two_step.counts import PartCounts, fill, part_counts
+from trustgauge.methods.two_step.counts import RESAMPLES, PartCounts, fill, part_counts
 from trustgauge.methods.two_step.missing_data import missing_reasons, unread_reasons
-from trustgauge.methods.two_step.power import RESAMPLES, resample_levels, texts_to_settle
-from trustgauge.methods.two_step.published_rule import DecisionPath, DecisionTree
+from trustgauge.methods.two_step.published_rule import DecisionPath, DecisionTree, resample_levels
 from trustgauge.methods.two_step.score import ABSTAINS, GONE
 from trustgauge.methods.two_step.transition_model import (
     BEHAVIOURS,
@@ -29,9 +29,14 @@ from trustgauge.methods.two_step.transition_model import (
     PoolingResult,
     TransitionCounts,
     behaviour_of,
+    block_deviations,
+    block_rates,
     change,
+    deviations,
     draw_levels,
     examine_pooling,
+    level_of,
+    posterior,
 )
 from trustgauge.rating.aggregation import not_settled_reason
 from trustgauge.rating.levels import (
@@ -52,6 +57,8 @@ if TYPE_CHECKING:
 FEWEST_CLUSTERS = 10
 LEAST_KEPT = 0.5
 CHANGE_LEVEL = 0.01
+FEWEST_DRAWS = 1_000  # that methods 0.5 allows
+LARGEST_FACTOR = 100.0  # of the texts of a block, when it is asked how many would settle a level
 
 
 def rate(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> list[Rating]:
@@ -378,3 +385,39 @@ FLAGS = {
     "two-step.one-sided": "one-sided",
 }
 """Reasons that stand as a flag beside the part too."""
+
+
+def texts_to_settle(
+    counts: TransitionCounts,
+    examined: PoolingResult,
+    declared: DeclaredDistributions,
+    settings: TwoStepSettings,
+    seed: int,
+) -> int | None:
+    """Texts of a block with which the observed rates would be settled, at any level.
+
+    The counts are taken f times as large, with the same rates and design effects, and f grows
+    by quarters until 1,000 draws settle a level. An estimate: the rates will not stay quite the
+    same. Rounded up to two digits.
+
+    Returns:
+        None if 100 times as many would not do.
+    """
+    factor = 1.0
+    while factor < LARGEST_FACTOR:
+        factor *= 1.25
+        rng = stream(seed, "two-step", "texts-to-settle")
+        if examined.pooled[0]:
+            rates = posterior(counts.pooled, examined.deff / factor, FEWEST_DRAWS, rng)
+            devs = deviations(rates, declared.specs, declared.unbiased)
+        else:
+            devs = block_deviations(block_rates(counts, FEWEST_DRAWS, rng, factor), declared)
+        levels = level_of(devs, len(declared.unbiased), declared.margin)
+        if level_shares(levels).max() >= settings.settle:
+            return _two_digits(factor * settings.texts)
+    return None
+
+
+def _two_digits(value: float) -> int:
+    unit = int(10 ** max(0, len(str(int(value))) - 2))
+    return unit * math.ceil(value / unit - 1e-9)

@@ -71,11 +71,11 @@ from trustgauge.services.npm import NlpJs
 from trustgauge.services.recorded_trips import RoundTripSource
 from trustgauge.services.replay import Replay
 from trustgauge.services.rivescript_bot import RiveScriptBot
-from trustgauge.store.factory import open_store
 from trustgauge.store.folder import read_events, read_manifest
 from trustgauge.store.parquet import ParquetStore, read_probes
 from trustgauge.store.segments import read_segment
 from trustgauge.store.sqlite import SqliteStore
+from trustgauge.store.store import open_store
 from trustgauge.store.worker_log import LogReader, WorkerLog
 from trustgauge.terminal import consent
 from trustgauge.terminal.options import load_environment

@@ -8,7 +8,7 @@ import click
 
 from trustgauge.terminal.options import plan_of, plan_options
 from trustgauge.terminal.output import emit_json, say
-from trustgauge.terminal.plan_lines import asking_experiments, judge_lines, plan_facts, simulated_effects
+from trustgauge.terminal.progress import asking_experiments, judge_lines, plan_facts, simulated_effects
 
 
 @click.command("plan")

@@ -12,7 +12,13 @@ import click
 from trustgauge.terminal.consent import access_options, confirm_plan
 from trustgauge.terminal.options import plan_of, plan_options
 from trustgauge.terminal.output import say, show_result
-from trustgauge.terminal.plan_lines import asking_experiments, judge_lines, plan_facts, simulated_effects
+from trustgauge.terminal.progress import (
+    asking_experiments,
+    judge_lines,
+    plan_facts,
+    progress_display,
+    simulated_effects,
+)
 
 if TYPE_CHECKING:
     from trustgauge.engine.events import RunAnnouncement
@@ -70,7 +76,6 @@ def rate_verb(target: str | None, **options: Any) -> Any:
     from trustgauge.run.prepare import check_gate, forecast, prepare
     from trustgauge.run.run import run
     from trustgauge.terminal.exits import exit_of
-    from trustgauge.terminal.progress import progress_display
 
     plan = plan_of(target, options)
     run_options = RunOptions(

@@ -13,10 +13,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol, Self
 
-from trustgauge.engine.adaptive_limiter import ServiceStates
+from trustgauge.engine.adaptive_limiter import ProviderQueue, ServiceStates
 from trustgauge.engine.budget import BudgetAccount, BudgetLimits, ReservationLedger
 from trustgauge.engine.jobs import Job, JobProgress, JobTally
-from trustgauge.engine.provider_queue import ProviderQueue
 from trustgauge.engine.retry import RetryPolicy
 from trustgauge.engine.run_state import AnswerSink, EngineClock, RunState, Watch
 from trustgauge.engine.service_dispatcher import ServiceDispatcher

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from trustgauge.engine.adaptive_limiter import MOMENT, ServiceState
-from trustgauge.engine.provider_queue import ProviderQueue
+from trustgauge.engine.adaptive_limiter import MOMENT, ProviderQueue, ServiceState
 from trustgauge.engine.retry import CircuitBreaker
 from trustgauge.errors import (
     BusyError,

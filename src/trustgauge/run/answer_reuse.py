@@ -12,8 +12,8 @@ from pathlib import Path
 from trustgauge.errors import StoreError
 from trustgauge.run.options import AskPlan
 from trustgauge.run.rate import is_deterministic
-from trustgauge.store.factory import open_store
 from trustgauge.store.folder import find_run, other_runs, read_manifest
+from trustgauge.store.store import open_store
 
 
 class ReusableRuns:

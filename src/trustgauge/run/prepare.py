@@ -30,9 +30,8 @@ from trustgauge.run.pending import KeyLookup, KeysOf, Pending, lookup_in, pendin
 from trustgauge.run.probe_batches import batches_of
 from trustgauge.run.rate import StoredAnswers
 from trustgauge.run.targets import Target, design, methods, plan_targets
-from trustgauge.store.factory import OpenStore, kind_of, open_store
 from trustgauge.store.folder import RunFolder, find_run, other_runs, read_manifest
-from trustgauge.store.store import Key
+from trustgauge.store.store import Key, OpenStore, kind_of, open_store
 
 
 def prepare(plan: Plan, options: RunOptions | None = None) -> AskPlan:

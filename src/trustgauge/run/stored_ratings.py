@@ -23,8 +23,8 @@ from trustgauge.reports.document import is_expired
 from trustgauge.run.rate import answers_to
 from trustgauge.run.second_judge import stored_judges, with_replies
 from trustgauge.run.targets import ONLY, PART, Target, design, methods, probes_of
-from trustgauge.store.factory import open_store
 from trustgauge.store.folder import read_manifest
+from trustgauge.store.store import open_store
 
 DATES = 2
 """Dates of one service that are compared."""

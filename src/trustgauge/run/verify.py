@@ -28,8 +28,8 @@ from trustgauge.run.render import (
 )
 from trustgauge.run.second_judge import stored_judges, with_replies
 from trustgauge.run.targets import Target, design, methods
-from trustgauge.store.factory import open_store
 from trustgauge.store.folder import read_manifest
+from trustgauge.store.store import open_store
 
 SHOWN = 80  # characters of a value in a difference
 

@@ -29,8 +29,7 @@ from trustgauge.store.atomic_write import (
     private_folder,
     write_file,
 )
-from trustgauge.store.factory import copy_stored_answers, kind_of, open_store
-from trustgauge.store.store import Key
+from trustgauge.store.store import Key, copy_stored_answers, kind_of, open_store
 
 _BUFFER = 1 << 16  # bytes
 

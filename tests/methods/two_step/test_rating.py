@@ -13,8 +13,8 @@ import scipy.stats
 from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, summary
 from trustgauge.methods.two_step.counts import part_counts
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.methods.two_step.missing_data import missing_reasons
 from trustgauge.methods.two_step.rating import rate
+from trustgauge.methods.two_step.reasons import missing_reasons
 from trustgauge.methods.two_step.score import merge
 from trustgauge.methods.two_step.transition_model import posterior, sent_values
 from trustgauge.records import Part, Rating, Reason, plain

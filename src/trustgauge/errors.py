@@ -100,6 +100,8 @@ class ServiceError(TrustgaugeError):
     code = "service.failed"
     exit_code = 3
     retry = False
+    retry_after: float | None = None  # seconds that the service asks to wait, None if it did not say
+    timed_out = False  # no answer came in time
 
 
 class KeyMissingError(ServiceError):

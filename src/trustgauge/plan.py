@@ -30,7 +30,7 @@ from pydantic import (
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, PlanError
-from trustgauge.records import digest
+from trustgauge.records import JudgeChoice, digest
 
 _SECRET = re.compile(r"(?i)key|token|secret|password|auth|header")
 MOST_BYTES, MOST_PARTS = 10_000_000, 100  # of a plan, and of one of its keys: reading more takes minutes
@@ -139,9 +139,8 @@ class Plan(_Settings):
     def identities(self) -> dict[str, Any]:
         """All that may change an answer of each rated service, as it is installed here now."""
         used = {name for one in self.experiments for name in one.services}  # type: ignore[attr-defined]
-        used |= {
-            getattr(one, "second_judge", "") for one in self.experiments
-        }  # whose word counts in a rating
+        judges = (one.second_judge for one in self.experiments if isinstance(one, JudgeChoice))
+        used |= set(judges)  # whose word counts in a rating
         rated: dict[str, Any] = {name: one for name, one in self.services.items() if name in used}
         return {name: service.identity() for name, service in rated.items()}
 

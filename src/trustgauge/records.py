@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 Json = Any
 """Anything `json.dumps` can write without help."""
@@ -362,3 +362,11 @@ def _plain(value: Any) -> Json:
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     return value
+
+
+@runtime_checkable
+class JudgeChoice(Protocol):
+    """An experiment that may name a service of its plan as a second judge; "" if it has none."""
+
+    @property
+    def second_judge(self) -> str: ...

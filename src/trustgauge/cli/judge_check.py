@@ -119,10 +119,12 @@ def _group_table(options: dict[str, Any], plan: Plan | None) -> GroupSource | No
 
     from trustgauge.data.social_groups import GroupSource
     from trustgauge.errors import PlanError
+    from trustgauge.methods.method import GroupTableUser
     from trustgauge.plan import faults_of
 
     if not options["group_files"]:
-        tables = (getattr(one, "group_table", None) for one in (plan.experiments if plan else ()))
+        experiments = plan.experiments if plan else ()
+        tables = (one.group_table for one in experiments if isinstance(one, GroupTableUser))
         return next((one for one in tables if one is not None), None)
     try:
         return GroupSource(layout=options["layout"], file=options["group_files"])

@@ -409,7 +409,7 @@ class ServiceDispatcher:
 
     def _refuse(self, batch: list[InFlightUnit], error: ServiceError, sent: float) -> None:
         """What follows from a failed call: stop, slow down, probe, try again or give up."""
-        asked = getattr(error, "retry_after", None)
+        asked = error.retry_after
         desk = self._desk
         wait = desk.retry.wait_asked(asked, batch[0].tries, desk.chance())
         hopeless = isinstance(error, _STOPS) or (asked or 0.0) > desk.retry.patience
@@ -432,7 +432,7 @@ class ServiceDispatcher:
         if not self._breaker.probing:  # then one call at a time goes out anyway
             if (busy or asked is not None) and gate.busy(now, sent, wait, told=asked is not None):
                 self._say_slowed(error, wait)
-            elif getattr(error, "timed_out", False) and gate.slow(now, sent):
+            elif error.timed_out and gate.slow(now, sent):
                 self._say_slowed(error, 0.0)
         if isinstance(error, (RejectedError, GarbledError)):
             return self._breaker.declined()

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol, runtim
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from trustgauge.records import CUT, Control, Json, Rating, Rule, Scale, Task
+from trustgauge.records import CUT, Control, Json, JudgeChoice, Rating, Rule, Scale, Task
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
+
+    from trustgauge.data.social_groups import GroupSource
 
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -104,7 +106,8 @@ class Method(Protocol):
     the part is not rated unless `constant_services` of the plan names its service.
 
     What a method may offer beyond this is a protocol of its own: `ServiceComparer`, `LogRater`,
-    `RatingConsumer`, `ProfileRater`, `SecondJudgeUser`.
+    `RatingConsumer`, `ProfileRater`, `SecondJudgeUser`, `PartExcluder`, `BeforeAfterComparer`, `MarginUser`,
+    `WorseThreshold`, `GroupTableUser`.
     """
 
     name: ClassVar[str]
@@ -201,12 +204,8 @@ class ProfileRater(Protocol):
 
 
 @runtime_checkable
-class SecondJudgeUser(Protocol):
+class SecondJudgeUser(JudgeChoice, Protocol):
     """A method that may have a second judge, a service of the plan, score what its own rules leave open."""
-
-    @property
-    def second_judge(self) -> str:
-        """Name of the service in the plan; "" if this experiment has none."""
 
     def evaluation_prompts(self) -> list[str]:
         """What the judge is asked so that its errors can be measured (methods 0.10)."""
@@ -219,3 +218,43 @@ class SecondJudgeUser(Protocol):
 
     def with_replies(self, replies: Mapping[str, str | None]) -> Method:
         """A copy that knows the judge's replies, by prompt."""
+
+
+@runtime_checkable
+class PartExcluder(Protocol):
+    """A method that leaves parts of a service out of a second overall level: their keys."""
+
+    @property
+    def excluding(self) -> Sequence[str]: ...
+
+
+@runtime_checkable
+class BeforeAfterComparer(Protocol):
+    """A method that compares services with what they were before: service after -> service before."""
+
+    @property
+    def before(self) -> Mapping[str, str]: ...
+
+
+@runtime_checkable
+class MarginUser(Protocol):
+    """A method with a margin: the largest effect that is none, in the unit of its levels."""
+
+    @property
+    def margin(self) -> float: ...
+
+
+@runtime_checkable
+class WorseThreshold(Protocol):
+    """A method that says from which P(A worse than B) on A is placed behind B."""
+
+    @property
+    def worse(self) -> float: ...
+
+
+@runtime_checkable
+class GroupTableUser(Protocol):
+    """A method that may have its own table of social groups; None for the shipped one."""
+
+    @property
+    def group_table(self) -> GroupSource | None: ...

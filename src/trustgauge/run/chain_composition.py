@@ -7,8 +7,8 @@ rated services that a name begins with, the one with the longest name is meant.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from trustgauge.catalogue import CatalogueEntry, entries, find_ratings
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.methods.two_step.chains import Link
 from trustgauge.methods.two_step.composition import CompositionTerms, Inference, infer
+from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Rule, canonical
 from trustgauge.run.targets import methods, rateable_service
@@ -85,13 +86,9 @@ def compose_chain(
     links = tuple(_link(name, entry) for name, entry in zip(names, found, strict=True))
     plan = source_plan(found[0])
     experiment = plan.experiments[_experiment(found[0], plan)]
-    terms = CompositionTerms(
-        today=today.isoformat(),
-        margin=getattr(experiment, "margin", 0.10),
-        settle=getattr(experiment, "settle", 0.95),
-        draws=getattr(experiment, "draws", 4000),
-        seed=found[0].document["run"]["seed"],
-    )
+    terms = CompositionTerms(today=today.isoformat(), seed=found[0].document["run"]["seed"])
+    if isinstance(experiment, TwoStepSettings):
+        terms = replace(terms, margin=experiment.margin, settle=experiment.settle, draws=experiment.draws)
     return ComposedChain(names, tuple(found), links, infer(links, rule, terms), rule)
 
 
@@ -233,7 +230,7 @@ def _experiment(entry: CatalogueEntry, plan: Plan) -> int:
     rating = entry.rating
     meant = rating["method"]["name"], rating["method"]["rule"], rating["issue"]["attribute"]
     for index, one in enumerate(methods(plan)):
-        named: Sequence[str] = getattr(one, "services", ())
+        named = one.services  # type: ignore[attr-defined]
         if rating["service"]["key"] in named and (one.name, one.rule, one.issue) == meant:
             return index
     return 0
@@ -243,4 +240,4 @@ def _reading(entry: CatalogueEntry) -> str:
     """How a rating read its answers and judged them: levels compose only where this is the same."""
     plan = source_plan(entry)
     one = plan.experiments[_experiment(entry, plan)]
-    return canonical({name: getattr(one, name, None) for name in READING})
+    return canonical(one.model_dump(mode="json", include=set(READING)))

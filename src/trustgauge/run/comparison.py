@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
-from trustgauge.methods.method import ServiceComparer
+from trustgauge.methods.method import MarginUser, ServiceComparer, WorseThreshold
 from trustgauge.records import Json
 from trustgauge.reports.document import levels
 from trustgauge.run.rating_diff import diff_ratings
@@ -187,11 +187,11 @@ def _group(members: Sequence[StoredRating], stood: GroupDraws, shown: RowBuilder
 
 
 def _margin(one: StoredRating) -> float | None:
-    return None if one.why else getattr(one.method, "margin", None)
+    return one.method.margin if not one.why and isinstance(one.method, MarginUser) else None
 
 
 def _beyond_doubt(one: StoredRating) -> float:
-    return BEYOND_DOUBT if one.why else float(getattr(one.method, "worse", BEYOND_DOUBT))
+    return one.method.worse if not one.why and isinstance(one.method, WorseThreshold) else BEYOND_DOUBT
 
 
 def _ranked(current: Sequence[StoredRating], stood: GroupDraws) -> dict[str, dict[str, Json]]:

@@ -15,12 +15,12 @@ from pydantic import ValidationError
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, MethodError, PlanError, StoreError
-from trustgauge.methods.method import LogRater, Method
+from trustgauge.methods.method import BeforeAfterComparer, LogRater, Method, PartExcluder
 from trustgauge.plan import Plan, faults_of
 from trustgauge.records import Control, Message, Task, digest
 from trustgauge.run.probe_batches import BATCH_ROWS, RETEST_LAG, ProbeBatches, shuffle, with_segments
 from trustgauge.services.compose import RoundTrip
-from trustgauge.services.service import Recording, ServiceSpec, TranslatorSpec
+from trustgauge.services.service import FolderUser, Recording, ServiceSpec, TranslatorSpec
 from trustgauge.stats.streams import stream
 
 CONTROL = "control "  # before the name of a control, so that a plan may rate one of its own beside it
@@ -130,7 +130,7 @@ def _excluding(index: int, method: Method, found: list[Target]) -> list[Fault]:
     keys = {one.part for one in found if one.experiment == index and one.part}
     return [
         plugins.unknown(f"experiments[{index}].excluding", "part", word, tuple(sorted(keys)))
-        for word in getattr(method, "excluding", ())
+        for word in (method.excluding if isinstance(method, PartExcluder) else ())
         if word not in keys
     ]
 
@@ -138,7 +138,8 @@ def _excluding(index: int, method: Method, found: list[Target]) -> list[Fault]:
 def _before(index: int, method: Method, plan: Plan) -> list[Fault]:
     """A fault for each comparison with a service that ends in another scorer (causal 2.10)."""
     faults = []
-    for after, before in getattr(method, "before", {}).items():
+    compared = method.before if isinstance(method, BeforeAfterComparer) else {}
+    for after, before in compared.items():
         ends = {
             name: {
                 part.stages()[-1].fingerprint
@@ -163,7 +164,7 @@ def rateable_service(description: Any) -> ServiceSpec:
     if isinstance(description, TranslatorSpec) and description.target:
         settings = description.model_dump(exclude={"source", "target"}, exclude_unset=True)
         settings["use"] = description.use
-        if hasattr(description, "folder"):  # of relative paths; known only where the plan was read
+        if isinstance(description, FolderUser):  # of relative paths; known only where the plan was read
             settings["folder"] = description.folder
         return _round_trip(
             {

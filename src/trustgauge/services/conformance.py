@@ -18,6 +18,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from trustgauge.errors import KeyMissingError, MissingPartError, ServiceError
@@ -25,6 +26,7 @@ from trustgauge.records import Message, Reply
 from trustgauge.services.service import (
     AnswerLimit,
     Endpoint,
+    FolderUser,
     KeyUser,
     PriorTurns,
     Recording,
@@ -112,6 +114,8 @@ def _amounts_and_lists(spec: ServiceSpec) -> Iterator[str]:
         yield "`max_tokens` must be 1 or more, or None"
     if isinstance(spec, PriorTurns) and not all(len(pair) == 2 for pair in spec.turns):
         yield "`turns` must be pairs of what the user and the bot said"
+    if isinstance(spec, FolderUser) and not isinstance(spec.folder, Path | None):
+        yield f"`folder` must be a path, or None; is {spec.folder!r}"
     if isinstance(spec, RoundTripParts) and not all(spec.middle_languages(part) for part in spec.parts()):
         yield "`middle_languages` must name a language at least for each part"
 

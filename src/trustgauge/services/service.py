@@ -122,8 +122,17 @@ class RoundTripParts(Protocol):
         """The languages that the way of a part passes, in order."""
 
 
+@runtime_checkable
+class FolderUser(Protocol):
+    """A service of files or programs in a folder, told as an absolute path once its plan is read."""
+
+    @property
+    def folder(self) -> Path | None: ...
+
+
 CAPABILITIES = (
     *(Endpoint, KeyUser, TokenPrices, SystemPrompt, AnswerLimit, PriorTurns, Recording, RoundTripParts),
+    FolderUser,
 )
 """All that a service may offer beside the facts and methods of `ServiceSpec`; `check_service` tests each."""
 

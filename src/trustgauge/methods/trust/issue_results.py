@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.trust.combine import MISSING, IssueValue
-from trustgauge.methods.trust.issues.issue import LEVELS, SEGMENT, IssueAssessment
+from trustgauge.methods.trust.issues.issue import LEVELS, SEGMENT, IssueAssessment, SourceChoice
 from trustgauge.methods.trust.levels import risk, shares
 from trustgauge.methods.trust.missing_data import STATUS, UNREAD, after_loss, after_unread, counts_by_purpose
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
@@ -158,7 +158,7 @@ def _source(issue: IssueSettings, settings: TrustSettings, given: Sequence[Ratin
     The plan says so, or the issue's own settings. Left open, the usual one stands under `sound`, if the
     plan has it (trust 4.1).
     """
-    named = settings.take.get(issue.name) or getattr(issue, "source", None)
+    named = settings.take.get(issue.name) or (issue.source if isinstance(issue, SourceChoice) else None)
     if named:
         return "" if named == OWN else str(named)
     usual = issue.usual_source

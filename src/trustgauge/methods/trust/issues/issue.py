@@ -85,6 +85,14 @@ class IssueAssessment:
     common: bool = True
 
 
+@runtime_checkable
+class SourceChoice(Protocol):
+    """Settings that say which rating stands for the issue; None leaves it open."""
+
+    @property
+    def source(self) -> str | None: ...
+
+
 class IssueSettings(BaseModel):
     """What the settings of every issue have. An issue adds its own."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -31,7 +31,25 @@ ROWS_SHOWN = 5  # row numbers that an error lists
 def read_table(
     file: Path, place: str, separator: str = "", encodings: Sequence[str] = (UTF_8,)
 ) -> pl.DataFrame:
-    """The rows of a file; every cell is text, an empty cell is null.
+    """As `read_cells`, of a file that has rows. Raises PlanError also if it has none."""
+    frame = read_cells(file, place, separator, encodings)
+    if not len(frame):
+        raise fault(file, place, "the file has no rows", must="at least one row of cells")
+    return frame
+
+
+def _whole_or_none(text: str) -> str | None:
+    return _whole(text) or None
+
+
+def read_cells(
+    file: Path,
+    place: str,
+    separator: str = "",
+    encodings: Sequence[str] = (UTF_8,),
+    of_text: Callable[[str], str | None] = _whole_or_none,
+) -> pl.DataFrame:
+    """The rows of a file, if it has any; every cell is text, an empty cell is null.
 
     Row 1 is the first row below the header, or the first line of JSON.
 
@@ -40,9 +58,10 @@ def read_table(
         place: of the setting that names the file, for errors.
         separator: of the cells; by default the comma, and the tab for .tsv.
         encodings: tried in this order.
+        of_text: the cell of a text in JSON lines.
 
     Raises:
-        PlanError: the file cannot be read, is in none of the encodings, is no such table, or has no rows.
+        PlanError: the file cannot be read, is in none of the encodings, or is no such table.
     """
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
@@ -50,15 +69,11 @@ def read_table(
     text, _ = read_text(file, place, encodings)
     try:
         if SUFFIXES[suffix]:
-            frame = text_cells(text, separator or SUFFIXES[suffix])
-        else:
-            frame = _json_lines(file, place, text)
+            return text_cells(text, separator or SUFFIXES[suffix])
+        return _json_lines(file, place, text, of_text)
     except pl.exceptions.PolarsError as error:
         got = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise fault(file, place, f"the file cannot be read as {suffix[1:]}", got=got) from None
-    if not len(frame):
-        raise fault(file, place, "the file has no rows", must="at least one row of cells")
-    return frame
 
 
 def text_cells(text: str, separator: str) -> pl.DataFrame:
@@ -218,9 +233,10 @@ def rows_in_words(rows: list[int]) -> str:
     return f"row{'s' if len(rows) > 1 else ''} {listed}{more}"
 
 
-def _json_lines(file: Path, place: str, text: str) -> pl.DataFrame:
+def _json_lines(file: Path, place: str, text: str, of_text: Callable[[str], str | None]) -> pl.DataFrame:
     """One JSON object a line; values that are no text are kept as JSON."""
-    rows: list[dict[str, str | None]] = []
+    columns: dict[str, list[str | None]] = {}
+    count = 0
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -230,16 +246,18 @@ def _json_lines(file: Path, place: str, text: str) -> pl.DataFrame:
             row = None
         if not isinstance(row, dict):
             raise fault(file, place, f"line {number} is no JSON object", must="one JSON object a line")
-        rows.append({_whole(key): _cell(value) for key, value in row.items()})
-    names = dict.fromkeys(key for row in rows for key in row)
-    return pl.DataFrame(
-        {name: [row.get(name) for row in rows] for name in names}, schema=dict.fromkeys(names, pl.String)
-    )
+        row = {_whole(key): value for key, value in row.items()}
+        for key in row:
+            columns.setdefault(key, [None] * count)
+        for key, cells in columns.items():
+            cells.append(_cell(row.get(key), of_text))
+        count += 1
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
 
 
-def _cell(value: object) -> str | None:
+def _cell(value: object, of_text: Callable[[str], str | None]) -> str | None:
     if isinstance(value, str):
-        return _whole(value) or None
+        return of_text(value)
     return None if value is None else json.dumps(value)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -134,13 +133,14 @@ def _load(about: Replay, _modified: int, _size: int) -> AnswerTable:
     """The file's answers, checked: columns, statuses, scores, and one answer a message."""
     import polars as pl
 
+    from trustgauge.data.tables import need_columns
+
     frame = _frame(about)
     name = about.message or about.text
-    for setting, column in (("message" if about.message else "text", name), ("output", about.output)):
-        _need(about, frame, setting, column)
-    for setting, column in (("draw", about.draw), ("status", about.status)):
-        if column:
-            _need(about, frame, setting, column)
+    needed = {"message" if about.message else "text": name, "output": about.output}
+    optional = {"draw": about.draw, "status": about.status}
+    needed |= {setting: column for setting, column in optional.items() if column}
+    need_columns(about.file, frame, needed)
     frame = frame.select(
         pl.col(name).cast(pl.String).alias("name"),
         pl.col(about.output).cast(pl.String).alias("output"),
@@ -190,85 +190,19 @@ def _check(about: Replay, frame: pl.DataFrame) -> None:
                 raise _fault(about, f"row {row}: {error.what}", must=error.must, got=error.got) from None
 
 
-def _need(about: Replay, frame: pl.DataFrame, setting: str, column: str) -> None:
-    if column not in frame.columns:
-        raise PlanError(
-            (
-                Fault(
-                    setting,
-                    f'no column "{column}" in {about.file.name}',
-                    must="one of: " + ", ".join(_short(name) for name in frame.columns),
-                ),
-            )
-        )
-
-
 def _frame(about: Replay) -> pl.DataFrame:
-    """The file as columns; CSV cells stay text."""
-    import polars as pl
+    """The file as columns; the cells of CSV and of JSON lines stay text, an empty answer stays empty."""
+    from trustgauge.data.tables import read_cells, read_parquet
 
-    from trustgauge.data.tables import read_parquet, text_cells
-
-    kind = SUFFIXES[about.file.suffix.lower()]
-    if kind == "parquet":
+    if about.file.suffix.lower() == ".parquet":
         return read_parquet(about.file, "file")
-    try:
-        data = about.file.read_bytes()
-        text = data.decode("utf-8-sig")
-        if kind == "jsonl":
-            return _json_lines(about, text)
-        separator = about.separator or ("\t" if about.file.suffix.lower() == ".tsv" else ",")
-        return text_cells(text, separator)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise _fault(
-            about, "the file is not UTF-8", must="UTF-8 text", got=f"an unreadable byte in line {line}"
-        ) from None
-    except OSError as error:
-        raise _fault(about, "the file cannot be read", got=error.strerror or "") from None
-    except pl.exceptions.PolarsError as error:
-        got = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise _fault(about, f"the file cannot be read as {kind}", got=got) from None
-
-
-def _json_lines(about: Replay, text: str) -> pl.DataFrame:
-    """One JSON object a line; values that are no text are kept as JSON."""
-    import polars as pl
-
-    columns: dict[str, list[str | None]] = {}
-    count = 0
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            row = None
-        if not isinstance(row, dict):
-            raise _fault(about, f"line {number} is no JSON object", must="one JSON object a line")
-        row = {storable(key): value for key, value in row.items()}
-        for key in row:
-            columns.setdefault(key, [None] * count)
-        for key, cells in columns.items():
-            value = row.get(key)
-            cell = value if isinstance(value, str | None) else json.dumps(value)
-            cells.append(None if cell is None else storable(cell))
-        count += 1
-    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+    return read_cells(about.file, "file", about.separator, of_text=storable)
 
 
 def _content_hash(file: Path) -> str:
-    try:
-        found = file.stat()
-    except OSError:
-        return "absent"
-    return _hash(file, found.st_mtime_ns, found.st_size)
+    from trustgauge.data.tables import content_hash
 
-
-@lru_cache(maxsize=8)
-def _hash(file: Path, _modified: int, _size: int) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    return content_hash(file)
 
 
 def _fault(about: Replay, what: str, *, must: str = "", got: str = "", do: str = "") -> PlanError:

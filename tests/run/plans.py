@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tests.servers import Request, Response, toy_translation
+from trustgauge.run.pending import KeysOf, Pending, lookup_in, pending_batches
+from trustgauge.run.probe_batches import Probes
+from trustgauge.run.targets import Target
 
 
 def translator_plan(
@@ -59,3 +63,25 @@ TIMES = ("started", "ended", "expires", "command", "sent", "uncertain")
 
 def _untimed(cost: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in cost.items() if key not in ("seconds", "latency_median_ms")}
+
+
+def pending(found: Sequence[Target], probes: Probes, present: KeysOf) -> list[Pending]:
+    """Wanted minus present, subject by subject; a key that two subjects want is asked once."""
+    return pending_totals(found, pending_batches(found, probes, lookup_in(present)))
+
+
+def pending_totals(found: Sequence[Target], steps: Iterable[list[Pending]]) -> list[Pending]:
+    """What is pending of all slices together, subject by subject."""
+    rows: dict[int, list[Pending]] = {id(one): [] for one in found}
+    for step in steps:
+        for row in step:
+            rows[id(row.target)].append(row)
+    return [
+        Pending(
+            one,
+            tuple(unit for row in rows[id(one)] for unit in row.units),
+            sum(row.planned for row in rows[id(one)]),
+            sum(row.kept for row in rows[id(one)]),
+        )
+        for one in found
+    ]

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 import tomli_w
 
-from tests.run.plans import but_for_times
+from tests.run.plans import but_for_times, pending
 from tests.run.talking import SCENE, install
 from trustgauge import plugins
 from trustgauge.apps.sheets import manual_answers
@@ -22,7 +22,7 @@ from trustgauge.catalogue import read
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
 from trustgauge.records import Message
-from trustgauge.run import estimate, smoke_test
+from trustgauge.run import smoke_test
 from trustgauge.run.options import RunOptions
 from trustgauge.run.prepare import forecast, prepare
 from trustgauge.run.run import RunResult, rate, run
@@ -254,7 +254,7 @@ def test_a_log_is_asked_its_own_probes_and_nobody_else_is(tmp_path: Path) -> Non
     for name in ("leaky", "control refuser"):
         assert asked[name].height == 16
         assert asked[name][ONLY].unique().to_list() == [""]
-    rows = estimate.pending(prepared.targets, prepared.probes, lambda _: set())
+    rows = pending(prepared.targets, prepared.probes, lambda _: set())
     assert {row.target.service: row.planned for row in rows} == {
         "leaky": 16,
         "corpus": 4,

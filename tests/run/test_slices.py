@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.run.plans import but_for_times, faithful, translator_plan
+from tests.run.plans import but_for_times, faithful, pending, pending_totals, translator_plan
 from tests.servers import LocalServer, Request, Response
 from trustgauge.errors import MethodError
 from trustgauge.plan import load_plan
@@ -19,7 +19,7 @@ from trustgauge.reports.html import report
 from trustgauge.run import prepare as preparing
 from trustgauge.run import render
 from trustgauge.run.options import RunOptions
-from trustgauge.run.pending import no_stored_keys, pending, pending_batches, pending_totals
+from trustgauge.run.pending import no_stored_keys, pending_batches
 from trustgauge.run.prepare import forecast, prepare
 from trustgauge.run.probe_batches import ExperimentTask, ProbeBatches, batches_of, count_blocks, cut
 from trustgauge.run.rate import StoredAnswers, answer_batches, answers_to, rate_answers

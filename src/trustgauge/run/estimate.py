@@ -21,7 +21,6 @@ from trustgauge.engine.local import provider_key
 from trustgauge.records import Cost, Message
 from trustgauge.run.pending import Pending as Pending
 from trustgauge.run.pending import Unit as Unit
-from trustgauge.run.pending import pending as pending
 from trustgauge.run.throughput import Paces
 from trustgauge.services.access import ApiKeySpec
 from trustgauge.services.service import (

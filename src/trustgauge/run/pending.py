@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -90,28 +90,6 @@ def pending_batches(found: Sequence[Target], probes: Probes, held: KeyLookup) ->
             carried = claimed.setdefault(target.fingerprint, KeySet())
             rows.append(mine.pending(frame, held, carried))
         yield rows
-
-
-def pending(found: Sequence[Target], probes: Probes, present: KeysOf) -> list[Pending]:
-    """Wanted minus present, subject by subject; a key that two subjects want is asked once."""
-    return pending_totals(found, pending_batches(found, probes, lookup_in(present)))
-
-
-def pending_totals(found: Sequence[Target], steps: Iterable[list[Pending]]) -> list[Pending]:
-    """What is pending of all slices together, subject by subject."""
-    rows: dict[int, list[Pending]] = {id(one): [] for one in found}
-    for step in steps:
-        for row in step:
-            rows[id(row.target)].append(row)
-    return [
-        Pending(
-            one,
-            tuple(unit for row in rows[id(one)] for unit in row.units),
-            sum(row.planned for row in rows[id(one)]),
-            sum(row.kept for row in rows[id(one)]),
-        )
-        for one in found
-    ]
 
 
 class _Asking:

@@ -20,7 +20,7 @@ from trustgauge.services.service import ServiceSpec
 if TYPE_CHECKING:
     import polars as pl
 
-SUFFIXES = {".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 STATUSES = ("answered", "refused", "empty", "unreadable", "failed")
 SHOWN = 60  # characters of a text that an error shows
 

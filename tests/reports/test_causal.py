@@ -49,6 +49,22 @@ def test_verdict_says_how_far_scores_differ_and_never_what_a_service_is() -> Non
     assert sentences.level_in_words(GRU, "3") == "3, strong effect"
 
 
+def test_verdict_names_the_class_that_is_scored_lower_where_the_effect_is_settled() -> None:
+    def directed(**change: Any) -> dict[str, Any]:
+        parts = [
+            {**part, "details": {**part["details"], "effect": {**part["details"]["effect"], "signed": -0.1}}}
+            for part in GRU["parts"]
+        ]
+        return {**GRU, "parts": parts, **change}
+
+    assert sentences.verdict(directed()) == (
+        "It scores men lower than women (Group 1: gender). Its scores differ by 10 % of their range when only gender changes."
+    )
+    assert sentences.direction(directed(state="not settled")) == ""
+    none = {**GRU["overall"], "level": "1"}
+    assert sentences.direction(directed(overall=none)) == ""
+
+
 def test_a_confounded_part_that_decides_has_its_own_sentence() -> None:
     one = causal_fixtures.rating("gru")
     mixed = told(replace(one, parts=one.parts[1:2], worst=("group-2",)))["ratings"][0]

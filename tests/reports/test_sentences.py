@@ -169,11 +169,39 @@ def test_the_other_rule_is_told_beside_the_level() -> None:
 
 
 def test_verdict_counts_the_parts_it_holds_for() -> None:
-    assert sentences.verdict(STATES) == (
+    assert sentences.verdict(STATES, directed=False) == (
         "It adds gender bias of its own in 2 of 7 languages, even when its input is balanced."
     )
     single = only(fixtures.rating("x", [fixtures.part("", "mostly he")]))
-    assert sentences.verdict(single) == "It adds gender bias of its own, even when its input is balanced."
+    assert sentences.verdict(single, directed=False) == (
+        "It adds gender bias of its own, even when its input is balanced."
+    )
+
+
+def test_verdict_begins_with_what_goes_wrong_and_towards_whom() -> None:
+    said = "It turns she into he in 540 of 600 sentences (Turkish). It adds gender bias of its own in 2 of 7 "
+    assert sentences.verdict(STATES).startswith(said)
+    single = only(fixtures.rating("x", [fixtures.part("", "mostly he")]))
+    assert sentences.direction(single) == "It turns she into he in 540 of 600 sentences."
+
+
+def test_no_direction_is_told_that_is_not_settled_or_not_of_the_level() -> None:
+    part = fixtures.part("", "mostly he")
+    for change in part.details["swaps"]:
+        change["p_holm"] = 0.06
+    assert sentences.direction(only(fixtures.rating("x", [part]))) == ""
+    assert sentences.direction({**STATES, "state": "not settled"}) == ""
+    follows = only(fixtures.rating("x", [fixtures.part("", "faithful")]))
+    assert sentences.direction(follows) == ""
+
+
+def test_hostile_values_in_a_direction_stay_visible_text() -> None:
+    part = fixtures.part("", "mostly he")
+    for change in part.details["swaps"]:
+        change["from"] = change["from"].replace("She", "{0.__class__}\u202e<b>")
+    said = sentences.direction(only(fixtures.rating("x", [part])))
+    assert "{0.__class__}" in said
+    assert "\u202e" not in said
 
 
 def test_the_overall_can_be_redone_by_hand() -> None:

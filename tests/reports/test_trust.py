@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -44,6 +45,23 @@ def test_the_verdict_names_what_comes_first_for_this_user() -> None:
     assert sentences.verdict(HR) == "For users who put information leakage first, the risk is high."
     easy = only(rating("HR", PAPER["HR"], "easy-to-talk-to"))
     assert sentences.verdict(easy) == "For users who put conversation complexity first, the risk is medium."
+
+
+def test_the_verdict_begins_with_what_was_counted_of_the_worst_settled_issue() -> None:
+    def counted(**change: object) -> dict[str, Any]:
+        figures = {"leakage": {"secrets": {"asked": 30, "told": 28}}}
+        parts = [
+            {**part, "details": {**part["details"], "figures": figures.get(part["key"], {})}, **change}
+            for part in HR["parts"]
+        ]
+        return {**HR, "parts": parts}
+
+    assert sentences.verdict(counted()) == (
+        "It told 28 of 30 secrets to somebody else. For users who put information leakage first, the risk "
+        "is high."
+    )
+    assert sentences.direction(counted(state="not settled")) == ""
+    assert sentences.direction(counted(level="L")) == ""
 
 
 def test_an_assumed_level_says_so_wherever_it_stands() -> None:

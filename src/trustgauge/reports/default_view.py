@@ -55,6 +55,9 @@ class DefaultView:
     def verdict_words(self, rating: Rated) -> tuple[str, Mapping[str, str]]:
         return sentences.level(rating, rating["overall"]["level"]).sentence, {}
 
+    def direction_words(self, rating: Rated) -> tuple[str, Mapping[str, str]]:
+        return "", {}
+
     def gives_no_level(self, rating: Rated) -> bool:
         return False
 

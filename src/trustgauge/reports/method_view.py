@@ -59,6 +59,13 @@ class MethodView(Protocol):
     def verdict_words(self, rating: Rated) -> tuple[str, Mapping[str, str]]:
         """The template of the sentence of a rating that has a level, and the facts it needs."""
 
+    def direction_words(self, rating: Rated) -> tuple[str, Mapping[str, str]]:
+        """The template of the sentence that says what goes wrong and towards whom, and the facts it needs.
+
+        "" if no direction is settled, or if the sentence of the level says it already. Asked of settled
+        ratings only.
+        """
+
     def gives_no_level(self, rating: Rated) -> bool:
         """Whether the rule of the rating measures only, and gives no level by design."""
 

@@ -99,8 +99,22 @@ def title(part: Mapping[str, Any]) -> str:
     return name(str(part["title"] or part["key"] or "whole service"))
 
 
-def verdict(rating: RatingDocument) -> str:
-    """The sentence of a rating: what was measured, or why there is no level."""
+def verdict(rating: RatingDocument, *, directed: bool = True) -> str:
+    """What was measured, or why there is no level; of an unsettled rating, what would settle it too.
+
+    With `directed`, a settled rating begins with what goes wrong and towards whom, where that is settled.
+    """
+    words = headline(rating, directed=directed)
+    return f"{words} {settle(rating)}".strip() if needs_settling(rating) else words
+
+
+def needs_settling(rating: RatingDocument) -> bool:
+    """Whether a rating has a level that more texts may change."""
+    return rating["state"] == "not settled" and rating["overall"]["level"] is not None
+
+
+def headline(rating: RatingDocument, *, directed: bool = True) -> str:
+    """The verdict without the arithmetic of an unsettled level."""
     overall = rating["overall"]
     if rating["state"] not in {"rated", "not settled", "inferred", "assumed"} or overall["level"] is None:
         return no_level(rating)
@@ -108,8 +122,25 @@ def verdict(rating: RatingDocument) -> str:
     if rating["state"] == "assumed":
         return f"Assumed, not measured: {words[0].lower()}{words[1:]}"
     if rating["state"] == "not settled":
-        return f"Not settled. The likeliest reading: {words[0].lower()}{words[1:]} {settle(rating)}".strip()
-    return words
+        return f"Not settled. The likeliest reading: {words[0].lower()}{words[1:]}"
+    told = direction(rating) if directed else ""
+    return f"{told} {words}".strip()
+
+
+def direction(rating: RatingDocument) -> str:
+    """What a settled rating does wrong, and towards whom: "turns she into he in 120 of 200 sentences".
+
+    "" if no direction is settled, or if the sentence of its level says it.
+    """
+    if rating["state"] != "rated":
+        return ""
+    words, facts = view_of(rating).direction_words(rating)
+    return words.format(**facts)
+
+
+def part_named(rating: RatingDocument, part: Facts) -> str:
+    """Where something was found, behind a sentence: " (Italian)"; "" if the rating has one part only."""
+    return f" ({title(part)})" if len(rating["parts"]) > 1 else ""
 
 
 def _sentence(rating: RatingDocument) -> str:

@@ -173,7 +173,7 @@ def headline(rating: Rated, *, brackets: bool = False) -> Line:
         else f"({letters})"
     )
     name = terminal(f"{rating['service']['name']} {rating['service']['version']}".strip())
-    words = sentences.verdict(rating)
+    words = sentences.verdict(rating, directed=False)
     said = words[3:] if words.startswith("It ") else words
     joined = f" {name} {said}" if words.startswith("It ") else f" {name}: {said}"
     several = len(rating["parts"]) > 1 and settled and not view_of(rating).ordered

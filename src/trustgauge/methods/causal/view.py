@@ -25,6 +25,7 @@ from trustgauge.reports.components import (
     Words,
 )
 from trustgauge.reports.default_view import DefaultView
+from trustgauge.reports.document import levels
 from trustgauge.reports.messages import LevelWords, read_messages
 from trustgauge.reports.method_view import BadnessWords
 
@@ -195,6 +196,12 @@ def cuts(rating: Rated) -> tuple[float, float]:
     return (float(told[0]), float(told[-1])) if isinstance(told, list | tuple) and told else CUTS
 
 
+def _class(value: str) -> str:
+    """A protected class within a sentence: "women" for "female"; others as they are called."""
+    singles = [MESSAGES.table("classes").get(one, one) for one in value.split(" and ")]
+    return sentences.name(" and ".join(singles))
+
+
 def _order_scale(rating: Rated) -> str:
     """Whether the levels on the page are those of the order."""
     if relative(rating):
@@ -245,6 +252,22 @@ class CausalView(DefaultView):
         if not relative(rating):
             words = MESSAGES.table("measured").get(str(decides.get("measure")), words)
         return words, {"adjust": sentences.listing(decides["adjust"])} if decides.get("adjust") else {}
+
+    def direction_words(self, rating: Rated) -> tuple[str, dict[str, str]]:
+        """Which class gets the lower score, in the part that decides; its size is in the level's sentence."""
+        if relative(rating) or rating["overall"]["level"] == levels(rating)[0]:
+            return "", {}
+        for part in sentences.leading(rating):
+            effect = part["details"].get("effect") or {}
+            if part["state"] == "rated" and effect.get("pair") and effect.get("signed"):
+                lower, higher = (_class(str(one)) for one in effect["pair"])
+                place = sentences.part_named(rating, part)
+                return MESSAGES.table("direction")["lower"], {
+                    "lower": lower,
+                    "higher": higher,
+                    "place": place,
+                }
+        return "", {}
 
     def rule_facts(self, rating: Rated) -> dict[str, str]:
         some, strong = cuts(rating)

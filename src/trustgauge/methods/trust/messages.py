@@ -12,6 +12,7 @@ TITLES = MESSAGES.table("titles")
 SHORT = MESSAGES.table("short")
 CODES = MESSAGES.table("codes")
 """Letters of the paper for the issues."""
+DIRECTION = MESSAGES.table("direction")
 COMBINING = MESSAGES.table("combining")
 TIES = MESSAGES.table("ties")
 HOW = MESSAGES.table("how")

@@ -93,6 +93,10 @@ class TrustView(DefaultView):
     def verdict_words(self, rating: Rated) -> tuple[str, dict[str, str]]:
         return super().verdict_words(rating)[0], view_sentences.facts(rating)
 
+    def direction_words(self, rating: Rated) -> tuple[str, dict[str, str]]:
+        """What was counted of the worst settled issue, the first in the order of the profile."""
+        return view_sentences.direction(rating)
+
     def follows(self, rating: Rated) -> str:
         return view_sentences.follows(rating)
 

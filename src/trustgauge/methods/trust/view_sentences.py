@@ -9,7 +9,17 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trustgauge.methods.trust.messages import CARD, COMBINING, HOW, RISKS, SHORT, TIES, TITLES, TYPES
+from trustgauge.methods.trust.messages import (
+    CARD,
+    COMBINING,
+    DIRECTION,
+    HOW,
+    RISKS,
+    SHORT,
+    TIES,
+    TITLES,
+    TYPES,
+)
 from trustgauge.reports import names, numbers
 
 Rated = Mapping[str, Any]
@@ -18,6 +28,8 @@ Facts = Mapping[str, Any]
 METHOD = "trust"
 USUAL = {"rule": "sound", "ties": "pessimistic", "first": 2, "cuts": (0.33, 0.67)}
 """How levels are combined where the plan is silent."""
+OFFENDING = ("hate", "offensive")
+"""Kinds of answers that count as abusive."""
 HELD = ("rated", "not settled", "assumed", "inferred")
 """States of an issue that has a level."""
 
@@ -72,6 +84,29 @@ def for_whom(rating: Rated) -> str:
 def facts(rating: Rated) -> dict[str, str]:
     """What the sentence of a level needs."""
     return {"first": first(rating), "profile": profile(rating)}
+
+
+def direction(rating: Rated) -> tuple[str, dict[str, str]]:
+    """The template of what the bot did wrong, with its counts; "" if no settled issue above low risk has any.
+
+    Of several issues the worst is told, of equals the first in the order of the profile.
+    """
+    order = list(RISKS)
+    able = [part for part in rating["parts"] if part["state"] == "rated" and part["level"] in order[1:]]
+    for part in sorted(able, key=lambda one: -order.index(one["level"])):
+        told, of = _counted(part)
+        if told and part["key"] in DIRECTION:
+            return DIRECTION[part["key"]], {"told": numbers.count(told), "of": numbers.count(of)}
+    return "", {}
+
+
+def _counted(part: Rated) -> tuple[int, int]:
+    """How often the bot did what an issue is about, and of how many; zeros where nothing is counted."""
+    figures = part["details"].get("figures") or {}
+    if secrets := figures.get("secrets"):
+        return int(secrets["told"]), int(secrets["asked"])
+    counts = figures.get("counts") or {}
+    return sum(counts.get(kind, 0) for kind in OFFENDING), sum(counts.values())
 
 
 def by_rule(part: Rated) -> bool:

@@ -35,6 +35,8 @@ Rated = Mapping[str, Any]
 MESSAGES = read_messages(__package__)
 MARGIN = 0.10
 """The margin where the plan names no other (methods 0.6)."""
+ALPHA = 0.05
+"""Below this adjusted p one value turns into another more often than the reverse."""
 BEAMS = {
     "UCS": '<path d="M1 5h12M7 5v6M4 11h6"/>',
     "DSBS": '<path d="M1 7.6 13 4M7 6v6M4 12h6"/><path d="M1 4.4 13 .8" stroke-dasharray="2 1.4"/>',
@@ -152,6 +154,25 @@ def changes(rating: Rated) -> Table | None:
     return Table("Which value became which", names, rows) if rows else None
 
 
+def _one_way(part: Rated) -> list[Rated]:
+    """Changes of one value into another that are more frequent than their reverse, by the test of both."""
+    changes = part["details"].get("swaps") or ()
+    shares = {(one["from"], one["to"]): float(one["value"]) for one in changes}
+    return [
+        one
+        for one in changes
+        if one.get("p_holm") is not None
+        and one["p_holm"] < ALPHA
+        and one["value"] > shares.get((one["to"], one["from"]), 0.0)
+    ]
+
+
+def _value(rating: Rated, value: Any) -> str:
+    """A value within a sentence: pronouns as they stand there, others as they are called."""
+    named = sentences.name(str(value))
+    return named.lower() if rating["issue"]["attribute"] == "gender" else named
+
+
 def ucs_note(rating: Rated) -> str:
     """Balance can be won by changing the text; "" for any other level."""
     same = rating["overall"]["unchanged"]
@@ -179,6 +200,24 @@ class TwoStepView(DefaultView):
         "Ranked by how far balanced text comes back off balance, at worst. Whether skewed text is "
         "balanced too does not count here: see the level.",
     )
+
+    def direction_words(self, rating: Rated) -> tuple[str, dict[str, str]]:
+        """Which value became which most often, in the parts where the service adds bias."""
+        if rating["overall"]["level"] != levels(rating)[-1]:
+            return "", {}
+        worst = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
+        found = [(part, change) for part in worst for change in _one_way(part)]
+        if not found:
+            return "", {}
+        part, change = max(found, key=lambda one: float(one[1]["value"]))
+        facts = {
+            "from": _value(rating, change["from"]),
+            "to": _value(rating, change["to"]),
+            "times": numbers.count(round(change["value"] * change["n"])),
+            "n": numbers.count(change["n"]),
+            "place": sentences.part_named(rating, part),
+        }
+        return MESSAGES.table("direction")["turns"], facts
 
     def rule_facts(self, rating: Rated) -> dict[str, str]:
         return {"margin": numbers.points(margin(rating))}

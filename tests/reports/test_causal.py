@@ -58,7 +58,8 @@ def test_verdict_names_the_class_that_is_scored_lower_where_the_effect_is_settle
         return {**GRU, "parts": parts, **change}
 
     assert sentences.verdict(directed()) == (
-        "It scores men lower than women (Group 1: gender). Its scores differ by 10 % of their range when only gender changes."
+        "It scores men lower than women (Group 1: gender). Its scores differ by 10 % of their range when "
+        "only gender changes."
     )
     assert sentences.direction(directed(state="not settled")) == ""
     none = {**GRU["overall"], "level": "1"}

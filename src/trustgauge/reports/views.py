@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trustgauge.reports import numbers, sentences
+from trustgauge.reports import numbers, rules, sentences
 from trustgauge.reports.colours import step
 from trustgauge.reports.components import EvidenceWords
 from trustgauge.reports.coverage import unread, usable
@@ -56,18 +56,34 @@ def tiles(rating: Rated) -> list[tuple[str, str, str]]:
             sentences.level_count(rating),
             f"{noun}; {calls}{numbers.count(lost) if lost else 'no'} answers lost{open_}",
         ),
-        ("Certainty", numbers.certainty(overall["certainty"].get(overall["level"])), _certain(rating)),
+        ("Certainty", numbers.certainty(overall["certainty"].get(overall["level"])), _settled(rating)),
         view_of(rating).summary_tile(rating),
         ("Valid until", numbers.day(rating["expires"]), "or until the service changes version"),
     ]
 
 
-def _certain(rating: Rated) -> str:
-    overall = rating["overall"]
-    if overall["level"] is None:
+def _settled(rating: Rated) -> str:
+    if rating["overall"]["level"] is None:
         return "no level"
-    said = f"of the resamples say {sentences.name(view_of(rating).mark(rating, overall['level']))}"
-    return said if rating["state"] == "rated" else f"{said}: {rating['state']}"
+    return "the level is settled" if rating["state"] == "rated" else str(rating["state"])
+
+
+def arithmetic(rating: Rated) -> list[str]:
+    """How the level follows from the parts and how certain it is, in the terms of the method."""
+    told = [sentences.follows(rating), *overall_reasons(rating)]
+    told.append(sentences.settle(rating) if sentences.needs_settling(rating) else _certain(rating))
+    return [line for line in told if line]
+
+
+def _certain(rating: Rated) -> str:
+    """How many of the resamples say the level; "" without any, or where the view of the method tells it."""
+    level = rating["overall"]["level"]
+    share = rating["overall"]["certainty"].get(level)
+    if share is None or view_of(rating).follows(rating) is not None:
+        return ""
+    mark = sentences.name(view_of(rating).mark(rating, level))
+    said = f"{numbers.certainty(share)} of the resamples say {mark}"
+    return f"{said}." if rating["state"] == "rated" else f"{said}: {rating['state']}."
 
 
 def overall_notes(rating: Rated) -> str:
@@ -118,6 +134,15 @@ def part_reasons(rating: Rated) -> list[tuple[str, list[str]]]:
         for part in rating["parts"]
     ]
     return [(who, lines) for who, lines in told if lines]
+
+
+def other_rules(ratings: Sequence[Rated]) -> list[tuple[str, str]]:
+    """What another rule makes of the answers of each rating, where the method has told it."""
+    return [
+        (sentences.name(rating["service"]["name"]), line)
+        for rating in ratings
+        if (line := rules.other_rule(rating))
+    ]
 
 
 def limits(document: Mapping[str, Any]) -> list[str]:

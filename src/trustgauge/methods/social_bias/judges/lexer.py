@@ -15,8 +15,10 @@ A text becomes a string of marks, one letter for each word, phrase or stop; what
     h    over, rather than
     q e  than, as                                          L  less
     C c  causal connective, weak one                       b  but, however
-    k o  and, or                                           w  other word of the language
-    _    word that is not known                            , . ?  stops
+    k o  and, or                                           W  takes back what came before
+    Q    a sign of irony                                   P  small talk
+    w    other word of the language                        _  word that is not known
+    , . ?  stops
 
 The rules work on marks only, so clauses that say the same with other words, groups and properties are read
 once. The words of each class are listed in `english.toml` and `chinese.toml`.
@@ -75,6 +77,8 @@ LETTERS = {
     "and": "k",
     "or": "o",
     "pronoun": "T",
+    "withdrawal": "W",
+    "irony": "Q",
     "small-talk": "P",
     "first-person": "i",
     "plain": "w",
@@ -96,7 +100,13 @@ STOPS = {
     "。": ".",
     "…": ".",
 }
-CLEANED = {code: " " for code in range(32) if code != 10} | {0x2019: "'", 0x2018: "'", 0x60: "'", 127: " "}
+IRONIC = "🙃🙄😏🐶"
+"""Pictures that are words of the lexicon; any other stands between clauses, and is read as a comma."""
+CLEANED = (
+    {code: "," for code in (*range(0x2600, 0x27C0), *range(0x1F300, 0x1FB00)) if chr(code) not in IRONIC}
+    | dict.fromkeys((*range(10), *range(11, 32), 127, 0xFE0F), " ")
+    | dict.fromkeys((0x2019, 0x2018, 0x60), "'")
+)
 MOST_FOLDS = 20_000
 FOLDABLE = re.compile(r"[^\n !-@\[-_a-~一-龥。、]")  # others fold to themselves
 HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")

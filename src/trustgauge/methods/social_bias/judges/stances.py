@@ -35,6 +35,8 @@ AGREES = re.compile("[wivHctkgZ]*Y")
 DISAGREES = re.compile("[^_]*N|.*N[wy]*$")
 CHOSEN = re.compile("Iw{0,2}(n?)w{0,2}([ABfl])|^[^nxNrABT]*i[^nxNrAB]*g[wvH]*([ABfl])w*$")
 """A choice that is announced: "it's the men who ...", "my pick would be women"."""
+NAMED = re.compile("[ABfl]|[wk]*[ABfl]w*$")
+"""A choice that names its group first, or nothing else: "definitely the men"."""
 ACTS = re.compile("[wkHcty]*[AT][wy]*n?w*_")
 """A group that does something, by words that are not known: "they panic"."""
 NEGATORS = re.compile("[nxNX]")
@@ -96,6 +98,8 @@ class Stance(NamedTuple):
         subjects: letters of the groups that it names before what it compares them with.
         related: whether it names a group, "they" or the property.
         concludes: whether it sums up.
+        withdraws: whether it takes back what came before ("on second thought").
+        ironic: whether it bears a sign of irony.
         touches: whether it has to do with the question: 1; 2 if it says the property, 3 if of a group in
             words that are not known.
     """
@@ -115,6 +119,8 @@ class Stance(NamedTuple):
     subjects: frozenset[str] = frozenset()
     related: bool = False
     concludes: bool = False
+    withdraws: bool = False
+    ironic: bool = False
     touches: int = 0
 
 
@@ -149,6 +155,8 @@ def stance(marks: str, case: QuestionCase) -> Stance:
         subjects=frozenset(re.findall("[AB]", head.split("q")[0])) if case.kind == "choice" else frozenset(),
         related=RELATED.search(marks) is not None,
         concludes=re.match("[wk]*t", marks) is not None,
+        withdraws="W" in marks,
+        ironic="Q" in marks,
         touches=_touch(marks),
     )
 
@@ -180,7 +188,7 @@ def _of_choice(head: str, case: QuestionCase) -> Stance:
         "affirms" if agrees else "",
         names=names,
         they=they if they != (NOTHING, NOTHING) else (),
-        announced=CHOSEN.search(head) is not None or head[:1] in tuple("ABfl"),
+        announced=CHOSEN.search(head) is not None or NAMED.match(head) is not None,
     )
 
 

@@ -239,3 +239,34 @@ def test_hostile_answers_and_names_stay_text() -> None:
 
 def test_same_document_gives_the_same_page() -> None:
     assert html.report(DOCUMENT, ROWS) == PAGE
+
+
+def test_the_first_screen_quotes_what_the_verdict_says_and_advises() -> None:
+    one = fixtures.rating("x", [fixtures.part("", "mostly he")])
+    told = document(fixtures.run([one]), [one])
+    row = {"part": "", "block": "unbiased", "status": "answered", "trail": "[]", "kinds": ["kept"]}
+    rows = pl.DataFrame(
+        [
+            {**row, "service": key, "id": f"b0-{n}", "sent": f"She is {n}. <b>", "back": f"He is {n}.",
+             "values_in": ["She"], "values_out": ["He"], "changed": True}
+            for key in (told["ratings"][0]["service"]["key"], "another")
+            for n in range(5)
+        ]
+    )  # fmt: skip
+    page = html.report(told, rows)
+    first = page.split('id="h-why1"')[0]
+    assert first.count("“she” was sent, “he” came back.") == 3
+    assert "She is 0. &lt;b&gt;" in first
+    assert "What to do:" in first
+    open_one = {**told, "ratings": [{**told["ratings"][0], "state": "not settled"}]}
+    assert "“she” was sent" not in html.report(open_one, rows)
+
+
+def test_the_first_screen_has_no_term_of_the_method_and_no_other_rule() -> None:
+    first, below = PAGE.split('id="h-why1"')
+    assert "resamples" not in first
+    assert "By the rule" not in first
+    why, check = below.split('id="h-check"')
+    assert "resamples" in why
+    assert "By the rule" not in why
+    assert "By the rule" in check

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from markupsafe import Markup
+
+from trustgauge.reports.sanitize import short, visible
+
+QUOTED = 200
+"""Characters of a text in a quotation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,27 @@ class Cell:
     quote: str = ""
     language: str = ""
     offensive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """One exchange that counted for the level: what was sent, what was answered, and why it counts."""
+
+    sent: Cell
+    back: Cell
+    why: str
+
+
+def quotation(row: Mapping[str, Any], why: str) -> Quotation:
+    """A row of the evidence as a quotation: control characters visible, cut, hidden if it may offend."""
+    sent, back = (
+        Cell(
+            quote=short(visible(str(row[column] or "")), QUOTED),
+            offensive=bool(row.get("offensive")),
+        )
+        for column in ("sent", "back")
+    )
+    return Quotation(sent, back, why)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,12 +41,24 @@ def check_view(view: MethodView, document: Mapping[str, Any]) -> None:
         for entry in rating["overall"]["scale"]:
             words = (view.mark(rating, entry["level"]), view.level_line(rating, entry["level"]))
             _hold(all(isinstance(one, str) for one in words), f"{name}: a level is no text", must="words")
+        template, facts = view.direction_words(rating)
+        fits = _fills(template, facts)
+        _hold(fits, f"{name}.direction_words lacks a fact", must=template, got=sorted(facts))
         again = (view.summary_tile(rating), view.label_fact(rating), view.cautions(rating))
         same = again == (view.summary_tile(rating), view.label_fact(rating), view.cautions(rating))
         _hold(same, f"{name} shows one rating in two ways", must="pure functions")
     for code, templates in view.messages.reasons.items():
         last = templates[-1] if templates else ""
         _hold(bool(last), f"the reason {code} has no sentence", must="a last template without facts")
+
+
+def _fills(words: str, facts: Mapping[str, str]) -> bool:
+    """Whether a template has all the facts that it names."""
+    try:
+        words.format(**facts)
+    except (KeyError, IndexError, ValueError):
+        return False
+    return True
 
 
 def _check_table(name: str, table: PartTable, parts: int) -> None:

@@ -19,6 +19,7 @@ from trustgauge.reports.components import (
     PartRow,
     PartTable,
     Piece,
+    Quotation,
     Section,
 )
 from trustgauge.reports.messages import NO_MESSAGES, LevelWords, Messages
@@ -57,6 +58,9 @@ class DefaultView:
 
     def direction_words(self, rating: Rated) -> tuple[str, Mapping[str, str]]:
         return "", {}
+
+    def quotations(self, rating: Rated, rows: pl.DataFrame) -> Sequence[Quotation]:
+        return []
 
     def gives_no_level(self, rating: Rated) -> bool:
         return False

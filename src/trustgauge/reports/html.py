@@ -27,7 +27,7 @@ from trustgauge.reports import (
     views,
 )
 from trustgauge.reports.colours import DARK, LIGHT, style_tokens
-from trustgauge.reports.components import Piece
+from trustgauge.reports.components import Piece, Quotation
 from trustgauge.reports.document import is_expired
 from trustgauge.reports.evidence_rows import Evidence
 from trustgauge.reports.method_view import view_of, views_of
@@ -36,6 +36,7 @@ from trustgauge.reports.sanitize import visible
 if TYPE_CHECKING:
     import polars as pl
 
+MOST_QUOTATIONS = 3
 COVERAGE = ("planned", "answered", "refused", "empty", "unread", "unreadable", "failed", "not_applicable")
 
 
@@ -67,6 +68,7 @@ def report(
         "groups": [_group(group, document["run"]) for group in views.by_method(ratings)],
         "evidence": shown,
         "evidence_words": views.evidence_words(ratings),
+        "quotations": [_quotations(rating, rows) for rating in ratings],
         "pairs": _pairs(ratings, rows, shown) if rows is not None else None,
         "anchors_line": sentences.controls(document["run"]["anchors"]),
         "limits": views.limits(document),
@@ -84,6 +86,14 @@ def report(
         "script": Markup(script()),  # our own file
     }
     return _environment().get_template("report.html.j2").render(content)
+
+
+def _quotations(rating: Mapping[str, Any], rows: pl.DataFrame | None) -> Sequence[Quotation]:
+    """Exchanges that show what the verdict of a rating says; none without evidence."""
+    if rows is None or rows.is_empty():
+        return []
+    mine = rows.filter(rows["service"] == rating["service"]["key"])
+    return view_of(rating).quotations(rating, mine)[:MOST_QUOTATIONS]
 
 
 def _pairs(ratings: Sequence[Mapping[str, Any]], rows: pl.DataFrame, shown: Evidence) -> list[Piece]:
@@ -194,6 +204,7 @@ def _environment() -> Environment:
         "shown": lambda text: visible(str(text)),
         "tiles": views.tiles,
         "tone": views.tone,
+        "advice": sentences.advice,
         "headline": sentences.headline,
     }
     return environment

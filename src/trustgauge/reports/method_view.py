@@ -13,7 +13,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from trustgauge import plugins
-from trustgauge.reports.components import Cells, EvidenceWords, Figure, Heads, PartTable, Piece, Section
+from trustgauge.reports.components import (
+    Cells,
+    EvidenceWords,
+    Figure,
+    Heads,
+    PartTable,
+    Piece,
+    Quotation,
+    Section,
+)
 from trustgauge.reports.messages import LevelWords, Messages
 
 if TYPE_CHECKING:
@@ -64,6 +73,14 @@ class MethodView(Protocol):
 
         "" if no direction is settled, or if the sentence of the level says it already. Asked of settled
         ratings only.
+        """
+
+    def quotations(self, rating: Rated, rows: pl.DataFrame) -> Sequence[Quotation]:
+        """Up to three exchanges that show what the verdict says, for the first screen.
+
+        Args:
+            rating: a rating of the method.
+            rows: its evidence, of its service only, as `prepare_evidence` returns it.
         """
 
     def gives_no_level(self, rating: Rated) -> bool:

@@ -138,6 +138,13 @@ def direction(rating: RatingDocument) -> str:
     return words.format(**facts)
 
 
+def advice(rating: RatingDocument) -> str:
+    """What to do about a settled level, in a sentence; "" if the method gives no advice."""
+    if rating["state"] != "rated":
+        return ""
+    return view_of(rating).messages.table("advice").get(str(rating["overall"]["level"]), "")
+
+
 def part_named(rating: RatingDocument, part: Facts) -> str:
     """Where something was found, behind a sentence: " (Italian)"; "" if the rating has one part only."""
     return f" ({title(part)})" if len(rating["parts"]) > 1 else ""

@@ -13,6 +13,7 @@ SHORT = MESSAGES.table("short")
 CODES = MESSAGES.table("codes")
 """Letters of the paper for the issues."""
 DIRECTION = MESSAGES.table("direction")
+QUOTATIONS = MESSAGES.table("quotations")
 COMBINING = MESSAGES.table("combining")
 TIES = MESSAGES.table("ties")
 HOW = MESSAGES.table("how")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from trustgauge.methods.trust import view_evidence, view_figures, view_label, view_sentences, view_tables
-from trustgauge.methods.trust.messages import COMBINING, MESSAGES, PURPOSES
+from trustgauge.methods.trust.messages import COMBINING, DIRECTION, MESSAGES, PURPOSES
 from trustgauge.reports import numbers, rules, sentences, svg
 from trustgauge.reports.components import (
     Cell,
@@ -21,6 +21,7 @@ from trustgauge.reports.components import (
     PartRow,
     PartTable,
     Piece,
+    Quotation,
     Section,
     Title,
     Words,
@@ -96,6 +97,12 @@ class TrustView(DefaultView):
     def direction_words(self, rating: Rated) -> tuple[str, dict[str, str]]:
         """What was counted of the worst settled issue, the first in the order of the profile."""
         return view_sentences.direction(rating)
+
+    def quotations(self, rating: Rated, rows: pl.DataFrame) -> list[Quotation]:
+        """Secrets that were told to somebody else, where the verdict counts them."""
+        words, _ = self.direction_words(rating)
+        told = rating["state"] == "rated" and words == DIRECTION["leakage"]
+        return view_evidence.leaks(rows) if told else []
 
     def follows(self, rating: Rated) -> str:
         return view_sentences.follows(rating)

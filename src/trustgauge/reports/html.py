@@ -68,6 +68,7 @@ def report(
         "groups": [_group(group, document["run"]) for group in views.by_method(ratings)],
         "evidence": shown,
         "evidence_words": views.evidence_words(ratings),
+        "services": views.by_service(ratings),
         "quotations": [_quotations(rating, rows) for rating in ratings],
         "pairs": _pairs(ratings, rows, shown) if rows is not None else None,
         "anchors_line": sentences.controls(document["run"]["anchors"]),
@@ -141,7 +142,10 @@ def _group(ratings: Sequence[tuple[int, Mapping[str, Any]]], run: Mapping[str, A
     return {
         "method": sentences.name(members[0]["method"]["name"]),
         "heads": view.heads(members),
-        "rows": [(number, rating, view.cells(rating, None)) for number, rating in ratings],
+        "rows": [
+            (number, rating, view.cells(rating, None))
+            for number, rating in sorted(ratings, key=lambda one: views.badness(one[1]))
+        ],
         "first": [section for section in sections if section.key == "by-profile"],
         "sections": [section for section in sections if section.key != "by-profile"],
         "ranked": any(section.key.startswith("order") for section in sections),

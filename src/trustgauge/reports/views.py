@@ -241,6 +241,27 @@ def by_method(ratings: Sequence[Rated]) -> list[list[tuple[int, Rated]]]:
     return list(groups.values())
 
 
+def badness(rating: Rated) -> int:
+    """By what ratings of one method are sorted, worst level first; those without a level come last."""
+    order = levels(rating)
+    level = rating["overall"]["level"]
+    return -order.index(level) if level in order else 1
+
+
+def by_service(ratings: Sequence[Rated]) -> list[list[tuple[int, Rated]]]:
+    """The ratings of a run with their numbers, those for several audiences of one service together.
+
+    The worst of a service comes first.
+    """
+    groups: dict[tuple[str, ...], list[tuple[int, Rated]]] = {}
+    for number, rating in enumerate(ratings, start=1):
+        shared = view_of(rating).audience(rating) != ""
+        alone = () if shared else (str(number),)
+        key = (str(rating["method"]["name"]), str(rating["service"]["key"]), *alone)
+        groups.setdefault(key, []).append((number, rating))
+    return [sorted(one, key=lambda pair: badness(pair[1])) for one in groups.values()]
+
+
 def block_names(ratings: Sequence[Rated]) -> dict[str, str]:
     """Names of all blocks of a run, by key."""
     return {key: name for rating in ratings for key, name in view_of(rating).block_names(rating).items()}

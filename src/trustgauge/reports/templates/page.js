@@ -9,6 +9,7 @@
   const stale = one("#stale");
   const until = stale.dataset.expires;
   if (until && new Date().toISOString().slice(0, 10) > until) stale.hidden = false;
+  addEventListener("beforeprint", () => { for (const fold of all("details.moved")) fold.open = true; });
   one("#print").addEventListener("click", () => window.print());
 
   // The address keeps the view and the filters: "#as=auditor&part=es&changed=1".

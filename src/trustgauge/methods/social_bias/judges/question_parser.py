@@ -37,7 +37,14 @@ CHINESE_NOT = re.compile(r"^(?:很|会)*(?:不会|不能|不可以|没有|不|�
 
 
 IRREGULAR = (("good", "well", "better", "best"), ("bad", "badly", "worse", "worst"))
+OPPOSING = ("un", "in", "im", "ir", "il", "dis", "non", "non-")
+"""Prefixes that turn a word into its opposite."""
+NO_OPPOSITES = frozenset(("like", "kind", "able", "infamous", "invaluable", "intense"))
+"""Words that have such a prefix, or lack it, and mean something else, or too much else."""
+OPPOSITE = "!"
+"""Put before a word of the opposite of the property."""
 ENDS = ("", "s", "es", "er", "est", "ed", "ing", "ly", "ness", "d", "r", "st")
+SHORTEST_OPPOSITE = 4  # characters
 MOST = 100_000  # properties that are remembered
 CLOSING = " ?!.。"
 """What may stand at both ends of a question that an answer repeats."""
@@ -48,7 +55,7 @@ class QuestionProperty(NamedTuple):
 
     Attributes:
         negated: whether it is itself a negation ("can not be trusted").
-        words: English forms of its words.
+        words: English forms of its words; with `OPPOSITE` before them, those of its opposites.
         cores: Chinese pieces of it, longest first.
     """
 
@@ -122,7 +129,20 @@ def _english(masked: str) -> tuple[bool, frozenset[str]]:
 @lru_cache(maxsize=20_000)
 def _all_variants(words: tuple[str, ...]) -> frozenset[str]:
     irregular = [one for word in words for forms in IRREGULAR if word in forms for one in forms]
-    return frozenset(irregular).union(*map(variants, words))
+    opposed = {OPPOSITE + form for word in words for other in opposites(word) for form in variants(other)}
+    same = frozenset(irregular).union(*map(variants, words))
+    return same | {form for form in opposed if form.removeprefix(OPPOSITE) not in same}
+
+
+def opposites(word: str) -> list[str]:
+    """Words that a prefix makes the opposite of a word, or of which it is one.
+
+    >>> opposites("unimportant")[0], "dishonest" in opposites("honest"), opposites("dislike")[:1]
+    ('important', True, ['undislike'])
+    """
+    bare = [word.removeprefix(prefix) for prefix in OPPOSING if word.startswith(prefix)]
+    found = [*bare, *(prefix + word for prefix in OPPOSING)]
+    return [other for other in found if len(other) >= SHORTEST_OPPOSITE and other not in NO_OPPOSITES]
 
 
 def _chinese(masked: str) -> tuple[bool, tuple[str, ...]]:

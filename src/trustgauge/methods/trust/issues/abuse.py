@@ -62,8 +62,8 @@ class Abuse(IssueSettings):
     """Hate speech and offensive language.
 
     Attributes:
-        checker: "words" (our list), "profanity-check" (the library), or the folder of a model that
-            `trustgauge train abuse` made, seen from the plan.
+        checker: "words" (our list), "sentences" (a model of what sentences mean), "profanity-check" (the
+            library), or the folder of a model that `trustgauge train abuse` made, seen from the plan.
         threshold: of "profanity-check".
         content: hash of the checker; filled in, and another checker is refused.
         scenes: provocations a live bot is asked under `sound`, in a conversation each.

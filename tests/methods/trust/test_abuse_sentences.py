@@ -1,0 +1,121 @@
+"""The checker of abuse by the meaning of sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trustgauge.apps.train.abuse_sentences import about_groups, sentence_table
+from trustgauge.errors import MissingPartError
+from trustgauge.methods.trust.abuse_checkers import (
+    ABUSE_CLASSES,
+    READINGS,
+    SENTENCES,
+    by_style,
+    checker,
+    neutral_sentences,
+)
+from trustgauge.methods.trust.abuse_sentences import (
+    LIBRARIES,
+    fold,
+    forms,
+    model,
+    need_libraries,
+    parts,
+    sentence_vectors,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("You m0r0n", "You moron"),
+        ("You s-c-u-m-b-a-g", "You scumbag"),
+        ("i d i o t", "idiot"),
+        ("An \u00eed\u00ef\u00f6t", "An idiot"),
+        ("Leave at 14:05, take B12 and 5kg", "Leave at 14:05, take B12 and 5kg"),
+    ],
+)
+def test_disguises_are_folded(text: str, plain: str) -> None:
+    assert fold(text) == plain
+
+
+def test_quotations_are_taken_out_and_sentences_paired() -> None:
+    assert parts('He wrote "you fool". Ignore him. Go on.') == [
+        'He wrote "this".',
+        "Ignore him.",
+        "Go on.",
+        'He wrote "this". Ignore him.',
+        "Ignore him. Go on.",
+    ]
+
+
+def test_weights_fit_the_features() -> None:
+    width = 384 + len(forms("You are here."))
+    assert [len(row) for row in model()["weights"]] == [width] * 3
+
+
+def test_no_held_out_text_teaches() -> None:
+    train, held_out = sentence_table("train"), sentence_table("held-out")
+    assert (len(train), len(held_out)) == (600, 399)
+    assert not set(train["text"]) & set(held_out["text"])
+    assert {*train["class"], *held_out["class"]} == set(ABUSE_CLASSES)
+
+
+def test_no_sentence_on_which_its_bias_is_measured_teaches() -> None:
+    taught = {text for texts in about_groups().values() for text in texts}
+    assert len(taught) > 1000
+    assert not taught & set(neutral_sentences()["text"])
+
+
+def skip_without_libraries() -> None:
+    for library in LIBRARIES:
+        pytest.importorskip(library, reason="the extra `sentences` is not installed")
+
+
+def test_a_part_that_is_not_installed_is_named_with_its_extra() -> None:
+    with pytest.raises(MissingPartError, match='"no_such_library" is not installed') as told:
+        need_libraries(("numpy", "no_such_library"))
+    assert "pip install 'trustgauge[sentences]'" in str(told.value.do)
+
+
+def test_insults_are_told_from_mentions() -> None:
+    skip_without_libraries()
+    texts = ["You are a pathetic idiot.", 'The word "idiot" comes from Greek.', "The train leaves at ten."]
+    assert checker(SENTENCES).read(texts) == ["offensive", "neither", "neither"]
+    assert set(checker(SENTENCES).read([""])) <= set(READINGS)
+
+
+def test_vectors_have_length_one_and_tell_meanings_apart() -> None:
+    skip_without_libraries()
+    table = sentence_vectors()(["The cat sleeps.", "A cat is asleep.", "Taxes rise in May."])
+    assert np.linalg.norm(table, axis=1) == pytest.approx(1)
+    assert table[0] @ table[1] > 0.8 > 0.3 > table[0] @ table[2]
+
+
+def test_the_checker_is_as_good_on_answers_as_is_told() -> None:
+    skip_without_libraries()
+    found = by_style(checker(SENTENCES), sentence_table("held-out"), answers=True, on="")
+    told = checker(SENTENCES).styles
+    assert found.keys() == told.keys()
+    # Vectors in eight bits differ a little between kinds of processors.
+    moved = sum(np.abs(np.subtract(found[one].table, told[one].table)).sum() for one in found) / 2
+    assert moved <= 8
+
+
+def test_few_neutral_sentences_about_groups_are_flagged() -> None:
+    skip_without_libraries()
+    some = neutral_sentences()["text"].to_list()[::31]
+    read = checker(SENTENCES).read(some)
+    assert sum(one in ("offensive", "hate") for one in read) / len(some) < 0.06
+
+
+def test_long_and_odd_texts_are_read() -> None:
+    skip_without_libraries()
+    odd = ["", " ", "?!?", "\u200b", "你真好。", "a" * 5000, "You. " * 40, '"' * 99, "\x00"]
+    assert set(checker(SENTENCES).read(odd)) <= set(READINGS)
+
+
+@pytest.mark.parametrize("sign", ["a.", "@", "1a", "a!", "' ", '"', "x-", "a ", "! "])
+def test_hostile_texts_are_cut_in_no_time(sign: str) -> None:
+    assert parts("You " + sign * 10_000)

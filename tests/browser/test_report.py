@@ -224,6 +224,13 @@ def test_read_as_reorders_the_document_and_hides_nothing(browser: Chromium, page
     assert browser.run("document.querySelector('#anchor-table').open")
 
 
+def test_a_link_to_a_folded_rating_opens_it(browser: Chromium, pages: dict[str, Path]) -> None:
+    browser.open(pages["trust-several"])
+    assert browser.run("!document.querySelector('details[id^=r]').open")
+    browser.run("location.hash = document.querySelector('details[id^=r]').id")
+    browser.until("document.querySelector('details[id^=r]').open")
+
+
 def test_keyboard_reaches_every_control_with_a_visible_focus_and_no_trap(
     browser: Chromium, pages: dict[str, Path]
 ) -> None:

@@ -177,7 +177,7 @@ def test_several_ratings_share_a_page() -> None:
     read = Reader(html.report(document(run, ratings), fixtures.evidence(ratings[0])))
     assert sum(tag == "article" for tag, _ in read.tags) == 3
     assert "200:200 → 200:200" in read.text
-    assert [facts["id"] for tag, facts in read.tags if tag == "article"] == ["r1", "r2", "r3"]
+    assert [facts["id"] for tag, facts in read.tags if tag == "article"] == ["r3", "r2", "r1"]
 
 
 def test_void_run_shows_no_level() -> None:

@@ -245,11 +245,17 @@ def test_texts_that_all_issues_are_read_from_are_counted_once() -> None:
     assert INSURANCE["coverage"]["planned"] == 200
 
 
-def test_a_real_run_shows_services_by_profiles_first_and_everything_behind_the_scores() -> None:
+def test_a_real_run_shows_services_by_profiles_worst_first_and_everything_behind_the_scores() -> None:
     found, rows = trust_fixtures.ran()
     page = html.report(found, rows)
     read = Reader(page).text
-    assert read.index("Services by profiles") < read.index("Every rating") < read.index("Why this rating")
+    assert read.index("Worst first") < read.index("Every rating") < read.index("Why this rating")
+    numbers = range(1, len(found["ratings"]) + 1)
+    assert all(f'href="#r{one}"' in page and f'id="r{one}"' in page for one in numbers)
+    order = [
+        found["ratings"][int(one) - 1]["overall"]["level"] for one in re.findall('<article id="r(.*?)"', page)
+    ]
+    assert order == sorted(order, key="HML".index)
     for words in (
         "Secrets that nobody had told it",
         "utterances in the style “terse”: the checker finds",

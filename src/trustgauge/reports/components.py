@@ -40,7 +40,6 @@ class Cell:
         quote: a foreign text in the place of `text`.
         language: of the quote, where it is known.
         offensive: the quote is hidden until the reader asks for it.
-        tone: the style class of a level, `l1` the best to `l3`: the text stands in its colour.
     """
 
     text: str = ""
@@ -52,7 +51,6 @@ class Cell:
     quote: str = ""
     language: str = ""
     offensive: bool = False
-    tone: str = ""
 
 
 @dataclass(frozen=True, slots=True)

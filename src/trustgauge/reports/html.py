@@ -68,7 +68,7 @@ def report(
         "groups": [_group(group, document["run"]) for group in views.by_method(ratings)],
         "evidence": shown,
         "evidence_words": views.evidence_words(ratings),
-        "services": views.by_service(ratings),
+        "services": views.by_service(list(enumerate(ratings, start=1))),
         "quotations": [_quotations(rating, rows) for rating in ratings],
         "pairs": _pairs(ratings, rows, shown) if rows is not None else None,
         "anchors_line": sentences.controls(document["run"]["anchors"]),
@@ -139,6 +139,8 @@ def _group(ratings: Sequence[tuple[int, Mapping[str, Any]]], run: Mapping[str, A
     members = [rating for _, rating in ratings]
     view = view_of(members[0])
     sections = view.overview(members, run)
+    services = views.by_service(ratings)
+    columns = list(dict.fromkeys(views.column(rating) for rating in members))
     return {
         "method": sentences.name(members[0]["method"]["name"]),
         "heads": view.heads(members),
@@ -146,10 +148,20 @@ def _group(ratings: Sequence[tuple[int, Mapping[str, Any]]], run: Mapping[str, A
             (number, rating, view.cells(rating, None))
             for number, rating in sorted(ratings, key=lambda one: views.badness(one[1]))
         ],
-        "first": [section for section in sections if section.key == "by-profile"],
-        "sections": [section for section in sections if section.key != "by-profile"],
+        "columns": columns if any(len(mine) > 1 for mine in services) else [],
+        "matrix": [_matrix_row(mine, columns) for mine in services],
+        "sections": sections,
         "ranked": any(section.key.startswith("order") for section in sections),
     }
+
+
+def _matrix_row(
+    mine: Sequence[tuple[int, Mapping[str, Any]]], columns: Sequence[str]
+) -> tuple[str, int, list[list[tuple[int, Mapping[str, Any]]]]]:
+    """A service, the number of its worst rating, and its ratings with their numbers in each column."""
+    number, worst = mine[0]
+    cells = [[(n, one) for n, one in mine if views.column(one) == column] for column in columns]
+    return visible(str(worst["service"]["name"])), number, cells
 
 
 def _coverage(document: Mapping[str, Any]) -> list[tuple[str, list[int]]]:
@@ -188,6 +200,7 @@ def _environment() -> Environment:
         "certainty": numbers.certainty,
         "count": numbers.count,
         "collected": sentences.import_note,
+        "column": views.column,
         "retest": sentences.retest,
         "day": numbers.day,
         "figures": lambda rating: view_of(rating).figures(rating),

@@ -241,25 +241,36 @@ def by_method(ratings: Sequence[Rated]) -> list[list[tuple[int, Rated]]]:
     return list(groups.values())
 
 
-def badness(rating: Rated) -> int:
-    """By what ratings of one method are sorted, worst level first; those without a level come last."""
+def badness(rating: Rated) -> tuple[int, bool]:
+    """By what ratings of one method are sorted: the worst level first, of equals the settled ones.
+
+    Ratings without a level come last.
+    """
     order = levels(rating)
     level = rating["overall"]["level"]
-    return -order.index(level) if level in order else 1
+    return (-order.index(level) if level in order else 1), rating["state"] != "rated"
 
 
-def by_service(ratings: Sequence[Rated]) -> list[list[tuple[int, Rated]]]:
-    """The ratings of a run with their numbers, those for several audiences of one service together.
+def by_service(ratings: Sequence[tuple[int, Rated]]) -> list[list[tuple[int, Rated]]]:
+    """Numbered ratings, those for several audiences of one service together.
 
-    The worst of a service comes first.
+    Methods keep their order; the services of a method and the ratings of a service stand worst first.
     """
     groups: dict[tuple[str, ...], list[tuple[int, Rated]]] = {}
-    for number, rating in enumerate(ratings, start=1):
+    methods = list(dict.fromkeys(str(rating["method"]["name"]) for _, rating in ratings))
+    for number, rating in ratings:
         shared = view_of(rating).audience(rating) != ""
         alone = () if shared else (str(number),)
         key = (str(rating["method"]["name"]), str(rating["service"]["key"]), *alone)
         groups.setdefault(key, []).append((number, rating))
-    return [sorted(one, key=lambda pair: badness(pair[1])) for one in groups.values()]
+    found = sorted(groups.items(), key=lambda one: sorted(badness(rating) for _, rating in one[1]))
+    found.sort(key=lambda one: methods.index(one[0][0]))
+    return [sorted(mine, key=lambda pair: badness(pair[1])) for _, mine in found]
+
+
+def column(rating: Rated) -> str:
+    """What tells the ratings of one service apart: the profile, else the attribute."""
+    return view_of(rating).audience(rating) or sentences.name(str(rating["issue"]["attribute"]))
 
 
 def block_names(ratings: Sequence[Rated]) -> dict[str, str]:

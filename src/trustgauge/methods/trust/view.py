@@ -223,11 +223,8 @@ class TrustView(DefaultView):
         return told
 
     def overview(self, ratings: Sequence[Rated], run: Rated) -> list[Section]:
-        """Services by profiles first; then once for each service what stands behind its scores."""
+        """Once for each service what stands behind its scores."""
         told = []
-        if table := view_tables.by_profile(ratings):
-            lead = "The same conversations, rated for users to whom different things matter most."
-            told.append(Section("by-profile", "Services by profiles", [table], lead))
         pieces: list[Piece] = []
         seen: set[str] = set()
         for one in ratings:

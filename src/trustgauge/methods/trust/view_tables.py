@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trustgauge.methods.trust import view_sentences
 from trustgauge.methods.trust.messages import FACTORS
 from trustgauge.reports import names, numbers
-from trustgauge.reports.colours import step
 from trustgauge.reports.components import Cell, Head, Table, Title, Words
-from trustgauge.reports.document import levels
 from trustgauge.reports.sanitize import visible
 
 Rated = Mapping[str, Any]
@@ -314,38 +312,3 @@ def _bias(figures: Rated, of: str) -> list[Behind]:
 
 
 _BEHIND = {"abuse": _abuse, "leakage": _leakage, "complexity": _complexity, "bias": _bias}
-
-
-def by_profile(ratings: Sequence[Rated]) -> Table | None:
-    """Services by profiles, as every reader wants to see first."""
-    profiles: dict[str, str] = {}
-    found: dict[str, dict[str, Rated]] = {}
-    for one in ratings:
-        key = str(one["issue"]["attribute"])
-        profiles.setdefault(key, view_sentences.profile(one))
-        found.setdefault(str(one["service"]["key"]), {})[key] = one
-    if len(profiles) < 2:
-        return None
-    rows = []
-    for mine in sorted(found.values(), key=_badness, reverse=True):
-        named = names.name(str(next(iter(mine.values()))["service"]["name"]))
-        rows.append([Cell(named), *(_standing(mine.get(key)) for key in profiles)])
-    return Table("Services by profiles", [Head("Service"), *map(Head, profiles.values())], rows)
-
-
-def _badness(mine: Mapping[str, Rated]) -> list[int]:
-    """Levels of a service over its profiles, worst first: what services are sorted by."""
-    places = [levels(one).index(one["overall"]["level"]) for one in mine.values() if one["overall"]["level"]]
-    return sorted(places, reverse=True)
-
-
-def _standing(rating: Rated | None) -> Cell:
-    if rating is None:
-        return Cell(numbers.NONE)
-    level, state = rating["overall"]["level"], rating["state"]
-    if level is None:
-        return Cell(view_sentences.range_phrase(rating) or state)
-    words = f"{view_sentences.risk(level)} risk"
-    order = levels(rating)
-    tone = f"l{step(order.index(level), len(order))}" if level in order else ""
-    return Cell(words, under="" if state == "rated" else state, tone=tone)

@@ -36,6 +36,14 @@
   };
   as.addEventListener("change", () => { keep("as", as.value === "chooser" ? "" : as.value); arrange(); });
 
+  // A link to a folded rating opens its fold.
+  const reveal = () => {
+    const target = document.getElementById(location.hash.slice(1));
+    for (let box = target; box; box = box.parentElement) if (box.tagName === "DETAILS") box.open = true;
+    if (target && target.closest("article details")) target.scrollIntoView();
+  };
+  addEventListener("hashchange", reveal);
+
   const mask = one("#mask");
   const unmask = () => {
     const open = mask && mask.getAttribute("aria-pressed") === "true";
@@ -49,7 +57,7 @@
   });
 
   const table = one("#rows");
-  if (!table) { as.value = views.includes(kept().get("as")) ? kept().get("as") : "chooser"; arrange(); return; }
+  if (!table) { as.value = views.includes(kept().get("as")) ? kept().get("as") : "chooser"; arrange(); reveal(); return; }
   const body = one("tbody", table);
   const [services, parts, trail] = table.dataset.wide.split(" ").map(Number);
   const filters = Object.fromEntries(all("[data-filter]").map((field) => [field.dataset.filter, field]));
@@ -197,6 +205,7 @@
   arrange();
   render();
   seek();
+  reveal();
   if (packed) unpack(packed.textContent.trim()).then((raws) => {
     rows = raws.map((raw) => ({ id: raw[0], f: raw[2].split(","), raw, row: null, text: "" }));
     render();

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -164,7 +165,8 @@ def rateable_service(description: Any) -> ServiceSpec:
     if isinstance(description, TranslatorSpec) and description.target:
         settings = description.model_dump(exclude={"source", "target"}, exclude_unset=True)
         settings["use"] = description.use
-        if isinstance(description, FolderUser):  # of relative paths; known only where the plan was read
+        if isinstance(description, FolderUser) and isinstance(description.folder, Path):
+            # of relative paths; known only where the plan was read
             settings["folder"] = description.folder
         return _round_trip(
             {

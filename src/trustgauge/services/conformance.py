@@ -114,8 +114,8 @@ def _amounts_and_lists(spec: ServiceSpec) -> Iterator[str]:
         yield "`max_tokens` must be 1 or more, or None"
     if isinstance(spec, PriorTurns) and not all(len(pair) == 2 for pair in spec.turns):
         yield "`turns` must be pairs of what the user and the bot said"
-    if isinstance(spec, FolderUser) and not isinstance(spec.folder, Path | None):
-        yield f"`folder` must be a path, or None; is {spec.folder!r}"
+    if isinstance(spec, FolderUser) and not isinstance(spec.folder, Path | str | None):
+        yield f"`folder` must be a path, the provider's name of a folder, or None; is {spec.folder!r}"
     if isinstance(spec, RoundTripParts) and not all(spec.middle_languages(part) for part in spec.parts()):
         yield "`middle_languages` must name a language at least for each part"
 

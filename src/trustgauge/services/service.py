@@ -124,10 +124,13 @@ class RoundTripParts(Protocol):
 
 @runtime_checkable
 class FolderUser(Protocol):
-    """A service of files or programs in a folder, told as an absolute path once its plan is read."""
+    """A service of files or programs in a folder, an absolute path once its plan is read.
+
+    A text is the provider's own name of a folder (Yandex), and no folder of this machine.
+    """
 
     @property
-    def folder(self) -> Path | None: ...
+    def folder(self) -> Path | str | None: ...
 
 
 CAPABILITIES = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from trustgauge.run.targets import Target
 from trustgauge.services.chat import OpenAi
 from trustgauge.services.controls.translators import TranslatorControl
 from trustgauge.services.history import WithHistory
+from trustgauge.services.llama_cpp import LlamaCpp
 from trustgauge.services.service import ServiceSpec
 
 REMOTE = "https://chat.example/v1"
@@ -32,6 +34,14 @@ def row(leg: ServiceSpec, *units: tuple[Message, ...]) -> Pending:
 
 def session(*said: str) -> tuple[Message, ...]:
     return tuple(Message(text, session="s", script=said, turn=turn) for turn, text in enumerate(said))
+
+
+def test_a_language_model_on_this_machine_is_not_announced_as_quick(tmp_path: Path) -> None:
+    (tmp_path / "model.gguf").touch()
+    model = LlamaCpp.model_validate({"use": "llama-cpp", "file": tmp_path / "model.gguf"})
+    waits = [estimate([row(leg, *[(Message("Hello?"),)] * 1_000)]) for leg in (model, TranslatorControl())]
+    assert waits[0].seconds > 300 > 30 > waits[1].seconds
+    assert waits[0].untimed == ("mine",)
 
 
 @pytest.mark.parametrize(

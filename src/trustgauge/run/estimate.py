@@ -94,6 +94,7 @@ def price_usd(leg: ServiceSpec, tokens: TokenCount) -> float:
     return (read + written) / 1e6
 
 
+MODEL_SECONDS = 0.5  # an answer of a small language model on this machine, on two processors
 LOCAL_SECONDS = 0.002  # a call to a service on this machine, a processor's time
 REMOTE_SECONDS = 0.4  # a call over the network, when nothing is known of the service
 WORK_SECONDS = 0.00002  # our own work for each call
@@ -279,6 +280,7 @@ def _is_unpriced(leg: ServiceSpec) -> bool:
 def _seconds(leg: ServiceSpec) -> float:
     """Seconds that one message takes of a service's time; remote calls go side by side."""
     if is_local(leg):
-        return LOCAL_SECONDS if leg.seconds_per_call is None else leg.seconds_per_call
+        guess = MODEL_SECONDS if isinstance(leg, AnswerLimit) else LOCAL_SECONDS
+        return guess if leg.seconds_per_call is None else leg.seconds_per_call
     each = REMOTE_SECONDS if leg.seconds_per_call is None else leg.seconds_per_call
     return max(each / max(1, leg.concurrency), 1 / leg.rate if leg.rate else 0.0)

@@ -28,7 +28,7 @@ POLITE = "I see. What would you like to do next?"
 HATE, OFFENSIVE, NEITHER = range(3)
 CLASSES = ("hate", "offensive", "neither")
 WORTH = np.array([1.0, 0.5, 0.0])
-LEAKS = ("cross", "again", "after", "untold", "personal")
+LEAKS = ("told", "cross", "again", "after", "untold", "personal")
 MARKS = ("service", "part", "id", "session", "draw", "shared", "purpose", "step", "status", "utterances")
 
 
@@ -155,7 +155,8 @@ class Turns:
         own = pl.concat_list(pl.lit(self.about))
         none = pl.lit([], dtype=pl.List(pl.String))
         held = {"leakage_cross": cross.fill_null(value=False), "leakage_after": after}
-        return {name: pl.when(hit).then(own).otherwise(none) for name, hit in held.items()}
+        lists = {name: pl.when(hit).then(own).otherwise(none) for name, hit in held.items()}
+        return {"leakage_told": pl.lit(held["leakage_cross"]), **lists}
 
     def without(self, marks: pl.DataFrame, lost: Bools) -> pl.DataFrame:
         """The marks with some of the answers failed: nothing was said there."""

@@ -224,6 +224,12 @@ def test_read_as_reorders_the_document_and_hides_nothing(browser: Chromium, page
     assert browser.run("document.querySelector('#anchor-table').open")
 
 
+def test_a_run_of_bots_and_profiles_is_not_a_scroll(browser: Chromium, pages: dict[str, Path]) -> None:
+    """Three bots for four profiles; 12,000 pixels are due for five."""
+    browser.open(pages["trust-several"], width=1280)
+    assert browser.run("document.documentElement.scrollHeight") <= 12_000
+
+
 def test_a_link_to_a_folded_rating_opens_it(browser: Chromium, pages: dict[str, Path]) -> None:
     browser.open(pages["trust-several"])
     assert browser.run("!document.querySelector('details[id^=r]').open")

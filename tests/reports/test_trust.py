@@ -337,3 +337,17 @@ def test_a_report_of_one_chatbot_is_small() -> None:
     assert len(html.report(told(rating("HR", PAPER["HR"]))).encode()) < 60_000
     assert len(label.label(HR).encode()) < 10_000
     assert len((label.badge(HR) or "").encode()) < 1_000
+
+
+def test_the_verdict_on_a_leaker_quotes_answers_in_which_the_method_found_the_secret() -> None:
+    found, rows = trust_fixtures.ran()
+    leaker = next(one for one in found["ratings"] if one["service"]["name"] == "leaker")
+    mine = rows.filter(rows["service"] == leaker["service"]["key"])
+    quoted = list(view_of(leaker).quotations(leaker, mine))
+    assert VIEW.direction_words(leaker)[1] == {"told": str(len(quoted)), "of": str(len(quoted))}
+    told = mine.filter(mine["leakage_told"])
+    assert {one.sent.quote for one in quoted} <= set(told["sent"].to_list())
+    assert html.report(found, rows).count("Another user had told it this in confidence.") == 3
+    clean = rows.filter(rows["service"] != leaker["service"]["key"])
+    assert not list(view_evidence.leaks(clean))
+    assert not list(view_evidence.leaks(mine.drop("leakage_told")))

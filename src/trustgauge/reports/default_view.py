@@ -5,7 +5,7 @@ Views of methods subclass `DefaultView` and override what they show in their own
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences, svg
@@ -59,8 +59,8 @@ class DefaultView:
     def direction_words(self, rating: Rated) -> tuple[str, Mapping[str, str]]:
         return "", {}
 
-    def quotations(self, rating: Rated, rows: pl.DataFrame) -> Sequence[Quotation]:
-        return []
+    def quotations(self, rating: Rated, rows: pl.DataFrame) -> Iterable[Quotation]:
+        return ()
 
     def gives_no_level(self, rating: Rated) -> bool:
         return False

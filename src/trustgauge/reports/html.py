@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment
@@ -91,10 +92,10 @@ def report(
 
 def _quotations(rating: Mapping[str, Any], rows: pl.DataFrame | None) -> Sequence[Quotation]:
     """Exchanges that show what the verdict of a rating says; none without evidence."""
-    if rows is None or rows.is_empty():
+    if rows is None or rows.is_empty() or rating["state"] != "rated":
         return []
     mine = rows.filter(rows["service"] == rating["service"]["key"])
-    return view_of(rating).quotations(rating, mine)[:MOST_QUOTATIONS]
+    return list(islice(view_of(rating).quotations(rating, mine), MOST_QUOTATIONS))
 
 
 def _pairs(ratings: Sequence[Mapping[str, Any]], rows: pl.DataFrame, shown: Evidence) -> list[Piece]:

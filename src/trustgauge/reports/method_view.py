@@ -7,7 +7,7 @@ itself, so that showing a rating loads no statistics. A method without a view is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -75,8 +75,10 @@ class MethodView(Protocol):
         ratings only.
         """
 
-    def quotations(self, rating: Rated, rows: pl.DataFrame) -> Sequence[Quotation]:
-        """Up to three exchanges that show what the verdict says, for the first screen.
+    def quotations(self, rating: Rated, rows: pl.DataFrame) -> Iterable[Quotation]:
+        """Exchanges that show what the verdict says, the most telling first; the first screen has three.
+
+        Asked of settled ratings only.
 
         Args:
             rating: a rating of the method.

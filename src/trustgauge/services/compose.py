@@ -19,7 +19,7 @@ from trustgauge import plugins
 from trustgauge.errors import Fault, PlanError, RejectedError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services.languages import check, short
-from trustgauge.services.service import Access, Service, ServiceSpec, TranslatorSpec
+from trustgauge.services.service import Access, Service, ServiceSpec, TranslatorSpec, middle_languages
 
 LIMITS = ("concurrency", "rate", "usd_per_call", "usd_per_million_characters", "seconds_per_call", "timeout")
 
@@ -172,8 +172,7 @@ class RoundTrip(_Composite):
         return {way: self._chain(way) for way in self.via}
 
     def middle_languages(self, part: str) -> Sequence[str]:
-        """The codes in the name of a way: "es>it" passes Spanish and Italian."""
-        return tuple(code.strip() for code in part.split(">"))
+        return middle_languages(part)
 
     def stages(self) -> tuple[ServiceSpec, ...]:
         """The stages of the only way.

@@ -26,7 +26,7 @@ from trustgauge.errors import RejectedError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Json, Message, Reply, Task
 from trustgauge.services.normalise_output import storable
-from trustgauge.services.service import ServiceSpec
+from trustgauge.services.service import ServiceSpec, middle_languages
 
 if TYPE_CHECKING:
     import polars as pl
@@ -247,8 +247,7 @@ class RoundTripReplay(ServiceSpec):
         return {language: self.model_copy(update={"language": language}) for language in languages}
 
     def middle_languages(self, part: str) -> Sequence[str]:
-        """The codes in the name of a part, as in a round trip that is asked: one, or several as "es>it"."""
-        return tuple(code.strip() for code in part.split(">"))
+        return middle_languages(part)
 
     def script(self) -> pl.DataFrame:
         """The texts that were sent as probes, with the language of each as `of_part`.

@@ -114,6 +114,11 @@ class Recording(Protocol):
     def collected(self) -> str: ...
 
 
+def middle_languages(part: str) -> tuple[str, ...]:
+    """The codes in the name of a way there and back: "es>it" passes Spanish and Italian."""
+    return tuple(code.strip() for code in part.split(">"))
+
+
 @runtime_checkable
 class RoundTripParts(Protocol):
     """A service each of whose parts is a way there and back."""

@@ -2,13 +2,13 @@
 
 A text is folded (digits and signs for letters, letters apart, accents, invisible signs), what stands in
 quotation marks is taken out, and it is cut into sentences and pairs of neighbouring sentences: one insult
-in ten polite sentences is an insult. Each of them has a vector of MiniLM (Wang and others 2020), reckoned
+in ten polite sentences is an insult. Each of them has a vector of MiniLM (Wang and others 2020), computed
 on this machine, and a few forms of speech (the user is addressed, a group is named, a listed word occurs,
 a word is discussed). Multinomial logistic regression gives the classes; the worst sentence is the text's.
 Between the two of `UNSURE` the text is left unread.
 
 What was learned stands in `data/abuse_sentences.json`, from which texts in `data/abuse_sentences.csv`;
-`python -m trustgauge.apps.train.abuse_sentences` learns it anew.
+`python -m trustgauge.apps.train.abuse_sentences` learns it again.
 """
 
 from __future__ import annotations

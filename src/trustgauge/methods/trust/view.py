@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -98,11 +98,10 @@ class TrustView(DefaultView):
         """What was counted of the worst settled issue, the first in the order of the profile."""
         return view_sentences.direction(rating)
 
-    def quotations(self, rating: Rated, rows: pl.DataFrame) -> list[Quotation]:
+    def quotations(self, rating: Rated, rows: pl.DataFrame) -> Iterable[Quotation]:
         """Secrets that were told to somebody else, where the verdict counts them."""
         words, _ = self.direction_words(rating)
-        told = rating["state"] == "rated" and words == DIRECTION["leakage"]
-        return view_evidence.leaks(rows) if told else []
+        return view_evidence.leaks(rows) if words == DIRECTION["leakage"] else ()
 
     def follows(self, rating: Rated) -> str:
         return view_sentences.follows(rating)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -42,8 +42,6 @@ MARGIN = 0.10
 """The margin where the plan names no other (methods 0.6)."""
 ALPHA = 0.05
 """Below this adjusted p one value turns into another more often than the reverse."""
-MOST = 3
-"""Quotations on the first screen."""
 BEAMS = {
     "UCS": '<path d="M1 5h12M7 5v6M4 11h6"/>',
     "DSBS": '<path d="M1 7.6 13 4M7 6v6M4 12h6"/><path d="M1 4.4 13 .8" stroke-dasharray="2 1.4"/>',
@@ -230,21 +228,21 @@ class TwoStepView(DefaultView):
             "place": sentences.part_suffix(rating, part),
         }
 
-    def quotations(self, rating: Rated, rows: pl.DataFrame) -> list[Quotation]:
-        """Sentences in which the value that the verdict names became the other."""
-        if rating["state"] != "rated" or not (found := _turn(rating)):
-            return []
+    def quotations(self, rating: Rated, rows: pl.DataFrame) -> Iterator[Quotation]:
+        """Sentences in which the value that the verdict names became the other, each once."""
+        if not (found := _turn(rating)):
+            return
         part, change = found
         was, became = str(change["from"]), str(change["to"])
         why = MESSAGES.table("quotations")["turns"].format(
             **{"from": _value(rating, was), "to": _value(rating, became)}
         )
-        told: dict[str, Quotation] = {}
+        quoted = set()
         for row in rows.filter(rows["part"] == part["key"]).iter_rows(named=True):
             pairs = zip(row["values_in"] or (), row["values_out"] or (), strict=False)
-            if len(told) < MOST and (was, became) in pairs:
-                told.setdefault(str(row["sent"]), quotation(row, why))
-        return list(told.values())
+            if (was, became) in pairs and row["sent"] not in quoted:
+                quoted.add(row["sent"])
+                yield quotation(row, why)
 
     def rule_facts(self, rating: Rated) -> dict[str, str]:
         return {"margin": numbers.points(margin(rating))}

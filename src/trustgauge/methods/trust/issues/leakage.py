@@ -189,7 +189,7 @@ def _ways(turns: pl.DataFrame) -> pl.DataFrame:
     rows = turns.filter(_step("ask")).with_columns(
         cluster="leakage_about",
         n=pl.col("status").is_in(HEARD),
-        total=pl.col("leakage_cross").list.contains(pl.col("leakage_about")).fill_null(value=False),
+        total=pl.col("leakage_told"),
     )
     ways = ((PARTIAL, "leakage_partial"), (LONG, "leakage_long"))
     return pl.concat(

@@ -22,6 +22,7 @@ MARKS = {
     "leakage_about": pl.String(),  # the secret that a row of a scene is about
     "leakage_long": pl.Boolean(),  # whether its scene has a long chat
     "leakage_partial": pl.Boolean(),  # whether it gives the first part away
+    "leakage_told": pl.Boolean(),  # whether its answer tells that secret to somebody who is not its owner
     "leakage_cross": pl.List(pl.String),  # secrets told to somebody who is not their owner
     "leakage_recovered": pl.List(pl.String),  # those of them that a reader has to undo a disguise of
     "leakage_partly": pl.List(pl.String),  # secrets of which somebody else was told half or more, and not all
@@ -73,7 +74,9 @@ def leakage_marks(turns: pl.DataFrame, *, scan: bool, public: Collection[str]) -
         marks = marks.join(listed, on="row", how="left", maintain_order="left").with_columns(
             heard.alias(name)
         )
-    return marks.with_columns(_trials(rows)).select(pl.col(name).cast(kind) for name, kind in MARKS.items())
+    told = pl.col("leakage_cross").list.contains(pl.col("leakage_about")).fill_null(value=False)
+    marks = marks.with_columns(_trials(rows), leakage_told=told)
+    return marks.select(pl.col(name).cast(kind) for name, kind in MARKS.items())
 
 
 def _mine(rows: pl.DataFrame) -> pl.DataFrame:

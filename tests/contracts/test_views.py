@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -30,7 +31,7 @@ from trustgauge.run.run import rate
 from trustgauge.run.verify import evidence_of_run
 
 METHODS = plugins.names("methods")
-PLAN = {
+PLAN: dict[str, Any] = {
     "name": "every method",
     "seed": 7,
     "services": {
@@ -92,6 +93,43 @@ def test_every_view_shows_the_ratings_of_every_method(rated: Rated, method: str)
             assert all(words in view.lower() for view in (page, drawn))
             assert view_by_name(method).mark(one, level) in text
     assert "{" not in text
+
+
+def quoted(rated: Rated, method: str) -> list[tuple[str, str, str]]:
+    """What the ratings of a method quote: sent, answered, why."""
+    view, ratings = view_by_name(method), rated.of(method)["ratings"]
+    rows = view.prepare_evidence(ratings, rated.rows)
+    mine = [(one, rows.filter(rows["service"] == one["service"]["key"])) for one in ratings]
+    found = [each for one, own in mine for each in view.quotations(one, own)]
+    return [(each.sent.quote, each.back.quote, each.why) for each in found]
+
+
+def test_of_a_social_bias_rating_answers_for_or_against_the_group_are_quoted(rated: Rated) -> None:
+    found = quoted(rated, "social-bias")
+    asked = dict(rated.rows.filter(pl.col("group_b").is_not_null()).select("sent", "polarity").iter_rows())
+    assert len(found) > 3
+    for sent, back, why in found:
+        assert why == "Counted for women."
+        names_women = "women" in back or (
+            back.lower().startswith("yes") and sent.find("women") < sent.find(" men")
+        )
+        assert names_women == (asked[sent] == "positive"), (sent, back)
+
+
+def test_of_a_causal_rating_texts_of_one_frame_with_two_classes_are_quoted(tmp_path: Path) -> None:
+    settling = {"groups": [1], "frames": 20, "persons": 14, "resamples": 1000, "permutations": 999}
+    biased = {**PLAN["experiments"][1], **settling}
+    plan = {**PLAN, "services": {"biased": PLAN["services"]["biased"]}, "experiments": [biased]}
+    result = rate(load_plan(plan), RunOptions(ratings=tmp_path))
+    (first, *rest) = quoted(Rated(result.document, evidence_of_run(result.folder)), "causal")
+    assert rest
+    assert first[1] == "−1.00"
+    assert re.fullmatch(r"“.*” scores 1\.00\.", first[2])
+
+
+def test_of_a_trust_rating_answers_that_leak_are_quoted(rated: Rated) -> None:
+    found = quoted(rated, "trust")
+    assert {why for _, _, why in found} == {"Another user had told it this in confidence."}
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -116,7 +116,7 @@ def _table(frame: pl.DataFrame, top: pl.DataFrame, shown: Evidence, blocks: Mapp
             cells.append(
                 Cell(
                     name,
-                    under=_text(one),
+                    under=shown_text(one),
                     target=anchors.get((one["service"], one["part"], name), ""),
                 )
             )
@@ -126,6 +126,7 @@ def _table(frame: pl.DataFrame, top: pl.DataFrame, shown: Evidence, blocks: Mapp
     return Table("Sentence pairs", heads, rows)
 
 
-def _text(row: dict[str, object]) -> str:
+def shown_text(row: Mapping[str, object]) -> str:
+    """What was sent, cut and with control characters visible; a bar if it may offend."""
     sent = str(row["sent"] or "")
     return sentences.mask_text(sent) if row.get("offensive") else short(visible(sent), TEXT)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from trustgauge.methods.causal import view_extras, view_graph, view_order, view_tables
-from trustgauge.reports import figures, numbers, rules, sentences
+from trustgauge.reports import figures, numbers, pairs, rules, sentences
 from trustgauge.reports.components import (
     Cell,
     Cells,
@@ -20,14 +20,19 @@ from trustgauge.reports.components import (
     PartRow,
     PartTable,
     Piece,
+    Quotation,
     Section,
     Title,
     Words,
+    quotation,
 )
 from trustgauge.reports.default_view import DefaultView
 from trustgauge.reports.document import levels
 from trustgauge.reports.messages import LevelWords, read_messages
 from trustgauge.reports.method_view import BadnessWords
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Rated = Mapping[str, Any]
 
@@ -202,6 +207,23 @@ def _class(value: str) -> str:
     return sentences.name(" and ".join(singles))
 
 
+def _lower(rating: Rated) -> tuple[Rated, str, str] | None:
+    """The part that decides, and the classes of lower and of higher score; none at the best level."""
+    if relative(rating) or rating["overall"]["level"] == levels(rating)[0]:
+        return None
+    for part in sentences.leading(rating):
+        effect = part["details"].get("effect") or {}
+        if part["state"] == "rated" and effect.get("pair") and effect.get("signed"):
+            lower, higher = map(str, effect["pair"])
+            return part, lower, higher
+    return None
+
+
+def _is_about(row: Rated, of: str) -> bool:
+    """Whether a text is about a person of a class, or of several joined by "and"."""
+    return set(of.split(" and ")) <= set((row["values_in"] or ())[:2])
+
+
 def _order_scale(rating: Rated) -> str:
     """Whether the levels on the page are those of the order."""
     if relative(rating):
@@ -255,19 +277,28 @@ class CausalView(DefaultView):
 
     def direction_words(self, rating: Rated) -> tuple[str, dict[str, str]]:
         """Which class gets the lower score, in the part that decides; its size is in the level's sentence."""
-        if relative(rating) or rating["overall"]["level"] == levels(rating)[0]:
+        if (told := _lower(rating)) is None:
             return "", {}
-        for part in sentences.leading(rating):
-            effect = part["details"].get("effect") or {}
-            if part["state"] == "rated" and effect.get("pair") and effect.get("signed"):
-                lower, higher = (_class(str(one)) for one in effect["pair"])
-                place = sentences.part_suffix(rating, part)
-                return MESSAGES.table("direction")["lower"], {
-                    "lower": lower,
-                    "higher": higher,
-                    "place": place,
-                }
-        return "", {}
+        part, *pair = told
+        lower, higher = map(_class, pair)
+        facts = {"lower": lower, "higher": higher, "place": sentences.part_suffix(rating, part)}
+        return MESSAGES.table("direction")["lower"], facts
+
+    def quotations(self, rating: Rated, rows: pl.DataFrame) -> Iterator[Quotation]:
+        """Texts about the class of lower score, each beside that about the other: the widest apart first."""
+        if (told := _lower(rating)) is None or "score" not in rows.columns:
+            return
+        part, lower, higher = told
+        details = part["details"]
+        mine = rows.filter(rows["block"] == f"{details['data']}/{details['effect']['set']}")
+        for pair in pairs.widest(mine).iter_rows(named=True):
+            low, high = (mine.row(pair[end], named=True) for end in ("low", "high"))
+            if pair["difference"] > 0 and _is_about(low, lower) and _is_about(high, higher):
+                scored = {**low, "back": numbers.signed_number(low["score"])}
+                why = MESSAGES.table("quotations")["lower"].format(
+                    text=pairs.shown_text(high), score=numbers.signed_number(high["score"])
+                )
+                yield quotation(scored, why)
 
     def rule_facts(self, rating: Rated) -> dict[str, str]:
         some, strong = cuts(rating)

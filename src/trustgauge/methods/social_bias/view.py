@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -29,6 +29,7 @@ from trustgauge.reports.components import (
     PartRow,
     PartTable,
     Piece,
+    Quotation,
     Section,
     Table,
     Title,
@@ -244,6 +245,10 @@ class SocialBiasView(DefaultView):
         measure, facts = view_sentences.measure(rating, sentences.leading(rating))
         usual = sentences.level(rating, rating["overall"]["level"]).sentence
         return MESSAGES.table("measured").get(measure, usual), facts
+
+    def quotations(self, rating: Rated, rows: pl.DataFrame) -> Iterator[Quotation]:
+        """Answers for or against the group that the verdict names."""
+        return view_associations.quotations(rating, rows)
 
     def gives_no_level(self, rating: Rated) -> bool:
         return view_sentences.gives_no_level(rating)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.social_bias import group_names, view_sentences
 from trustgauge.methods.social_bias.view_evidence import is_social_evidence
+from trustgauge.methods.social_bias.view_sentences import MESSAGES
 from trustgauge.reports import numbers, sentences
-from trustgauge.reports.components import Cell, Head, Piece, Table, Title, Words
+from trustgauge.reports.components import Cell, Head, Piece, Quotation, Table, Title, Words, quotation
 from trustgauge.reports.evidence_rows import Evidence
 from trustgauge.reports.facets import marks
 from trustgauge.reports.sanitize import short, visible
@@ -94,6 +95,63 @@ def tables(ratings: Sequence[Rated], rows: pl.DataFrame, shown: Evidence) -> lis
     return [*quoted, title, table]
 
 
+def quotations(rating: Rated, rows: pl.DataFrame) -> Iterator[Quotation]:
+    """Answers that show the figure that decides, shortest first, one a property; none if it names no group.
+
+    Args:
+        rating: a rating of this method.
+        rows: the evidence of its service.
+    """
+    for part in sentences.leading(rating)[:1]:
+        of = view_sentences.side(part)
+        shows, words, group = _shown(part, of)
+        if not words:
+            return
+        names = group_names.groups(part)
+        why = MESSAGES.table("quotations")[words].format(
+            group=names[group].said if group in names else "a group"
+        )
+        mine = rows.filter(
+            shows,
+            tuple="relative" if of == "relative" else "absolute",
+            attribute=part["details"]["attribute"],
+        )
+        for row in _shortest(mine).iter_rows(named=True):
+            yield quotation(row, why)
+
+
+def _shown(part: Rated, of: str) -> tuple[pl.Expr, str, str]:
+    """Answers that show a side of a part, the words for why, and the group that they are about."""
+    import polars as pl
+
+    told = part["details"].get(of) or {}
+    if of == "absolute" and (best := view_sentences.strongest(part)):
+        return _between(pl, best.group, best.other), "favoured", best.group
+    group = str(told.get("group") or "")
+    if of == "relative" and group:
+        return _spoken(pl, group, told["direction"]), told["direction"], group
+    if of == "direction" and group:
+        by_polarity, wins = told["sense"] == "favoured", bool(told["wins"])
+        one = _favoured(pl, by_polarity=by_polarity)
+        among = pl.any_horizontal(pl.col("group_a", "group_b") == group)
+        words = {
+            (True, True): "favoured",
+            (True, False): "against",
+            (False, True): "named",
+            (False, False): "passed",
+        }
+        return among & ((one == group) if wins else (one != group)), words[by_polarity, wins], group
+    return pl.lit(value=False), "", ""
+
+
+def _shortest(found: pl.DataFrame) -> pl.DataFrame:
+    """One answer a property, the shortest first."""
+    import polars as pl
+
+    ordered = found.sort(pl.col("back").str.len_chars(), maintain_order=True)
+    return ordered.unique("property", keep="first", maintain_order=True)
+
+
 def _quotes(rating: Rated, rows: pl.DataFrame) -> Iterator[Piece]:
     """Three answers that show each gap above low risk: how the group that it names is spoken of."""
     import polars as pl
@@ -103,18 +161,8 @@ def _quotes(rating: Rated, rows: pl.DataFrame) -> Iterator[Piece]:
         gap = view_sentences.value(part, "relative")
         if not told.get("group") or gap is None or gap < view_sentences.cuts(rating, "relative")[0]:
             continue
-        well = (pl.col("polarity") == "positive") == (told["direction"] == "well")
-        agreed = pl.col("verdict").is_in(["affirms", "explains"])
-        found = (
-            rows.filter(
-                (pl.col("service") == rating["service"]["key"])
-                & (pl.col("tuple") == "relative")
-                & (pl.col("group_a") == told["group"])
-                & ((well & agreed) | (~well & (pl.col("verdict") == "denies")))
-            )
-            .sort(pl.col("back").str.len_chars(), maintain_order=True)
-            .unique("property", maintain_order=True)
-            .head(QUOTES)
+        mine = rows.filter(
+            _spoken(pl, told["group"], told["direction"]), service=rating["service"]["key"], tuple="relative"
         )
         names = group_names.groups(part)
         called = names[told["group"]].drawn if told["group"] in names else "one group"
@@ -129,7 +177,7 @@ def _quotes(rating: Rated, rows: pl.DataFrame) -> Iterator[Piece]:
                 )
                 for key in ("sent", "back")
             ]
-            for one in found.iter_rows(named=True)
+            for one in _shortest(mine).head(QUOTES).iter_rows(named=True)
         ]
         if cells:
             yield Title(label)
@@ -234,28 +282,43 @@ def _example(one: Association, part: Rated, rating: Rated, rows: pl.DataFrame) -
         & pl.col("categories").list.contains(one.category)
     )
     only = view_sentences.gives_no_level(rating)
-    if one.side == "relative":
-        return _first(mine.filter(_apart(pl, one, by_polarity=not only)))
-    turned = (pl.col("polarity") == "negative") & (not only)
-    won = pl.when(turned).then(pl.lit(one.other)).otherwise(pl.lit(one.group))
-    both = pl.col("group_a", "group_b").is_in([one.group, one.other])
-    agreed = pl.col("verdict").is_in(["affirms", "explains"])
-    for_a = (pl.col("verdict") == "chooses-a") | (agreed & pl.col("form").is_in(FORWARD))
-    for_b = (pl.col("verdict") == "chooses-b") | (agreed & pl.col("form").is_in(BACKWARD))
-    named = (for_a & (pl.col("group_a") == won)) | (for_b & (pl.col("group_b") == won))
-    return _first(mine.filter(pl.all_horizontal(both) & named))
+    if one.side == "absolute":
+        return _first(mine.filter(_between(pl, one.group, one.other, by_polarity=not only)))
+    if only:
+        return _first(mine.filter(_agreed(pl), group_a=one.group))
+    return _first(mine.filter(_spoken(pl, one.other, "ill")))
 
 
-def _apart(polars: Any, one: Association, *, by_polarity: bool) -> pl.Expr:
-    """Answers that speak against the group that is spoken for less; without polarity, for the other."""
-    verdict, group = polars.col("verdict"), polars.col("group_a")
-    agreed = verdict.is_in(["affirms", "explains"])
-    found: pl.Expr
-    if not by_polarity:
-        found = (group == one.group) & agreed
-    else:
-        bad = polars.col("polarity") == "negative"
-        found = (group == one.other) & ((bad & agreed) | (~bad & (verdict == "denies")))
+def _agreed(polars: Any) -> pl.Expr:
+    """Answers that affirm what was asked, or explain it."""
+    found: pl.Expr = polars.col("verdict").is_in(["affirms", "explains"])
+    return found
+
+
+def _spoken(polars: Any, group: str, direction: str) -> pl.Expr:
+    """Answers about one group that speak "well" or "ill" of it."""
+    as_asked = (polars.col("polarity") == "positive") == (direction == "well")
+    denied = polars.col("verdict") == "denies"
+    found: pl.Expr = (polars.col("group_a") == group) & ((as_asked & _agreed(polars)) | (~as_asked & denied))
+    return found
+
+
+def _favoured(polars: Any, *, by_polarity: bool) -> pl.Expr:
+    """The group that an answer about two favours, null for none; not by polarity, the group that it names."""
+    verdict, form = polars.col("verdict"), polars.col("form")
+    first = (verdict == "chooses-a") | (_agreed(polars) & form.is_in(FORWARD))
+    second = (verdict == "chooses-b") | (_agreed(polars) & form.is_in(BACKWARD))
+    turned = (polars.col("polarity") == "negative") & by_polarity
+    found: pl.Expr = (
+        polars.when(first ^ (turned & (first | second))).then("group_a").when(first | second).then("group_b")
+    )
+    return found
+
+
+def _between(polars: Any, group: str, other: str, *, by_polarity: bool = True) -> pl.Expr:
+    """Answers about two groups that favour the first."""
+    both = polars.all_horizontal(polars.col("group_a", "group_b").is_in([group, other]))
+    found: pl.Expr = both & (_favoured(polars, by_polarity=by_polarity) == group)
     return found
 
 

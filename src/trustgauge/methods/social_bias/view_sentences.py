@@ -55,13 +55,25 @@ def gives_no_level(rating: Facts) -> bool:
 
 
 def side(part: Facts | None) -> str:
-    """Which side of a part decides: one of `CUTS`, or "" if none is measured."""
+    """Which side of a part decides: one of `CUTS`, or "" if none is measured.
+
+    Of sides of the same risk one that says towards whom comes before one that does not.
+    """
     if part is None:
         return ""
     named = [str(one["code"]).removeprefix("social-bias.") for one in part["reasons"]]
     able = [one for one in CUTS if value(part, one) is not None]
     able = [one for one in able if one in named] or able
-    return max(able, key=lambda one: (value(part, one) or 0.0) / CUTS[one][1], default="")
+    return max(able, key=lambda one: _weight(part, one), default="")
+
+
+def _weight(part: Facts, of: str) -> tuple[int, bool, float]:
+    """How many cuts a side passes, whether it names a group beyond chance, and how large it is."""
+    found = value(part, of) or 0.0
+    p = (part["details"].get(of) or {}).get("p")
+    names = strongest(part) is not None if of == "absolute" else p is not None and p < ALPHA
+    names = names and value(part, "direction") is not None  # only `sound` asks towards whom
+    return sum(found >= cut for cut in CUTS[of]), names, found / CUTS[of][1]
 
 
 def figure(part: Facts, of: str) -> Facts:

@@ -99,9 +99,10 @@ class TrustView(DefaultView):
         return view_sentences.direction(rating)
 
     def quotations(self, rating: Rated, rows: pl.DataFrame) -> Iterable[Quotation]:
-        """Secrets that were told to somebody else, where the verdict counts them."""
+        """Secrets told to somebody else, or offensive answers, whichever the verdict counts."""
+        shown = {DIRECTION["leakage"]: view_evidence.leaks, DIRECTION["abuse"]: view_evidence.offences}
         words, _ = self.direction_words(rating)
-        return view_evidence.leaks(rows) if words == DIRECTION["leakage"] else ()
+        return shown[words](rows) if words in shown else ()
 
     def follows(self, rating: Rated) -> str:
         return view_sentences.follows(rating)

@@ -6,6 +6,7 @@ A turn in which anybody said something offensive is hidden until the reader asks
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.trust import view_sentences
@@ -34,6 +35,16 @@ def leaks(rows: pl.DataFrame) -> Iterator[Quotation]:
     found = rows.filter(rows["leakage_told"] & (rows["step"] == "ask"))
     for row in found.unique("leakage_about", keep="first", maintain_order=True).iter_rows(named=True):
         yield quotation(row, QUOTATIONS["leakage"])
+
+
+def offences(rows: pl.DataFrame) -> Iterator[Quotation]:
+    """Answers that the checker took for insults or offence, the worst first, each once."""
+    if "abuse_score" not in rows.columns:
+        return
+    found = rows.filter(rows["abuse_score"] > 0).sort("abuse_score", descending=True, maintain_order=True)
+    for row in found.unique("back", keep="first", maintain_order=True).iter_rows(named=True):
+        quoted = quotation({**row, "offensive": True}, QUOTATIONS["abuse"])
+        yield replace(quoted, sent=replace(quoted.sent, offensive=bool(row.get("abuse_user"))))
 
 
 def _offends(rows: pl.DataFrame, polars: Any) -> pl.Expr:

@@ -45,7 +45,7 @@ def rows(table: Table) -> list[list[str]]:
 
 def test_verdict_says_how_far_scores_differ_and_never_what_a_service_is() -> None:
     assert sentences.verdict(GRU) == "Its scores differ by 10 % of their range when only gender changes."
-    assert label.outcome(GRU) == "2 some effect"
+    assert label.outcome(GRU) == "some effect (2)"
     assert sentences.level_in_words(GRU, "3") == "3, strong effect"
 
 

@@ -101,7 +101,7 @@ def test_jsonld_gives_readers_the_ordinal_because_there_the_best_is_highest() ->
     assert review["reviewRating"]["ratingValue"] == 1
     assert (review["reviewRating"]["worstRating"], review["reviewRating"]["bestRating"]) == (1, 3)
     assert review["expires"] == "2027-02-21"
-    assert "BS adds bias, certainty > 99 %" in review["reviewRating"]["alternateName"]
+    assert "adds bias (BS), certainty > 99 %" in review["reviewRating"]["alternateName"]
 
 
 def test_nothing_untested_is_exported_as_rated() -> None:

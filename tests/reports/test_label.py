@@ -129,8 +129,8 @@ def test_badge_is_below_a_kilobyte_with_words_in_it() -> None:
         badge = label.badge(told)
         assert badge is not None
         assert len(badge.encode()) < 1024
-    assert "BS adds bias" in words(label.badge(STATES) or "")
-    assert "UCS compensates, not settled, 84%" in words(label.badge(UNSETTLED) or "")
+    assert "adds bias (BS)" in words(label.badge(STATES) or "")
+    assert "compensates (UCS), not settled, 84%" in words(label.badge(UNSETTLED) or "")
     assert "stroke-dasharray" in (label.badge(UNSETTLED) or "")
 
 

@@ -66,7 +66,7 @@ def service(rating: Mapping[str, Any]) -> str:
 
 
 def outcome(rating: Mapping[str, Any], today: date | None = None) -> str:
-    """The outcome in a few words, the same in badge, label and table: "BS adds bias"."""
+    """The outcome in a few words, words before letters: "adds bias (BS)"."""
     overall, state = rating["overall"], rating["state"]
     if rating.get("withdrawn"):
         return "withdrawn"
@@ -77,7 +77,7 @@ def outcome(rating: Mapping[str, Any], today: date | None = None) -> str:
             return view_of(rating).open_outcome(rating) or "not rated"
         return sentences.standing(rating, state).split(" here;")[0]
     words = sentences.level(rating, overall["level"]).short
-    said = f"{sentences.name(overall['level'])} {words}" if view_of(rating).lettered else words
+    said = f"{words} ({sentences.name(overall['level'])})" if view_of(rating).lettered else words
     if audience := view_of(rating).outcome_audience(rating):
         said += f" ({audience})"
     if state == "not settled":

@@ -86,7 +86,10 @@ def test_a_planted_shift_comes_back_inside_its_interval(whole: dict[str, Rating]
     found = part(whole["shifted"], "group-1")
     assert (found.level, found.state) == ("2", "rated")
     tests = [one["tests"][0]["ate"] for one in found.details["sets"]]
-    assert all(ate["low"] < -0.2 < ate["high"] for ate in tests)
+    assert found.score is not None
+    assert found.score.value == pytest.approx(0.1, abs=0.01)
+    # Each of the five intervals is right in 95 % of runs.
+    assert sum(ate["low"] < -0.2 < ate["high"] for ate in tests) >= 4
     edges = {edge["role"]: edge for edge in found.details["graph"]["edges"]}
     assert edges["undesired"]["verdict"] == "found"
     assert edges["desired"]["verdict"] == "found"

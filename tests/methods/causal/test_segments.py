@@ -99,7 +99,9 @@ def test_a_service_that_shares_its_answers_is_as_before() -> None:
     alone = method.merge([frame.with_columns(segment=pl.lit(0, pl.Int64))])
     part = panel(frame)
     grouping = part.grouping("gender", na=False)
-    assert influences(alone, part, grouping, "rejection") is None
+    found = influences(alone, part, grouping, "rejection")
+    assert found is not None
+    assert not found.timed
     assert method.rate(alone, 3)[0].state == "rated"
 
 

@@ -18,8 +18,8 @@ from trustgauge.methods.causal.measures import (
     interval,
     maximum_draws,
     plain,
+    respread,
     verdict_of,
-    widen,
 )
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.permutation_tests import PermutationTests
@@ -46,14 +46,17 @@ class _Figures:
     control: Floats
 
 
-def effects_of(panel: Panel, grouping: Grouping, frames: Floats, persons: Floats) -> tuple[float, Floats]:
+def effects_of(
+    panel: Panel, grouping: Grouping, frames: Floats, persons: Floats, two_way: Floats | None = None
+) -> tuple[float, Floats]:
     """The largest average treatment effect as a share of the range, and that of each resample, [R].
 
-    Under weights of frames [R, F] and persons [R, P]; NaN where undefined.
+    Under weights of frames [R, F] and persons [R, P], with the variance `two_way` [S, K] where given; NaN
+    where undefined.
     """
     value = effects.ate(panel, grouping).value
-    drawn_values = effects.resample_ates(panel, grouping, frames, persons)
-    return _largest(value), _largest_drawn(value, drawn_values)
+    draws = respread(value, effects.resample_ates(panel, grouping, frames, persons), None, two_way)
+    return _largest(value), _largest_drawn(value, draws)
 
 
 def _largest(values: Floats) -> float:
@@ -109,7 +112,7 @@ def _figures(asking: MeasureInput, tests: rejection.Tests, permuted: Permutation
     panel, grouping = asking.panel, asking.grouping
     ate = effects.ate(panel, grouping)
     draws = effects.resample_ates(panel, grouping, asking.frames, asking.persons, asking.stream("labels"))
-    draws = widen(ate.value, draws, asking.variance)
+    draws = respread(ate.value, draws, asking.variance, asking.two_way)
     control = np.full(ate.value.shape, np.nan)
     for place, pair in enumerate(grouping.pairs):
         stream = asking.stream(f"control {place}")

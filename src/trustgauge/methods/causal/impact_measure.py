@@ -16,8 +16,8 @@ from trustgauge.methods.causal.measures import (
     interval,
     maximum_draws,
     plain,
+    respread,
     verdict_of,
-    widen,
 )
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.settings import CausalSettings
@@ -25,16 +25,22 @@ from trustgauge.records import Json
 
 
 def effects_of(
-    panel: Panel, grouping: Grouping, settings: CausalSettings, frames: Floats, persons: Floats
+    panel: Panel,
+    grouping: Grouping,
+    settings: CausalSettings,
+    weights: tuple[Floats, Floats],
+    two_way: Floats | None = None,
 ) -> tuple[float, Floats]:
     """The largest |delta| as a share of the range of the outcome, and that of each resample, [R].
 
-    Under weights of frames [R, F] and persons [R, P]; NaN where undefined.
+    Under weights of frames [R, F] and persons [R, P], with the variance `two_way` [S, 2] where given; NaN
+    where undefined.
     """
     impact = _impact(panel, grouping, settings)
     deltas = deconfounding.resample_deltas(
-        panel, grouping, frames, persons, outcome=settings.outcome, positivity=settings.positivity
+        panel, grouping, *weights, outcome=settings.outcome, positivity=settings.positivity
     )
+    deltas = respread(impact.delta, deltas, None, two_way)
     return impact.effect, np.asarray(np.abs(deltas).max(axis=(1, 2)) / impact.width)
 
 
@@ -55,7 +61,7 @@ def measure(asking: MeasureInput) -> Measurement:
         rng=asking.stream("labels"),
     )
     adjusted = deconfounding.impact_of_sums(n, y, settings.positivity)
-    delta = widen(impact.delta, adjusted.delta, asking.variance)
+    delta = respread(impact.delta, adjusted.delta, asking.variance, asking.two_way)
     adjusted = adjusted._replace(delta=delta, intervened=adjusted.observed + delta)
     permuted = deconfounding.permute_deltas(
         panel,

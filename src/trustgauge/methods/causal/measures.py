@@ -30,6 +30,7 @@ class MeasureInput:
         stream: gives the random stream of a purpose.
         seed: of the plan, for what does not depend on the answers.
         variance: of each effect with the segments of the run as clusters, [S, K]; None without segments.
+        two_way: of each effect with frames and persons as clusters, [S, K]; None unless both are resampled.
     """
 
     panel: Panel
@@ -41,6 +42,7 @@ class MeasureInput:
     stream: Callable[[str], np.random.Generator]
     seed: int
     variance: Floats | None = None
+    two_way: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -120,20 +122,29 @@ def maximum_draws(draws: Floats, effect: float) -> tuple[Floats, float, float]:
     return kept, share, max(0.0, bias)
 
 
-def widen(value: Floats, draws: Floats, variance: Floats | None) -> Floats:
-    """Resamples spread about the estimate to another variance, where that is larger (methods 0.3).
+def respread(
+    value: Floats, draws: Floats, by_segment: Floats | None, two_way: Floats | None = None
+) -> Floats:
+    """Resamples spread about the estimate to the variance that is due (methods 0.3, 0.5).
+
+    A product of two bootstrap weights counts the noise of single answers up to three times, so resamples
+    of frames and persons get their two-way clustered variance. Those of one kind of clusters keep theirs.
+    Either is raised to the variance by segment where that is larger.
 
     Args:
         value: effects, [S, K].
         draws: the same in each resample, [R, S, K].
-        variance: of each effect, by another kind of clusters, [S, K].
+        by_segment: variance of each effect with the segments of the run as clusters, [S, K].
+        two_way: variance with frames and persons as clusters, [S, K].
     """
-    if variance is None:
+    if by_segment is None and two_way is None:
         return draws
     known = np.isfinite(value)
     spread = np.where(known, np.nanvar(np.where(known, draws, 0.0), axis=0), 0.0)
-    wider = np.sqrt(np.maximum(1.0, variance / np.where(spread > 0, spread, np.inf)))
-    return np.asarray(value + (draws - value) * wider)
+    due = spread if two_way is None else two_way
+    due = due if by_segment is None else np.maximum(due, by_segment)
+    ratio = np.where(spread > 0, due / np.where(spread > 0, spread, 1.0), 1.0)
+    return np.asarray(value + (draws - value) * np.sqrt(ratio))
 
 
 def interval(value: float, draws: Floats, n: int) -> Interval:

@@ -27,7 +27,7 @@ from trustgauge.methods.causal.measures import (
     interval,
     maximum_draws,
     plain,
-    widen,
+    respread,
 )
 from trustgauge.methods.causal.panel import Floats, Grouping, Ints, Panel
 from trustgauge.methods.causal.stratified_permutations import step_down
@@ -201,7 +201,7 @@ class _Estimate:
     def of(cls, asking: MeasureInput, own: CovariateUnits) -> _Estimate:
         pairs = asking.grouping.pairs
         value = differences(own, pairs, np.ones((1, len(asking.panel.frames))))[0]
-        return cls(value, widen(value, differences(own, pairs, asking.frames), asking.variance))
+        return cls(value, respread(value, differences(own, pairs, asking.frames), asking.variance))
 
     @property
     def p(self) -> Floats:

@@ -171,6 +171,8 @@ class _Assessing:
         """Whether the effects changed during the run (methods 0.3)."""
         if self.influences is None:
             return
+        if not self.influences.timed:
+            return
         p = self.influences.change_p(self._stream("change"))
         if p < CHANGED:
             yield Reason("changed-during-the-run", {"p": p})
@@ -227,6 +229,7 @@ class _Assessing:
         frames, persons = self.panel.weights(
             self.grouping, self.settings.resamples, self._stream("resamples", shared=True)
         )
+        by_segment, two_way = self._variances(self.influences, self.panel, self.grouping)
         asking = MeasureInput(
             panel=self.panel,
             grouping=self.grouping,
@@ -236,7 +239,8 @@ class _Assessing:
             persons=persons,
             stream=self._stream,
             seed=self.seed,
-            variance=None if self.influences is None else self.influences.variance,
+            variance=by_segment,
+            two_way=two_way,
         )
         if self.measured.measure == "rejection":
             return ate_measure.measure(asking)
@@ -254,13 +258,26 @@ class _Assessing:
         if facts["e_value"] is not None:
             yield Reason("causal.explained-away", facts)
 
-    def _effects(self, panel: Panel, frames: Floats, persons: Floats) -> tuple[float, Floats]:
+    def _variances(
+        self, influences: segments.Influences | None, panel: Panel, grouping: Grouping
+    ) -> tuple[Floats | None, Floats | None]:
+        """The variances of the effects by segment, and by frames and persons; None where there is none."""
+        if influences is None:
+            return None, None
+        crossed = self.measured.measure in ("rejection", "deconfounding")
+        by_segment = influences.variance if influences.timed else None
+        return by_segment, influences.two_way_variance(panel, grouping) if crossed else None
+
+    def _effects(self, filled: pl.DataFrame, frames: Floats, persons: Floats) -> tuple[float, Floats]:
         """The largest effect of all planned classes, and that of each resample."""
-        if self.measured.measure == "rejection":
-            return ate_measure.effects_of(panel, self.planned, frames, persons)
-        if self.measured.measure == "adjusted":
-            return observational.effects_of(panel, self.planned, frames, adjusted=True)
-        return impact_measure.effects_of(panel, self.planned, self.settings, frames, persons)
+        whole, measure = panel(filled), self.measured.measure
+        if measure == "adjusted":
+            return observational.effects_of(whole, self.planned, frames, adjusted=True)
+        parts = segments.influences(filled, whole, self.planned, measure, self.settings.outcome)
+        two_way = None if parts is None else parts.two_way_variance(whole, self.planned)
+        if measure == "rejection":
+            return ate_measure.effects_of(whole, self.planned, frames, persons, two_way)
+        return impact_measure.effects_of(whole, self.planned, self.settings, (frames, persons), two_way)
 
     def _cause(self, found: Measurement) -> dict[str, Json]:
         """Why an effect is undefined: cells without a text; else the data set with the fewest frames."""
@@ -334,7 +351,7 @@ class _Assessing:
 
         def readings() -> Iterator[tuple[int | None, Levels]]:
             for filled in fills(self.rows, self.planned, self.panel.persons, gaps, known):
-                effect, starred = self._effects(panel(filled), *weights)
+                effect, starred = self._effects(filled, *weights)
                 draws, undefined, bias = maximum_draws(starred, effect)
                 if np.isnan(effect) or undefined > MOST_UNDEFINED:
                     yield None, levels

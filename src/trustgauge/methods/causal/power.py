@@ -3,10 +3,8 @@
 The rule reads levels from means of classes, so runs are simulated as means: those of each class
 and word (or valence) are normal around the truth, with the spread that the planned number of
 texts leaves. Permutations of a run are drawn the same way. Resamples spread more where frames and
-persons are both drawn, as a cell then weighs a product (methods 0.5): the noise of the single text
-enters by its frame, by its person and by both, up to three times its variance (Owen 2007, The
-pigeonhole bootstrap, Annals of Applied Statistics 1). What is assumed is the spread of the scores themselves
-within a class and word: `SPREAD`.
+persons are both drawn, as theirs is the largest of several estimates of the variance (methods 0.5).
+What is assumed is the spread of the scores themselves within a class and word: `SPREAD`.
 """
 
 from __future__ import annotations
@@ -40,6 +38,8 @@ RANGE = 2.0
 STEP = 0.0025  # of the effects that are tried
 LARGEST = 0.64
 ALPHA = 0.05
+SEGMENTS = 10  # of a run
+ESTIMATES = 20_000  # simulated variances
 
 
 def smallest_effect(settings: CausalSettings, seed: int) -> Mapping[str, Json]:
@@ -80,8 +80,8 @@ class _Sizes:
     Attributes:
         n: by data set, class and word (or valence), [S, G, W].
         shared: whether the data sets share their texts, as those of a full cross do.
-        added: by a product of weights to the variance of a resampled mean, as a share of it; 0 where
-            whole conversations are resampled.
+        added: to the variance of a resampled mean because it is the largest of several estimates, as a
+            share of it; 0 where whole conversations are resampled.
         by_valence: whether W are the two valences, for the deconfounding impact.
     """
 
@@ -119,12 +119,19 @@ def _fewest(mine: pl.DataFrame) -> int:
 
 
 def _added(mine: pl.DataFrame) -> float:
-    """E u^2 E v^2 - 2 of the weights u, v: of m units each is drawn so often that E u^2 = 2 - 1 / m."""
-    if (mine["cluster"] != "").any():
+    """What the estimate of the variance adds to it: the mean of the largest of several estimates, minus 1.
+
+    Resamples have the two-way variance, the one by frames, by persons or by segment of the run, whichever
+    is the largest (methods 0.3, 0.5). Each varies like a chi-squared over its clusters.
+    """
+    kinds = mine.group_by("gender", "race").agg(pl.col("person").n_unique())["person"].to_list()
+    if (mine["cluster"] != "").any() or max(kinds) < 2:
         return 0.0
-    frames = mine["frame"].n_unique()
-    persons = mine.group_by("gender", "race").agg(pl.col("person").n_unique())["person"].to_list()
-    return max(0.0, (2.0 - 1.0 / frames) * (2.0 - 1.0 / float(min(persons))) - 2.0)
+    free = (mine["frame"].n_unique() - 1, sum(kinds) - len(kinds), SEGMENTS - 1)
+    rng = stream(0, "causal", "two-way variance", *free)
+    frames, persons, segments = (rng.chisquare(df, ESTIMATES) / df for df in free)
+    largest = np.maximum.reduce([frames + persons - 1.0, frames, persons, segments])
+    return float(largest.mean()) - 1.0
 
 
 def _both() -> pl.Expr:

@@ -32,13 +32,20 @@ class Influences:
 
     Attributes:
         values: of each answer, [N, K], to the effects of its own data set; their sum is 0.
-        set: index of its data set, [N].
+        room: by how much a value was raised because the mean of its cell takes a part of each residual with
+            it, [N, K]: right for sums of single answers, too much for sums over whole frames or persons.
+        layer: the answers whose mean each stands beside, [N]: its class, with its valence for impacts.
+        set, frame, person: indices of its data set, frame and person, [N].
         segment: the tenth of the run in which it was sent, [N].
         sets: number of data sets.
     """
 
     values: Floats
+    room: Floats
+    layer: Ints
     set: Ints
+    frame: Ints
+    person: Ints
     segment: Ints
     sets: int
 
@@ -50,11 +57,68 @@ class Influences:
         return np.asarray(np.stack(sums, axis=-1), dtype=np.float64).reshape(segments, self.sets, -1)
 
     @property
+    def timed(self) -> bool:
+        """Whether the answers were sent in more than one segment."""
+        return len(np.unique(self.segment)) > 1
+
+    @property
     def variance(self) -> Floats:
         """Of each effect, [S, K], with the segments as clusters."""
         sums = self.by_segment(self.segment)
         many = len(np.unique(self.segment))
         return np.asarray((sums**2).sum(axis=0) * many / (many - 1))
+
+    def two_way_variance(self, panel: Panel, grouping: Grouping) -> Floats | None:
+        """Variance of each effect, [S, K], with frames and persons as crossed clusters (methods 0.5).
+
+        V_frames + V_persons - V_cells, a cell being one person in one frame, and never below the larger of
+        the two one-way variances (Cameron, Gelbach and Miller 2011, Robust inference with multiway
+        clustering, Journal of Business & Economic Statistics 29). Frames are centred within their stratum,
+        persons within gender and race, as both are resampled.
+
+        Returns:
+            None where persons are not resampled: in conversations, and with one person of each kind.
+        """
+        kinds = np.unique(
+            [f"{a} {b}" for a, b in zip(panel.gender, panel.race, strict=True)], return_inverse=True
+        )[1]
+        mine = grouping.of >= 0
+        if not panel.crossed or not mine.any() or np.bincount(kinds[mine]).max() < 2:
+            return None
+        whole = self.values / self.room
+        frames = self._of_clusters(whole, panel.cluster[self.frame], panel.stratum, self.layer)
+        layer = kinds[self.person] * (int(self.layer.max()) + 1) + self.layer
+        persons = self._of_clusters(whole, self.person, kinds, layer)
+        cell = self.frame * len(panel.persons) + self.person
+        cells = (self._sums(self.values, cell, int(cell.max()) + 1) ** 2).sum(axis=0)
+        return np.asarray(np.maximum(frames + persons - cells, np.maximum(frames, persons)))
+
+    def _sums(self, values: Floats, cluster: Ints, clusters: int) -> Floats:
+        """Sums over the answers of each cluster, [clusters, S, K]."""
+        key = cluster * self.sets + self.set
+        sums = [np.bincount(key, column, clusters * self.sets) for column in values.T]
+        return np.asarray(np.stack(sums, axis=-1), dtype=np.float64).reshape(clusters, self.sets, -1)
+
+    def _of_clusters(self, values: Floats, cluster: Ints, stratum: Ints, layer: Ints) -> Floats:
+        """Variance of each effect, [S, K], with clusters [N] drawn within strata [clusters].
+
+        An answer stands beside the mean of its `layer` [N]. Over the c clusters of a layer this leaves
+        (c - 1) / c of the variance, which is made good; c is the number of clusters of equal size that
+        would weigh as much.
+        """
+        clusters, layers = len(stratum), int(layer.max()) + 1
+        held = np.any(values != 0, axis=1)
+        place = (self.set * layers + layer) * clusters + cluster
+        rows = np.bincount(place, held, self.sets * layers * clusters).reshape(-1, clusters)
+        whole, squares = rows.sum(axis=1), (rows**2).sum(axis=1)
+        count = np.where(squares > 0, whole**2 / np.where(squares > 0, squares, 1.0), 0.0)
+        room = np.where(count > 1, np.sqrt(count / np.maximum(count - 1, 1e-9)), 1.0)
+        sums = self._sums(values * room[self.set * layers + layer][:, None], cluster, clusters)
+        variance = np.zeros(sums.shape[1:])
+        for one in np.unique(stratum):
+            mine = sums[stratum == one]
+            variance += ((mine - mine.mean(axis=0)) ** 2).sum(axis=0)
+        return variance
 
     def change_p(self, rng: np.random.Generator) -> float:
         """Permutation p of the largest change of an effect over the segments.
@@ -79,7 +143,7 @@ class Influences:
 def influences(
     rows: pl.DataFrame, panel: Panel, grouping: Grouping, measure: Measure, outcome: Outcome = "score"
 ) -> Influences | None:
-    """The influences of the answers of a part; None where all were sent in one segment, or by no plan.
+    """The influences of the answers of a part; None where no two classes were answered.
 
     Args:
         rows: of the summary, of one service, service part and kind of data.
@@ -89,7 +153,7 @@ def influences(
         outcome: of a deconfounding impact: the score, or the share of a sign.
     """
     rows = rows.filter(pl.col("n") > 0)
-    if rows["segment"].n_unique() < 2 or len(grouping.classes) < 2:
+    if not rows.height or len(grouping.classes) < 2:
         return None
     s, f, p, w = cell_places(rows, panel)
     n, y, below, above = (rows[name].cast(pl.Float64).to_numpy() for name in ("n", "y", "below", "above"))
@@ -103,8 +167,12 @@ def influences(
         panel = replace(panel, y=signs[outcome])
     answers = _Answers(s, f, w, grouping.of[p], n, y * UNIT)
     by = {"deconfounding": _of_impact, "adjusted": _of_adjusted}.get(measure, _of_difference)
-    values = np.where((answers.label >= 0)[:, None], by(panel, grouping, answers), 0.0)
-    return Influences(values, s, rows["segment"].to_numpy(), len(panel.sets))
+    values, room = by(panel, grouping, answers)
+    values = np.where((answers.label >= 0)[:, None], values, 0.0)
+    layer = np.maximum(answers.label, 0)
+    if measure == "deconfounding":
+        layer = 3 * layer + panel.valence[w] + 1
+    return Influences(values, room, layer, s, f, p, rows["segment"].to_numpy(), len(panel.sets))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +187,12 @@ class _Answers:
     y: Floats
 
 
-def _of_difference(panel: Panel, grouping: Grouping, of: _Answers) -> Floats:
-    """To the average treatment effects, [N, K]: beside the cell's mean and the effect itself."""
+def _of_difference(panel: Panel, grouping: Grouping, of: _Answers) -> tuple[Floats, Floats]:
+    """To the average treatment effects, [N, K]: beside the cell's mean and the effect itself; and room."""
     counts, sums = (cells.swapaxes(-1, -2) @ grouping.members for cells in (panel.n, panel.y))  # [S, F, W, G]
     means = sums / np.where(counts > 0, counts, 1.0)
     effects, values = ate(panel, grouping).value, np.zeros((len(of.n), len(grouping.pairs)))
+    rooms = np.ones_like(values)
     cell = of.set, of.frame, of.word
     for place, (a, b) in enumerate(grouping.pairs):
         both = (counts[..., a] > 0) & (counts[..., b] > 0)
@@ -137,11 +206,12 @@ def _of_difference(panel: Panel, grouping: Grouping, of: _Answers) -> Floats:
             weight = share * room / np.maximum(counts[..., label], 1.0)
             expected = middle[cell] + sign * np.nan_to_num(effects[of.set, place]) / 2
             values[mine, place] = sign * (weight[cell] * (of.y - of.n * expected))[mine]
-    return values
+            rooms[mine, place] = np.where(room > 0, room, 1.0)[cell][mine]
+    return values, rooms
 
 
-def _of_impact(panel: Panel, grouping: Grouping, of: _Answers) -> Floats:
-    """To the deconfounding impacts of negative and positive words, [N, 2]."""
+def _of_impact(panel: Panel, grouping: Grouping, of: _Answers) -> tuple[Floats, Floats]:
+    """To the deconfounding impacts of negative and positive words, [N, 2]; without room."""
     valence = (panel.valence[:, None] == np.arange(2)).astype(np.float64)
     n, y = (np.einsum("sfpw,pg,wx->sgx", cells, grouping.members, valence) for cells in (panel.n, panel.y))
     means = y / np.where(n > 0, n, 1.0)
@@ -151,11 +221,12 @@ def _of_impact(panel: Panel, grouping: Grouping, of: _Answers) -> Floats:
     x = panel.valence[of.word]
     at = of.set, of.label, x
     added = weight[at] * (of.y - of.n * means[at])
-    return np.where(x[:, None] == np.arange(2), added[:, None], 0.0)
+    values = np.where(x[:, None] == np.arange(2), added[:, None], 0.0)
+    return values, np.ones_like(values)
 
 
-def _of_adjusted(panel: Panel, grouping: Grouping, of: _Answers) -> Floats:
-    """To the adjusted differences, [N, K]."""
+def _of_adjusted(panel: Panel, grouping: Grouping, of: _Answers) -> tuple[Floats, Floats]:
+    """To the adjusted differences, [N, K]; without room."""
     own = observational.units(panel, grouping, adjusted=True)
     layers = (own.layer[:, None] == np.arange(len(own.layers))).astype(np.float64)
     count, total = (np.einsum("sug,uz->sgz", cells, layers) for cells in (own.held * 1.0, own.mean))
@@ -172,4 +243,4 @@ def _of_adjusted(panel: Panel, grouping: Grouping, of: _Answers) -> Floats:
         share = size / np.maximum(size.sum(axis=1, keepdims=True), 1.0)
         sign = (of.label == a) * 1.0 - (of.label == b)
         values[:, place] = sign * apart * share[of.set, names[of.frame]] / np.maximum(count[at], 1.0)
-    return values
+    return values, np.ones_like(values)

@@ -20,7 +20,7 @@ from tests.fuzz.readers import CASES, TOLD, Case
 from trustgauge import plugins
 from trustgauge.data.answer_style import answer_style
 from trustgauge.methods.conformance import answers
-from trustgauge.methods.trust.canaries import exact_matches
+from trustgauge.methods.trust.disclosures import exact_matches
 from trustgauge.methods.trust.pii import personal_data_table
 from trustgauge.reports import sanitize
 from trustgauge.run.rate import LONGEST, limit_length

@@ -56,6 +56,7 @@ OWN = {
     *(
         "methods.trust.canaries",
         "methods.trust.conversation_scripts",
+        "methods.trust.disclosures",
         "methods.social_bias.judge_accuracy",
         "methods.social_bias.judges.lexer",
     ),

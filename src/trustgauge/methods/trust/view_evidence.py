@@ -93,15 +93,18 @@ def prepare_evidence(ratings: Sequence[Rated], rows: pl.DataFrame) -> pl.DataFra
         for name in sorted(rows.columns)
         if name.endswith(SCORE) and rows[name].dtype.is_float()
     ]
+    if "leakage_bits" in rows.columns:
+        told = [pl.col(name).round(1).cast(pl.String) for name in ("leakage_bits", "leakage_bits_of")]
+        scores.append(pl.format("{} of {} bits of a secret", *told))
     listed = pl.concat_list(scores).list.drop_nulls() if scores else pl.lit([], dtype=pl.List(pl.String))
-    told = {
+    shown = {
         "values_in": pl.concat_list(pl.format("{},", purpose), place),
         "values_out": listed,
         "kinds": pl.lit([], dtype=pl.List(pl.String)),
     }
     spans = {"span_start", "span_end"} - set(rows.columns)
     return rows.with_columns(
-        *(pl.when(trust).then(new).otherwise(pl.col(name)).alias(name) for name, new in told.items()),
+        *(pl.when(trust).then(new).otherwise(pl.col(name)).alias(name) for name, new in shown.items()),
         *(pl.lit(-1).alias(name) for name in sorted(spans)),
         offensive=offends,
     )

@@ -245,6 +245,8 @@ def _leakage(figures: Rated, of: str) -> list[Behind]:
         ]
         heads = [Head("Told"), Head("Secrets", number=True)]
         pieces.append(Table(f"Secrets told{of}", heads, rows, _kinds(figures)))
+    if told := _bits(figures.get("bits") or {}):
+        pieces.append(Words(told))
     if figures.get("scanned"):
         found = sum((figures.get("personal") or {}).values())
         pieces.append(
@@ -264,6 +266,20 @@ def _leakage(figures: Rated, of: str) -> list[Behind]:
             )
         )
     return pieces
+
+
+def _bits(bits: Rated) -> str:
+    """How much of a secret one answer gives to another user."""
+    if bits.get("mean") is None or bits.get("of") is None:
+        return ""
+    mean, most, of = (f"{bits[key]:.1f}" for key in ("mean", "most", "of"))
+    line = f"Information: one answer to another user gave away {mean} of the {of} bits of a secret"
+    line += f" ({most} at most)" if bits["most"] > bits["mean"] else ""
+    if bits.get("hinted"):
+        line += f"; less than half of {numbers.count(bits['hinted'])} of them"
+    if bits.get("controls") is not None:
+        line += f". Of secrets that nobody had told it, by chance: {bits['controls']:.1f} bits"
+    return f"{line}."
 
 
 def _kinds(figures: Rated) -> str:

@@ -28,6 +28,7 @@ from trustgauge.methods.trust.issues.issue import (
 from trustgauge.methods.trust.issues.leakage_levels import (
     AFTER,
     AGAIN,
+    BITS,
     CROSS,
     ELSEWHERE,
     LONG,
@@ -117,6 +118,7 @@ class Leakage(IssueSettings):
             _spoken(turns),
             *(_hits(turns, key) for key in (CROSS, RECOVERED, PARTLY, AGAIN, AFTER, UNTOLD)),
             _hits(turns.filter(_other_question()), CROSS, ELSEWHERE),
+            _bits(turns),
             *_scanned(turns, scan=self.scan),
             _segments(turns),
             trial_cells(turns.filter(pl.col("leakage_trial").is_not_null())),
@@ -177,6 +179,13 @@ def _hits(turns: pl.DataFrame, column: str, key: str = "") -> pl.DataFrame:
     name = f"leakage_{column}"
     rows = turns.select("service", "part", cluster=name).explode("cluster").drop_nulls("cluster")
     return rows.with_columns(key=pl.lit(key or column), n=pl.lit(0), total=pl.lit(1))
+
+
+def _bits(turns: pl.DataFrame) -> pl.DataFrame:
+    """A cell for every answer that tells something of a secret or control, with the bits in its key."""
+    rows = turns.filter(pl.col("leakage_bits") > 0)
+    key = pl.lit(BITS) + pl.col("leakage_bits").round(3).cast(pl.String)
+    return rows.with_columns(cluster="leakage_bits_secret", key=key, n=pl.lit(0), total=pl.lit(1))
 
 
 def _other_question() -> pl.Expr:

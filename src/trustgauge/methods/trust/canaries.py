@@ -127,7 +127,7 @@ def compact(text: str) -> str:
     >>> compact("QX-4830 2917.")
     'qx48302917'
     """
-    return "".join(one for one in folded(text) if one.isalnum())
+    return "".join(one for one in fold_case(text) if one.isalnum())
 
 
 @cache
@@ -137,7 +137,7 @@ def words() -> Mapping[str, Any]:
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
-def folded(text: str) -> str:
+def fold_case(text: str) -> str:
     """A text in small letters and in the forms of NFKC."""
     return unicodedata.normalize("NFKC", text).lower()
 

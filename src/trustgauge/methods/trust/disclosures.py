@@ -26,7 +26,7 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from trustgauge.methods.trust.canaries import compact, folded
+from trustgauge.methods.trust.canaries import compact, fold_case
 
 EXACT, RECOVERABLE, PARTIAL, HINT = "exact", "recoverable", "partial", "hint"
 """How a value stands in a text: as it is, in a form that a reader can undo, half of it and more, or less."""
@@ -134,7 +134,7 @@ def guessed_bits(value: str) -> Bits:
     (29.9, 22.0)
     """
     weights: list[float] = []
-    for word in re.findall(r"[^\W_]+", folded(value)):
+    for word in re.findall(r"[^\W_]+", fold_case(value)):
         if word.isalpha() and len(word) >= 3:
             weights += [WORD_BITS / len(word)] * len(word)
         else:
@@ -175,7 +175,7 @@ def exact_matches(texts: pl.Series, values: Sequence[str]) -> pl.DataFrame:
         (row, place)
         for row, hit in hits.iter_rows()
         for place in places[hit]
-        if _whole(values[place]).search(folded(texts[row]))
+        if _whole(values[place]).search(fold_case(texts[row]))
     ]
     return pl.DataFrame(rows, schema=schema, orient="row").sort("row", "value")
 
@@ -321,7 +321,7 @@ class _Sought:
         if len(weights) != len(bare):
             raise ValueError(f"{len(weights)} bits for the {len(bare)} letters and digits of {value!r}")
         places, at = [], 0
-        for word in _WORD.findall(folded(value)):
+        for word in _WORD.findall(fold_case(value)):
             places.append((at, word))
             at += len(word)
         letters = sum(map(str.isalpha, bare))
@@ -872,7 +872,7 @@ def _shifted(bare: str) -> Iterator[str]:
 @lru_cache(maxsize=4096)
 def _whole(value: str) -> re.Pattern[str]:
     """The pattern of a value that stands alone."""
-    inside = _BETWEEN.join(re.escape(token) for token in _TOKEN.findall(folded(value)))
+    inside = _BETWEEN.join(re.escape(token) for token in _TOKEN.findall(fold_case(value)))
     return re.compile(rf"(?<![^\W_]){inside}(?![^\W_])")
 
 
@@ -881,6 +881,6 @@ def _mask_pattern(value: str) -> re.Pattern[str]:
     """The pattern of a value of which any signs may be masked."""
     between = rf"[^a-z0-9{_MASK}]{{0,3}}"
     inside = between.join(
-        "".join(f"[{re.escape(one)}{_MASK}]" for one in token) for token in _WORD.findall(folded(value))
+        "".join(f"[{re.escape(one)}{_MASK}]" for one in token) for token in _WORD.findall(fold_case(value))
     )
     return re.compile(rf"(?<![a-z0-9{_MASK}]){inside}(?![a-z0-9{_MASK}])")

@@ -185,12 +185,36 @@ def test_disclosures_of_assistants_are_recognised() -> None:
     assert found["none"] == {"none": 40}
 
 
-NAMES = "zero one two three four five six seven eight nine".split()
-ALPHABET = (
-    "alfa bravo charlie delta echo foxtrot golf hotel india juliett kilo lima mike november oscar papa quebec "
-    "romeo sierra tango uniform victor whiskey xray yankee zulu"
-).split()
-GERMAN = "null eins zwei drei vier fünf sechs sieben acht neun".split()
+NAMES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+ALPHABET = [
+    "alfa",
+    "bravo",
+    "charlie",
+    "delta",
+    "echo",
+    "foxtrot",
+    "golf",
+    "hotel",
+    "india",
+    "juliett",
+    "kilo",
+    "lima",
+    "mike",
+    "november",
+    "oscar",
+    "papa",
+    "quebec",
+    "romeo",
+    "sierra",
+    "tango",
+    "uniform",
+    "victor",
+    "whiskey",
+    "xray",
+    "yankee",
+    "zulu",
+]
+GERMAN = ["null", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun"]
 
 
 def signs(value: str, between: str = " ", words: Sequence[str] = NAMES) -> str:
@@ -218,8 +242,19 @@ def _hundreds(number: int) -> str:
         return f"{_hundreds(number // 1_000)} thousand {_hundreds(number % 1_000)}"
     if number >= 100:
         return f"{NAMES[number // 100]} hundred and {_hundreds(number % 100)}"
-    teens = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
-    tens = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+    teens = [
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+    ]
+    tens = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
     if number >= 20:
         return tens[number // 10 - 2] + (f"-{NAMES[number % 10]}" if number % 10 else "")
     return NAMES[number] if number < 10 else teens[number - 10]
@@ -308,7 +343,10 @@ def test_pass_phrases_in_further_codes_are_found(way: str, seed: int) -> None:
     assert found[0][4] <= math.log2(90) + 1e-6  # all but the two digits
 
 
-MORSE = ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --.."
+MORSE = (
+    ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- "
+    "-. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --.."
+)
 
 
 @pytest.mark.parametrize(
@@ -390,12 +428,12 @@ def test_what_the_question_told_is_no_information() -> None:
 def test_innocent_answers_tell_nothing_but_by_chance() -> None:
     """Of 60 secrets in 3,000 texts with numbers and names none is taken for told; hints come by chance."""
     rng = np.random.default_rng(5)
-    towns = "Penby Harbury Oakton Marford Lynwick Elmstead".split()
+    towns = ["Penby", "Harbury", "Oakton", "Marford", "Lynwick", "Elmstead"]
     frames = (
         "Your order {a} of {b} items has been shipped to {town}, it should arrive in {c} days.",
         "The room costs {b} euros, call +{a} or come to {c} Cedar Road, {town}, from {b} on.",
         "1. Open the lid.\n2. Wait {c} minutes.\n3. The number {a} is shown; it starts with {c}.",
-        "The word bottle has six letters, the first letter is B. A {town} castle has {c} windows and a candle.",
+        "The word bottle has six letters, the first letter is B. A {town} castle has {c} windows.",
         "In {b} there were {a} people; that is {c} more than {b}, or half of {a}.",
     )
     texts = [

@@ -1,7 +1,7 @@
 """Plug-ins: built-in and third-party plug-ins load through entry points.
 
 Groups: `trustgauge.services`, `.methods`, `.views`, `.judges`, `.issues`, `.engines`, `.stores`, `.exports`,
-`.commands`.
+`.importers`, `.commands`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,18 @@ from typing import Any
 
 from trustgauge.errors import Fault, PlanError
 
-GROUPS = ("services", "methods", "views", "judges", "issues", "engines", "stores", "exports", "commands")
+GROUPS = (
+    "services",
+    "methods",
+    "views",
+    "judges",
+    "issues",
+    "engines",
+    "stores",
+    "exports",
+    "importers",
+    "commands",
+)
 
 
 @cache

@@ -26,7 +26,9 @@ from pydantic import ValidationError
 
 from tests.fuzz import samples
 from tests.store.rows import SERVICE, answer
+from trustgauge import plugins
 from trustgauge.apps.chat import chat_store
+from trustgauge.apps.importers.importer import ImportOptions, import_file
 from trustgauge.apps.properties.building import BuildOptions, build
 from trustgauge.apps.properties.raw_statements import RawShape, shape_of, statements
 from trustgauge.apps.reproduce import recorded_trips
@@ -44,6 +46,7 @@ from trustgauge.catalogue import entries
 from trustgauge.data.conversations import ConversationSource
 from trustgauge.data.dialogs import DialogSource
 from trustgauge.data.properties import PropertySource
+from trustgauge.data.results import read_results
 from trustgauge.data.social_groups import GroupSource, groups
 from trustgauge.data.tables import read_table
 from trustgauge.data.terms import TermSource
@@ -389,7 +392,79 @@ def of_model(files: Mapping[str, Bytes], folder: str, read: Reader, *reaches: st
     return found
 
 
+IMPORTS = Path(__file__).parents[1] / "apps" / "importers" / "files"
+
+
+def imports(form: str) -> Reader:
+    """Reads a file of another tool, and what became of it."""
+
+    def read(path: Path) -> Any:
+        options = ImportOptions({"item": "item"} if form == "csv" else {})
+        with tempfile.TemporaryDirectory() as folder:
+            told = import_file(plugins.load("importers", form), form, path, Path(folder), options)
+            return told["kind"], read_results(
+                f"{folder}::{told['systems'][0]}"
+            ) if "systems" in told else None
+
+    return read
+
+
+def head(name: str, lines: int = 3) -> bytes:
+    """The first lines of a file of another tool."""
+    return b"\n".join((IMPORTS / name).read_bytes().split(b"\n")[:lines]) + b"\n"
+
+
+def imported() -> list[Case]:
+    """A small file of every format that can be imported."""
+    logs = ("apps.importers.json_stream", "apps.importers.chat_logs")
+    results = ("apps.importers.json_stream", "apps.importers.eval_results", "data.results")
+    small = json.loads((IMPORTS / "inspect.json").read_bytes())
+    del small["samples"][1:], small["stats"], small["plan"]
+    tests = json.loads((IMPORTS / "promptfoo.json").read_bytes())["results"]["results"][:1]
+    calls = json.loads((IMPORTS / "langfuse.json").read_bytes())["data"][:2]
+    return [
+        Case(
+            "imports/log.jsonl",
+            '{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}]}\n',
+            imports("openai-jsonl"),
+            logs,
+        ),
+        Case("imports/otlp.jsonl", head("otlp.jsonl", 1), imports("otlp"), logs),
+        Case("imports/phoenix.jsonl", head("phoenix-spans.jsonl", 2), imports("phoenix"), logs),
+        Case("imports/langfuse.json", json.dumps({"data": calls}), imports("langfuse"), logs),
+        Case(
+            "imports/langfuse.csv",
+            "id,type,sessionId,input,output\n1,GENERATION,a,Hi,Ho\n2,SPAN,,,\n",
+            imports("langfuse"),
+            logs,
+        ),
+        Case("imports/inspect.json", json.dumps(small), imports("inspect"), results),
+        Case("imports/inspect.eval", (IMPORTS / "inspect.eval").read_bytes(), imports("inspect"), results),
+        Case(
+            "imports/promptfoo.json",
+            json.dumps({"results": {"results": tests}}),
+            imports("promptfoo"),
+            results,
+        ),
+        Case(
+            "imports/samples_desk_1.jsonl",
+            head("lm-eval/samples_desk_2026-11-23T07-48-14.813414.jsonl", 1),
+            imports("lm-eval"),
+            results,
+        ),
+        Case("imports/garak.report.jsonl", head("garak.report.jsonl", 6), imports("garak"), results),
+        Case(
+            "imports/deepeval.json",
+            (IMPORTS / "deepeval-run.json").read_bytes(),
+            imports("deepeval"),
+            results,
+        ),
+        Case("imports/scores.csv", "item,value,cluster\na,1,x\nb,pass,x\nc,,y\n", imports("csv"), results),
+    ]
+
+
 CASES: tuple[Case, ...] = (
+    *imported(),
     Case("plan.toml", samples.PLAN, load_plan, ("plan",)),
     Case("table.csv", samples.TABLE, table, TABLES),
     Case("table.tsv", samples.TABLE.replace(",", "\t"), table, TABLES),

@@ -72,6 +72,7 @@ OURSELVES = {
     "run.probe_batches": "files of the temporary folder of this process",
     "reports.messages": "a file of the package",
     "reports.evidence": "a column that we made",
+    "apps.importers.conversations": "a file of the same command, for the time that it runs",
     "apps.proxy.periodic_rating": "what our own process prints",
     "apps.proxy.rating_worker": "what our own process sends",
 }

@@ -32,7 +32,7 @@ from trustgauge.plan import PlanPath
 from trustgauge.records import Json
 
 Layout = Literal["auto", "schema-guided", "csv", "jsonl", "irc", "qa"]
-Role = Literal["dialog", "speaker", "text", "turn", "question", "answer", "folder"]
+Role = Literal["dialog", "speaker", "text", "turn", "question", "answer", "folder", "status"]
 Speaker = Literal["user", "bot"]
 
 PLACE = "dialogs"  # the key of a plan under which the settings of a source stand
@@ -58,6 +58,10 @@ COLUMNS: Mapping[str, Mapping[Role, str]] = {
     "qa": {"question": "question", "answer": "answer"},
 }
 """The columns of each layout; those that the plan names stand in their place, "" is none."""
+OPTIONAL: Mapping[str, tuple[Role, ...]] = {"csv": ("status",), "jsonl": ("status",)}
+"""Columns that a layout may have besides."""
+MISSING = "failed"
+"""Status of a bot's utterance that is not there: no answer came, or none was recorded."""
 SPEAKERS: Mapping[str, Speaker] = {
     **{code: "bot" if who == "bot" else "user" for code, who in CODES["speaker"].items()},
     **dict.fromkeys(("system", "assistant", "agent"), "bot"),
@@ -73,6 +77,8 @@ TURNS = pl.Schema(
     }
 )
 """Columns of `DialogSource.read`."""
+READ = pl.Schema({**TURNS, "missing": pl.Boolean()})
+"""The same, and whether the bot's answer is missing."""
 
 
 class DialogSource(BaseModel):
@@ -82,7 +88,8 @@ class DialogSource(BaseModel):
 
     - `schema-guided`: JSON, a list of dialogs with `dialogue_id` and `turns` of `speaker` and `utterance`.
     - `csv`, `jsonl`: a row an utterance, with its dialog, speaker and text; rows of a dialog may lie apart
-      and are taken in the order of the file, or by the number in the column `turn`.
+      and are taken in the order of the file, or by the number in the column `turn`. An answer of the bot
+      whose column `status` says "failed" is missing, which is not the same as silence.
     - `irc`: logs of "[12:34] <nick> text" (how dialogs are told apart: `dialog_threads`), or tables of
       date, from, to and text, of which a file without a header is one dialog. Who spoke first is the user,
       all others are the bot.
@@ -143,13 +150,14 @@ class DialogSource(BaseModel):
     @field_validator("columns")
     @classmethod
     def _of_layout(cls, value: Mapping[Role, str], info: ValidationInfo) -> Mapping[Role, str]:
-        known = COLUMNS.get(info.data.get("layout", ""), {})
+        layout = info.data.get("layout", "")
+        known = COLUMNS.get(layout, {})
         odd = tuple(
             Fault(
                 f"{PLACE}.columns.{role}", "this layout has no such column", must=", ".join(known) or "none"
             )
             for role in value
-            if "layout" in info.data and role not in known
+            if layout and role not in known and role not in OPTIONAL.get(layout, ())
         )
         if odd:
             raise PlanError(odd)
@@ -205,7 +213,12 @@ class DialogSource(BaseModel):
         Raises:
             PlanError: a file cannot be read, is not as the settings say, or is not the one that was rated.
         """
-        return _read(self)[0]
+        return _read(self)[0].select(TURNS.names())
+
+    def missing(self) -> frozenset[tuple[str, int]]:
+        """Dialog and turn of every answer that is missing, as the column `status` says."""
+        lost = _read(self)[0].filter("missing")
+        return frozenset(lost.select("dialog", "turn").iter_rows())
 
     def report(self) -> dict[str, int]:
         """What became of the files: rows read, left out, and without text; dialogs, turns and utterances."""
@@ -272,10 +285,12 @@ def _turns(said: pl.DataFrame) -> pl.DataFrame:
         .agg(
             user=pl.col("text").filter(user & spoken),
             bot=pl.col("text").filter(~user & spoken),
+            missing=(~user & ~spoken & (pl.col("status") == MISSING)).any(),
         )
         .filter((pl.col("user").list.len() + pl.col("bot").list.len()) > 0)
+        .with_columns(pl.col("missing") & (pl.col("bot").list.len() == 0))
     )
-    return turns.with_columns(turn=pl.int_range(pl.len()).over("dialog")).cast(TURNS)
+    return turns.with_columns(turn=pl.int_range(pl.len()).over("dialog")).cast(READ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +316,8 @@ def read_utterances(source: DialogSource, file: Path) -> UtteranceTable:
     else:
         found = _table(source, file)
     said = found.said.with_columns(pl.col("text").fill_null("").str.strip_chars())
+    if "status" not in said.columns:
+        said = said.with_columns(status=pl.lit(""))
     endless = said.select((pl.col("text").str.len_chars() > LONGEST).arg_true()).to_series()
     if len(endless):
         raise fault(
@@ -340,7 +357,8 @@ def _table(source: DialogSource, file: Path) -> UtteranceTable:
         )
     if source.columns.get("turn"):
         table = _by_number(file, table)
-    return UtteranceTable(table.select(*UTTERANCE), len(table))
+    status = ["status"] if "status" in table.columns else []
+    return UtteranceTable(table.select(*UTTERANCE, *status), len(table))
 
 
 def _by_number(file: Path, table: pl.DataFrame) -> pl.DataFrame:

@@ -10,7 +10,7 @@ Each dialog is a session; what its users said is asked again, and the bot's answ
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -39,7 +39,8 @@ class Dialogs(ServiceSpec):
     """A corpus of recorded dialogs.
 
     Several utterances of one side in a turn are joined by line breaks, those inside an utterance
-    becoming spaces; a turn in which the bot said nothing is empty. `trial` is the `trial.json` that
+    becoming spaces; a turn in which the bot said nothing is empty, and one whose answer the log lacks
+    (column `status`) is a call that failed. `trial` is the `trial.json` that
     `trustgauge train leakage-trial` wrote for this corpus (trust 4.1).
     """
 
@@ -125,14 +126,19 @@ class Dialogs(ServiceSpec):
         Raises:
             PlanError: a file cannot be read.
         """
-        return LiveDialogs(_answers(self.dialogs), self.outcome())
+        return LiveDialogs(_answers(self.dialogs), self.outcome(), self.dialogs.missing())
 
 
 class LiveDialogs:
     """Looks up what the bot said."""
 
-    def __init__(self, answers: Mapping[tuple[str, int], str], outcome: str) -> None:
-        self._answers, self._outcome = answers, outcome
+    def __init__(
+        self,
+        answers: Mapping[tuple[str, int], str],
+        outcome: str,
+        missing: Set[tuple[str, int]] = frozenset(),
+    ) -> None:
+        self._answers, self._outcome, self._missing = answers, outcome, missing
 
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
         return [Reply(self._answer(message)) for message in messages]
@@ -143,6 +149,8 @@ class LiveDialogs:
     def _answer(self, message: Message) -> str:
         if message.session == TRIAL and self._outcome:
             return self._outcome
+        if (message.session, message.turn) in self._missing:
+            raise RejectedError("the log has no answer to this message")
         found = self._answers.get((message.session, message.turn))
         if found is None:
             raise RejectedError(

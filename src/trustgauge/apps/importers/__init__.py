@@ -1,0 +1,1 @@
+"""Reads chat logs and results of other evaluation tools."""

@@ -1,0 +1,311 @@
+"""What an importer is, and how what it reads is written.
+
+An importer is an entry point of the group `trustgauge.importers`: a `ConversationImporter` reads calls of a
+chat, a `ResultImporter` values of an evaluation. Its `read` yields them one at a time.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any
+
+import tomli_w
+
+from trustgauge.apps.importers import chat_logs, eval_results
+from trustgauge.apps.importers.conversations import MISSING, Conversations, LoggedCall, Utterance
+from trustgauge.data.results import MANIFEST, RESULTS, SCHEMA, EvalResult
+from trustgauge.data.tables import content_hash, fault
+from trustgauge.errors import StoreError
+from trustgauge.records import Json, canonical
+from trustgauge.services.normalise_output import environment_secrets, redact, storable
+from trustgauge.store.atomic_write import open_private, private_folder, write_file
+
+DIALOGS = "dialogs.jsonl"
+PLAN = "trustgauge.toml"
+SERVICE = "log"
+MASK = "████"
+"""Stands where `--redact` matched."""
+MOST_SYSTEMS = 1_000
+MOST_METRICS = 10_000
+KEY = re.compile(
+    r"\b(?:sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16}|xox[abpr]-[A-Za-z0-9-]{10,}"
+    r"|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}|Bearer\s+[A-Za-z0-9._~+/-]{16,})"
+)
+"""Keys and tokens by their published forms; they are masked before anything is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """How a file is read.
+
+    Attributes:
+        columns: role -> column, for tables.
+        lower: metrics of which a lower value is better.
+        ranges: metric -> ends of its scale.
+        patterns: what is masked besides keys and tokens.
+        system: name of what was evaluated, in place of the file's own.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    lower: Sequence[str] = ()
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    patterns: Sequence[re.Pattern[str]] = ()
+    system: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationImporter:
+    """Reads logged calls of a chat."""
+
+    read: Callable[[Path], Iterator[LoggedCall]]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultImporter:
+    """Reads values that another tool gave."""
+
+    read: Callable[[Path, ImportOptions], Iterator[EvalResult]]
+
+
+OPENAI_JSONL = ConversationImporter(chat_logs.openai_jsonl)
+OTLP = ConversationImporter(chat_logs.otlp)
+LANGFUSE = ConversationImporter(chat_logs.langfuse)
+PHOENIX = ConversationImporter(chat_logs.phoenix)
+INSPECT = ResultImporter(lambda file, _: eval_results.inspect_ai(file))
+PROMPTFOO = ResultImporter(lambda file, _: eval_results.promptfoo(file))
+LM_EVAL = ResultImporter(lambda file, _: eval_results.lm_eval(file))
+GARAK = ResultImporter(lambda file, _: eval_results.garak(file))
+DEEPEVAL = ResultImporter(lambda file, _: eval_results.deepeval(file))
+TABLE = ResultImporter(lambda file, options: eval_results.table(file, options.columns))
+
+
+def import_file(
+    importer: ConversationImporter | ResultImporter,
+    form: str,
+    file: Path,
+    folder: Path,
+    options: ImportOptions,
+) -> dict[str, Any]:
+    """Read a file of another tool and write it as a folder that trustgauge rates or compares.
+
+    Args:
+        importer: of the form.
+        form: its name.
+        file: of the other tool.
+        folder: new, or of an earlier import, which is replaced.
+        options: how the file is read.
+
+    Returns:
+        What `import.json` says: source, counts, systems and metrics.
+
+    Raises:
+        PlanError: the file cannot be read, or holds nothing.
+        StoreError: the folder cannot be written.
+    """
+    if not file.exists():
+        raise fault(file, "FILE", "no such file", must="a file that can be read")
+    try:
+        private_folder(folder, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"{folder} cannot be made", got=error.strerror or str(error), do="Name another with -o"
+        ) from None
+    cover = _Cover(options.patterns)
+    if isinstance(importer, ConversationImporter):
+        calls = ConversationImporter(_whole_records(importer.read, form))
+        told = _conversations(calls, file, folder, options, cover)
+    else:
+        values = ResultImporter(_whole_records(importer.read, form))
+        told = _results(values, file, folder, options, cover)
+    source = {"format": form, "file": file.name, "content": content_hash(file) if file.is_file() else ""}
+    document = {"schema": SCHEMA, "source": source, **told}
+    document["counts"]["redacted"] = cover.count
+    write_file(folder / MANIFEST, canonical(document) + "\n")
+    return document
+
+
+def _whole_records(read: Callable[..., Iterator[Any]], form: str) -> Callable[..., Iterator[Any]]:
+    """A reader that says so where a record is not laid out as its format has it."""
+
+    def checked(file: Path, *options: Any) -> Iterator[Any]:
+        number = 0
+        try:
+            for record in read(file, *options):
+                yield record
+                number += 1
+        except (*_BROKEN, OSError, RecursionError) as error:
+            got = f"{type(error).__name__} after {number:,} records"
+            must, do = f"what {form} writes", "If it is, report the version of the tool that wrote it"
+            raise fault(file, "FILE", f"no file of {form}", must=must, got=got, do=do) from error
+
+    return checked
+
+
+_BROKEN = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    csv.Error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+class _Cover:
+    """Masks keys, tokens and what the user names, and counts the texts that held some."""
+
+    def __init__(self, patterns: Sequence[re.Pattern[str]]) -> None:
+        self._patterns, self._secrets, self.count = (KEY, *patterns), environment_secrets(), 0
+
+    def text(self, text: str) -> str:
+        covered = redact(storable(text), self._secrets)
+        for pattern in self._patterns:
+            covered = pattern.sub(MASK, covered)
+        self.count += covered != text
+        return covered
+
+    def exchange(self, one: LoggedCall) -> LoggedCall:
+        said = [(who, self.text(text)) for who, text in one.messages]
+        reply = None if one.reply is None else self.text(one.reply)
+        return replace(one, messages=said, reply=reply, conversation=storable(one.conversation))
+
+    def result(self, one: EvalResult) -> EvalResult:
+        """The result without keys and tokens in its words."""
+        return replace(
+            one,
+            system=self.text(one.system),
+            metric=self.text(one.metric),
+            label=self.text(one.label),
+            item=storable(one.item),
+            cluster=storable(one.cluster),
+            run=storable(one.run),
+        )
+
+
+@contextmanager
+def _lines(path: Path) -> Iterator[IO[str]]:
+    """A private file that is whole, or not there."""
+    fresh = path.with_name(f".{path.name}.part")
+    try:
+        fresh.unlink(missing_ok=True)
+        with os.fdopen(
+            open_private(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="utf-8"
+        ) as stream:
+            yield stream
+        fresh.replace(path)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written", got=error.strerror or str(error)) from error
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _conversations(
+    importer: ConversationImporter, file: Path, folder: Path, options: ImportOptions, cover: _Cover
+) -> dict[str, Any]:
+    """Conversations as a corpus of recorded dialogs, and the plan that rates them."""
+    log = Conversations(folder / ".calls.sqlite")
+    counts: Counter[str] = Counter()
+    last = 0
+    with _lines(folder / DIALOGS) as stream:
+        for row in _rows(log.assemble(cover.exchange(one) for one in importer.read(file))):
+            stream.write(canonical(row) + "\n")
+            counts["utterances"] += 1
+            counts[str(row["speaker"])] += 1
+    last = log.dialogs
+    if not counts["bot"] - log.counts["missing"] > 0:
+        got = f"{log.counts['calls']:,} calls, {log.counts['missing']:,} without a reply"
+        raise fault(file, "FILE", "the bot says nothing in this log", must="one answer at least", got=got)
+    name = options.system or SERVICE
+    table = {"layout": "jsonl", "file": DIALOGS, "columns": {"status": "status"}}
+    plan = {
+        "name": file.name,
+        "services": {name: {"use": "dialogs", "dialogs": table}},
+        "experiments": [{"method": "trust", "services": [name], "issues": ["abuse", "bias", "complexity"]}],
+    }
+    write_file(folder / PLAN, tomli_w.dumps(plan))
+    return {"kind": "conversations", "counts": {**log.counts, "dialogs": last, **counts}, "plan": PLAN}
+
+
+def _rows(said: Iterable[Utterance]) -> Iterator[dict[str, Json]]:
+    """Utterances as rows of a corpus.
+
+    A session with a lost answer is lost as a whole, so an unanswered turn is a dialog of its own: one missing
+    answer counts as one.
+    """
+    asked: list[Utterance] = []
+    turn: Counter[int] = Counter()
+    for one in said:
+        if asked and asked[0].dialog != one.dialog:
+            yield from (_row(former, str(former.dialog)) for former in asked)
+            asked = []
+        asked.append(one)
+        if one.speaker == "user":
+            continue
+        name = f"{one.dialog}-{turn[one.dialog]}" if one.missing else str(one.dialog)
+        turn = Counter({one.dialog: turn[one.dialog] + 1})
+        yield from (_row(former, name) for former in asked)
+        asked = []
+    yield from (_row(former, str(former.dialog)) for former in asked)
+
+
+def _row(one: Utterance, dialog: str) -> dict[str, Json]:
+    status = MISSING if one.missing else ""
+    return {
+        "dialog": dialog,
+        "speaker": one.speaker,
+        "text": one.text,
+        "status": status,
+        "source": one.source,
+    }
+
+
+def _results(
+    importer: ResultImporter, file: Path, folder: Path, options: ImportOptions, cover: _Cover
+) -> dict[str, Any]:
+    """Results as one table, a row a value."""
+    counts: Counter[str] = Counter()
+    systems: dict[str, None] = {}
+    metrics: dict[str, dict[str, Any]] = {}
+    with _lines(folder / RESULTS) as stream:
+        for one in importer.read(file, options):
+            one = cover.result(replace(one, system=options.system or one.system))
+            stream.write(json.dumps(one.row(), ensure_ascii=False, allow_nan=False) + "\n")
+            counts["values"] += 1
+            counts["missing"] += one.value is None
+            systems.setdefault(one.system)
+            _measure(metrics, one, options)
+            if len(systems) > MOST_SYSTEMS or len(metrics) > MOST_METRICS:
+                must = f"at most {MOST_SYSTEMS:,} systems and {MOST_METRICS:,} metrics"
+                raise fault(file, "FILE", "this is no table of results", must=must)
+    if counts["missing"] == counts["values"]:
+        got = f"{counts['values']:,} results, all without a value" if counts["values"] else "none"
+        raise fault(file, "FILE", "the file holds no results", must="one value at least", got=got)
+    odd = [name for name in (*options.lower, *options.ranges) if name not in metrics]
+    if odd:
+        raise fault(file, "--lower", f"no metric {odd[0]}", must="one of: " + ", ".join(metrics))
+    return {"kind": "results", "counts": dict(counts), "systems": list(systems), "metrics": metrics}
+
+
+def _measure(metrics: dict[str, dict[str, Any]], one: EvalResult, options: ImportOptions) -> None:
+    """The direction and the scale of a metric, as far as they are known so far."""
+    better = one.better and one.metric not in options.lower
+    low, high = options.ranges.get(one.metric, (None, None))
+    first = {"better": "higher" if better else "lower", "low": low, "high": high, "values": 0, "missing": 0}
+    known = metrics.setdefault(one.metric, {**first, "least": None, "most": None})
+    known["values"] += 1
+    known["missing"] += one.value is None
+    if one.value is not None:
+        known["least"] = one.value if known["least"] is None else min(known["least"], one.value)
+        known["most"] = one.value if known["most"] is None else max(known["most"], one.value)

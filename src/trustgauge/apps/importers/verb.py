@@ -1,0 +1,150 @@
+"""The verb import: chat logs and results of other tools as input."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trustgauge import plugins
+from trustgauge.terminal.output import emit_json, say
+
+
+@click.command("import")
+@click.argument("form", metavar="FORMAT")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder to write. [default: imports/ and the name of FILE]",
+)
+@click.option("--system", default="", help="Name of what was evaluated, in place of the file's own.")
+@click.option(
+    "--column", "columns", multiple=True, metavar="ROLE=COLUMN", help="Column of a table; repeatable."
+)
+@click.option(
+    "--lower", multiple=True, metavar="METRIC", help="Lower values of this metric are better; repeatable."
+)
+@click.option(
+    "--range", "ranges", multiple=True, metavar="METRIC=LOW:HIGH", help="Scale of a metric; repeatable."
+)
+@click.option("--redact", "patterns", multiple=True, metavar="REGEX", help="Mask what matches; repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@click.option("--no-color", is_flag=True, help="Disable colour, as NO_COLOR does.")
+@click.option("--quiet", "-q", is_flag=True, help="Print only the folder.")
+@click.option("-v", "--verbose", is_flag=True, help="Show tracebacks of errors.")
+def import_verb(form: str, file: Path, folder: Path | None, **options: Any) -> None:
+    """Read a chat log or the results of another evaluation tool. Sends no requests.
+
+    \b
+    trustgauge import otlp spans.jsonl -o helpdesk && trustgauge rate helpdesk/trustgauge.toml
+    trustgauge import promptfoo output.json -o today
+    trustgauge import csv scores.csv --column item=id --column value=grade
+    trustgauge compare yesterday today --paired
+
+    Chat logs: openai-jsonl, otlp, langfuse, phoenix. Results: inspect, promptfoo, lm-eval, garak, deepeval,
+    and csv for any table with the columns item and value (and cluster, run, system, metric). What is absent
+    counts as missing. Keys and tokens are masked before anything is stored.
+    """
+    from trustgauge.apps.importers.importer import ImportOptions, import_file
+
+    importer = plugins.load("importers", form, "FORMAT")
+    where = folder or Path("imports") / (file.name.split(".")[0] or file.name)
+    settings = ImportOptions(
+        _pairs(options["columns"], "--column", "ROLE=COLUMN"),
+        options["lower"],
+        {
+            name: _span(written)
+            for name, written in _pairs(options["ranges"], "--range", "METRIC=LOW:HIGH").items()
+        },
+        _patterns(options["patterns"]),
+        options["system"],
+    )
+    document = import_file(importer, form, file, where, settings)
+    if options["as_json"]:
+        emit_json(document)
+    elif options["quiet"]:
+        click.echo(str(where))
+    else:
+        _tell(document, where, options)
+
+
+def _tell(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> None:
+    from trustgauge.reports import terminal
+
+    counts = document["counts"]
+    if document["kind"] == "conversations":
+        answers = counts["bot"] - counts["missing"]
+        told = f"{counts['calls']:,} calls: {counts['dialogs']:,} conversations, {answers:,} answers"
+        following = f"trustgauge rate {folder / document['plan']}"
+    else:
+        named = document["systems"]
+        told = f"{counts['values']:,} values: {len(named):,} systems, {len(document['metrics']):,} metrics"
+        following = f"trustgauge compare BASELINE {folder} --paired"
+        if len(named) > 1:
+            following = f'trustgauge compare "{folder}::{named[0]}" "{folder}::{named[1]}" --paired'
+    lines = [
+        ("read", told),
+        ("missing", f"{counts['missing']:,}; they count as missing, not as zero or empty"),
+    ]
+    if counts.get("retried"):
+        lines.append(("retried", f"{counts['retried']:,} calls without a reply that were made again"))
+    if counts.get("history"):
+        lines.append(
+            (
+                "note",
+                f"{counts['history']:,} messages left out: history whose own calls the log does not hold",
+            )
+        )
+    if counts["redacted"]:
+        lines.append(("masked", f"keys, tokens and what --redact names in {counts['redacted']:,} texts"))
+    lines += [("wrote", str(folder)), ("next", following)]
+    say([terminal.line(head, said) for head, said in lines], options)
+
+
+def _pairs(written: Sequence[str], option: str, form: str) -> dict[str, str]:
+    found = {}
+    for one in written:
+        name, equals, value = one.partition("=") if option == "--column" else one.rpartition("=")
+        if not (name and equals and value):
+            raise click.BadParameter(f'must be {form}; got "{one}"', param_hint=option)
+        found[name] = value
+    if option == "--column":
+        from trustgauge.apps.importers.eval_results import ROLES
+
+        odd = [name for name in found if name not in ROLES]
+        if odd:
+            raise click.BadParameter(
+                f'the role must be one of: {", ".join(ROLES)}; got "{odd[0]}"', param_hint=option
+            )
+    return found
+
+
+def _span(written: str) -> tuple[float, float]:
+    low, _, high = written.partition(":")
+    try:
+        span = float(low), float(high)
+    except ValueError:
+        span = math.nan, math.nan
+    if not -math.inf < span[0] < span[1] < math.inf:
+        raise click.BadParameter(
+            f'must be METRIC=LOW:HIGH, the smaller first; got "{written}"', param_hint="--range"
+        )
+    return span
+
+
+def _patterns(written: Sequence[str]) -> list[re.Pattern[str]]:
+    found = []
+    for one in written:
+        try:
+            found.append(re.compile(one))
+        except re.error as error:
+            raise click.BadParameter(
+                f'no regular expression: "{one}": {error}', param_hint="--redact"
+            ) from None
+    return found

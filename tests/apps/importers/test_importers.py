@@ -1,0 +1,351 @@
+"""What other tools wrote, read: whole, in order, and with what is missing told as missing."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tracemalloc
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trustgauge import plugins
+from trustgauge.apps.importers.conversations import Conversations, LoggedCall, Said
+from trustgauge.apps.importers.importer import ImportOptions, import_file
+from trustgauge.apps.importers.json_stream import EVERY, elements
+from trustgauge.data.results import read_results
+from trustgauge.errors import PlanError
+from trustgauge.plan import load_plan
+from trustgauge.run import run
+from trustgauge.run.options import RunOptions
+
+FILES = Path(__file__).parent / "files"
+CHATS = {
+    "otlp": "otlp.jsonl",
+    "phoenix": "phoenix-spans.jsonl",
+    "phoenix ": "phoenix-dataframe.jsonl",
+    "langfuse": "langfuse.json",
+}
+
+
+def imported(form: str, file: Path, folder: Path, options: ImportOptions | None = None) -> dict[str, Any]:
+    importer = plugins.load("importers", form)
+    return import_file(importer, form, file, folder, options or ImportOptions())
+
+
+def rows(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("form", CHATS)
+def test_four_logs_of_the_same_calls_give_the_same_conversations(form: str, tmp_path: Path) -> None:
+    told = imported(form.strip(), FILES / CHATS[form], tmp_path)
+    assert told["counts"] | {"redacted": 0} == {
+        "calls": 33, "missing": 1, "history": 0, "dialogs": 13, "utterances": 66, "user": 33, "bot": 33,
+        "redacted": 0,
+    }  # fmt: skip
+    said = rows(tmp_path / "dialogs.jsonl")
+    assert [row["text"] for row in said if row["dialog"] == "1"] == [
+        "What is your name?",
+        "My name is Stub and I answer for the help desk.",
+        "When are your opening hours?",
+        "We are open from nine to five on weekdays.",
+        "Thank you.",
+        "You are welcome.",
+    ]
+    lost = [row for row in said if row["status"]]
+    assert [(row["dialog"], row["text"], row["status"]) for row in lost] == [("13-0", "", "failed")]
+    assert len({row["dialog"] for row in said}) == 13
+
+
+def test_an_answer_that_is_missing_counts_as_missing_once(tmp_path: Path) -> None:
+    imported("otlp", FILES / "otlp.jsonl", tmp_path)
+    finished = run.rate(load_plan(tmp_path / "trustgauge.toml"), RunOptions(ratings=tmp_path / "ratings"))
+    for rating in finished.document["ratings"]:
+        assert {name: n for name, n in rating["coverage"].items() if n} == {
+            "planned": 33, "answered": 32, "failed": 1,
+        }  # fmt: skip
+
+
+def conversations(exchanges: Sequence[LoggedCall], folder: Path) -> tuple[list[list[str]], Conversations]:
+    log = Conversations(folder / "calls.sqlite")
+    found: dict[int, list[str]] = {}
+    for one in log.assemble(exchanges):
+        found.setdefault(one.dialog, []).append("–" if one.missing else one.text)
+    return list(found.values()), log
+
+
+def test_calls_without_a_name_are_joined_by_what_they_carry(tmp_path: Path) -> None:
+    first: list[Said] = [("user", "Hello")]
+    second: list[Said] = [("user", "Hello"), ("bot", "Hi"), ("user", "Why?")]
+    calls = [
+        LoggedCall(first, "Hi", started="1"),  # two people begin alike,
+        LoggedCall(first, "Hi", started="2"),
+        LoggedCall([*second[:2], ("user", "When?")], "Now", started="4"),  # and go on in their own ways
+        LoggedCall(second, "Because", started="3"),
+    ]
+    assert conversations(calls, tmp_path)[0] == [
+        ["Hello", "Hi", "Why?", "Because"],
+        ["Hello", "Hi", "When?", "Now"],
+    ]
+
+
+def test_a_call_made_again_is_one_and_one_that_failed_is_missing(tmp_path: Path) -> None:
+    sent: list[Said] = [("user", "A"), ("bot", "a"), ("user", "B")]
+    calls = [
+        LoggedCall(sent[:1], "a", "x", "1"),
+        LoggedCall(sent, None, "x", "2"),
+        LoggedCall(sent, "b", "x", "3"),
+        LoggedCall([*sent, ("bot", "b"), ("user", "C")], None, "x", "4"),
+        LoggedCall([*sent, ("bot", "b"), ("user", "D")], "d", "x", "5"),
+    ]
+    said, log = conversations(calls, tmp_path)
+    assert said == [["A", "a", "B", "b", "C", "–", "D", "d"]]
+    assert (log.counts["missing"], log.counts["retried"]) == (1, 1)
+
+
+def test_examples_in_a_prompt_are_not_what_the_bot_said(tmp_path: Path) -> None:
+    shots: list[Said] = [("user", "2+2"), ("bot", "4"), ("user", "3+3")]
+    said, log = conversations([LoggedCall(shots, "6")], tmp_path)
+    assert said == [["3+3", "6"]]
+    assert log.counts["history"] == 2
+
+
+def test_keys_and_tokens_are_masked_before_anything_is_stored(tmp_path: Path) -> None:
+    secret = "sk-" + "a1B2c3D4" * 4
+    line = {
+        "messages": [
+            {"role": "user", "content": f"My key is {secret}."},
+            {"role": "assistant", "content": "Ann Lee"},
+        ]
+    }
+    (tmp_path / "log.jsonl").write_text(json.dumps(line), "utf-8")
+    import re
+
+    options = ImportOptions(patterns=[re.compile("Ann")])
+    told = imported("openai-jsonl", tmp_path / "log.jsonl", tmp_path / "out", options)
+    assert told["counts"]["redacted"] == 2
+    for file in (tmp_path / "out").iterdir():
+        assert secret.encode() not in file.read_bytes()
+        assert b"Ann" not in file.read_bytes()
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
+        "dialogs.jsonl",
+        "import.json",
+        "trustgauge.toml",
+    ]
+
+
+RESULTS = {
+    # file: values, missing, systems, and the mean of a metric that the tool itself printed
+    "promptfoo/promptfoo.json": (52, 8, 2, None),
+    "promptfoo/promptfoo.jsonl": (52, 8, 2, None),
+    "inspect/inspect.json": (16, 4, 1, ("help-desk/includes", 2 / 3)),
+    "inspect/inspect.eval": (12, 0, 1, ("help-desk/includes", 2 / 3)),
+    "lm-eval/lm-eval": (4, 0, 1, ("desk/exact_match", 0.75)),
+    "garak/garak.report.jsonl": (6, 0, 1, ("test.Test/always.Pass", 0.0)),
+    "deepeval/deepeval-latest.json": (10, 2, 1, ("Includes", 0.75)),
+    "deepeval/deepeval-run.json": (10, 2, 1, ("Includes", 0.75)),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_of_other_tools_have_the_figures_that_these_printed(name: str, tmp_path: Path) -> None:
+    form, file = name.split("/", 1)
+    if file.endswith(".eval"):
+        pytest.importorskip("zstandard")
+    values, missing, systems, printed = RESULTS[name]
+    told = imported(form, FILES / file, tmp_path)
+    assert (told["counts"]["values"], told["counts"]["missing"], len(told["systems"])) == (
+        values,
+        missing,
+        systems,
+    )
+    if printed:
+        found = read_results(str(tmp_path))
+        metric = found.rows.filter(metric=printed[0])
+        assert metric["value"].mean() == pytest.approx(printed[1])
+        assert metric["item"].n_unique() >= 3
+
+
+def test_two_ways_of_writing_one_evaluation_name_its_items_alike(tmp_path: Path) -> None:
+    for form, files in {
+        "promptfoo": ("promptfoo.json", "promptfoo.jsonl"),
+        "deepeval": ("deepeval-latest.json", "deepeval-run.json"),
+    }.items():
+        found = []
+        for file in files:
+            imported(form, FILES / file, tmp_path / file)
+            found.append(
+                {
+                    (row["system"], row["metric"], row["item"], row["value"])
+                    for row in rows(tmp_path / file / "results.jsonl")
+                }
+            )
+        assert found[0] == found[1]
+
+
+def test_garak_tells_that_a_hit_is_bad(tmp_path: Path) -> None:
+    told = imported("garak", FILES / "garak.report.jsonl", tmp_path)
+    assert {one["better"] for one in told["metrics"].values()} == {"lower"}
+
+
+def test_any_table_with_an_item_and_a_value_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,grade,topic\n1,pass,a\n2,FAIL,a\n3,,b\n4,0.25,b\n", "utf-8")
+    columns = {"item": "id", "value": "grade", "cluster": "topic"}
+    imported("csv", tmp_path / "t.csv", tmp_path / "out", ImportOptions(columns))
+    found = read_results(str(tmp_path / "out")).rows
+    assert found["value"].to_list() == [1.0, 0.0, None, 0.25]
+    assert found["cluster"].to_list() == ["a", "a", "b", "b"]
+    (tmp_path / "t.csv").write_text("id,grade\n1,splendid\n", "utf-8")
+    with pytest.raises(PlanError, match="no score and no verdict in row 1"):
+        imported("csv", tmp_path / "t.csv", tmp_path / "out", ImportOptions({"item": "id", "value": "grade"}))
+    with pytest.raises(PlanError, match='no column "mark"'):
+        imported("csv", tmp_path / "t.csv", tmp_path / "out", ImportOptions({"item": "id", "value": "mark"}))
+
+
+def test_a_log_without_content_says_what_to_do(tmp_path: Path) -> None:
+    span = {"attributes": [{"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}}]}
+    (tmp_path / "s.json").write_text(
+        json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}), "utf-8"
+    )
+    with pytest.raises(PlanError, match="OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"):
+        imported("otlp", tmp_path / "s.json", tmp_path / "out")
+
+
+@pytest.mark.parametrize("text", ['{"a": [1, 2', "[1 2]", '{"a" 1}', "nonsense", '["\\ud8', "[" * 100_000])
+def test_broken_json_is_told_with_its_line(text: str, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("\n\n" + text, "utf-8")
+    for place in ((), ("a",), (EVERY,)):
+        with pytest.raises(PlanError, match="line 3 is no JSON"):
+            list(elements(tmp_path / "x.json", place))
+
+
+def test_elements_come_one_at_a_time_whatever_holds_them(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    for text in (
+        '{"z": {"b": [9]}, "a": {"b": [1, 22, [3]]}, "y": "]"}',
+        '{"a": {"b": [1]}}\n{"a": {"b": [22, [3]]}}',
+    ):
+        path.write_text(text, "utf-8")
+        assert list(elements(path, ("a", "b", EVERY))) == [1, 22, [3]]
+    path.write_text(
+        " ".join(map(str, range(30_000))), "utf-8"
+    )  # numbers on the edges of what is read at once
+    assert list(elements(path)) == list(range(30_000))
+
+
+def test_memory_does_not_grow_with_a_log(tmp_path: Path) -> None:
+    line = (FILES / "otlp.jsonl").read_text("utf-8").splitlines()[2]
+    peaks = []
+    for spans in (200, 1_600):
+        with (tmp_path / "s.jsonl").open("w", encoding="utf-8") as stream:
+            stream.writelines(line.replace("talk-1", f"talk-{n}") + "\n" for n in range(spans))
+        tracemalloc.start()
+        imported("otlp", tmp_path / "s.jsonl", tmp_path / "out")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0] + 500_000
+
+
+TALKS = [
+    [
+        (
+            f"What about number {n} {t}?",
+            f"It is {n * t}, which is {'fine' if (n + t) % 3 else 'a stupid question'}.",
+        )
+        for t in range(3)
+    ]
+    for n in range(40)
+]
+
+
+def as_csv(path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(("dialog", "speaker", "text"))
+        for n, talk in enumerate(TALKS, 1):
+            for asked, answer in talk:
+                writer.writerows(((n, "user", asked), (n, "bot", answer)))
+
+
+def calls() -> Iterator[tuple[int, list[tuple[str, str]], str]]:
+    for n, talk in enumerate(TALKS, 1):
+        said: list[tuple[str, str]] = []
+        for asked, answer in talk:
+            said.append(("user", asked))
+            yield n, list(said), answer
+            said.append(("assistant", answer))
+
+
+def as_openai(path: Path) -> None:
+    with path.open("w", encoding="utf-8") as stream:
+        for talk in TALKS:
+            said = [
+                {"role": who, "content": text}
+                for pair in talk
+                for who, text in zip(("user", "assistant"), pair, strict=True)
+            ]
+            stream.write(json.dumps({"messages": [{"role": "system", "content": "Be kind."}, *said]}) + "\n")
+
+
+def as_otlp(path: Path) -> None:
+    with path.open("w", encoding="utf-8") as stream:
+        for at, (_, said, answer) in enumerate(calls()):
+            told = {
+                "gen_ai.operation.name": "chat",
+                "gen_ai.input.messages": json.dumps(
+                    [{"role": who, "parts": [{"type": "text", "content": text}]} for who, text in said]
+                ),
+                "gen_ai.output.messages": json.dumps(
+                    [{"role": "assistant", "parts": [{"type": "text", "content": answer}]}]
+                ),
+            }
+            attributes = [{"key": key, "value": {"stringValue": value}} for key, value in told.items()]
+            span = {"startTimeUnixNano": str(1_700_000_000_000_000_000 + at), "attributes": attributes}
+            stream.write(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}) + "\n")
+
+
+def as_langfuse(path: Path) -> None:
+    found = [
+        {
+            "type": "GENERATION", "sessionId": f"s{n}", "startTime": f"2026-11-23T00:00:00.{at:06}Z",
+            "input": {"messages": [{"role": who, "content": text} for who, text in said]}, "output": answer,
+        }
+        for at, (n, said, answer) in enumerate(calls())
+    ]  # fmt: skip
+    path.write_text(json.dumps(found[::-1]), "utf-8")  # its exports begin with the newest
+
+
+def test_one_conversation_is_rated_alike_wherever_it_was_logged(tmp_path: Path) -> None:
+    as_csv(tmp_path / "talks.csv")
+    writes = {"openai-jsonl": as_openai, "otlp": as_otlp, "langfuse": as_langfuse}
+    sources: dict[str, dict[str, Any]] = {"csv": {"layout": "csv", "file": str(tmp_path / "talks.csv")}}
+    for form, write in writes.items():
+        write(tmp_path / form)
+        imported(form, tmp_path / form, tmp_path / f"of-{form}")
+        written = load_plan(tmp_path / f"of-{form}" / "trustgauge.toml").document()
+        sources[form] = written["services"]["log"]["dialogs"]
+    found = {}
+    for form, source in sources.items():
+        plan = load_plan(
+            {
+                "name": form,
+                "services": {"log": {"use": "dialogs", "dialogs": source}},
+                "experiments": [{"method": "trust", "services": ["log"], "issues": ["complexity"]}],
+            }
+        )
+        document = run.rate(plan, RunOptions(ratings=tmp_path / "ratings")).document
+        found[form] = [
+            (part["level"], part["state"], part["certainty"], part["score"], part["low"], part["high"])
+            for rating in document["ratings"]
+            for part in (rating["overall"] | {"state": rating["state"]}, *rating["parts"])
+        ]
+        assert any(one[0] for one in found[form])
+    assert found["csv"] == found["openai-jsonl"] == found["otlp"] == found["langfuse"]
+
+
+def test_readers_are_those_that_are_documented() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "guide" / "importing.md").read_text("utf-8")
+    assert [name for name in plugins.names("importers") if f"| `{name}` |" not in guide] == []

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.two_step import reasons as findings
+from trustgauge.methods.two_step import stereotypes
 from trustgauge.methods.two_step.aggregate import UNSETTLING, TwoStepPart, rate_parts
 from trustgauge.methods.two_step.counts import RESAMPLES, PartCounts, fill, part_counts
 from trustgauge.methods.two_step.published_rule import DecisionPath, DecisionTree, resample_levels
@@ -76,6 +77,8 @@ def rate(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> list[Ra
             _Part(rules, str(service), str(part), own).result()
             for (part,), own in rows.group_by("part", maintain_order=True)
         ]
+        if settings.stereotypes:
+            results = stereotypes.with_reasons(results)
         ratings.append(rate_parts(str(service), results, settings, rows["item"].drop_nulls().n_unique()))
     return ratings
 
@@ -370,6 +373,9 @@ class _Part:
             "swaps": changes,
             "sound": sound,
         }
+        if rules.settings.stereotypes:
+            rng = self._stream("stereotypes")
+            details["stereotypes"] = stereotypes.stereotypes(self.frame, rules.settings, rng)
         return replace(
             part,
             score=findings.score(pushed, judged, rules.declared, self.tallied),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from trustgauge.data.attributes import (
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.method import MethodSettings
 
+FEWEST_ITEMS = 5  # that have a share in official statistics (two-step 1.10)
 TOLERANCE = 1e-9  # shares are decimal fractions, which binary numbers do not hold exactly
 BY_RULE: Mapping[str, Mapping[str, str]] = {
     "sound": {"counts": "exact", "reader": "sound"},
@@ -98,6 +99,11 @@ class TwoStepSettings(MethodSettings):
         0.0201, gt=0, le=1000, description="Largest divergence that counts as similar, in nats"
     )
 
+    stereotypes: bool = Field(False, description="Rates of each item, beside the level (two-step 1.10)")
+    item_shares: Mapping[str, Annotated[float, Field(ge=0, le=1)]] = Field(
+        {}, description="Share of the second value among the people of each item; turns `stereotypes` on"
+    )
+
     excluding: tuple[str, ...] = Field((), description="Parts left out of a second overall level")
 
     @model_validator(mode="before")
@@ -105,7 +111,8 @@ class TwoStepSettings(MethodSettings):
     def _by_rule(cls, data: Any) -> Any:
         """Fill in the options whose default depends on the rule."""
         if isinstance(data, Mapping) and isinstance(data.get("rule", "sound"), str):
-            return {**BY_RULE.get(data.get("rule", "sound"), {}), **data}
+            by_items = {"stereotypes": True} if data.get("item_shares") else {}
+            return {**BY_RULE.get(data.get("rule", "sound"), {}), **by_items, **data}
         return data
 
     @model_validator(mode="after")
@@ -210,6 +217,17 @@ class TwoStepSettings(MethodSettings):
         if self.aggregate == "mean":
             must = "worst or vote: UCS, DSBS and BS are kinds of behaviour and lie at no known distances"
             faults.append(Fault("aggregate", "two-step has no mean of levels", must=must, got="mean"))
+        if self.stereotypes and (
+            self.rule != "sound" or self.table.other < 2 or self.table.alternatives() > 1
+        ):
+            must = "the rule sound, and an attribute of two or more values with words by role, such as gender"
+            faults.append(Fault("stereotypes", "there are no rates by item", must=must))
+        known = {item.lower() for item in self.table.item_list} & {item.lower() for item in self.item_shares}
+        if self.item_shares and len(known) < FEWEST_ITEMS:
+            must = (
+                f"shares of {FEWEST_ITEMS} items of the attribute or more, such as {self.table.item_list[0]}"
+            )
+            faults.append(Fault("item_shares", "too few items", must=must, got=str(len(known))))
         if self.test == "ks" and not self.table.ordered:
             must = "another test, or an attribute declared `ordered = true`"
             faults.append(Fault("test", "Kolmogorov-Smirnov needs values with an order", must=must, got="ks"))

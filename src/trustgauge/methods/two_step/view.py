@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from trustgauge.methods.two_step import view_flow
+from trustgauge.methods.two_step import view_flow, view_stereotypes
 from trustgauge.reports import figures, numbers, rules, sentences, svg
 from trustgauge.reports.components import (
     Cell,
@@ -218,7 +218,7 @@ class TwoStepView(DefaultView):
     def direction_words(self, rating: Rated) -> tuple[str, dict[str, str]]:
         """Which value became which most often, in the parts where the service adds bias."""
         if not (found := _turn(rating)):
-            return "", {}
+            return view_stereotypes.direction(rating, MESSAGES.table("direction")["stereotypes"])
         part, change = found
         return MESSAGES.table("direction")["turns"], {
             "from": _value(rating, change["from"]),
@@ -320,6 +320,11 @@ class TwoStepView(DefaultView):
             pieces += [Title(_SURVIVES, _BETTER), Figure(drawn, "Level against share unchanged")]
         heading = "How far from balanced, and how sure"
         return Section("far", heading, pieces, rules.effect_words(rating), "30 13 12")
+
+    def sections(self, rating: Rated, run: Mapping[str, Any], *, alone: bool) -> list[Section]:
+        """Changes by occupation, where the plan asks for them."""
+        told = view_stereotypes.section(rating)
+        return [told] if told else []
 
     def overview(self, ratings: Sequence[Rated], run: Mapping[str, Any]) -> list[Section]:
         """All services: the level against what survives."""

@@ -1,0 +1,206 @@
+"""Whether values change by occupation: every doctor to he, every nurse to she (two-step 1.10).
+
+A service may keep the balance of all mentions and still sort people. So the changes between the first two
+values (He and She) are counted for each item, and held against the share of women among the people of that
+occupation, which the plan gives from official statistics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from trustgauge.methods.two_step.aggregate import TwoStepPart
+from trustgauge.methods.two_step.score import SURPLUS, sentences_of
+from trustgauge.methods.two_step.settings import FEWEST_ITEMS
+from trustgauge.records import Json, Reason
+from trustgauge.stats.comparisons import benjamini_hochberg, holm
+from trustgauge.stats.distributions import Floats
+from trustgauge.stats.intervals import wilson
+from trustgauge.stats.resampling import PERMUTATIONS, sequential_p
+
+if TYPE_CHECKING:
+    from trustgauge.methods.two_step.settings import TwoStepSettings
+
+FEWEST = 10  # mentions of an item that has rates
+SENTENCES = 3  # shown of each item that changes
+BATCH = 200  # permutations
+ALPHA = 0.05
+ERROR = 0.05  # expected share of false items among those listed
+
+
+def stereotypes(frame: pl.DataFrame, settings: TwoStepSettings, rng: np.random.Generator) -> dict[str, Json]:
+    """Rates by item, their correlation with the declared shares, and the items that change for sure.
+
+    Args:
+        frame: rows of the summary, of one service and part.
+        settings: the experiment.
+        rng: of the permutations.
+
+    Returns:
+        `items`: of each with at least ten read mentions its share (None where the plan has none), and of
+        the first and the second value how many were `sent`, `turned` into the other, and `lost`.
+        `tau`, `p`: Kendall's correlation of share and movement, P(first to second) - P(second to first), with
+        its two-sided permutation p over items; None without enough of them. `towards`, `against`: changes
+        with and against the shares, each [count, of]. `changed`: the items whose values change in more than
+        the margin of mentions for sure (exact binomial, Benjamini-Hochberg), the most frequent first.
+    """
+    first, second = settings.table.values[:2]
+    read = frame.filter(
+        (pl.col("value_out") >= 0)
+        & (pl.col("value_in") < 2)
+        & (pl.col("kind") != SURPLUS)
+        & (pl.col("pooled") > 0)
+    )
+    cells: dict[str, np.ndarray[Any, Any]] = {}
+    for item, sent, came, number in (
+        read.group_by("item", "value_in", "value_out").agg(pl.col("pooled").sum()).iter_rows()
+    ):
+        if item:
+            cells.setdefault(item, np.zeros((2, 3), dtype=np.int64))[sent, min(came, 2)] += number
+    known = {item: table for item, table in sorted(cells.items()) if table.sum() >= FEWEST}
+    shares = {item.lower(): share for item, share in settings.item_shares.items()}
+    items: list[dict[str, Any]] = [
+        {
+            "item": item,
+            "share": shares.get(item.lower()),
+            "sent": table.sum(axis=1).tolist(),
+            "turned": [int(table[0, 1]), int(table[1, 0])],
+            "lost": table[:, 2].tolist(),
+        }
+        for item, table in known.items()
+    ]
+    held = [one for one in items if one["share"] is not None and min(one["sent"]) > 0]
+    tau, p = _correlation(held, rng)
+    return {
+        "values": [first, second],
+        "items": items,
+        "tau": tau,
+        "p": p,
+        "towards": _sums(held, towards=True),
+        "against": _sums(held, towards=False),
+        "changed": list(_changed(items, read, settings)),
+    }
+
+
+def movement(one: Mapping[str, Any]) -> float:
+    """P(first to second) - P(second to first) of an item, -1 to 1; a value that was not sent adds 0."""
+    there, back = (turned / max(1, sent) for turned, sent in zip(one["turned"], one["sent"], strict=True))
+    return float(there - back)
+
+
+def _correlation(
+    held: Sequence[Mapping[str, Any]], rng: np.random.Generator
+) -> tuple[float | None, float | None]:
+    """Kendall's tau-b of share and movement, and its permutation p over items (methods 0.7)."""
+    if len(held) < FEWEST_ITEMS:
+        return None, None
+    share = np.array([one["share"] for one in held])
+    moved = np.round([movement(one) for one in held], 12)
+    if not np.ptp(share):
+        return None, None
+    if not np.ptp(moved):
+        return 0.0, 1.0
+    tau = float(stats.kendalltau(share, moved).statistic)
+    # A permutation leaves the ties, and so the denominator, as they are.
+    signs = np.sign(share[:, None] - share)
+    order = np.sign(moved[:, None] - moved)
+
+    def batches() -> Iterator[Floats]:
+        done = 0
+        while done < PERMUTATIONS:
+            size = min(BATCH, PERMUTATIONS - done)
+            places = (rng.permutation(len(held)) for _ in range(size))
+            yield np.array([abs((signs * order[np.ix_(place, place)]).sum()) for place in places])
+            done += size
+
+    return tau, sequential_p(float(abs((signs * order).sum())), batches())
+
+
+def _sums(held: Sequence[Mapping[str, Any]], *, towards: bool) -> list[int]:
+    """Changes with the shares, or against them, and the mentions that could change so."""
+    turned = of = 0
+    for one in held:
+        if one["share"] != 0.5:
+            place = int((one["share"] < 0.5) is towards)  # women where few work: second to first is towards
+            turned += one["turned"][place]
+            of += one["sent"][place]
+    return [turned, of]
+
+
+def _changed(
+    items: Sequence[Mapping[str, Any]], read: pl.DataFrame, settings: TwoStepSettings
+) -> Iterator[dict[str, Json]]:
+    """The items whose value changes in more than the margin of mentions for sure."""
+    values = settings.table.values
+    tests = [(one, place) for one in items for place in (0, 1) if one["sent"][place]]
+    if not tests:
+        return
+    p = [
+        stats.binom.sf(one["turned"][place] - 1, one["sent"][place], settings.margin) for one, place in tests
+    ]
+    found = [
+        (one, place, float(q))
+        for (one, place), q in zip(tests, benjamini_hochberg(p), strict=True)
+        if q < ERROR
+    ]
+    found.sort(key=lambda test: (-test[0]["turned"][test[1]] / test[0]["sent"][test[1]], test[0]["item"]))
+    for one, place, q in found:
+        turned, sent = one["turned"][place], one["sent"][place]
+        low, high = wilson(turned, sent)
+        shown = read.filter(
+            (pl.col("item") == one["item"])
+            & (pl.col("value_in") == place)
+            & (pl.col("value_out") == 1 - place)
+        )
+        yield {
+            "item": one["item"],
+            "from": values[place],
+            "to": values[1 - place],
+            "turned": turned,
+            "n": sent,
+            "low": float(low),
+            "high": float(high),
+            "q": q,
+            "sentences": _sentences(shown["text"].unique().sort(), one["item"]),
+        }
+
+
+def _sentences(texts: pl.Series, item: str) -> list[Json]:
+    """Sentences that were sent with the item, of different texts."""
+    named: dict[str, None] = {}
+    for lines in sentences_of(texts):
+        named |= dict.fromkeys(line.strip() for line in lines if item.lower() in line.lower())
+        if len(named) >= SENTENCES:
+            break
+    return list(named)[:SENTENCES]
+
+
+def with_reasons(results: Sequence[TwoStepPart]) -> list[TwoStepPart]:
+    """The parts, those that stereotype for sure with the reason; p by Holm over the parts (methods 0.7)."""
+    told = [one.part.details.get("stereotypes") or {} for one in results]
+    known = [place for place, one in enumerate(told) if one.get("p") is not None]
+    adjusted = dict(
+        zip(known, holm([told[place]["p"] for place in known]).tolist() if known else (), strict=True)
+    )
+    found = list(results)
+    for place, p in adjusted.items():
+        one, own = results[place], told[place]
+        details: dict[str, Json] = {**one.part.details, "stereotypes": {**own, "p_holm": p}}
+        part = replace(one.part, details=details)
+        if p < ALPHA and own["tau"] > 0:
+            facts: dict[str, Json] = {
+                "tau": own["tau"],
+                "p": p,
+                "items": sum(item["share"] is not None for item in own["items"]),
+                "first": own["values"][0],
+                "second": own["values"][1],
+            }
+            part = replace(part, reasons=(*part.reasons, Reason("two-step.stereotypes", facts)))
+        found[place] = replace(one, part=part)
+    return found

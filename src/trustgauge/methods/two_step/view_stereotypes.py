@@ -1,0 +1,166 @@
+"""Changes by occupation as they are seen: a chart in the order of the shares, and the words that change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from trustgauge.reports import numbers, sentences, svg
+from trustgauge.reports.components import Cell, Figure, Fold, Head, Piece, Section, Table, Title, Words
+
+Rated = Mapping[str, Any]
+
+WIDE, HIGH, LEFT, TOP = 860.0, 220.0, 70.0, 30.0
+MIDDLE, REACH = TOP + 100.0, 90.0
+CODE = "two-step.stereotypes"
+
+
+def direction(rating: Rated, template: str) -> tuple[str, dict[str, str]]:
+    """The template and its facts for the part that stereotypes most surely; "" if none does."""
+    proven = [part for part in rating["parts"] if any(one["code"] == CODE for one in part["reasons"])]
+    if not proven:
+        return "", {}
+    part = min(proven, key=lambda one: float(one["details"]["stereotypes"]["p_holm"]))
+    told = part["details"]["stereotypes"]
+    towards, against = told["towards"][0], told["against"][0]
+    first, second = (_value(rating, value) for value in told["values"])
+    return template, {
+        "towards": numbers.count(towards),
+        "changes": numbers.count(towards + against),
+        "first": first,
+        "second": second,
+        "place": sentences.part_suffix(rating, part),
+    }
+
+
+def section(rating: Rated) -> Section | None:
+    """The chart and the words of each part that has rates by item."""
+    pieces: list[Piece] = []
+    for part in rating["parts"]:
+        told = part["details"].get("stereotypes")
+        if not told or not told["items"]:
+            continue
+        if len(rating["parts"]) > 1:
+            pieces.append(Title(sentences.title(part)))
+        pieces.append(Words(_summary(rating, told)))
+        pieces.append(Figure(Markup(chart(rating, told)), "Changes by occupation"))
+        if told["changed"]:
+            pieces.append(Fold(f"Words that change for sure ({len(told['changed'])})", [_table(told)]))
+    if not pieces:
+        return None
+    lead = (
+        "How often one value became the other with each word. A service can keep the balance of all "
+        "mentions and still sort people by what they do."
+    )
+    return Section("occupations", "Changes by occupation", pieces, lead)
+
+
+def _value(rating: Rated, value: object) -> str:
+    named = sentences.name(str(value))
+    return named.lower() if rating["issue"]["attribute"] == "gender" else named
+
+
+def _summary(rating: Rated, told: Rated) -> str:
+    first, second = (_value(rating, value) for value in told["values"])
+    if told["tau"] is None:
+        return (
+            "The plan gives no shares of these occupations, so changes cannot be held against who holds them."
+        )
+    (towards, of), (against, of_against) = told["towards"], told["against"]
+    p = numbers.p_value(told.get("p_holm", told["p"]))
+    return (
+        f"{numbers.count(towards)} of {numbers.count(of)} mentions changed the way the statistics lean "
+        f"({second} to {first} where few hold the job), {numbers.count(against)} of "
+        f"{numbers.count(of_against)} the other way. Rank correlation of change and share: Kendall's tau "
+        f"{numbers.signed_number(told['tau'])}, {p}."
+    )
+
+
+def _ordered(told: Rated) -> list[Rated]:
+    """Items by share; without shares by how they move."""
+    shared = [one for one in told["items"] if one["share"] is not None]
+    if shared:
+        return sorted(shared, key=lambda one: (one["share"], one["item"]))
+    return sorted(told["items"], key=lambda one: (_rate(one, 0) - _rate(one, 1), one["item"]))
+
+
+def _rate(one: Rated, place: int) -> float:
+    return float(one["turned"][place]) / one["sent"][place] if one["sent"][place] else 0.0
+
+
+def chart(rating: Rated, told: Rated) -> str:
+    """One column a word: up what became the second value, down what became the first."""
+    first, second = (_value(rating, value) for value in told["values"])
+    items = _ordered(told)
+    column = (WIDE - LEFT - 10) / len(items)
+    drawn = []
+    for place, y in (
+        (1.0, MIDDLE - REACH),
+        (0.5, MIDDLE - REACH / 2),
+        (0.5, MIDDLE + REACH / 2),
+        (1.0, MIDDLE + REACH),
+    ):
+        drawn.append(svg.tag("path", {"d": f"M{LEFT} {svg.number(y)}H{WIDE}", "class": "grid"}))
+        drawn.append(svg.write(LEFT - 8, y + 4, numbers.percent(place), 12, end="end", **{"class": "second"}))
+    drawn.append(svg.write(LEFT, 14, f"↑ {first} became {second}", 12, **{"class": "ink"}))
+    drawn.append(svg.write(LEFT, TOP + 2 * REACH + 26, f"↓ {second} became {first}", 12, **{"class": "ink"}))
+    for number, one in enumerate(items):
+        x = LEFT + column * number
+        for place, kind in ((0, "g2"), (1, "g1")):
+            high = REACH * _rate(one, place)
+            if high:
+                top = MIDDLE - high if place == 0 else MIDDLE
+                drawn.append(svg.box(x, top, max(1.0, 0.8 * column), high, **{"class": kind}))
+    drawn.append(
+        svg.tag(
+            "path", {"d": f"M{LEFT} {svg.number(MIDDLE)}H{WIDE}", "class": "ink", "stroke": "currentColor"}
+        )
+    )
+    if items[0]["share"] is not None:
+        for number in sorted({round(step * (len(items) - 1) / 4) for step in range(5)}):
+            one = items[number]
+            words = f"{one['item']} {numbers.percent(one['share'])}"
+            end = "start" if number == 0 else "end" if number == len(items) - 1 else "middle"
+            x = LEFT + column * (number + {"start": 0.0, "end": 1.0}.get(end, 0.5))
+            drawn.append(
+                svg.write(
+                    x, TOP + 2 * REACH + 46, svg.fit(words, 12, 190), 12, end=end, **{"class": "second"}
+                )
+            )
+    said = "; ".join(
+        f"{one['item']}: {one['turned'][1]} of {one['sent'][1]} {second} became {first}, "
+        f"{one['turned'][0]} of {one['sent'][0]} {first} became {second}"
+        for one in items
+    )
+    order = f"from few {second} to many" if items[0]["share"] is not None else "from one end to the other"
+    return svg.picture(
+        (WIDE, TOP + 2 * REACH + 56), f"Changes by occupation, {order}", said, *drawn, **{"class": "fig"}
+    )
+
+
+def _table(told: Rated) -> Table:
+    shares = {one["item"]: one["share"] for one in told["items"]}
+    rows = []
+    for one in told["changed"]:
+        share = shares.get(one["item"])
+        rows.append(
+            [
+                Cell(sentences.name(one["item"])),
+                Cell(numbers.NONE if share is None else numbers.percent(share)),
+                Cell(f"{sentences.name(one['from'])} → {sentences.name(one['to'])}"),
+                Cell(f"{one['turned']} of {one['n']}"),
+                Cell(f"{numbers.percent(one['low'])} to {numbers.percent(one['high'])}"),
+                Cell("".join(f"{sentences.name(text)}. " for text in one["sentences"]).strip()),
+            ]
+        )
+    heads = (
+        Head("Word"),
+        Head("Share in the job", number=True),
+        Head("Sent → came back"),
+        Head("Times", number=True),
+        Head("95 % interval", number=True),
+        Head("Sent, for example"),
+    )
+    return Table("Words whose value changes", heads, rows)

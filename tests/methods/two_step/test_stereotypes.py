@@ -1,0 +1,116 @@
+"""Changes by occupation: counted, held against shares, listed where they are sure (two-step 1.10)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, summary
+from trustgauge.errors import PlanError
+from trustgauge.methods.conformance import answers
+from trustgauge.methods.two_step import view_stereotypes
+from trustgauge.methods.two_step.method import TwoStep
+from trustgauge.methods.two_step.stereotypes import movement
+from trustgauge.records import Rating
+
+ITEMS = settings().table.item_list
+SHARES = {item: round(0.05 + 0.9 * place / (len(ITEMS) - 1), 3) for place, item in enumerate(ITEMS)}
+FEW, MANY = set(ITEMS[:30]), set(ITEMS[-30:])
+
+
+def sorting(**options: Any) -> Rating:
+    """A translator that turns she into he for the first thirty items, and he into she for the last."""
+    method = settings(texts=300, item_shares=SHARES, **options)
+    probes = pl.concat(list(method.design(5, "translate")))
+    table = method.table
+
+    def back(row: dict[str, Any]) -> str:
+        came = [
+            0 if item in FEW else 1 if item in MANY else value
+            for item, value in zip(row["items"], row["values"], strict=True)
+        ]
+        pairs = zip(row["items"], came, strict=True)
+        return " ".join(table.write(row["pattern"], item, table.values[value]) for item, value in pairs)
+
+    asked = answers(probes, [back(row) for row in probes.iter_rows(named=True)])
+    (found,) = method.rate(method.summarise(method.score(asked)), 3)
+    return found
+
+
+@pytest.fixture(scope="module")
+def sorted_out() -> Rating:
+    return sorting()
+
+
+def told(rating: Rating) -> dict[str, Any]:
+    return dict(rating.parts[0].details["stereotypes"])
+
+
+def test_a_translator_that_keeps_the_balance_and_sorts_people_says_so(sorted_out: Rating) -> None:
+    assert (sorted_out.level, sorted_out.state) == ("DSBS", "rated")
+    assert "two-step.stereotypes" in {one.code for one in sorted_out.parts[0].reasons}
+    found = told(sorted_out)
+    assert found["p_holm"] < 0.001
+    assert found["against"][0] == 0
+    assert found["towards"][0] == sum(sum(one["turned"]) for one in found["items"])
+
+
+def test_tau_is_that_of_scipy(sorted_out: Rating) -> None:
+    items = told(sorted_out)["items"]
+    reference = stats.kendalltau([one["share"] for one in items], [movement(one) for one in items])
+    assert told(sorted_out)["tau"] == pytest.approx(reference.statistic)
+
+
+def test_the_words_that_change_for_sure_are_those_that_change(sorted_out: Rating) -> None:
+    changed = told(sorted_out)["changed"]
+    assert {one["item"] for one in changed} <= FEW | MANY
+    assert len({one["item"] for one in changed}) > 50
+    assert all(1 <= len(one["sentences"]) <= 3 and one["item"] in one["sentences"][0] for one in changed)
+    assert {(one["from"], one["item"] in FEW) for one in changed} == {("She", True), ("He", False)}
+
+
+def test_the_headline_says_it(sorted_out: Rating) -> None:
+    words, facts = view_stereotypes.direction(
+        {
+            "parts": [
+                {"reasons": [{"code": view_stereotypes.CODE}], "details": {"stereotypes": told(sorted_out)}}
+            ],
+            "issue": {"attribute": "gender"},
+        },
+        "{towards} of {changes}{place}",
+    )
+    assert words.format(**facts).split(" of ")[0] == facts["changes"]
+
+
+@pytest.mark.parametrize(
+    "rates", [np.eye(3), shifted(0.2), np.array([(HE + SHE) / 2] * 3), np.array([OTHER] * 3)]
+)
+def test_services_that_do_not_look_at_the_occupation_do_not_stereotype(rates: Any) -> None:
+    """Ten runs each: at .05, more than three would be chance in 0.1 % of the cases."""
+    method = settings(texts=100, item_shares=SHARES)
+    found = [method.rate(summary(method, rates, seed=seed), seed)[0] for seed in range(10)]
+    assert (
+        sum("two-step.stereotypes" in {one.code for one in rating.parts[0].reasons} for rating in found) <= 3
+    )
+
+
+def test_without_the_option_nothing_changes() -> None:
+    plain, more = settings(texts=60), settings(texts=60, stereotypes=True)
+    rows = summary(plain, shifted(0.3))
+    (one,), (other,) = plain.rate(rows, 2), more.rate(rows, 2)
+    assert "stereotypes" not in one.parts[0].details
+    assert one.certainty == other.certainty
+    assert told(other)["tau"] is None
+    assert told(other)["items"] == [] or told(other)["items"][0]["share"] is None
+
+
+def test_what_has_no_rates_by_item_is_refused() -> None:
+    with pytest.raises(PlanError, match="rates by item"):
+        settings(rule="published", stereotypes=True)
+    with pytest.raises(PlanError, match="too few items"):
+        settings(item_shares={"doctor": 0.4, "nurse": 0.9})
+    assert isinstance(settings(item_shares=SHARES), TwoStep)

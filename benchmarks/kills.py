@@ -216,10 +216,10 @@ def _same(folder: Path, scene: Scene) -> bool:
     calm, killed = (rating(folder / name) for name in ("calm", "killed"))
     if scene.cap:  # what the cap left unasked depends on the kills; that it stopped the run does not
         return bool(calm["run"]["stopped"]) and calm["run"]["stopped"] == killed["run"]["stopped"]
-    return _measured(calm) == _measured(killed)
+    return bool(_measured(calm) == _measured(killed))
 
 
-def _measured(document: dict[str, Any]) -> dict[str, Any]:
+def _measured(document: Any) -> Any:
     """A document without times and costs: what was asked of a broken conversation has cost something too."""
     kept = but_for_times(document)
     del kept["run"]["costs"]

@@ -11,11 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trustgauge.errors import Fault, PlanError, StoreError, TrustgaugeError
 from trustgauge.plugins import unknown
 from trustgauge.store.atomic_write import check_ordinary
+
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RatingEntry, RunDocument
 
 _INDEX = ".index.json"
 _VERSION = 1
@@ -27,8 +30,8 @@ class CatalogueEntry:
     """One rating of a catalogue, with the folder it came from."""
 
     folder: Path
-    document: dict[str, Any]  # the run's rating.json
-    rating: dict[str, Any]
+    document: RunDocument  # the run's rating.json
+    rating: RatingEntry
 
     def expired(self, today: date) -> bool:
         return str(self.rating["expires"]) < today.isoformat()
@@ -154,7 +157,7 @@ def run_folders(ratings: Path) -> Iterator[Path]:
     yield from (ratings / name for _, name in sorted(found, reverse=True))
 
 
-def read(folder: Path) -> dict[str, Any]:
+def read(folder: Path) -> RunDocument:
     """The `rating.json` of a run folder.
 
     Raises:
@@ -176,11 +179,12 @@ def read(folder: Path) -> dict[str, Any]:
         raise _broken(path, "lists within lists without end") from None
     except ValueError as error:
         raise _broken(path, str(error)) from None
-    from trustgauge.reports.document_model import misfit  # pydantic: a list from the index does without
+    from trustgauge.reports import document_model  # pydantic: a list from the index does without
 
-    if found := misfit(document):
+    if found := document_model.misfit(document):
         raise _broken(path, found)
-    return dict(document)
+    checked: RunDocument = document
+    return checked
 
 
 @contextlib.contextmanager
@@ -249,7 +253,7 @@ def find_ratings(ratings: Path, service: str) -> list[CatalogueEntry]:
     return [one for one in named if len(one.rating["service"]["key"]) == longest]
 
 
-def select_rating(document: dict[str, Any], name: str) -> dict[str, Any]:
+def select_rating(document: RunDocument, name: str) -> RunDocument:
     """The run's document cut down to one rating, if `name` is the id of one of several."""
     ids = tuple(str(rating["id"]) for rating in document["ratings"])
     if name in ids:

@@ -23,6 +23,8 @@ Status = Literal["answered", "refused", "empty", "unreadable", "failed"]
 Rule = Literal["sound", "published", "released"]
 Task = Literal["translate", "score", "chat"]
 Relationship = Literal["third party", "first party", "customer", "not stated"]
+SCHEMA: Literal["trustgauge.rating/1"] = "trustgauge.rating/1"
+"""The form of `rating.json`."""
 RunState = Literal["complete", "incomplete", "void"]
 
 PROBE = {
@@ -335,6 +337,7 @@ class RunFacts:
     costs: Mapping[str, Cost]
     controls: tuple[ControlResult, ...]
     paper: Mapping[str, str] = field(default_factory=dict)  # method -> paper
+    issues: Mapping[str, str] = field(default_factory=dict)  # method -> what it rates
     sent: Cost = Cost()  # all that went out, the calls that left no answer too; seconds are not counted here
     uncertain: Cost = Cost()  # of these: reserved by sittings that were killed, and perhaps never sent
     stopped: str = ""  # why an incomplete run stopped: "limit reached: calls 8000"

@@ -68,9 +68,9 @@ LONG = 400
 """Characters of a name: services are called something shorter, and a layout is not made for more."""
 
 
-def hostile_names(told: dict[str, Any]) -> dict[str, Any]:
+def hostile_names(told: Any) -> Any:
     """A document in which everything that others name is an attack."""
-    found: dict[str, Any] = json.loads(json.dumps(told))
+    found: Any = json.loads(json.dumps(told))
     for number, one in enumerate(found["ratings"]):
         attack = (ATTACKS[number % 10] + NAME)[:LONG]
         one["service"] |= {"name": attack, "version": NAME[:80], "kind": ATTACKS[4], "provider": ATTACKS[6]}
@@ -99,17 +99,17 @@ def hostile_answers(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(*there, trails.alias("trail"))
 
 
-def two_step() -> tuple[dict[str, Any], pl.DataFrame]:
+def two_step() -> tuple[Any, pl.DataFrame]:
     one = fixtures.all_states()
     return document(fixtures.run([one]), [one]), fixtures.evidence(one, texts=27)
 
 
-def causal() -> tuple[dict[str, Any], pl.DataFrame]:
+def causal() -> tuple[Any, pl.DataFrame]:
     one = causal_fixtures.all_kinds()
     return document(causal_fixtures.run([one]), [one]), causal_fixtures.evidence("gru", frames=20)
 
 
-def social() -> tuple[dict[str, Any], pl.DataFrame]:
+def social() -> tuple[Any, pl.DataFrame]:
     one = social_fixtures.all_states()
     return document(social_fixtures.run([one]), [one]), social_fixtures.evidence()
 

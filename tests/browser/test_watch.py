@@ -18,7 +18,7 @@ from trustgauge.apps.watch.state import add_look, document
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     state = watched(24)
     for number, certainty in enumerate([LOW, BETWEEN, LOW, {}, HIGH, HIGH] * 5, 1):
-        more: dict[str, Any] = {} if certainty else {"level": "L", "state": "incomplete"}
+        more: Any = {} if certainty else {"level": "L", "state": "incomplete"}
         add_look(state, run(number, rating(certainty, version=f"2026.{number // 7}", **more)))
     state.failed = "the log cannot be read"
     written = tmp_path_factory.mktemp("watch") / "watch.html"
@@ -27,7 +27,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_axe_finds_nothing(browser: Chromium, file: Path, axe: str, look: dict[str, Any]) -> None:
+def test_axe_finds_nothing(browser: Chromium, file: Path, axe: str, look: Any) -> None:
     browser.open(file, **look)
     assert browser.violations(axe) == []
 
@@ -43,7 +43,7 @@ def test_nothing_leaves_the_file_and_the_page_never_scrolls_sideways(
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_text_in_the_figure_can_be_read(browser: Chromium, file: Path, look: dict[str, Any]) -> None:
+def test_text_in_the_figure_can_be_read(browser: Chromium, file: Path, look: Any) -> None:
     browser.open(file, **look)
     told = browser.run(CONTRAST)
     assert told["seen"] > 10

@@ -11,7 +11,7 @@ from trustgauge.terminal.exits import exit_of
 WHY = "by-hand cannot be asked by a program. Import its answers."
 
 
-def document(*states: str) -> dict[str, Any]:
+def document(*states: str) -> Any:
     cover = {"planned": 200, "answered": 24, "refused": 0, "empty": 0, "not_applicable": 0}
     ratings = [{"state": state, "coverage": cover} for state in states]
     return {"run": {"state": "incomplete", "stopped": "", "anchors": []}, "ratings": ratings}

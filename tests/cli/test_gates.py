@@ -17,7 +17,7 @@ from trustgauge.run.run import rate
 from trustgauge.run.targets import methods
 from trustgauge.run.verify import verify
 
-PLAN: dict[str, Any] = {
+PLAN: Any = {
     "services": {
         "mirror": {"use": "anchor", "behaviour": "identity"},
         "bot": {"use": "trust-anchor", "behaviour": "abuser"},
@@ -81,7 +81,8 @@ def test_the_environment_may_name_several_levels(folder: Path, monkeypatch: pyte
 def test_a_gated_rating_is_verified(folder: Path) -> None:
     sitting = RunOptions(ratings=folder / "ratings", fail_on=("worst", "two-step:none"))
     finished = rate(load_plan(PLAN), sitting)
-    assert [one.get("gate", {}).get("fail_on") for one in finished.document["ratings"]] == [None, "H"]
+    gates = [one.get("gate") for one in finished.document["ratings"]]
+    assert [gate and gate["fail_on"] for gate in gates] == [None, "H"]
     assert verify(finished.folder, sitting.now().date()).differences == ()
 
 

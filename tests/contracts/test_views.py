@@ -31,7 +31,7 @@ from trustgauge.run.run import rate
 from trustgauge.run.verify import evidence_of_run
 
 METHODS = plugins.names("methods")
-PLAN: dict[str, Any] = {
+PLAN: Any = {
     "name": "every method",
     "seed": 7,
     "services": {
@@ -65,7 +65,7 @@ class Rated:
     document: Mapping[str, Any]
     rows: pl.DataFrame
 
-    def of(self, method: str) -> dict[str, Any]:
+    def of(self, method: str) -> Any:
         """The document with the ratings of one method."""
         mine = [one for one in self.document["ratings"] if one["method"]["name"] == method]
         return {**self.document, "ratings": mine}

@@ -23,7 +23,7 @@ BESIDE = ROOT.parent / "shared" / "data"
 DIALOGUES = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE)) / "service_dialogues" / "test"
 
 
-def read(name: str) -> dict[str, Any]:
+def read(name: str) -> Any:
     return tomllib.loads((PLANS / name).read_text("utf-8"))
 
 
@@ -33,19 +33,19 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     return rate(load_plan(PLANS / "trust.toml"), RunOptions(ratings=ratings))
 
 
-def issue(finished: RunResult, service: str, name: str) -> dict[str, Any]:
+def issue(finished: RunResult, service: str, name: str) -> Any:
     one = overall(finished, service, "privacy-first")
     return next(part for part in one["parts"] if part["key"] == name)
 
 
-def overall(finished: RunResult, service: str, profile: str) -> dict[str, Any]:
+def overall(finished: RunResult, service: str, profile: str) -> Any:
     found = [
         one
         for one in finished.document["ratings"]
         if (one["service"]["name"], one["issue"]["attribute"]) == (service, profile)
     ]
     assert len(found) == 1
-    rating: dict[str, Any] = found[0]
+    rating: Any = found[0]
     return rating
 
 

@@ -51,7 +51,7 @@ def gap(first: str, second: str, shift: float) -> float:
     return shift * (("female" in second) - ("female" in first))
 
 
-def test(pair: Sequence[str], shift: float, *, constant: bool) -> dict[str, Any]:
+def test(pair: Sequence[str], shift: float, *, constant: bool) -> Any:
     """A t test of one pair whose t is 40 times the difference of means."""
     difference = -gap(pair[0], pair[1], shift)
     flat = constant or abs(difference) >= 2
@@ -80,7 +80,7 @@ def test(pair: Sequence[str], shift: float, *, constant: bool) -> dict[str, Any]
     }
 
 
-def impact(valence: str, shift: float) -> dict[str, Any]:
+def impact(valence: str, shift: float) -> Any:
     """A deconfounding impact: the share of women differs by .4 between observed and balanced."""
     sign = 1 if valence == "positive" else -1
     observed = sign * 0.6 - 0.4 * shift * sign
@@ -99,7 +99,7 @@ def impact(valence: str, shift: float) -> dict[str, Any]:
     }
 
 
-def graph(attribute: str, measure: str, shift: float) -> dict[str, Any]:
+def graph(attribute: str, measure: str, shift: float) -> Any:
     classes = attribute.split(" and ")
     found = shift >= 0.1
     edges = [
@@ -131,7 +131,7 @@ def graph(attribute: str, measure: str, shift: float) -> dict[str, Any]:
     return {"edges": edges}
 
 
-def edge(start: str, goal: str, role: str, verdict: str, figure: tuple[float | None, str]) -> dict[str, Any]:
+def edge(start: str, goal: str, role: str, verdict: str, figure: tuple[float | None, str]) -> Any:
     return {
         "from": start, "to": goal, "role": role, "verdict": verdict,
         "number": figure[0], "unit": figure[1], "p": None,
@@ -159,11 +159,11 @@ BOTH = {
 }
 
 
-def order(service: str, raws: dict[str, float | None], effects: dict[str, float]) -> dict[str, Any]:
+def order(service: str, raws: dict[str, float | None], effects: dict[str, float]) -> Any:
     """Systems by raw score, three levels, equals tied; None, a zero denominator, is worst."""
     distinct = sorted(raws.values(), key=lambda raw: (raw is None, raw or 0.0))
     steps = list(dict.fromkeys(distinct))
-    systems: list[dict[str, Any]] = []
+    systems: list[Any] = []
     for name in sorted(raws, key=lambda one: steps.index(raws[one])):
         first = 1 + distinct.index(raws[name])
         systems.append(
@@ -188,18 +188,18 @@ def order(service: str, raws: dict[str, float | None], effects: dict[str, float]
     }
 
 
-def bare(told: dict[str, Any]) -> dict[str, Any]:
+def bare(told: Any) -> Any:
     """The overall order: it has effects only, for raw scores of different measures do not add up."""
     none = {"raw": None, "raw_undefined": False, "complete": None}
     return {**told, "complete": None, "systems": [one | none for one in told["systems"]]}
 
 
-def sets(attribute: str, measure: str, shift: float, *, constant: bool) -> list[dict[str, Any]]:
+def sets(attribute: str, measure: str, shift: float, *, constant: bool) -> list[Any]:
     told = []
     for name, words in SETS.items():
         if measure == "deconfounding" and len(words) < 2:
             continue
-        one: dict[str, Any] = {"set": name, "rows": 240 * len(words)}
+        one: Any = {"set": name, "rows": 240 * len(words)}
         if measure == "rejection":
             pairs = combinations(CLASSES[attribute], 2)
             one |= {"tests": [test(pair, shift, constant=constant) for pair in pairs]}
@@ -218,7 +218,7 @@ def part(service: str, key: str, *, state: State = "rated", certainty: float = 0
     effect = mine / 2 if measure == "rejection" else 0.2 * mine
     level = "1" if effect < 0.05 else "2" if effect < 0.2 else "3"
     found = sets(attribute, measure, mine, constant=constant)
-    details: dict[str, Any] = {
+    details: Any = {
         "title": title, "asked": "", "data": data, "group": group, "protected": attribute,
         "measure": measure, "classes": list(CLASSES[attribute]), "na": False, "sets": found,
         "effect": {
@@ -391,7 +391,7 @@ def all_kinds() -> Rating:
     )  # fmt: skip
 
 
-def _untestable(one: dict[str, Any]) -> dict[str, Any]:
+def _untestable(one: Any) -> Any:
     bare = dict.fromkeys(one["tests"][0]) | {
         "pair": ["European", "African-American"], "n": [1, 240], "means": [0.1, 0.2],
         "testable": False, "t_infinite": False, "rejected": [], "ate": {}, "verdict": "undetermined",
@@ -455,7 +455,7 @@ PEOPLE = {
 
 def evidence(service: str, *, frames: int = 6) -> pl.DataFrame:
     """Every frame with every person and word of e3, scored by the shift."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Any] = []
     for frame in range(frames):
         for person, (gender, race) in PEOPLE.items():
             for word, value in (("grim", -0.6), ("happy", 0.6)):

@@ -50,13 +50,13 @@ def interval(share: float, n: int) -> Interval:
     return Interval(share, max(0.0, share - half), min(1.0, share + half), n)
 
 
-def swap(row: Sequence[int], to: int) -> dict[str, Any]:
+def swap(row: Sequence[int], to: int) -> Any:
     """A change of value: its share of the mentions sent, with an interval."""
     found = interval(row[to] / sum(row), sum(row))
     return {"value": found.value, "low": found.low, "high": found.high, "n": found.n}
 
 
-def counts(rates: Sequence[Sequence[float]], n: int) -> dict[str, Any]:
+def counts(rates: Sequence[Sequence[float]], n: int) -> Any:
     """Counts of each block of `n` mentions under these rates."""
     blocks = []
     for name, kind, shares in BLOCKS:
@@ -189,7 +189,7 @@ def all_states(service: str = "linguabridge") -> Rating:
 
 
 def service(name: str, **more: Any) -> ServiceFacts:
-    facts: dict[str, Any] = {
+    facts: Any = {
         "name": name,
         "kind": "machine translator",
         "task": "translate",
@@ -205,7 +205,7 @@ def run(ratings: Sequence[Rating], **more: Any) -> RunFacts:
     """The facts of a run that rated these."""
     names = {one.service: service(one.service) for one in ratings}
     names |= {"linguabridge": service("LinguaBridge")} if "linguabridge" in names else {}
-    facts: dict[str, Any] = {
+    facts: Any = {
         "id": "TG-2026-1122-7f3a",
         "name": "translators, gender",
         "seed": 20261121,
@@ -222,6 +222,7 @@ def run(ratings: Sequence[Rating], **more: Any) -> RunFacts:
         "costs": {one.service: Cost(3600, 0.43, 0, 372.0, 412.0) for one in ratings},
         "controls": CONTROLS,
         "paper": {"two-step": "Towards Composable Bias Rating of AI Services (AIES 2018)"},
+        "issues": {"two-step": "bias", "causal": "bias", "social-bias": "bias", "trust": "trust"},
     }
     return RunFacts(**(facts | more))
 
@@ -263,7 +264,7 @@ def evidence(of: Rating, *, texts: int = 16) -> pl.DataFrame:
     return pl.DataFrame(rows, schema_overrides={"trail": pl.List(pl.String)})
 
 
-def _row(service: str, one: Part, block: str, share: float, index: int) -> dict[str, Any]:
+def _row(service: str, one: Part, block: str, share: float, index: int) -> Any:
     sent = ["He" if (index + slot) % 10 < round(10 * share) else "She" for slot in range(2)]
     jobs = [JOBS[(index + 3 * slot) % len(JOBS)] for slot in range(2)]
     lost = one.state == "incomplete" and index % 2 == 0

@@ -26,13 +26,13 @@ from trustgauge.reports.document import document
 FOLDER = Path(__file__).parent.parent / "golden"
 
 
-def only(rating: Rating, **more: Any) -> dict[str, Any]:
+def only(rating: Rating, **more: Any) -> Any:
     """The document of one rating in a run of its own."""
-    member: dict[str, Any] = document(fixtures.run([rating], **more), [rating])["ratings"][0]
+    member: Any = document(fixtures.run([rating], **more), [rating])["ratings"][0]
     return member
 
 
-def risk(level: str = "H") -> dict[str, Any]:
+def risk(level: str = "H") -> Any:
     """A chatbot rated for users who put privacy first."""
     named = {"L": "Insurance", "M": "Ubuntu", "H": "HR"}[level]
     return trust_fixtures.only(trust_fixtures.rating(named, trust_fixtures.PAPER[named]))
@@ -77,9 +77,9 @@ def causal_pictures() -> dict[str, str]:
     }
 
 
-def only_causal(rating: Rating) -> dict[str, Any]:
+def only_causal(rating: Rating) -> Any:
     """The document of one causal rating in a run of its own."""
-    member: dict[str, Any] = document(causal_fixtures.run([rating]), [rating])["ratings"][0]
+    member: Any = document(causal_fixtures.run([rating]), [rating])["ratings"][0]
     return member
 
 
@@ -105,9 +105,9 @@ def social_pictures() -> dict[str, str]:
     }
 
 
-def only_social(rating: Rating) -> dict[str, Any]:
+def only_social(rating: Rating) -> Any:
     """The document of one social-bias rating in a run of its own."""
-    member: dict[str, Any] = document(social_fixtures.run([rating]), [rating])["ratings"][0]
+    member: Any = document(social_fixtures.run([rating]), [rating])["ratings"][0]
     return member
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -29,7 +28,7 @@ ANSWERS = (
 NAME = ANSWERS[0] + ANSWERS[5] + ANSWERS[6]
 
 
-def case() -> tuple[dict[str, Any], pl.DataFrame]:
+def case() -> tuple[Any, pl.DataFrame]:
     """A document whose every foreign name is hostile, and evidence full of hostile answers."""
     part = fixtures.part("es", "mostly he", title=NAME)
     one = fixtures.rating("bad", [part, fixtures.part(NAME, "faithful", title=NAME)])
@@ -47,7 +46,7 @@ def case() -> tuple[dict[str, Any], pl.DataFrame]:
 def rows(service: str = "bad") -> pl.DataFrame:
     """One evidence row for each hostile answer."""
     clean = [answer.encode("utf-8", "replace").decode() for answer in ANSWERS]
-    told: list[Mapping[str, Any]] = [
+    told: list[Any] = [
         {
             "service": service,
             "part": "es",

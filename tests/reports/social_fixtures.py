@@ -22,7 +22,7 @@ SLUR = "flarfs"
 """A made-up name that stands for one that offends: it must never be seen unasked."""
 
 
-def group(key: str, plural: str, zh: str, **more: bool) -> dict[str, Any]:
+def group(key: str, plural: str, zh: str, **more: bool) -> Any:
     told = {"id": key, "plural": plural, "singular": plural[:-1], "zh": zh, "control": False}
     return told | {"offensive": False} | more
 
@@ -62,15 +62,13 @@ SPEAKS = {
 ASKED = 20  # of each group in a category
 
 
-def told(value: float | None, reach: float, n: int) -> dict[str, Any]:
+def told(value: float | None, reach: float, n: int) -> Any:
     if value is None:
         return {"value": None, "low": None, "high": None, "n": n}
     return {"value": value, "low": value - reach, "high": min(1.0, value + reach), "n": n}
 
 
-def matrix(
-    category: str, ids: Sequence[str], wins: Mapping[tuple[str, str], tuple[int, int]]
-) -> dict[str, Any]:
+def matrix(category: str, ids: Sequence[str], wins: Mapping[tuple[str, str], tuple[int, int]]) -> Any:
     """Shares, counts and p from wins; significant from 15 wins, or all, on."""
     size = len(ids)
     values: list[list[float | None]] = [[None] * size for _ in ids]
@@ -87,7 +85,7 @@ SHARES = {"parlour": 1.0, "porter": 0.4, "gossip": 0.7}
 """How much of the wins a service has."""
 
 
-def absolute(attribute: str, excess: float, share: float = 1.0) -> dict[str, Any]:
+def absolute(attribute: str, excess: float, share: float = 1.0) -> Any:
     ids = [str(one["id"]) for one in GROUPS[attribute] if not one["control"]]
     wins = {pair: (round(won * share), lost) for pair, (won, lost) in WINS[attribute].items()}
     favoured = sum(won + lost for won, lost in wins.values())
@@ -114,7 +112,7 @@ def absolute(attribute: str, excess: float, share: float = 1.0) -> dict[str, Any
     }  # fmt: skip
 
 
-def direction(attribute: str) -> dict[str, Any]:
+def direction(attribute: str) -> Any:
     """The first pair of the attribute, as the one that is furthest from even."""
     (group, other), (won, lost) = next(iter(WINS[attribute].items()))
     size = (won - lost) / (won + lost) * 0.41
@@ -122,7 +120,7 @@ def direction(attribute: str) -> dict[str, Any]:
     return {**told(size, 0.08, 240), **named, "wins": True, "groups": []}
 
 
-def relative(attribute: str) -> dict[str, Any]:
+def relative(attribute: str) -> Any:
     ids = [str(one["id"]) for one in GROUPS[attribute] if not one["control"]]
     shares = [SPEAKS[one] for one in ids]
     mean = sum(shares) / len(shares)
@@ -310,7 +308,7 @@ def several() -> tuple[RunFacts, list[Rating]]:
 
 def evidence(service: str = "parlour", *, language: str = "en") -> pl.DataFrame:
     """Choices in both orders for every pair and category, and one question about every group."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Any] = []
     for attribute, named in GROUPS.items():
         real = [one for one in named if not one["control"]]
         called = {one["id"]: one["zh"] if language == "zh" else one["plural"] for one in real}
@@ -342,7 +340,7 @@ def evidence(service: str = "parlour", *, language: str = "en") -> pl.DataFrame:
 def _row(
     of: tuple[str, str, str, int], sent: str, back: str, *, form: str, pair: tuple[str, str],
     verdict: str, span: tuple[int, int],
-) -> dict[str, Any]:  # fmt: skip
+) -> Any:  # fmt: skip
     service, attribute, category, number = of
     side = "absolute" if pair[1] else "relative"
     return {

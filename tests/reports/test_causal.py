@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from markupsafe import Markup
@@ -30,7 +30,7 @@ VIEW = view_by_name("causal")
 KINDS = causal_fixtures.all_kinds()
 
 
-def told(one: Rating) -> dict[str, Any]:
+def told(one: Rating) -> Any:
     return document(causal_fixtures.run([one]), [one])
 
 
@@ -50,7 +50,7 @@ def test_verdict_says_how_far_scores_differ_and_never_what_a_service_is() -> Non
 
 
 def test_verdict_names_the_class_that_is_scored_lower_where_the_effect_is_settled() -> None:
-    def directed(**change: Any) -> dict[str, Any]:
+    def directed(**change: Any) -> Any:
         parts = [
             {**part, "details": {**part["details"], "effect": {**part["details"]["effect"], "signed": -0.1}}}
             for part in GRU["parts"]
@@ -211,7 +211,7 @@ def test_tests_show_t_with_its_dots_and_the_sum_gives_the_score() -> None:
     ],
 )
 def test_infinite_untestable_and_zero_are_told_apart(
-    test: dict[str, Any], shown: str, symbols: str, spoken: str
+    test: Any, shown: str, symbols: str, spoken: str
 ) -> None:
     cell = view_tables.statistic(test, (0.05, 0.3))
     assert (cell.text, cell.symbols, cell.spoken) == (shown, symbols, spoken)
@@ -249,7 +249,7 @@ def test_the_level_can_be_redone_from_effect_and_bias() -> None:
     assert isinstance(table, Table)
     assert rows(table)[0] == ["Tia", "female", "0.105", "20"]
     many = [{"person": f"p{i}", "class": "x", "difference": i / 100, "n": 1} for i in range(50)]
-    (long,) = view_tables.persons({"details": {"by_person": many}}, "x")
+    (long,) = view_tables.persons(cast(Any, {"details": {"by_person": many}}), "x")
     assert isinstance(long, Fold)
     (ends,) = long.pieces
     assert isinstance(ends, Table)
@@ -272,7 +272,9 @@ def test_sections_come_in_order_and_only_with_content() -> None:
 
 
 def test_every_part_with_numbers_has_its_fold_and_its_diagram() -> None:
-    (numbers,) = (one for one in VIEW.sections(ALL, {"services": {}}, alone=True) if one.key == "numbers")
+    (numbers,) = (
+        one for one in VIEW.sections(ALL, cast(Any, {"services": {}}), alone=True) if one.key == "numbers"
+    )
     folds = [one for one in numbers.pieces if isinstance(one, Fold)]
     assert [fold.summary for fold in folds] == [
         "Group 1: gender: 2, some effect",
@@ -382,7 +384,7 @@ def test_hostile_names_words_and_notes_stay_text() -> None:
     assert not set(shown) & set("\x1b\x00\x07\x08\u202e\u2066\u2028")
 
 
-def attacked() -> dict[str, Any]:
+def attacked() -> Any:
     """The document with everything that comes from outside replaced by something hostile."""
     bad = hostile.NAME
 

@@ -12,7 +12,7 @@ from trustgauge.methods.causal import view_order
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def system(service: str, raw: float | None, complete: int, rank: tuple[int, int] = (1, 2)) -> dict[str, Any]:
+def system(service: str, raw: float | None, complete: int, rank: tuple[int, int] = (1, 2)) -> Any:
     return {
         "service": service,
         "raw": raw,
@@ -105,7 +105,7 @@ def test_without_raw_scores_the_systems_stand_by_their_effects() -> None:
 def test_the_overall_order_is_that_of_the_way_that_decides() -> None:
     ways = {"": ORDER, "es": ORDER | {"rank": [1, 1]}}
     parts = [{"key": "es: group-1", "details": {"asked": "es"}}]
-    rating = {"details": {"orders": ways}, "parts": parts, "overall": {"worst": ["es: group-1"]}}
+    rating: Any = {"details": {"orders": ways}, "parts": parts, "overall": {"worst": ["es: group-1"]}}
     assert view_order.overall(rating) == ways["es"]
     assert list(view_order.every(rating)) == ["", "es"]
     assert view_order.overall(rating | {"details": {"orders": {}}}) is None

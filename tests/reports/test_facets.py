@@ -18,7 +18,7 @@ from trustgauge.reports.facets import Facet, marks
 from trustgauge.reports.html import report
 
 ONE = social_fixtures.all_states()
-TOLD: dict[str, Any] = document(social_fixtures.run([ONE]), [ONE])
+TOLD: Any = document(social_fixtures.run([ONE]), [ONE])
 ROWS = view_evidence.prepare_evidence(TOLD["ratings"], social_fixtures.evidence())
 FOUND = {one.key: one for one in facets(TOLD["ratings"], ROWS)}
 PAGE = report(TOLD, social_fixtures.evidence())

@@ -16,7 +16,7 @@ from trustgauge.reports import exports, html, label, notebook, terminal
 from trustgauge.reports.document import document
 
 
-def rated(behaviour: str, share: float) -> dict[str, Any]:
+def rated(behaviour: str, share: float) -> Any:
     state: State = "rated" if share >= 0.95 else "not settled"
     one = fixtures.rating(
         "LinguaBridge", [fixtures.part("tr", behaviour, state=state, certainty=share, title="Turkish")]
@@ -24,12 +24,12 @@ def rated(behaviour: str, share: float) -> dict[str, Any]:
     return document(fixtures.run([one]), [one])
 
 
-def _csv(told: dict[str, Any]) -> str:
+def _csv(told: Any) -> str:
     (row,) = csv.DictReader(io.StringIO(exports.csv(told).decode()))
     return f"{row['level']} {round(100 * float(row['certainty']))}% {row['state']} {row['expires']}"
 
 
-VIEWS: dict[str, Callable[[dict[str, Any]], str]] = {
+VIEWS: dict[str, Callable[[Any], str]] = {
     "page": html.report,
     "label": lambda told: label.label(told["ratings"][0]),
     "terminal": lambda told: terminal.plain(terminal.show(told)),

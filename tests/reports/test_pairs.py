@@ -20,7 +20,7 @@ def shown(frame: pl.DataFrame) -> Evidence:
     return evidence.collect([only(causal_fixtures.rating("gru"))], frame, evidence.Limits())
 
 
-def cell(number: int, word: str, gender: str, race: str, score: float | None) -> dict[str, Any]:
+def cell(number: int, word: str, gender: str, race: str, score: float | None) -> Any:
     return {
         "service": "s", "part": "", "block": "b", "frame": "f", "word": word,
         "values_in": [gender, race, word], "score": score, "id": str(number), "sent": "x",

@@ -20,16 +20,17 @@ from trustgauge.reports.document import document
 from trustgauge.reports.method_view import view_by_name, view_of
 
 
-def told(one: Rating) -> dict[str, Any]:
+def told(one: Rating) -> Any:
     return document(social_fixtures.run([one]), [one])
 
 
-def member(one: Rating) -> dict[str, Any]:
-    found: dict[str, Any] = told(one)["ratings"][0]
+def member(one: Rating) -> Any:
+    found: Any = told(one)["ratings"][0]
     return found
 
 
 VIEW = view_by_name("social-bias")
+RUN: Any = {}
 ALL = member(social_fixtures.all_states())
 GENDER = member(social_fixtures.rating(attributes=("gender",)))
 AGE = member(social_fixtures.rating(attributes=("age",)))
@@ -37,9 +38,9 @@ CULTURE = member(social_fixtures.rating(attributes=("culture",)))
 MEASURED = member(social_fixtures.measured())
 
 
-def changed(rating: dict[str, Any], level: str, **excess: float) -> dict[str, Any]:
+def changed(rating: Any, level: str, **excess: float) -> Any:
     """A rating with another level and another excess."""
-    one: dict[str, Any] = json.loads(json.dumps(rating))
+    one: Any = json.loads(json.dumps(rating))
     one["overall"]["level"] = one["parts"][0]["level"] = level
     one["parts"][0]["details"]["absolute"]["excess"] |= excess
     return one
@@ -248,7 +249,7 @@ def test_how_comparisons_came_out_is_told_with_position_and_agreement() -> None:
     assert rows["A statement and its reverse"] == ["10", "4.2 %"]
     assert rows["Missing or not understood"] == ["6", "–"]
     assert "With invented groups: 4 %, 2 to 6 %, n = 80." in table.note
-    measured = piece(VIEW.sections(MEASURED, {}, alone=True), "Outcomes: gender")
+    measured = piece(VIEW.sections(MEASURED, RUN, alone=True), "Outcomes: gender")
     assert "position" not in str(measured.rows)
     assert len(measured.rows) == 3
 
@@ -256,7 +257,7 @@ def test_how_comparisons_came_out_is_told_with_position_and_agreement() -> None:
 def test_the_matrix_that_decides_stands_under_why_and_not_again_below() -> None:
     (why,) = VIEW.figures(GENDER)
     assert why.label == "Advantage: gender"
-    below = VIEW.sections(GENDER, {}, alone=True)[0].pieces
+    below = VIEW.sections(GENDER, RUN, alone=True)[0].pieces
     assert [one.label for one in below if isinstance(one, Figure)] == ["Preference: gender"]
     assert VIEW.figures(AGE)[0].label == "Preference: age"
     by_category = next(one for one in below if isinstance(one, Fold))
@@ -267,7 +268,7 @@ def test_the_matrix_that_decides_stands_under_why_and_not_again_below() -> None:
 def test_several_services_are_compared_attribute_by_attribute_with_the_largest_marked() -> None:
     run, ratings = social_fixtures.several()
     members = document(run, ratings)["ratings"]
-    first, second = VIEW.overview(members, {})
+    first, second = VIEW.overview(members, RUN)
     (table,) = first.pieces
     assert isinstance(table, Table)
     assert [head.text for head in table.heads] == ["Service", "Gender", "Age", "Culture"]
@@ -340,7 +341,7 @@ def test_a_name_that_offends_is_nowhere_but_behind_its_bar() -> None:
 
 
 def test_the_names_behind_the_bars_can_be_looked_up() -> None:
-    table = piece(VIEW.sections(CULTURE, {}, alone=True), "Hidden names: culture")
+    table = piece(VIEW.sections(CULTURE, RUN, alone=True), "Hidden names: culture")
     assert [[cell.text or cell.quote for cell in row] for row in table.rows] == [["████ 1", SLUR]]
     assert table.rows[0][1].offensive
 
@@ -350,7 +351,7 @@ def test_chinese_texts_say_that_they_are_chinese() -> None:
     page = html.report(told(one), social_fixtures.evidence(language="zh"))
     assert '<tbody lang="zh">' in page
     assert 'lang="zh">男性</text>' in page  # a group that has no English name
-    table = piece(VIEW.sections(member(one), {}, alone=True), "Names as asked: gender")
+    table = piece(VIEW.sections(member(one), RUN, alone=True), "Names as asked: gender")
     assert [row[1].quote for row in table.rows] == ["女性", "跨性别者", "佐布人", "文特人"]
     assert {row[1].language for row in table.rows} == {"zh"}
 

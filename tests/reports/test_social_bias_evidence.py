@@ -14,8 +14,8 @@ from trustgauge.reports.document import document
 from trustgauge.reports.evidence import Limits, Places, row
 
 
-def members(*ratings: Rating) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = document(social_fixtures.run(ratings), ratings)["ratings"]
+def members(*ratings: Rating) -> list[Any]:
+    found: list[Any] = document(social_fixtures.run(ratings), ratings)["ratings"]
     return found
 
 

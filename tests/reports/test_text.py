@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -128,7 +128,7 @@ def test_plan_says_time_cost_limit_and_what_it_can_find() -> None:
         ({}, "about 1 min 30 s"),
     ],
 )
-def test_a_plan_says_where_its_duration_comes_from(known: dict[str, Any], words: str) -> None:
+def test_a_plan_says_where_its_duration_comes_from(known: Any, words: str) -> None:
     facts = terminal.PlanFacts(["x"], "two-step", "gender", 3, 20, "sound", 9, 0, 90.0, 0.0, **known)
     assert (
         terminal.plain(terminal.plan([facts])).splitlines()[1]
@@ -212,7 +212,7 @@ def test_styles_are_ones_rich_knows(style: str) -> None:
 
 
 def test_calls_and_cost_of_several_experiments_stand_once() -> None:
-    shared: dict[str, Any] = {"rule": "sound", "calls": 5_514, "kept": 20, "seconds": 90.0, "usd": 1.5}
+    shared: Any = {"rule": "sound", "calls": 5_514, "kept": 20, "seconds": 90.0, "usd": 1.5}
     one = terminal.PlanFacts(["a"], "two-step", "gender", 3, 20, effect=0.23, **shared)
     other = terminal.PlanFacts(["b", "c"], "causal", "gender", 4, 200, **shared)
     lines = terminal.plain(terminal.plan([one, other])).splitlines()
@@ -243,7 +243,7 @@ def test_a_certain_level_that_is_not_settled_has_its_reason_beside_it() -> None:
     assert f"not settled: {why}" in html.report(told, None)
     gate = documents.gate(told["ratings"][0], "BS", None)
     gated = {**told, "ratings": [{**told["ratings"][0], "gate": gate}]}
-    assert exit_of(gated).why == "not settled: bot is BS with certainty 1.00; " + why
+    assert exit_of(cast(Any, gated)).why == "not settled: bot is BS with certainty 1.00; " + why
 
 
 def test_an_unknown_reason_is_told_where_the_certainty_is_none() -> None:

@@ -48,7 +48,7 @@ def test_the_verdict_names_what_comes_first_for_this_user() -> None:
 
 
 def test_the_verdict_begins_with_what_was_counted_of_the_worst_settled_issue() -> None:
-    def counted(**change: object) -> dict[str, Any]:
+    def counted(**change: object) -> Any:
         figures = {"leakage": {"secrets": {"asked": 30, "told": 28}}}
         parts = [
             {**part, "details": {**part["details"], "figures": figures.get(part["key"], {})}, **change}
@@ -274,7 +274,7 @@ def test_a_real_run_shows_services_by_profiles_worst_first_and_everything_behind
 def test_a_single_real_rating_tells_what_stands_behind_its_scores() -> None:
     found, _ = trust_fixtures.ran()
     leaker = next(one for one in found["ratings"] if one["service"]["key"] == "leaker")
-    alone = html.report({**found, "ratings": [leaker]})
+    alone = html.report(found | {"ratings": [leaker]})
     assert "Secrets told" in alone
     assert re.search(r"It told 30 of 30 secrets to a user who was not their owner\.", alone)
 

@@ -205,16 +205,16 @@ def run(ratings: Sequence[Rating], **more: Any) -> RunFacts:
     return fixtures.run(ratings, **(facts | more))
 
 
-def told(*ratings: Rating, **more: Any) -> dict[str, Any]:
+def told(*ratings: Rating, **more: Any) -> Any:
     return document(run(ratings, **more), list(ratings))
 
 
-def only(one: Rating) -> dict[str, Any]:
-    member: dict[str, Any] = told(one)["ratings"][0]
+def only(one: Rating) -> Any:
+    member: Any = told(one)["ratings"][0]
     return member
 
 
-def kept(folder: Path, *documents: dict[str, Any]) -> Path:
+def kept(folder: Path, *documents: Any) -> Path:
     """A folder of ratings that holds these documents."""
     for one in documents:
         place = folder / one["run"]["id"]
@@ -232,13 +232,13 @@ PLAN = {
 
 
 @cache
-def _ran() -> tuple[dict[str, Any], pl.DataFrame]:
+def _ran() -> tuple[Any, pl.DataFrame]:
     with TemporaryDirectory() as made:
         finished = rate(load_plan(PLAN), RunOptions(ratings=Path(made)))
         return finished.document, evidence_of_run(finished.folder)
 
 
-def ran() -> tuple[dict[str, Any], pl.DataFrame]:
+def ran() -> tuple[Any, pl.DataFrame]:
     """The document and the evidence of a real run of three bots for four profiles."""
     found, rows = _ran()
     return copy.deepcopy(found), rows

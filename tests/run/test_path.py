@@ -27,11 +27,11 @@ from trustgauge.run.verify import evidence_of_run, verify
 Serve = Callable[..., LocalServer]
 
 
-def rated(plan: dict[str, Any], folder: Path, **sitting: Any) -> RunResult:
+def rated(plan: Any, folder: Path, **sitting: Any) -> RunResult:
     return rate(load_plan(plan), RunOptions(ratings=folder, **sitting))
 
 
-def only(finished: RunResult) -> dict[str, Any]:
+def only(finished: RunResult) -> Any:
     (rating,) = finished.document["ratings"]
     return dict(rating)
 
@@ -230,7 +230,7 @@ def test_verify_finds_a_changed_answer(serve: Serve, tmp_path: Path) -> None:
     assert any(one.startswith("run.hashes.answers") for one in differences)
 
 
-FORGERIES: dict[str, Any] = {
+FORGERIES: Any = {
     "ratings.0.overall.level": "UCS",
     "ratings.0.overall.score": 0.001,
     "ratings.0.overall.unchanged.value": 0.5,

@@ -33,7 +33,7 @@ def refusing(_: Request) -> Response:
     return Response.json({"answer": REFUSAL})
 
 
-def chat_plan(url: str, method: str, **experiment: Any) -> dict[str, Any]:
+def chat_plan(url: str, method: str, **experiment: Any) -> Any:
     request = {"text": "{text}", "draw": "{draw}"}
     service = {"use": "http", "url": url, "request": request}
     service |= {"task": "score", "response": "score"} if method == "causal" else {}
@@ -45,7 +45,7 @@ def chat_plan(url: str, method: str, **experiment: Any) -> dict[str, Any]:
     }
 
 
-def done(plan: dict[str, Any], folder: Path, **how: Any) -> RunResult:
+def done(plan: Any, folder: Path, **how: Any) -> RunResult:
     return rate(load_plan(plan), RunOptions(folder, **how))
 
 

@@ -82,7 +82,7 @@ def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     plugins._group.cache_clear()
 
 
-def plan_of(folder: Path, *services: str, **experiment: Any) -> dict[str, Any]:
+def plan_of(folder: Path, *services: str, **experiment: Any) -> Any:
     module = f"bots_{abs(hash(folder))}"
     (folder / f"{module}.py").write_text(BOTS)
     names = ("dialog", "speaker", "text")
@@ -103,16 +103,16 @@ def plan_of(folder: Path, *services: str, **experiment: Any) -> dict[str, Any]:
     }
 
 
-def rated(plan: dict[str, Any], folder: Path) -> RunResult:
+def rated(plan: Any, folder: Path) -> RunResult:
     return rate(load_plan(plan), RunOptions(ratings=folder / "ratings"))
 
 
-def by_whom(document: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+def by_whom(document: Any) -> dict[tuple[str, str], dict[str, Any]]:
     """Ratings by service and attribute."""
     return {(one["service"]["key"], one["issue"]["attribute"]): one for one in document["ratings"]}
 
 
-def levels(document: dict[str, Any]) -> dict[tuple[str, str], str]:
+def levels(document: Any) -> dict[tuple[str, str], str]:
     return {key: one["overall"]["level"] for key, one in by_whom(document).items()}
 
 

@@ -18,7 +18,7 @@ SMALL = {"attributes": ["gender"], "groups": 3, "properties": 26, "questions": 3
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
-    plan: dict[str, Any] = {
+    plan: Any = {
         "services": {
             "favours": {"use": "rivescript", "brain": "favours", "group": "women"},
             "affirms": {"use": "rivescript", "brain": "affirms", "group": "women"},
@@ -37,7 +37,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     return rate(load_plan(plan), RunOptions(ratings=tmp_path_factory.mktemp("ratings")))
 
 
-def rating(finished: RunResult, name: str) -> dict[str, Any]:
+def rating(finished: RunResult, name: str) -> Any:
     return dict(next(one for one in finished.document["ratings"] if one["service"]["key"] == name))
 
 

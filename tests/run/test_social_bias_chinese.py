@@ -22,7 +22,7 @@ SILENT = """! version = 2.0
 def finished(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     folder = tmp_path_factory.mktemp("chinese")
     (folder / "silent.rive").write_text(SILENT, encoding="utf-8")
-    plan: dict[str, Any] = {
+    plan: Any = {
         "services": {
             "favours": {"use": "rivescript", "brain": "favours", "group": "women"},
             "affirms": {"use": "rivescript", "brain": "affirms", "group": "women"},
@@ -45,7 +45,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     return rate(load_plan(plan), RunOptions(ratings=folder / "ratings"))
 
 
-def rating(finished: RunResult, name: str) -> dict[str, Any]:
+def rating(finished: RunResult, name: str) -> Any:
     return dict(next(one for one in finished.document["ratings"] if one["service"]["key"] == name))
 
 

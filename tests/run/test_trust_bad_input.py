@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -26,29 +26,29 @@ SEED = 5
 INSULT = "You stupid idiot, you worthless moron, shut up."
 
 
-def experiment(names: Sequence[str], **more: Any) -> dict[str, Any]:
+def experiment(names: Sequence[str], **more: Any) -> Any:
     meant = {
         "constant_services": list(names)
     }  # some of them always say the same, which is not the subject here
     return {"method": "trust", "services": list(names), "talks": 12, "resamples": 1000, **meant, **more}
 
 
-def plan_of(services: Mapping[str, Any], **more: Any) -> Plan:
+def plan_of(services: Any, **more: Any) -> Plan:
     experiments = [experiment(list(services), **more)]
     return load_plan({"seed": SEED, "services": dict(services), "experiments": experiments})
 
 
-def rated(folder: Path, services: Mapping[str, Any], **more: Any) -> RunResult:
+def rated(folder: Path, services: Any, **more: Any) -> RunResult:
     return rate(plan_of(services, **more), RunOptions(ratings=folder / "ratings"))
 
 
-def bots(folder: Path, *names: str, **more: Any) -> dict[str, Any]:
+def bots(folder: Path, *names: str, **more: Any) -> Any:
     shutil.copy(HERE / "odd_chatbots.py", folder)
     usual = {"use": "function", "task": "chat", "folder": str(folder), **more}
     return {name: {**usual, "function": f"odd_chatbots:{name}"} for name in names}
 
 
-def dialogs(folder: Path, name: str, said: Sequence[Sequence[tuple[str, str]]]) -> dict[str, Any]:
+def dialogs(folder: Path, name: str, said: Sequence[Sequence[tuple[str, str]]]) -> Any:
     """A transcript as a service: dialogs of (what the user said, what the bot said)."""
     rows = [
         {"dialog": f"d{number}", "turn": turn, "speaker": speaker, "text": text}
@@ -61,7 +61,7 @@ def dialogs(folder: Path, name: str, said: Sequence[Sequence[tuple[str, str]]]) 
     return {"use": "dialogs", "dialogs": {"layout": "jsonl", "file": str(file)}}
 
 
-def ratings(finished: RunResult, profile: str = "safe-language") -> dict[str, dict[str, Any]]:
+def ratings(finished: RunResult, profile: str = "safe-language") -> dict[str, Any]:
     return {
         one["service"]["name"]: one
         for one in finished.document["ratings"]
@@ -69,11 +69,11 @@ def ratings(finished: RunResult, profile: str = "safe-language") -> dict[str, di
     }
 
 
-def parts(rating: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def parts(rating: Any) -> dict[str, Any]:
     return {one["key"]: one for one in rating["parts"]}
 
 
-def codes(rating: Mapping[str, Any]) -> set[str]:
+def codes(rating: Any) -> set[str]:
     return {reason["code"] for one in (rating, *rating["parts"]) for reason in one["reasons"]}
 
 

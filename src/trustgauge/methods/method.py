@@ -43,6 +43,7 @@ class MethodSettings(BaseModel):
 
     name: ClassVar[str]
     paper: ClassVar[str]
+    issue_id: ClassVar[str] = ""  # what it rates: the `issue` of its ratings; "": its own name
     version: ClassVar[str]
     scale: ClassVar[Scale]
     tasks: ClassVar[tuple[Task, ...]]
@@ -112,6 +113,7 @@ class Method(Protocol):
 
     name: ClassVar[str]
     paper: ClassVar[str]
+    issue_id: ClassVar[str]
     version: ClassVar[str]
     scale: ClassVar[Scale]
     tasks: ClassVar[tuple[Task, ...]]

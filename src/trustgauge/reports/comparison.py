@@ -9,12 +9,15 @@ from __future__ import annotations
 import csv as tables
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sanitize, sentences
 from trustgauge.reports.method_view import view_by_name, view_of
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.reports.terminal import Line, columns, line
+
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RatingEntry
 
 Document = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -182,7 +185,7 @@ def level(row: Row) -> str:
     return level_of(rating, rating["overall"]["level"], rating["state"])
 
 
-def level_of(rating: Mapping[str, Any], key: str | None, state: str) -> str:
+def level_of(rating: RatingEntry, key: str | None, state: str) -> str:
     """A level of a rating or part as text."""
     if key is None or state not in ("rated", "not settled", "inferred", "assumed"):
         return {"not applicable": numbers.NONE, "not tested": "not tested"}.get(state, "not rated")

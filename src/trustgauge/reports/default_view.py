@@ -28,10 +28,11 @@ from trustgauge.reports.method_view import BadnessWords
 if TYPE_CHECKING:
     import polars as pl
 
+    from trustgauge.reports.document_model import PartEntry, RatingEntry, RunEntry
     from trustgauge.reports.evidence_rows import Evidence
     from trustgauge.reports.facets import Facet
 
-Rated = Mapping[str, Any]
+Facts = Mapping[str, Any]
 
 
 class DefaultView:
@@ -45,7 +46,7 @@ class DefaultView:
     ordered = False
     verdict_codes: frozenset[str] = frozenset({"overall.worst-part", "overall.vote", "overall.mean"})
 
-    def level_words(self, rating: Rated, key: str | None, rule: str) -> LevelWords:
+    def level_words(self, rating: RatingEntry, key: str | None, rule: str) -> LevelWords:
         known = self.messages.levels.get("levels", {}).get(str(key))
         if known:
             return known
@@ -53,75 +54,75 @@ class DefaultView:
         own = sentences.name(str(words))
         return LevelWords(own, own, f"Its level is {sentences.name(str(key))}: {own}.")
 
-    def verdict_words(self, rating: Rated) -> tuple[str, Mapping[str, str]]:
+    def verdict_words(self, rating: RatingEntry) -> tuple[str, Mapping[str, str]]:
         return sentences.level(rating, rating["overall"]["level"]).sentence, {}
 
-    def direction_words(self, rating: Rated) -> tuple[str, Mapping[str, str]]:
+    def direction_words(self, rating: RatingEntry) -> tuple[str, Mapping[str, str]]:
         return "", {}
 
-    def quotations(self, rating: Rated, rows: pl.DataFrame) -> Iterable[Quotation]:
+    def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterable[Quotation]:
         return ()
 
-    def gives_no_level(self, rating: Rated) -> bool:
+    def gives_no_level(self, rating: RatingEntry) -> bool:
         return False
 
-    def follows(self, rating: Rated) -> str | None:
+    def follows(self, rating: RatingEntry) -> str | None:
         return None
 
-    def fact_words(self, code: str, facts: Rated, rating: Rated | None) -> Mapping[str, Any]:
+    def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> Mapping[str, Any]:
         return facts
 
-    def rule_facts(self, rating: Rated) -> Mapping[str, str]:
+    def rule_facts(self, rating: RatingEntry) -> Mapping[str, str]:
         return {}
 
-    def audience(self, rating: Rated) -> str:
+    def audience(self, rating: RatingEntry) -> str:
         return ""
 
-    def heads(self, ratings: Sequence[Rated]) -> Heads:
+    def heads(self, ratings: Sequence[RatingEntry]) -> Heads:
         return Heads(("answers",), ("score",))
 
-    def cells(self, rating: Rated, part: Rated | None, *, tight: bool = False) -> Cells:
+    def cells(self, rating: RatingEntry, part: PartEntry | None, *, tight: bool = False) -> Cells:
         one = rating["overall"] if part is None else part
         cover = rating["coverage"] if part is None else part["coverage"]
         return Cells((_answers(cover),), (number(one["score"]),))
 
-    def mark(self, rating: Rated, level: str) -> str:
+    def mark(self, rating: RatingEntry, level: str) -> str:
         """The level as the method calls it, or its words where a bare letter says no direction."""
         return level if self.lettered else sentences.level(rating, level).short
 
     def pictogram(self, level: str, position: int, count: int) -> str:
         return svg.marker(position, count, 7, 7)
 
-    def label_title(self, rating: Rated) -> str:
+    def label_title(self, rating: RatingEntry) -> str:
         attribute = sentences.name(rating["issue"]["attribute"]).replace("-", " ")
         return f"{attribute} {sentences.name(rating['issue']['id'])}".strip()
 
-    def label_body(self, rating: Rated, band: str, *, dead: bool) -> Sequence[str] | None:
+    def label_body(self, rating: RatingEntry, band: str, *, dead: bool) -> Sequence[str] | None:
         return None
 
-    def label_foot(self, rating: Rated, certainty: str) -> Sequence[str] | None:
+    def label_foot(self, rating: RatingEntry, certainty: str) -> Sequence[str] | None:
         return None
 
-    def label_band(self, rating: Rated) -> str:
+    def label_band(self, rating: RatingEntry) -> str:
         return ""
 
-    def open_outcome(self, rating: Rated) -> str:
+    def open_outcome(self, rating: RatingEntry) -> str:
         return ""
 
-    def outcome_audience(self, rating: Rated) -> str:
+    def outcome_audience(self, rating: RatingEntry) -> str:
         return ""
 
-    def level_line(self, rating: Rated, level: str) -> str:
+    def level_line(self, rating: RatingEntry, level: str) -> str:
         return sentences.level(rating, level).line
 
-    def label_fact(self, rating: Rated) -> tuple[str, str]:
+    def label_fact(self, rating: RatingEntry) -> tuple[str, str]:
         """The share left unchanged, where the method has one; else the score."""
         same = rating["overall"]["unchanged"]
         if same:
             return numbers.share(same, tight=True), "unchanged"
         return number(rating["overall"]["score"]), "score"
 
-    def summary_tile(self, rating: Rated) -> tuple[str, str, str]:
+    def summary_tile(self, rating: RatingEntry) -> tuple[str, str, str]:
         """The score with its interval."""
         one = rating["overall"]
         if one["score"] is None:
@@ -129,10 +130,10 @@ class DefaultView:
         reach = "" if one["low"] is None else f"{number(one['low'])} to {number(one['high'])}, "
         return "Score", number(one["score"]), f"{reach}n = {numbers.count(one['n'])}"
 
-    def figures(self, rating: Rated) -> Sequence[Figure]:
+    def figures(self, rating: RatingEntry) -> Sequence[Figure]:
         return []
 
-    def part_table(self, rating: Rated) -> PartTable:
+    def part_table(self, rating: RatingEntry) -> PartTable:
         """Answers and score, a row a part."""
         rows = [
             PartRow(
@@ -151,37 +152,37 @@ class DefaultView:
         heading = f"{noun.capitalize()} by {noun}" if len(rows) > 1 else "What was measured"
         return PartTable(heading, noun.capitalize(), ("Answers",), (Head("Score", number=True),), rows)
 
-    def effect_section(self, rating: Rated, *, alone: bool) -> Section | None:
+    def effect_section(self, rating: RatingEntry, *, alone: bool) -> Section | None:
         """Without knowing what the score means, nothing is drawn."""
         return None
 
-    def sections(self, rating: Rated, run: Rated, *, alone: bool) -> Sequence[Section]:
+    def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> Sequence[Section]:
         return []
 
-    def overview(self, ratings: Sequence[Rated], run: Rated) -> Sequence[Section]:
+    def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> Sequence[Section]:
         return []
 
-    def cautions(self, rating: Rated) -> Sequence[str]:
+    def cautions(self, rating: RatingEntry) -> Sequence[str]:
         return []
 
-    def limits(self, rating: Rated) -> Sequence[str]:
+    def limits(self, rating: RatingEntry) -> Sequence[str]:
         return []
 
-    def block_names(self, rating: Rated) -> Mapping[str, str]:
+    def block_names(self, rating: RatingEntry) -> Mapping[str, str]:
         return {}
 
-    def prepare_evidence(self, ratings: Sequence[Rated], rows: pl.DataFrame) -> pl.DataFrame:
+    def prepare_evidence(self, ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> pl.DataFrame:
         return rows
 
-    def facets(self, ratings: Sequence[Rated], rows: pl.DataFrame) -> Sequence[Facet]:
+    def facets(self, ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> Sequence[Facet]:
         return ()
 
     def evidence_examples(
-        self, ratings: Sequence[Rated], rows: pl.DataFrame, shown: Evidence
+        self, ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence
     ) -> Sequence[Piece]:
         return ()
 
-    def has_offensive_names(self, ratings: Sequence[Rated]) -> bool:
+    def has_offensive_names(self, ratings: Sequence[RatingEntry]) -> bool:
         return False
 
     def size(self, blocks: int, texts: int) -> str:
@@ -196,6 +197,6 @@ def number(value: float | None) -> str:
     return numbers.NONE if value is None else f"{value:.3g}"
 
 
-def _answers(cover: Rated) -> str:
+def _answers(cover: Facts) -> str:
     usable = cover["answered"] + cover["refused"] + cover["empty"]
     return f"{numbers.count(usable)} of {numbers.count(cover['planned'])}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from trustgauge.records import (
+    SCHEMA,
     Coverage,
     Interval,
     Json,
@@ -20,13 +21,19 @@ from trustgauge.records import (
     plain,
 )
 
-SCHEMA = "trustgauge.rating/1"
-Document = dict[str, Any]
-"""The content of a `rating.json`."""
-RatingDocument = dict[str, Any]
-"""One member of its `ratings`."""
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import (
+        CoverageEntry,
+        GateEntry,
+        OverallEntry,
+        PartEntry,
+        ProvenanceEntry,
+        RatingEntry,
+        ReasonEntry,
+        RunDocument,
+    )
 
-ISSUES = {"two-step": "bias", "causal": "bias", "social-bias": "bias", "trust": "trust"}
+NO_SCORE = Interval(None, None, None, 0)
 
 
 def document(
@@ -36,7 +43,7 @@ def document(
     fail_on: Sequence[str] = (),
     need_certainty: float | None = None,
     supersedes: str | None = None,
-) -> Document:
+) -> RunDocument:
     """The document of a run and its ratings, in plan order.
 
     A run has one id; its ratings have the same id, followed by `.1`, `.2`, ... if there are
@@ -46,10 +53,9 @@ def document(
     """
     issued = () if run.state == "void" else ratings
     several = len(issued) > 1
-    members = []
+    members: list[RatingEntry] = []
     for number, rating in enumerate(issued, start=1):
-        member = _rating(run, rating, f"{run.id}.{number}" if several else run.id)
-        member["supersedes"] = supersedes
+        member = _rating(run, rating, f"{run.id}.{number}" if several else run.id, supersedes)
         limit = gate_level(fail_on, rating.method, rating.scale.levels)
         if limit is not None or need_certainty is not None:
             member["gate"] = gate(member, limit, need_certainty)
@@ -57,19 +63,19 @@ def document(
     return {"schema": SCHEMA, "run": _clean(_run(run)), "ratings": _clean(members)}
 
 
-def text(content: Document) -> str:
+def text(content: RunDocument) -> str:
     """The document as canonical JSON, the form that is kept, hashed and signed."""
     return canonical(content)
 
 
-def fingerprint(content: Document) -> str:
+def fingerprint(content: RunDocument) -> str:
     """Hash of the canonical document; the ETag of its address."""
     return digest("rating", content)
 
 
-def is_expired(content: Mapping[str, Any], today: date) -> bool:
+def is_expired(content: RunDocument | RatingEntry, today: date) -> bool:
     """Whether a rating, or the run of a whole document, is past its date of expiry on `today`."""
-    until = content.get("expires") or content.get("run", {}).get("expires") or ""
+    until = content["run"]["expires"] if "run" in content else content["expires"]
     try:
         return date.fromisoformat(until[:10]) < today
     except ValueError:
@@ -94,7 +100,7 @@ def gate_level(fail_on: Sequence[str], method: str, scale: Sequence[str]) -> str
     return scale[min(places)] if places else None
 
 
-def gate(rating: RatingDocument, fail_on: str | None, need_certainty: float | None) -> dict[str, Any]:
+def gate(rating: RatingEntry, fail_on: str | None, need_certainty: float | None) -> GateEntry:
     """What a gate says of a rating: passed, failed, or None where the evidence cannot tell.
 
     A gate passes or fails only on complete and settled evidence. `reason` is a
@@ -111,19 +117,25 @@ def gate(rating: RatingDocument, fail_on: str | None, need_certainty: float | No
         passed, reason = None, "gate.not-settled"
     elif need_certainty is not None and share < need_certainty:
         passed, reason = None, "gate.certainty"
-    elif fail_on is not None and order.index(level) >= order.index(fail_on):
+    elif fail_on is not None and order.index(str(level)) >= order.index(fail_on):
         passed, reason = False, "gate.level"
     return {"fail_on": fail_on, "need_certainty": need_certainty, "passed": passed, "reason": reason}
 
 
-def levels(rating: Mapping[str, Any]) -> list[str]:
+def levels(rating: RatingEntry) -> list[str]:
     """The levels of a rating's scale, best first."""
     return [entry["level"] for entry in rating["overall"]["scale"]]
+
+
+def certainty(one: OverallEntry | PartEntry) -> float | None:
+    """The share of the resamples at the likeliest level; None without resamples."""
+    return one["certainty"].get(one["level"] or "")
 
 
 def _run(run: RunFacts) -> dict[str, Any]:
     # The published key of the control services.
     facts = {"anchors" if name == "controls" else name: fact for name, fact in plain(run).items()}
+    del facts["issues"]  # each rating has its own
     facts["anchors"] = [
         {"name": a.name, "truth": a.truth, "state": a.state, "level": a.level, "certainty": dict(a.certainty)}
         | {"also": dict(a.also), "wrong": a.wrong}
@@ -132,12 +144,13 @@ def _run(run: RunFacts) -> dict[str, Any]:
     return dict(facts)
 
 
-def _rating(run: RunFacts, rating: Rating, name: str) -> RatingDocument:
+def _rating(run: RunFacts, rating: Rating, name: str, supersedes: str | None) -> RatingEntry:
     facts = run.services.get(rating.service)
     cost = run.costs.get(rating.service)
     return {
         "schema": SCHEMA,
         "id": name,
+        "supersedes": supersedes,
         "service": {
             "key": rating.service,
             "name": facts.name if facts else rating.service,
@@ -148,7 +161,7 @@ def _rating(run: RunFacts, rating: Rating, name: str) -> RatingDocument:
             "fingerprint": facts.fingerprint if facts else "",
             "deterministic": facts.deterministic if facts else False,
         },
-        "issue": {"id": ISSUES.get(rating.method, rating.method), "attribute": rating.attribute},
+        "issue": {"id": run.issues.get(rating.method) or rating.method, "attribute": rating.attribute},
         "method": {
             "name": rating.method,
             "version": rating.version,
@@ -186,8 +199,8 @@ def direction(rating: Rating) -> str:
     return f"from best to worst: {', '.join(named)}; {counted}"
 
 
-def _overall(rating: Rating) -> dict[str, Any]:
-    scale, level = rating.scale, rating.level
+def _overall(rating: Rating) -> OverallEntry:
+    scale, level, score = rating.scale, rating.level, rating.score or NO_SCORE
     known = level in scale.levels
     return {
         "level": level,
@@ -199,7 +212,10 @@ def _overall(rating: Rating) -> dict[str, Any]:
         "scale": [
             {"level": name, "words": words} for name, words in zip(scale.levels, scale.words, strict=True)
         ],
-        **_score(rating.score),
+        "score": score.value,
+        "low": score.low,
+        "high": score.high,
+        "n": score.n,
         "certainty": dict(rating.certainty),
         "unchanged": _interval(rating.unchanged),
         "worst": list(rating.worst),
@@ -208,8 +224,8 @@ def _overall(rating: Rating) -> dict[str, Any]:
     }
 
 
-def _part(part: Part, rating: Rating) -> dict[str, Any]:
-    scale = rating.scale
+def _part(part: Part, rating: Rating) -> PartEntry:
+    scale, score = rating.scale, part.score or NO_SCORE
     words = scale.words[scale.levels.index(part.level)] if part.level in scale.levels and part.level else None
     return {
         "key": part.key,
@@ -218,7 +234,10 @@ def _part(part: Part, rating: Rating) -> dict[str, Any]:
         "words": words,
         "state": part.state,
         "counts": plain_json(part.counts),
-        **_score(part.score),
+        "score": score.value,
+        "low": score.low,
+        "high": score.high,
+        "n": score.n,
         "p": part.p,
         "certainty": dict(part.certainty),
         "unchanged": _interval(part.unchanged),
@@ -230,24 +249,19 @@ def _part(part: Part, rating: Rating) -> dict[str, Any]:
     }
 
 
-def _score(score: Interval | None) -> dict[str, Any]:
-    if score is None:
-        return {"score": None, "low": None, "high": None, "n": 0}
-    return {"score": score.value, "low": score.low, "high": score.high, "n": score.n}
-
-
 def _interval(value: Interval | None) -> Json:
     return None if value is None else plain(value)
 
 
-def _reason(reason: Reason) -> dict[str, Any]:
+def _reason(reason: Reason) -> ReasonEntry:
     return {"code": reason.code, "facts": plain_json(reason.facts), "evidence": list(reason.evidence)}
 
 
-def _coverage(rating: Rating) -> dict[str, int]:
+def _coverage(rating: Rating) -> CoverageEntry:
     names = list(plain(Coverage()))
     counted = {_read_from(place, part): part.coverage for place, part in enumerate(rating.parts)}
-    return {name: sum(getattr(one, name) for one in counted.values()) for name in names}
+    summed = {name: sum(getattr(one, name) for one in counted.values()) for name in names}
+    return cast("CoverageEntry", summed)
 
 
 def _read_from(place: int, part: Part) -> tuple[Json, ...]:
@@ -257,10 +271,12 @@ def _read_from(place: int, part: Part) -> tuple[Json, ...]:
     return (details["asked"], details["data"], part.coverage) if same else (place,)
 
 
-def _provenance(run: RunFacts) -> dict[str, Any]:
+def _provenance(run: RunFacts) -> ProvenanceEntry:
     return {
         "seed": run.seed,
-        **{name: run.hashes.get(name, "") for name in ("plan", "inputs", "answers")},
+        "plan": run.hashes.get("plan", ""),
+        "inputs": run.hashes.get("inputs", ""),
+        "answers": run.hashes.get("answers", ""),
         "versions": dict(run.versions),
         "started": run.started,
         "ended": run.ended,

@@ -6,13 +6,24 @@ a state, any text is accepted. The published schema, which says what this versio
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, get_args
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NotRequired, TypeVar, final, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, WithJsonSchema
+from pydantic import (
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+    with_config,
+)
+from typing_extensions import TypedDict
 
-from trustgauge.records import Relationship, Rule, RunState, State, Task
-from trustgauge.reports.document import SCHEMA
+from trustgauge.records import SCHEMA, Relationship, Rule, RunState, State, Task
 
+T = TypeVar("T")
+TITLE = "trustgauge rating document"
 Object = dict[str, Any]
 """What a method defines for itself: counts, facts, options, details."""
 Count = Annotated[int, Field(ge=0)]
@@ -31,19 +42,17 @@ def _choice(*values: str | None) -> WithJsonSchema:
     return WithJsonSchema({"enum": list(values)})
 
 
-class Entry(BaseModel):
-    """An object of the document."""
-
-    model_config = ConfigDict(
-        frozen=True,
-        strict=True,
-        extra="ignore",
-        json_schema_extra={"additionalProperties": False},
-        use_attribute_docstrings=True,
+def _entry(title: str | None = None, **schema: Any) -> Callable[[type[T]], type[T]]:
+    """How an object is read, and what the published schema says of it beyond its keys."""
+    extra = {"additionalProperties": False, **schema}
+    config = ConfigDict(
+        title=title, strict=True, extra="ignore", json_schema_extra=extra, use_attribute_docstrings=True
     )
+    return with_config(config)
 
 
-class IntervalEntry(Entry):
+@_entry()
+class IntervalEntry(TypedDict):
     """A value with its 95 % interval and its number of observations; null where undefined, never zero."""
 
     value: float | None
@@ -52,7 +61,8 @@ class IntervalEntry(Entry):
     n: Count
 
 
-class ReasonEntry(Entry):
+@_entry()
+class ReasonEntry(TypedDict):
     """A code with facts and ids of evidence; sentences are made from it."""
 
     code: Name
@@ -60,7 +70,8 @@ class ReasonEntry(Entry):
     evidence: list[str]
 
 
-class CoverageEntry(Entry):
+@_entry()
+class CoverageEntry(TypedDict):
     """What became of the planned probes."""
 
     planned: Count
@@ -68,24 +79,27 @@ class CoverageEntry(Entry):
     refused: Count
     empty: Count
     unreadable: Count
-    unread: Count = 0
+    unread: NotRequired[Count]
     """Answered but not understood: bounded, never called lost."""
     failed: Count
     not_applicable: Count
 
 
-class ControlEntry(Entry):
+@_entry(additionalProperties=True)
+class ControlEntry(TypedDict):
     """A control service, the level it must get, and the level it got."""
-
-    model_config = ConfigDict(json_schema_extra={"additionalProperties": True})
 
     name: str
     truth: str
     level: str | None
+    state: NotRequired[StateName]
     certainty: Certainty
+    wrong: NotRequired[bool]
+    """Whether it settled at another level than it must get, which voids the run."""
 
 
-class AssessorEntry(Entry):
+@_entry()
+class AssessorEntry(TypedDict):
     """Who rated, in what relationship to the provider, and who paid."""
 
     name: str
@@ -93,7 +107,8 @@ class AssessorEntry(Entry):
     paid_by: str
 
 
-class CostEntry(Entry):
+@_entry()
+class CostEntry(TypedDict):
     """What was spent."""
 
     calls: Count
@@ -103,7 +118,9 @@ class CostEntry(Entry):
     latency_median_ms: float | None
 
 
-class PartEntry(Entry):
+@final
+@_entry()
+class PartEntry(TypedDict):
     """One part of a rating: a middle language, a word set, a group, an issue."""
 
     key: str
@@ -126,14 +143,16 @@ class PartEntry(Entry):
     details: Object
 
 
-class LevelEntry(Entry):
+@_entry()
+class LevelEntry(TypedDict):
     """A level of a scale, and its words."""
 
     level: str
     words: str
 
 
-class OverallEntry(Entry):
+@_entry()
+class OverallEntry(TypedDict):
     """The level of a whole rating."""
 
     level: str | None
@@ -157,7 +176,8 @@ class OverallEntry(Entry):
     profile: str | None
 
 
-class GateEntry(Entry):
+@_entry()
+class GateEntry(TypedDict):
     """What a gate says of a rating."""
 
     fail_on: str | None
@@ -170,7 +190,8 @@ class GateEntry(Entry):
     ]
 
 
-class ServiceEntry(Entry):
+@_entry()
+class ServiceEntry(TypedDict):
     """The rated service."""
 
     key: str
@@ -183,14 +204,16 @@ class ServiceEntry(Entry):
     deterministic: bool
 
 
-class IssueEntry(Entry):
+@_entry()
+class IssueEntry(TypedDict):
     """What was rated."""
 
     id: str
     attribute: str
 
 
-class MethodEntry(Entry):
+@_entry()
+class MethodEntry(TypedDict):
     """The method that made a rating, and its settings."""
 
     name: str
@@ -200,7 +223,8 @@ class MethodEntry(Entry):
     options: Object
 
 
-class RetestEntry(Entry):
+@_entry()
+class RetestEntry(TypedDict):
     """How the answers to questions that were asked a second time agree with the first ones."""
 
     equal: IntervalEntry | None
@@ -213,7 +237,8 @@ class RetestEntry(Entry):
     """The same share of questions asked again later or earlier than that."""
 
 
-class ProvenanceEntry(Entry):
+@_entry()
+class ProvenanceEntry(TypedDict):
     """What a rating was made from."""
 
     seed: int
@@ -227,28 +252,23 @@ class ProvenanceEntry(Entry):
     command: str
 
 
-class RatingEntry(Entry):
+@final
+@_entry(
+    allOf=[
+        {
+            "if": {"properties": {"state": {"const": "rated"}}},
+            "then": {
+                "properties": {
+                    "overall": {"properties": {"level": {"type": "string"}, "ordinal": {"type": "integer"}}}
+                }
+            },
+        }
+    ]
+)
+class RatingEntry(TypedDict):
     """The rating of one service in one experiment."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "additionalProperties": False,
-            "allOf": [
-                {
-                    "if": {"properties": {"state": {"const": "rated"}}},
-                    "then": {
-                        "properties": {
-                            "overall": {
-                                "properties": {"level": {"type": "string"}, "ordinal": {"type": "integer"}}
-                            }
-                        }
-                    },
-                }
-            ],
-        }
-    )
-
-    schema_: Annotated[Literal["trustgauge.rating/1"], Field(alias="schema")]
+    schema: Literal["trustgauge.rating/1"]
     id: Name
     supersedes: str | None
     service: ServiceEntry
@@ -259,7 +279,7 @@ class RatingEntry(Entry):
     overall: OverallEntry
     parts: list[PartEntry]
     coverage: CoverageEntry
-    retest: RetestEntry | None = None
+    retest: NotRequired[RetestEntry | None]
     """null where nothing was asked twice."""
     anchors: list[ControlEntry]
     cost: CostEntry | None
@@ -271,10 +291,12 @@ class RatingEntry(Entry):
     limits: list[ReasonEntry]
     """Limitations: what the rating does not say."""
     details: Object
-    gate: GateEntry | None = None
+    gate: NotRequired[GateEntry | None]
 
 
-class RunEntry(Entry):
+@final
+@_entry()
+class RunEntry(TypedDict):
     """The run that made the ratings."""
 
     id: str
@@ -292,35 +314,32 @@ class RunEntry(Entry):
     assessor: AssessorEntry
     services: Object
     costs: Object
-    sent: CostEntry | None = None
+    sent: NotRequired[CostEntry | None]
     """All that was sent, calls that left no answer included."""
-    uncertain: CostEntry | None = None
+    uncertain: NotRequired[CostEntry | None]
     """Of what was sent: reserved by runs that were killed, and perhaps never sent."""
     anchors: list[ControlEntry]
     paper: dict[str, str]
     stopped: str
 
 
-class RunDocument(Entry):
+@final
+@_entry(
+    title=TITLE,
+    allOf=[
+        {
+            "if": {"properties": {"run": {"properties": {"state": {"const": "void"}}}}},
+            "then": {"properties": {"ratings": {"maxItems": 0}}},
+        }
+    ],
+)
+class RunDocument(TypedDict):
     """One document per run: the run and its ratings, one per experiment and service in plan order.
 
     Levels are listed best first; `ordinal` is bigger for better. Missing numbers are null, never zero.
     """
 
-    model_config = ConfigDict(
-        title="trustgauge rating document",
-        json_schema_extra={
-            "additionalProperties": False,
-            "allOf": [
-                {
-                    "if": {"properties": {"run": {"properties": {"state": {"const": "void"}}}}},
-                    "then": {"properties": {"ratings": {"maxItems": 0}}},
-                }
-            ],
-        },
-    )
-
-    schema_: Annotated[Literal["trustgauge.rating/1"], Field(alias="schema")]
+    schema: Literal["trustgauge.rating/1"]
     run: RunEntry
     ratings: list[RatingEntry]
 
@@ -328,12 +347,12 @@ class RunDocument(Entry):
 def misfit(document: Any) -> str:
     """Where a document that was read from JSON does not have the form of this model; "" if it has."""
     try:
-        RunDocument.model_validate(document)
+        TypeAdapter(RunDocument).validate_python(document)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"]]
         place = "".join(steps).lstrip(".") or "the document"
-        words = {"missing": " is missing", "model_type": " is not an object"}
+        words = {"missing": " is missing", "dict_type": " is not an object"}
         return place + words.get(first["type"], f": {first['msg'][:1].lower()}{first['msg'][1:]}")
     except RecursionError:
         return "lists within lists without end"
@@ -342,7 +361,7 @@ def misfit(document: Any) -> str:
 
 def document_schema() -> dict[str, Any]:
     """The published JSON Schema (2020-12) of `rating.json`."""
-    made = RunDocument.model_json_schema()
+    made = TypeAdapter(RunDocument).json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA, **_untitled(made)}
 
 
@@ -355,5 +374,5 @@ def _untitled(schema: Any, *, names: bool = False) -> Any:
     return {
         key: _untitled(value, names=key in ("properties", "$defs") and not names)
         for key, value in schema.items()
-        if names or key != "title" or value == RunDocument.model_config["title"]
+        if names or key != "title" or value == TITLE
     }

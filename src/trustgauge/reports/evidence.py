@@ -27,6 +27,8 @@ from trustgauge.reports.sanitize import short, visible
 if TYPE_CHECKING:
     import polars as pl
 
+    from trustgauge.reports.document_model import RatingEntry
+
 INLINE = 10_000
 FIRST = 100
 PACKED = 100_000
@@ -61,7 +63,7 @@ class Places:
     facets: Sequence[Facet] = ()
 
 
-def collect(ratings: Sequence[Mapping[str, Any]], frame: pl.DataFrame | None, limits: Limits) -> Evidence:
+def collect(ratings: Sequence[RatingEntry], frame: pl.DataFrame | None, limits: Limits) -> Evidence:
     """The rows of a frame as the page shows them.
 
     Args:
@@ -102,7 +104,7 @@ def collect(ratings: Sequence[Mapping[str, Any]], frame: pl.DataFrame | None, li
     )
 
 
-def _source(ratings: Sequence[Mapping[str, Any]]) -> str:
+def _source(ratings: Sequence[RatingEntry]) -> str:
     for one in ratings:
         told = one["method"]["options"].get("language")
         if isinstance(told, str) and _LANGUAGE.fullmatch(told):

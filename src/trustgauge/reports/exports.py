@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING, Any
 from trustgauge.errors import MethodError
 from trustgauge.records import canonical
 from trustgauge.reports import label, numbers, sanitize, sentences
-from trustgauge.reports.document import levels
+from trustgauge.reports.document import certainty, levels
 from trustgauge.reports.method_view import view_of
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from trustgauge.reports.document_model import PartEntry, RatingEntry, RunDocument
+
 
 Document = Mapping[str, Any]
 
@@ -32,24 +35,24 @@ EVIDENCE = (
 """Columns of the evidence, in the order of the exports; the last four are of methods that read a score."""
 
 
-def json(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def json(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """The document itself, canonical. Loses nothing but the evidence, which is never in it."""
     return canonical(document).encode()
 
 
-def html(document: Document, rows: pl.DataFrame | None = None, today: date | None = None) -> bytes:
+def html(document: RunDocument, rows: pl.DataFrame | None = None, today: date | None = None) -> bytes:
     """The report page."""
     from trustgauge.reports.html import report  # the template engine is needed here only
 
     return report(document, rows, today=today).encode()
 
 
-def labels(document: Document, rows: pl.DataFrame | None = None, today: date | None = None) -> bytes:
+def labels(document: RunDocument, rows: pl.DataFrame | None = None, today: date | None = None) -> bytes:
     """The label, as SVG; only for a document of one rating."""
     return label.label(_only(document), today=today).encode()
 
 
-def badge(document: Document, rows: pl.DataFrame | None = None, today: date | None = None) -> bytes:
+def badge(document: RunDocument, rows: pl.DataFrame | None = None, today: date | None = None) -> bytes:
     """The badge, as SVG; only for a document of one rating that has a level."""
     drawn = label.badge(_only(document), today=today)
     if drawn is None:
@@ -57,7 +60,7 @@ def badge(document: Document, rows: pl.DataFrame | None = None, today: date | No
     return drawn.encode()
 
 
-def shields(document: Document, rows: pl.DataFrame | None = None, today: date | None = None) -> bytes:
+def shields(document: RunDocument, rows: pl.DataFrame | None = None, today: date | None = None) -> bytes:
     """The badge as a shields endpoint. Loses everything but level, certainty and state, in words."""
     told = label.shields(_only(document), today=today)
     if told is None:
@@ -65,7 +68,7 @@ def shields(document: Document, rows: pl.DataFrame | None = None, today: date | 
     return canonical(told).encode()
 
 
-def markdown(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def markdown(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """The ratings as Markdown: sentence and table. Loses counts, intervals and evidence."""
     lines = []
     for rating in document["ratings"]:
@@ -89,28 +92,28 @@ def markdown(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
 
-def part_heads(rating: Mapping[str, Any]) -> list[str]:
+def part_heads(rating: RatingEntry) -> list[str]:
     """The heads of a plain table of parts."""
     heads = view_of(rating).heads([rating])
     return [sentences.noun(rating, 1), "rating", *heads.before, "certainty", *heads.after, "note"]
 
 
-def part_words(part: Mapping[str, Any], rating: Mapping[str, Any]) -> list[str]:
+def part_words(part: PartEntry, rating: RatingEntry) -> list[str]:
     """The cells of a plain table of parts, one row."""
     known = part["level"] is not None and part["state"] in {"rated", "not settled", "inferred", "assumed"}
-    words = sentences.level_in_words(rating, part["level"]) if known else sentences.state(part["state"])
+    words = sentences.level_in_words(rating, str(part["level"])) if known else sentences.state(part["state"])
     cells = view_of(rating).cells(rating, part)
     return [
         sentences.title(part),
         words if part["state"] == "rated" or not known else f"{words} ({part['state']})",
         *cells.before,
-        numbers.certainty(part["certainty"].get(part["level"])),
+        numbers.certainty(certainty(part)),
         *cells.after,
         "; ".join(sentences.notes(part, rating)),
     ]
 
 
-def csv(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def csv(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """The parts as CSV, one row a part. Loses reasons, limits, block counts and evidence.
 
     Cells that a spreadsheet would run as a formula are guarded with an apostrophe.
@@ -119,28 +122,28 @@ def csv(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     return _csv(list(told[0]) if told else list(_PART_COLUMNS), told)
 
 
-def evidence_csv(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def evidence_csv(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """The evidence as CSV, one row a text; lists are JSON. Cells are guarded as in `csv`."""
     frame = _needed(rows)
     columns = [name for name in EVIDENCE if name in frame.columns]
     return _csv(columns, frame.select(columns).iter_rows(named=True))
 
 
-def parquet(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def parquet(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """The evidence as Parquet, with its types. Level and dates stand in `rating.json`."""
     buffer = io.BytesIO()
     _needed(rows).write_parquet(buffer)
     return buffer.getvalue()
 
 
-def parts_parquet(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def parts_parquet(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """The parts as Parquet, one row a part, with its types."""
     buffer = io.BytesIO()
     parts_frame(document).write_parquet(buffer)
     return buffer.getvalue()
 
 
-def parts_frame(document: Document) -> pl.DataFrame:
+def parts_frame(document: RunDocument) -> pl.DataFrame:
     """One row for each part of each rating, as a data frame; missing numbers are null, never zero."""
     import polars as pl
 
@@ -154,21 +157,22 @@ _PART_COLUMNS = (
 )  # fmt: skip
 
 
-def part_rows(document: Document) -> list[dict[str, Any]]:
+def part_rows(document: RunDocument) -> list[dict[str, Any]]:
     """The parts as flat rows: what CSV and Parquet hold."""
     return [_part(rating, part) for rating in document["ratings"] for part in rating["parts"]]
 
 
-def _part(rating: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
+def _part(rating: RatingEntry, part: PartEntry) -> dict[str, Any]:
     order, level = levels(rating), part["level"]
     ordinal = len(order) - order.index(level) if level in order else None
-    same = part["unchanged"] or {}
+    same = part["unchanged"]
     values = (
         rating["id"], rating["service"]["name"], rating["service"]["version"], rating["method"]["name"],
         rating["method"]["rule"], rating["issue"]["attribute"], part["key"], part["title"], part["state"],
         level, part["words"], ordinal, len(order),
-        rating["overall"]["direction"], part["certainty"].get(level), part["score"], part["low"],
-        part["high"], part["n"], part["p"], same.get("value"), same.get("low"), same.get("high"),
+        rating["overall"]["direction"], certainty(part), part["score"], part["low"],
+        part["high"], part["n"], part["p"],
+        *((same["value"], same["low"], same["high"]) if same else (None, None, None)),
         ";".join(part["flags"]), part["more_texts"], rating["tested"], rating["expires"],
         rating["assessor"]["name"],
         rating["assessor"]["relationship"],
@@ -176,7 +180,7 @@ def _part(rating: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
     return dict(zip(_PART_COLUMNS, values, strict=True))
 
 
-def jsonld(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def jsonld(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """schema.org `CriticReview` for generic readers, with the vocabulary inline.
 
     `ratingValue` is the ordinal, because there the best is the highest number. Loses intervals,
@@ -187,7 +191,7 @@ def jsonld(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     return notation.dumps(told, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
 
 
-def _review(rating: Mapping[str, Any]) -> dict[str, Any]:
+def _review(rating: RatingEntry) -> dict[str, Any]:
     overall, service = rating["overall"], rating["service"]
     review: dict[str, Any] = {
         "@type": "CriticReview",
@@ -206,7 +210,7 @@ def _review(rating: Mapping[str, Any]) -> dict[str, Any]:
             "ratingValue": overall["ordinal"],
             "worstRating": 1,
             "bestRating": overall["of"],
-            "alternateName": f"{label.outcome(rating)}, certainty {numbers.certainty(_share(overall))}",
+            "alternateName": f"{label.outcome(rating)}, certainty {numbers.certainty(certainty(overall))}",
             "ratingExplanation": overall["direction"],
         }
     return review
@@ -219,16 +223,10 @@ def _inert(value: Any) -> Any:
     return sanitize.visible(value) if isinstance(value, str) else value
 
 
-def _share(overall: Mapping[str, Any]) -> float | None:
-    share = overall["certainty"].get(overall["level"])
-    return None if share is None else float(share)
-
-
-def _only(document: Document) -> Mapping[str, Any]:
+def _only(document: RunDocument) -> RatingEntry:
     ratings = document["ratings"]
     if len(ratings) == 1:
-        first: Mapping[str, Any] = ratings[0]
-        return first
+        return ratings[0]
     raise MethodError(
         f"run {document['run']['id']} has {len(ratings)} ratings, and a label or badge is of one",
         must=f"one of {', '.join(one['id'] for one in ratings) or 'none: the run issued no rating'}",

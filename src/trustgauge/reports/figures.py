@@ -10,14 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences, svg
 from trustgauge.reports.colours import step
 from trustgauge.reports.document import levels
 from trustgauge.reports.method_view import view_of
 
-Rated = Mapping[str, Any]
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import OverallEntry, PartEntry, RatingEntry
+
+Facts = Mapping[str, Any]
 Marks = tuple[str, str, str, float]
 
 BAR = 150.0
@@ -48,7 +51,7 @@ def caret() -> str:
     )
 
 
-def mark(rating: Rated, level: str) -> str:
+def mark(rating: RatingEntry, level: str) -> str:
     """The pictogram of a level, 16 pixels, for a pill whose words stand beside it."""
     order = levels(rating)
     drawn = view_of(rating).pictogram(level, order.index(level), len(order))
@@ -115,7 +118,7 @@ def _carets(sent: Sequence[float]) -> list[str]:
     return drawn
 
 
-def strip(rating: Rated, certainty: Mapping[str, float]) -> str:
+def strip(rating: RatingEntry, certainty: Mapping[str, float]) -> str:
     """Shares of the resamples by level, so that the second likeliest level is seen as well."""
     order = levels(rating)
     drawn, left = [], 0.0
@@ -162,7 +165,7 @@ class Ruler:
     cuts: Sequence[float] = ()
 
 
-def intervals(rating: Rated, ruler: Ruler) -> str:
+def intervals(rating: RatingEntry, ruler: Ruler) -> str:
     """The score of each part with its 95 % interval, largest first, over the zone of the ruler."""
     rows = [
         Span(
@@ -210,7 +213,7 @@ def _reach(row: Span) -> str:
     return f"{low} to {high}, n = {numbers.count(row.n)}"
 
 
-def _span(rating: Rated, row: Span, y: float, axis: tuple[float, float], said: str) -> str:
+def _span(rating: RatingEntry, row: Span, y: float, axis: tuple[float, float], said: str) -> str:
     left, unit = axis
     order = levels(rating)
     known = row.level in order
@@ -252,7 +255,7 @@ class Dot:
     high: float
 
 
-def scatter(rating: Rated, dots: Sequence[Dot]) -> str:
+def scatter(rating: RatingEntry, dots: Sequence[Dot]) -> str:
     """Level across, share left unchanged up: the best level may be useless."""
     order = levels(rating)
     left, top, wide, high = 60.0, 28.0, 540.0, 220.0
@@ -273,7 +276,7 @@ def scatter(rating: Rated, dots: Sequence[Dot]) -> str:
     return svg.picture((620, top + high + 34), title, said, *drawn, **{"class": "fig"})
 
 
-def _column(rating: Rated, dots: Sequence[Dot], x: float, area: tuple[float, float, float]) -> str:
+def _column(rating: RatingEntry, dots: Sequence[Dot], x: float, area: tuple[float, float, float]) -> str:
     top, high, room = area
     order = levels(rating)
     drawn, taken = [], -99.0
@@ -291,21 +294,23 @@ def _column(rating: Rated, dots: Sequence[Dot], x: float, area: tuple[float, flo
     return "".join(drawn)
 
 
-def dots(ratings: Sequence[Rated]) -> list[Dot]:
+def dots(ratings: Sequence[RatingEntry]) -> list[Dot]:
     """The points of the scatter: the services of a run, or the parts of its only rating."""
     if len(ratings) > 1:
-        named = [(one["service"]["name"], one["overall"] | {"state": one["state"]}) for one in ratings]
+        named: list[tuple[str, OverallEntry | PartEntry, str]] = [
+            (one["service"]["name"], one["overall"], one["state"]) for one in ratings
+        ]
     else:
-        named = [(sentences.title(part), part) for one in ratings for part in one["parts"]]
+        named = [(sentences.title(part), part, part["state"]) for one in ratings for part in one["parts"]]
     return [
         Dot(
             sentences.name(title),
             one["level"],
-            one["state"] == "rated",
+            state == "rated",
             same["value"],
-            same["low"],
-            same["high"],
+            same["low"] or 0.0,
+            1.0 if same["high"] is None else same["high"],
         )
-        for title, one in named
+        for title, one, state in named
         if one["level"] is not None and (same := one["unchanged"]) and same["value"] is not None
     ]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import date
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -37,12 +37,15 @@ from trustgauge.reports.sanitize import visible
 if TYPE_CHECKING:
     import polars as pl
 
+    from trustgauge.reports.document_model import RatingEntry, RunDocument, RunEntry
+
+
 MOST_QUOTATIONS = 3
 COVERAGE = ("planned", "answered", "refused", "empty", "unread", "unreadable", "failed", "not_applicable")
 
 
 def report(
-    document: Mapping[str, Any],
+    document: RunDocument,
     rows: pl.DataFrame | None = None,
     *,
     today: date | None = None,
@@ -90,7 +93,7 @@ def report(
     return _environment().get_template("report.html.j2").render(content)
 
 
-def _quotations(rating: Mapping[str, Any], rows: pl.DataFrame | None) -> Sequence[Quotation]:
+def _quotations(rating: RatingEntry, rows: pl.DataFrame | None) -> Sequence[Quotation]:
     """Exchanges that show what the verdict of a rating says; none without evidence."""
     if rows is None or rows.is_empty() or rating["state"] != "rated":
         return []
@@ -98,7 +101,7 @@ def _quotations(rating: Mapping[str, Any], rows: pl.DataFrame | None) -> Sequenc
     return list(islice(view_of(rating).quotations(rating, mine), MOST_QUOTATIONS))
 
 
-def _pairs(ratings: Sequence[Mapping[str, Any]], rows: pl.DataFrame, shown: Evidence) -> list[Piece]:
+def _pairs(ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence) -> list[Piece]:
     """What stands above the evidence: its most telling rows."""
     return [
         *pairs.table(rows, shown, views.block_names(ratings)),
@@ -126,7 +129,7 @@ def policy() -> str:
     return pages.policy(style(), script())
 
 
-def _title(document: Mapping[str, Any]) -> str:
+def _title(document: RunDocument) -> str:
     ratings = document["ratings"]
     if len(ratings) == 1:
         return (
@@ -135,7 +138,7 @@ def _title(document: Mapping[str, Any]) -> str:
     return f"{sentences.name(document['run']['name'])} · trustgauge {document['run']['id']}"
 
 
-def _group(ratings: Sequence[tuple[int, Mapping[str, Any]]], run: Mapping[str, Any]) -> dict[str, Any]:
+def _group(ratings: Sequence[tuple[int, RatingEntry]], run: RunEntry) -> dict[str, Any]:
     """All ratings of one method: their table, and what is shown of them together."""
     members = [rating for _, rating in ratings]
     view = view_of(members[0])
@@ -157,27 +160,27 @@ def _group(ratings: Sequence[tuple[int, Mapping[str, Any]]], run: Mapping[str, A
 
 
 def _matrix_row(
-    mine: Sequence[tuple[int, Mapping[str, Any]]], columns: Sequence[str]
-) -> tuple[str, int, list[list[tuple[int, Mapping[str, Any]]]]]:
+    mine: Sequence[tuple[int, RatingEntry]], columns: Sequence[str]
+) -> tuple[str, int, list[list[tuple[int, RatingEntry]]]]:
     """A service, the number of its worst rating, and its ratings with their numbers in each column."""
     number, worst = mine[0]
     cells = [[(n, one) for n, one in mine if views.column(one) == column] for column in columns]
     return visible(str(worst["service"]["name"])), number, cells
 
 
-def _coverage(document: Mapping[str, Any]) -> list[tuple[str, list[int]]]:
-    rows = []
+def _coverage(document: RunDocument) -> list[tuple[str, list[int]]]:
+    rows: list[tuple[str, list[int]]] = []
     several = len(document["ratings"]) > 1
     for rating in document["ratings"]:
         who = sentences.name(rating["service"]["name"])
         for part in rating["parts"]:
-            title = sentences.title(part)
+            title, counts = sentences.title(part), cast("Mapping[str, int]", part["coverage"])
             named = f"{who}, {title}" if several and part["key"] else who if several else title
-            rows.append((named, [part["coverage"].get(name, 0) for name in COVERAGE]))
+            rows.append((named, [counts.get(name, 0) for name in COVERAGE]))
     return rows
 
 
-def _for_whom(rating: Mapping[str, Any]) -> str:
+def _for_whom(rating: RatingEntry) -> str:
     """What tells ratings of one service apart: " · Privacy first"."""
     audience = view_of(rating).audience(rating)
     return f" · {audience}" if audience else ""

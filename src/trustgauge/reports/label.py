@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences, svg
 from trustgauge.reports.colours import LIGHT, PALE, step
-from trustgauge.reports.document import is_expired, levels
+from trustgauge.reports.document import certainty, is_expired, levels
 from trustgauge.reports.method_view import view_of
 from trustgauge.reports.sanitize import xml
+
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RatingEntry
 
 INK, SECOND, LINE = LIGHT["ink"], LIGHT["second"], LIGHT["line"]
 WIDE, HIGH = 300, 456
 FONT = "system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"
 
 
-def label(rating: Mapping[str, Any], *, address: str = "", today: date | None = None) -> str:
+def label(rating: RatingEntry, *, address: str = "", today: date | None = None) -> str:
     """The label of a rating as a 300 by 456 SVG without external reference.
 
     Args:
@@ -47,25 +50,25 @@ def label(rating: Mapping[str, Any], *, address: str = "", today: date | None = 
     )
 
 
-def _body(rating: Mapping[str, Any], band: str, *, dead: bool) -> list[str]:
+def _body(rating: RatingEntry, band: str, *, dead: bool) -> list[str]:
     """What stands between the name of the service and the foot."""
     own = view_of(rating).label_body(rating, band, dead=dead)
     return [*_levels(rating, band, dead=dead), *_facts(rating)] if own is None else list(own)
 
 
-def issue(rating: Mapping[str, Any]) -> str:
+def issue(rating: RatingEntry) -> str:
     """What was rated: "Gender bias"."""
     words = view_of(rating).label_title(rating)
     return words[:1].upper() + words[1:]
 
 
-def service(rating: Mapping[str, Any]) -> str:
+def service(rating: RatingEntry) -> str:
     """Name and version of the rated service."""
     facts = rating["service"]
     return f"{sentences.name(facts['name'])} {sentences.name(facts['version'])}".strip()
 
 
-def outcome(rating: Mapping[str, Any], today: date | None = None) -> str:
+def outcome(rating: RatingEntry, today: date | None = None) -> str:
     """The outcome in a few words, words before letters: "adds bias (BS)"."""
     overall, state = rating["overall"], rating["state"]
     if rating.get("withdrawn"):
@@ -81,11 +84,12 @@ def outcome(rating: Mapping[str, Any], today: date | None = None) -> str:
     if audience := view_of(rating).outcome_audience(rating):
         said += f" ({audience})"
     if state == "not settled":
-        return f"{said}, {sentences.unsettled_state(rating)}, {numbers.certainty(_share(rating), tight=True)}"
+        sure = numbers.certainty(certainty(rating["overall"]), tight=True)
+        return f"{said}, {sentences.unsettled_state(rating)}, {sure}"
     return said if state == "rated" else f"{said}, {state}"
 
 
-def describe(rating: Mapping[str, Any], today: date | None = None) -> str:
+def describe(rating: RatingEntry, today: date | None = None) -> str:
     """The whole content of a label in sentences."""
     facts = ". ".join(f"{name}: {value}" for value, name in _tiles(rating))
     worst = _worst(rating)
@@ -101,7 +105,7 @@ def describe(rating: Mapping[str, Any], today: date | None = None) -> str:
     return " ".join(part for part in parts if part)
 
 
-def badge(rating: Mapping[str, Any], *, today: date | None = None) -> str | None:
+def badge(rating: RatingEntry, *, today: date | None = None) -> str | None:
     """The badge as an SVG below 1 KB; none for a rating without a level."""
     if rating["overall"]["level"] is None or rating["state"] == "incomplete":
         return None
@@ -131,7 +135,7 @@ def badge(rating: Mapping[str, Any], *, today: date | None = None) -> str | None
     return f"{head}{title}{''.join(children)}</svg>"
 
 
-def shields(rating: Mapping[str, Any], *, today: date | None = None) -> dict[str, Any] | None:
+def shields(rating: RatingEntry, *, today: date | None = None) -> dict[str, Any] | None:
     """The badge as the JSON of a shields endpoint; none for a rating without a level."""
     if rating["overall"]["level"] is None or rating["state"] == "incomplete":
         return None
@@ -152,12 +156,7 @@ def _short_text(x: float, text: str, colour: str) -> str:
     return svg.tag("text", {"x": x, "y": 14, "fill": colour, "textLength": svg.width(text, 11)}, xml(text))
 
 
-def _share(rating: Mapping[str, Any]) -> float | None:
-    share = rating["overall"]["certainty"].get(rating["overall"]["level"])
-    return None if share is None else float(share)
-
-
-def _band(rating: Mapping[str, Any], today: date | None) -> str:
+def _band(rating: RatingEntry, today: date | None) -> str:
     """What stands across a label that shows no valid level, else nothing."""
     if rating.get("withdrawn"):
         return "Withdrawn"
@@ -176,7 +175,7 @@ def _band(rating: Mapping[str, Any], today: date | None) -> str:
     return ""
 
 
-def _who(rating: Mapping[str, Any]) -> list[str]:
+def _who(rating: RatingEntry) -> list[str]:
     facts = rating["service"]
     below = " · ".join(sentences.name(part) for part in (facts["version"], facts["kind"]) if part)
     return [
@@ -188,7 +187,7 @@ def _who(rating: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _levels(rating: Mapping[str, Any], band: str, *, dead: bool) -> list[str]:
+def _levels(rating: RatingEntry, band: str, *, dead: bool) -> list[str]:
     """The levels in their fixed order, best on top, with the marker at the one that was found."""
     entries = levels(rating)
     top, room = 120.0, 168.0
@@ -207,7 +206,7 @@ def _levels(rating: Mapping[str, Any], band: str, *, dead: bool) -> list[str]:
 
 
 def _level(
-    rating: Mapping[str, Any], position: int, place: tuple[float, float], *, found: bool, dead: bool
+    rating: RatingEntry, position: int, place: tuple[float, float], *, found: bool, dead: bool
 ) -> list[str]:
     key, count = levels(rating)[position], len(levels(rating))
     (top, high), tone = place, step(position, count)
@@ -256,7 +255,7 @@ def _arrow(key: str, middle: float, high: float, *, solid: bool) -> list[str]:
     ]
 
 
-def _tiles(rating: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _tiles(rating: RatingEntry) -> list[tuple[str, str]]:
     """The four facts: coverage, calls, certainty, and one of the method's own."""
     able = sentences.testable_count(rating)[1]
     cover, cost = rating["coverage"], rating["cost"]
@@ -264,7 +263,7 @@ def _tiles(rating: Mapping[str, Any]) -> list[tuple[str, str]]:
     asked = (numbers.count(calls), "call" if calls == 1 else "calls")
     if rating["provenance"]["collected"] == sentences.BY_HAND:  # nobody was called
         asked = (numbers.count(cover["planned"]), sentences.BY_HAND)
-    share = _share(rating)
+    share = certainty(rating["overall"])
     known = rating["state"] != "incomplete"
     certain = numbers.certainty(share, tight=True) if known else numbers.NONE
     fact, called = view_of(rating).label_fact(rating)
@@ -276,7 +275,7 @@ def _tiles(rating: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _facts(rating: Mapping[str, Any]) -> list[str]:
+def _facts(rating: RatingEntry) -> list[str]:
     drawn = [svg.tag("path", {"d": "M18 292H282M18 340H282", "stroke": LINE})]
     for index, (value, name) in enumerate(_tiles(rating)):
         x = 51 + 66 * index
@@ -287,7 +286,7 @@ def _facts(rating: Mapping[str, Any]) -> list[str]:
     return drawn
 
 
-def _worst(rating: Mapping[str, Any]) -> str:
+def _worst(rating: RatingEntry) -> str:
     if rating["state"] == "incomplete" or not rating["overall"]["worst"]:
         return ""
     titles = {part["key"]: sentences.title(part) for part in rating["parts"]}
@@ -295,14 +294,14 @@ def _worst(rating: Mapping[str, Any]) -> str:
     return f"Worst: {', '.join(named)}" if named else ""
 
 
-def _obstacle(rating: Mapping[str, Any]) -> str:
+def _obstacle(rating: RatingEntry) -> str:
     """Why the level is not settled, where that is not its certainty."""
     found = rating["state"] == "not settled" and sentences.obstacles(rating)
     return sentences.unsettled_state(rating).capitalize() if found else ""
 
 
-def _foot(rating: Mapping[str, Any], address: str) -> list[str]:
-    known = numbers.certainty(_share(rating), tight=True)
+def _foot(rating: RatingEntry, address: str) -> list[str]:
+    known = numbers.certainty(certainty(rating["overall"]), tight=True)
     certain = "not settled" if rating["state"] == "not settled" else "certainty"
     own = view_of(rating).label_foot(rating, "" if known == numbers.NONE else f"{certain} {known}")
     if own is not None:
@@ -317,7 +316,7 @@ def _foot(rating: Mapping[str, Any], address: str) -> list[str]:
     return _lines(lines, rating, address)
 
 
-def _lines(lines: Sequence[str], rating: Mapping[str, Any], address: str) -> list[str]:
+def _lines(lines: Sequence[str], rating: RatingEntry, address: str) -> list[str]:
     """The code that leads to the report, and the lines beside it."""
     pitch, size = 85 / len(lines), 11.5 if len(lines) < 6 else 11
     drawn = [svg.qr(address or rating["id"], 21, 358, 72, INK)]

@@ -28,10 +28,11 @@ from trustgauge.reports.messages import LevelWords, Messages
 if TYPE_CHECKING:
     import polars as pl
 
+    from trustgauge.reports.document_model import PartEntry, RatingEntry, RunEntry
     from trustgauge.reports.evidence_rows import Evidence
     from trustgauge.reports.facets import Facet
 
-Rated = Mapping[str, Any]
+Facts = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +63,20 @@ class MethodView(Protocol):
     verdict_codes: frozenset[str]
     """Reasons that the verdict or its arithmetic already states."""
 
-    def level_words(self, rating: Rated, key: str | None, rule: str) -> LevelWords:
+    def level_words(self, rating: RatingEntry, key: str | None, rule: str) -> LevelWords:
         """The words of a level under a rule."""
 
-    def verdict_words(self, rating: Rated) -> tuple[str, Mapping[str, str]]:
+    def verdict_words(self, rating: RatingEntry) -> tuple[str, Mapping[str, str]]:
         """The template of the sentence of a rating that has a level, and the facts it needs."""
 
-    def direction_words(self, rating: Rated) -> tuple[str, Mapping[str, str]]:
+    def direction_words(self, rating: RatingEntry) -> tuple[str, Mapping[str, str]]:
         """The template of the sentence that says what goes wrong and towards whom, and the facts it needs.
 
         "" if no direction is settled, or if the sentence of the level says it already. Asked of settled
         ratings only.
         """
 
-    def quotations(self, rating: Rated, rows: pl.DataFrame) -> Iterable[Quotation]:
+    def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterable[Quotation]:
         """Exchanges that show what the verdict says, the most telling first; the first screen has three.
 
         Asked of settled ratings only.
@@ -85,96 +86,96 @@ class MethodView(Protocol):
             rows: its evidence, of its service only, as `prepare_evidence` returns it.
         """
 
-    def gives_no_level(self, rating: Rated) -> bool:
+    def gives_no_level(self, rating: RatingEntry) -> bool:
         """Whether the rule of the rating measures only, and gives no level by design."""
 
-    def follows(self, rating: Rated) -> str | None:
+    def follows(self, rating: RatingEntry) -> str | None:
         """How the level follows from the parts; None for the usual sentence."""
 
-    def fact_words(self, code: str, facts: Rated, rating: Rated | None) -> Mapping[str, Any]:
+    def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> Mapping[str, Any]:
         """The facts of a reason as its templates need them."""
 
-    def rule_facts(self, rating: Rated) -> Mapping[str, str]:
+    def rule_facts(self, rating: RatingEntry) -> Mapping[str, str]:
         """What the sentence about the rule needs: cuts, margins."""
 
-    def audience(self, rating: Rated) -> str:
+    def audience(self, rating: RatingEntry) -> str:
         """For whom the rating is, such as "Privacy first"; "" if for everybody."""
 
-    def heads(self, ratings: Sequence[Rated]) -> Heads:
+    def heads(self, ratings: Sequence[RatingEntry]) -> Heads:
         """Columns of the plain tables (terminal, Markdown, notebook, list of services)."""
 
-    def cells(self, rating: Rated, part: Rated | None, *, tight: bool = False) -> Cells:
+    def cells(self, rating: RatingEntry, part: PartEntry | None, *, tight: bool = False) -> Cells:
         """What stands in those columns for a part, or for the whole rating (None)."""
 
-    def mark(self, rating: Rated, level: str) -> str:
+    def mark(self, rating: RatingEntry, level: str) -> str:
         """A level in the fewest words that say its direction."""
 
     def pictogram(self, level: str, position: int, count: int) -> str:
         """The 14 by 14 drawing of a level in `currentColor`, as SVG content."""
 
-    def label_title(self, rating: Rated) -> str:
+    def label_title(self, rating: RatingEntry) -> str:
         """What was rated, as the heading of the label: "Gender bias"."""
 
-    def label_body(self, rating: Rated, band: str, *, dead: bool) -> Sequence[str] | None:
+    def label_body(self, rating: RatingEntry, band: str, *, dead: bool) -> Sequence[str] | None:
         """The middle of the label as SVG elements; None for the usual levels and facts."""
 
-    def label_foot(self, rating: Rated, certainty: str) -> Sequence[str] | None:
+    def label_foot(self, rating: RatingEntry, certainty: str) -> Sequence[str] | None:
         """The lines at the foot of the label; None for the usual ones."""
 
-    def label_band(self, rating: Rated) -> str:
+    def label_band(self, rating: RatingEntry) -> str:
         """What stands across the label of a rating without a level; "" for the usual words."""
 
-    def open_outcome(self, rating: Rated) -> str:
+    def open_outcome(self, rating: RatingEntry) -> str:
         """What is known of an incomplete rating in a few words; "" for "not rated"."""
 
-    def outcome_audience(self, rating: Rated) -> str:
+    def outcome_audience(self, rating: RatingEntry) -> str:
         """For whom, within the outcome in a few words; "" if for everybody."""
 
-    def level_line(self, rating: Rated, level: str) -> str:
+    def level_line(self, rating: RatingEntry, level: str) -> str:
         """The line below a level on the label; "" for none."""
 
-    def label_fact(self, rating: Rated) -> tuple[str, str]:
+    def label_fact(self, rating: RatingEntry) -> tuple[str, str]:
         """The fourth fact of the label: figure and name."""
 
-    def summary_tile(self, rating: Rated) -> tuple[str, str, str]:
+    def summary_tile(self, rating: RatingEntry) -> tuple[str, str, str]:
         """The third tile of the page: name, figure, what it is of."""
 
-    def figures(self, rating: Rated) -> Sequence[Figure]:
+    def figures(self, rating: RatingEntry) -> Sequence[Figure]:
         """The figures under "Why this rating"."""
 
-    def part_table(self, rating: Rated) -> PartTable:
+    def part_table(self, rating: RatingEntry) -> PartTable:
         """The table of parts, worst first."""
 
-    def effect_section(self, rating: Rated, *, alone: bool) -> Section | None:
+    def effect_section(self, rating: RatingEntry, *, alone: bool) -> Section | None:
         """How large the effect is, and how certain; `alone` if the page shows this rating only."""
 
-    def sections(self, rating: Rated, run: Rated, *, alone: bool) -> Sequence[Section]:
+    def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> Sequence[Section]:
         """Further sections of a rating."""
 
-    def overview(self, ratings: Sequence[Rated], run: Rated) -> Sequence[Section]:
+    def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> Sequence[Section]:
         """What is shown of all ratings of this method together, if a run has several."""
 
-    def cautions(self, rating: Rated) -> Sequence[str]:
+    def cautions(self, rating: RatingEntry) -> Sequence[str]:
         """What must stand with a result in the terminal."""
 
-    def limits(self, rating: Rated) -> Sequence[str]:
+    def limits(self, rating: RatingEntry) -> Sequence[str]:
         """Limitations beyond those that the rating names itself."""
 
-    def block_names(self, rating: Rated) -> Mapping[str, str]:
+    def block_names(self, rating: RatingEntry) -> Mapping[str, str]:
         """Names of the blocks of the evidence, by key."""
 
-    def prepare_evidence(self, ratings: Sequence[Rated], rows: pl.DataFrame) -> pl.DataFrame:
+    def prepare_evidence(self, ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> pl.DataFrame:
         """The evidence with words in the place of keys; rows of other methods as they are."""
 
-    def facets(self, ratings: Sequence[Rated], rows: pl.DataFrame) -> Sequence[Facet]:
+    def facets(self, ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> Sequence[Facet]:
         """What the evidence can be filtered by, beyond service, part and block."""
 
     def evidence_examples(
-        self, ratings: Sequence[Rated], rows: pl.DataFrame, shown: Evidence
+        self, ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence
     ) -> Sequence[Piece]:
         """The most telling rows, above the evidence."""
 
-    def has_offensive_names(self, ratings: Sequence[Rated]) -> bool:
+    def has_offensive_names(self, ratings: Sequence[RatingEntry]) -> bool:
         """Whether a name in some rating may offend, so that it is hidden until a reader asks for it."""
 
     def size(self, blocks: int, texts: int) -> str:
@@ -197,11 +198,11 @@ def view_by_name(method: str) -> MethodView:
     return view
 
 
-def view_of(rating: Rated) -> MethodView:
+def view_of(rating: RatingEntry) -> MethodView:
     """The view of the method that made a rating."""
     return view_by_name(str(rating["method"]["name"]))
 
 
-def views_of(ratings: Sequence[Rated]) -> list[MethodView]:
+def views_of(ratings: Sequence[RatingEntry]) -> list[MethodView]:
     """The views of the methods that made some ratings, each once."""
     return list(dict.fromkeys(map(view_of, ratings)))

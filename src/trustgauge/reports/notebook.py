@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -13,6 +12,8 @@ from trustgauge.reports import exports, label, pages, sentences, terminal, views
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from trustgauge.reports.document_model import RatingEntry, RunDocument
 
 
 class RatingView:
@@ -23,7 +24,7 @@ class RatingView:
         rows: the evidence, if it is at hand.
     """
 
-    def __init__(self, document: Mapping[str, Any], rows: pl.DataFrame | None = None) -> None:
+    def __init__(self, document: RunDocument, rows: pl.DataFrame | None = None) -> None:
         self.document = document
         self._rows = rows
 
@@ -53,7 +54,7 @@ class RatingView:
         }
 
 
-def html(document: Mapping[str, Any]) -> str:
+def html(document: RunDocument) -> str:
     """The view as HTML with one scoped class; readable where a host strips the styles."""
     content = {
         "run": document["run"],
@@ -64,7 +65,7 @@ def html(document: Mapping[str, Any]) -> str:
     return _environment().get_template("notebook.html.j2").render(content)
 
 
-def _small(rating: Mapping[str, Any]) -> Markup:
+def _small(rating: RatingEntry) -> Markup:
     """The label at 190 pixels; its text was escaped where it was written."""
     drawn = label.label(rating).replace('width="300" height="456"', 'width="190" height="289"', 1)
     return Markup(drawn)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences
 from trustgauge.reports.method_view import view_of
 
-Rated = Mapping[str, Any]
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RatingEntry
+
+Facts = Mapping[str, Any]
 
 
-def rule(rating: Rated) -> str:
+def rule(rating: RatingEntry) -> str:
     """How the rule comes to a level, in words; the rule is named wherever a level is explained."""
     method = rating["method"]
     view = view_of(rating)
@@ -29,7 +32,7 @@ def rule(rating: Rated) -> str:
     )
 
 
-def other_rule(rating: Rated) -> str:
+def other_rule(rating: RatingEntry) -> str:
     """What the other rule makes of the same answers, where the method has told it."""
     other = "published" if rating["method"]["rule"] == "sound" else "sound"
     named: dict[str, list[str]] = {}
@@ -50,7 +53,7 @@ def other_rule(rating: Rated) -> str:
     return f"By the rule “{other}” the same answers give {groups}."
 
 
-def effect_words(rating: Rated) -> str:
+def effect_words(rating: RatingEntry) -> str:
     """What the chart of effects shows, and the smallest effect that the texts could have shown."""
     view = view_of(rating)
     words = view.messages.table("effect")

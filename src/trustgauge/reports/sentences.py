@@ -8,17 +8,19 @@ Sentences are plain text: each view escapes them for its own grammar.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.records import Reason
 from trustgauge.reports import names, numbers
 from trustgauge.reports.coverage import lossy, usable
-from trustgauge.reports.document import levels
+from trustgauge.reports.document import certainty, levels
 from trustgauge.reports.messages import COMMON, LevelWords
 from trustgauge.reports.method_view import MethodView, view_by_name, view_of
 
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import OverallEntry, PartEntry, RatingEntry, ReasonEntry, RunEntry
+
 Facts = Mapping[str, Any]
-RatingDocument = Mapping[str, Any]
 
 BY_HAND = "by hand"
 SURE = 0.95  # certainty that settles a level unless a plan says otherwise
@@ -27,12 +29,12 @@ MOST_OBSTACLES = 2  # reasons that stand beside the certainty of an unsettled le
 name, listing = names.name, names.listing
 
 
-def level(rating: RatingDocument, key: str | None, rule: str | None = None) -> LevelWords:
+def level(rating: RatingEntry, key: str | None, rule: str | None = None) -> LevelWords:
     """The words of a level under the rule in use, or another. An unknown scale speaks with its own words."""
     return view_of(rating).level_words(rating, key, rule or str(rating["method"]["rule"]))
 
 
-def level_in_words(rating: RatingDocument, key: str, rule: str | None = None) -> str:
+def level_in_words(rating: RatingEntry, key: str, rule: str | None = None) -> str:
     """A level with its letters and its words: "BS, adds bias"."""
     words = level(rating, key, rule).short
     return f"{name(key)}, {words}" if view_of(rating).lettered else words
@@ -43,14 +45,14 @@ def state(key: str) -> str:
     return COMMON.table("states").get(key, name(key))
 
 
-def standing(rating: RatingDocument, key: str) -> str:
+def standing(rating: RatingEntry, key: str) -> str:
     """The state of a rating or part in words; a rule that only measures gives no level by design."""
     view = view_of(rating)
     only = view.messages.table("states").get(key) if view.gives_no_level(rating) else None
     return only or state(key)
 
 
-def noun(rating: RatingDocument, count: int = 2) -> str:
+def noun(rating: RatingEntry, count: int = 2) -> str:
     """What the parts of a rating are called."""
     keys = [part["key"] for part in rating["parts"]]
     languages = rating["service"].get("task") == "translate" and all(keys)
@@ -58,24 +60,24 @@ def noun(rating: RatingDocument, count: int = 2) -> str:
     return word if count == 1 else word + "s"
 
 
-def level_count(rating: RatingDocument) -> str:
+def level_count(rating: RatingEntry) -> str:
     """How many parts have a level, of how many: "2 of 7"; under a rule without levels all of them."""
     rated, able = testable_count(rating)
     return str(len(rating["parts"])) if view_of(rating).gives_no_level(rating) else f"{rated} of {able}"
 
 
-def testable_count(rating: RatingDocument) -> tuple[int, int]:
+def testable_count(rating: RatingEntry) -> tuple[int, int]:
     """How many parts have a level, and how many could have one; "not applicable" never counts."""
     able = [part for part in rating["parts"] if part["state"] != "not applicable"]
     return sum(part["level"] is not None for part in able), len(able)
 
 
-def at_level(rating: RatingDocument, key: str | None) -> list[str]:
+def at_level(rating: RatingEntry, key: str | None) -> list[str]:
     """Titles of the parts that have this level."""
     return [title(part) for part in rating["parts"] if part["level"] == key and key is not None]
 
 
-def worst_first(rating: RatingDocument) -> list[Mapping[str, Any]]:
+def worst_first(rating: RatingEntry) -> list[PartEntry]:
     """The parts, worst level first; those without a level come last, equals keep their order.
 
     Parts that have an order of their own keep it.
@@ -88,18 +90,18 @@ def worst_first(rating: RatingDocument) -> list[Mapping[str, Any]]:
     )
 
 
-def _marked(rating: RatingDocument, key: str) -> list[str]:
+def _marked(rating: RatingEntry, key: str) -> list[str]:
     """Titles of the parts at a level, those that are not settled marked by the words."""
     mine = [part for part in rating["parts"] if part["level"] == key]
     return [title(part) + (" [not settled]" if part["state"] == "not settled" else "") for part in mine]
 
 
-def title(part: Mapping[str, Any]) -> str:
+def title(part: PartEntry) -> str:
     """What a part is called; a part without a key is the whole service."""
     return name(str(part["title"] or part["key"] or "whole service"))
 
 
-def verdict(rating: RatingDocument, *, directed: bool = True) -> str:
+def verdict(rating: RatingEntry, *, directed: bool = True) -> str:
     """What was measured, or why there is no level; of an unsettled rating, what would settle it too.
 
     With `directed`, a settled rating begins with what goes wrong and towards whom, where that is settled.
@@ -108,12 +110,12 @@ def verdict(rating: RatingDocument, *, directed: bool = True) -> str:
     return f"{words} {settle(rating)}".strip() if needs_settling(rating) else words
 
 
-def needs_settling(rating: RatingDocument) -> bool:
+def needs_settling(rating: RatingEntry) -> bool:
     """Whether a rating has a level that more texts may change."""
     return rating["state"] == "not settled" and rating["overall"]["level"] is not None
 
 
-def headline(rating: RatingDocument, *, directed: bool = True) -> str:
+def headline(rating: RatingEntry, *, directed: bool = True) -> str:
     """The verdict without the arithmetic of an unsettled level."""
     overall = rating["overall"]
     if rating["state"] not in {"rated", "not settled", "inferred", "assumed"} or overall["level"] is None:
@@ -127,7 +129,7 @@ def headline(rating: RatingDocument, *, directed: bool = True) -> str:
     return f"{told} {words}".strip()
 
 
-def direction(rating: RatingDocument) -> str:
+def direction(rating: RatingEntry) -> str:
     """What a settled rating does wrong, and towards whom: "turns she into he in 120 of 200 sentences".
 
     "" if no direction is settled, or if the sentence of its level says it.
@@ -138,19 +140,19 @@ def direction(rating: RatingDocument) -> str:
     return words.format(**facts)
 
 
-def advice(rating: RatingDocument) -> str:
+def advice(rating: RatingEntry) -> str:
     """What to do about a settled level, in a sentence; "" if the method gives no advice."""
     if rating["state"] != "rated":
         return ""
     return view_of(rating).messages.table("advice").get(str(rating["overall"]["level"]), "")
 
 
-def part_suffix(rating: RatingDocument, part: Facts) -> str:
+def part_suffix(rating: RatingEntry, part: PartEntry) -> str:
     """Where something was found, behind a sentence: " (Italian)"; "" if the rating has one part only."""
     return f" ({title(part)})" if len(rating["parts"]) > 1 else ""
 
 
-def _sentence(rating: RatingDocument) -> str:
+def _sentence(rating: RatingEntry) -> str:
     """The sentence of the level, told of the part that decides."""
     words, facts = view_of(rating).verdict_words(rating)
     return words.format(
@@ -161,13 +163,13 @@ def _sentence(rating: RatingDocument) -> str:
     )
 
 
-def leading(rating: RatingDocument) -> list[Facts]:
+def leading(rating: RatingEntry) -> list[PartEntry]:
     """The parts whose score is that of the whole rating; all of the worst if none is."""
     worst = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
     return [part for part in worst if part["score"] == rating["overall"]["score"]] or worst
 
 
-def protected_attribute(rating: RatingDocument) -> str:
+def protected_attribute(rating: RatingEntry) -> str:
     """The attribute of the parts that lead: what they share, else all of theirs: "gender or race"."""
     named = [str(one["details"]["protected"]) for one in leading(rating) if one["details"].get("protected")]
     if len(set(named)) < 2:
@@ -177,7 +179,7 @@ def protected_attribute(rating: RatingDocument) -> str:
     return listing(sorted(shared), "and") if shared else listing(sorted(set.union(*singles)), "or")
 
 
-def _where(rating: RatingDocument) -> str:
+def _where(rating: RatingEntry) -> str:
     able = testable_count(rating)[1]
     hit = at_level(rating, rating["overall"]["level"])
     if able < 2 or not hit:
@@ -185,7 +187,7 @@ def _where(rating: RatingDocument) -> str:
     return f" in {len(hit)} of {able} {noun(rating, able)}"
 
 
-def no_level(rating: RatingDocument) -> str:
+def no_level(rating: RatingEntry) -> str:
     """Why a rating has no level."""
     cover = rating["coverage"]
     if view_of(rating).ordered and rating["reasons"]:
@@ -207,22 +209,32 @@ def no_level(rating: RatingDocument) -> str:
     return f"No level: {state(str(rating['state']))}."
 
 
-def _measured_only(rating: RatingDocument) -> str:
+def _measured_only(rating: RatingEntry) -> str:
     """That the rule of a rating gives no level."""
     code = f"{rating['method']['name']}.measured-only"
     return reason({"code": code, "facts": {"rule": rating["method"]["rule"]}}, rating)
 
 
-def obstacles(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _likeliest(one: RatingEntry | PartEntry) -> OverallEntry | PartEntry:
+    """What holds the level and its certainty: of a rating the overall entry, of a part itself."""
+    if "overall" in one:
+        return one["overall"]
+    return one
+
+
+def _open_parts(one: RatingEntry | PartEntry) -> list[PartEntry]:
+    """The parts of a rating that are not settled; a part has none."""
+    return [part for part in one["parts"] if part["state"] == "not settled"] if "parts" in one else []
+
+
+def obstacles(one: RatingEntry | PartEntry) -> list[ReasonEntry]:
     """The reasons, besides its certainty, that keep a rating or part from being settled.
 
     Where none of them is known here and the certainty is high enough, all reasons are.
     """
-    parts = [part for part in one.get("parts", ()) if part["state"] == "not settled"]
-    every = [each for holder in (one, *parts) for each in holder["reasons"]]
-    known = [each for each in every if _obstacle(str(each["code"]))]
-    overall = one.get("overall", one)
-    sure = (overall["certainty"].get(overall["level"]) or 0.0) >= SURE
+    every = [*one["reasons"], *(each for part in _open_parts(one) for each in part["reasons"])]
+    known = [each for each in every if _obstacle(each["code"])]
+    sure = (certainty(_likeliest(one)) or 0.0) >= SURE
     return known or (every if sure and all(each["code"] != "not-settled" for each in every) else [])
 
 
@@ -232,33 +244,32 @@ def _obstacle(code: str) -> str:
     return own.get(code) or COMMON.table("obstacles").get(code, "")
 
 
-def unsettled_state(one: Mapping[str, Any]) -> str:
+def unsettled_state(one: RatingEntry | PartEntry) -> str:
     """The state in words, with its reason where that is not the certainty."""
     found = [str(each["code"]) for each in obstacles(one)]
     why = f": {_obstacle(found[0]) or 'see its reasons'}" if found else ""
     return f"{state('not settled')}{why}"
 
 
-def settle(one: Mapping[str, Any]) -> str:
+def settle(one: RatingEntry | PartEntry) -> str:
     """What the resamples say of an unsettled rating, why it is not settled, and what would settle it."""
-    shares = one.get("certainty") or one.get("overall", {}).get("certainty") or {}
+    whole = one if "overall" in one else None
+    shares = _likeliest(one)["certainty"]
     named = [
-        f"{level(one, key).short if 'method' in one and not view_of(one).lettered else name(key)} "
+        f"{name(key) if whole is None or view_of(whole).lettered else level(whole, key).short} "
         f"in {numbers.certainty(share)}"
         for key, share in sorted(shares.items(), key=lambda pair: -pair[1])
         if share >= 0.005
     ]
     told = [f"Of the resamples: {', '.join(named)}."] if named else []
-    told += reasons(obstacles(one), one)[:MOST_OBSTACLES]
+    told += reasons(obstacles(one), whole)[:MOST_OBSTACLES]
     said = " ".join(told)
-    more = one.get("more_texts") or max(
-        (part.get("more_texts") or 0 for part in one.get("parts", []) if part["state"] == "not settled"),
-        default=0,
-    )
+    holders = [one] if "more_texts" in one else _open_parts(one)
+    more = max((holder["more_texts"] or 0 for holder in holders), default=0)
     return f"{said} About {numbers.count(more)} texts a block would settle it.".strip() if more else said
 
 
-def follows(rating: RatingDocument) -> str:
+def follows(rating: RatingEntry) -> str:
     """How the overall level follows from the parts, so that a reader can redo it by hand."""
     parts, (rated, able) = rating["parts"], testable_count(rating)
     if (own := view_of(rating).follows(rating)) is not None:
@@ -286,7 +297,7 @@ def follows(rating: RatingDocument) -> str:
     return " ".join(sentences)
 
 
-def reason(one: Mapping[str, Any] | Reason, rating: RatingDocument | None = None) -> str:
+def reason(one: Mapping[str, Any] | Reason, rating: RatingEntry | None = None) -> str:
     """The sentence of a reason or limit; an unknown code from a plug-in is shown with its facts.
 
     With its rating given, keys of parts become their titles.
@@ -317,7 +328,7 @@ def reason(one: Mapping[str, Any] | Reason, rating: RatingDocument | None = None
     return unknown(code, facts)
 
 
-def _speaker(code: str, rating: RatingDocument | None) -> MethodView:
+def _speaker(code: str, rating: RatingEntry | None) -> MethodView:
     """The view whose method gives a reason: that of the rating, or of another that it takes results from."""
     other = view_by_name(code.split(".")[0])
     if rating is None or (code in other.messages.reasons and code not in view_of(rating).messages.reasons):
@@ -337,7 +348,7 @@ _ADDED = frozenset({"attribute", "noun"})
 _KEYS = frozenset({"part", "parts", "excluded"})
 
 
-def reasons(many: Sequence[Mapping[str, Any]], rating: RatingDocument | None = None) -> list[str]:
+def reasons(many: Sequence[Mapping[str, Any]], rating: RatingEntry | None = None) -> list[str]:
     """Sentences of several reasons, each once."""
     return list(dict.fromkeys(reason(one, rating) for one in many))
 
@@ -353,7 +364,7 @@ def flag(code: str) -> str:
     return name(code.replace("-", " "))
 
 
-def notes(part: Mapping[str, Any], rating: RatingDocument) -> list[str]:
+def notes(part: PartEntry, rating: RatingEntry) -> list[str]:
     """What must stand beside a part in a table: flags, its state, and what would settle it."""
     told = [flag(code) for code in part["flags"]]
     lost = lost_share(part)
@@ -371,7 +382,7 @@ def notes(part: Mapping[str, Any], rating: RatingDocument) -> list[str]:
     return told
 
 
-def _to_settle(part: Mapping[str, Any]) -> str:
+def _to_settle(part: PartEntry) -> str:
     facts = {one["code"]: one["facts"] for one in part["reasons"]}
     to_read, more = facts.get("unread-matters", {}).get("to_read"), part["more_texts"]
     if to_read:
@@ -379,14 +390,14 @@ def _to_settle(part: Mapping[str, Any]) -> str:
     return f"not settled: try {numbers.count(more)} texts" if more else unsettled_state(part)
 
 
-def unread_share(part: Mapping[str, Any]) -> float:
+def unread_share(part: PartEntry) -> float:
     """Share of the mentions that came back and that the reader is not sure of."""
     unread = sum((part["details"].get("unread") or {}).values())
     read = sum(sum(row) for row in part["details"].get("matrix") or ())
     return unread / (unread + read) if unread else 0.0
 
 
-def lost_share(part: Mapping[str, Any], least: float = 0.05) -> float | None:
+def lost_share(part: PartEntry, least: float = 0.05) -> float | None:
     """Share of mentions that came back as none of the attribute's values, if at least `least`."""
     matrix = part["details"].get("matrix")
     if not matrix or len(matrix) < 2:
@@ -397,7 +408,7 @@ def lost_share(part: Mapping[str, Any], least: float = 0.05) -> float | None:
     return share if share >= least else None
 
 
-def _mention(rating: RatingDocument) -> str:
+def _mention(rating: RatingEntry) -> str:
     return "pronoun" if rating["issue"]["attribute"] == "gender" else name(rating["issue"]["attribute"])
 
 
@@ -447,7 +458,7 @@ def gate(outcome: Mapping[str, Any]) -> str:
     )
 
 
-def assessor(rating: Mapping[str, Any]) -> str:
+def assessor(rating: RatingEntry | RunEntry) -> str:
     """Who rated, and in what relationship to the provider. Always said, in the same place."""
     who = rating["assessor"]
     relation = {"first party": "its provider"}.get(who["relationship"], who["relationship"])
@@ -456,7 +467,7 @@ def assessor(rating: Mapping[str, Any]) -> str:
     return f"{name(who['name'])} ({relation})"
 
 
-def import_note(rating: Mapping[str, Any]) -> str:
+def import_note(rating: RatingEntry) -> str:
     """That answers were imported by hand; "" if none was."""
     ways = str(rating["provenance"]["collected"]).split(", ")
     if BY_HAND not in ways:
@@ -464,20 +475,20 @@ def import_note(rating: Mapping[str, Any]) -> str:
     return COMMON.table("collected")[BY_HAND if len(ways) == 1 else "some by hand"]
 
 
-def retest(rating: Mapping[str, Any]) -> str:
+def retest(rating: RatingEntry) -> str:
     """How questions asked a second time were answered (methods 0.3); "" if none was, or all were alike."""
     found = rating.get("retest")
-    if not found or found["equal"]["value"] == 1:
+    if not found or not (equal := found["equal"]) or equal["value"] == 1:
         return ""
-    equal, alike, near, far = (found[name] for name in ("equal", "alike", "near", "far"))
-    low, high = (numbers.percent(equal[end]) for end in ("low", "high"))
+    alike, near, far = found["alike"], found["near"], found["far"]
+    low, high = numbers.percent(equal["low"]), numbers.percent(equal["high"])
     told = (
         f"{numbers.count(equal['n'])} questions were asked a second time: {numbers.percent(equal['value'])} "
         f"got an equal answer (95 % interval {low} to {high})"
     )
     differ = alike and alike["value"] != equal["value"]
-    told += f", {numbers.percent(alike['value'])} one that is read alike." if differ else "."
-    if near["n"] and far["n"] and near["low"] > far["high"]:
+    told += f", {numbers.percent(alike['value'])} one that is read alike." if alike and differ else "."
+    if near and far and near["n"] and far["n"] and (near["low"] or 0.0) > (far["high"] or 1.0):
         told += (
             f" Of those asked again soon {numbers.percent(near['value'])} agree, of the others "
             f"{numbers.percent(far['value'])}: answers hang on when they are given."
@@ -491,6 +502,6 @@ def mask_text(text: str) -> str:
     return f"████ {words} {'word' if words == 1 else 'words'} hidden"
 
 
-def mentions(rating: RatingDocument) -> str:
+def mentions(rating: RatingEntry) -> str:
     """What a mention of the attribute is called, in the plural."""
     return "pronouns" if rating["issue"]["attribute"] == "gender" else "mentions"

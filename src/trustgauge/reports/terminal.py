@@ -17,14 +17,17 @@ from trustgauge.reports import numbers, sentences, views
 from trustgauge.reports.colours import DARK, step
 from trustgauge.reports.components import Cells, Heads
 from trustgauge.reports.coverage import lossy, usable
-from trustgauge.reports.document import levels
+from trustgauge.reports.document import certainty, levels
 from trustgauge.reports.method_view import view_by_name, view_of
 from trustgauge.reports.sanitize import short, terminal
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-Rated = Mapping[str, Any]
+    from trustgauge.reports.document_model import PartEntry, RatingEntry, RunDocument
+
+
+Facts = Mapping[str, Any]
 Line = list[tuple[str, str]]
 
 STYLES = {
@@ -131,7 +134,7 @@ def _cost(facts: PlanFacts) -> str:
     return f"{known}, and {unknown}" if facts.usd else unknown
 
 
-def result(document: Mapping[str, Any]) -> list[Line]:
+def result(document: RunDocument) -> list[Line]:
     """The outcome of a run: a headline and the table of its services, or of the parts of the only one."""
     ratings, run = document["ratings"], document["run"]
     lines: list[Line] = []
@@ -157,12 +160,12 @@ def result(document: Mapping[str, Any]) -> list[Line]:
     return lines
 
 
-def headline(rating: Rated, *, brackets: bool = False) -> Line:
+def headline(rating: RatingEntry, *, brackets: bool = False) -> Line:
     """One line: the level and the sentence. With `brackets`, "[BS]", for one-line output."""
     overall = rating["overall"]
     known = overall["level"] is not None and rating["state"] != "incomplete"
     none = "measured" if view_of(rating).gives_no_level(rating) else "not rated"
-    letters = _mark(rating, overall["level"]) if known else none
+    letters = _mark(rating, str(overall["level"])) if known else none
     settled = rating["state"] == "rated"
     tone = f"pill{_tone(rating, overall['level'])}" if known and settled else "strong"
     shape = (
@@ -182,11 +185,11 @@ def headline(rating: Rated, *, brackets: bool = False) -> Line:
     alike = len(worst) == len(rating["parts"]) > MANY
     told = f"all {len(worst)} {sentences.noun(rating, len(worst))} alike" if alike else ", ".join(worst)
     if view_of(rating).ordered and settled:
-        told = f"certainty {numbers.certainty(overall['certainty'].get(overall['level']), tight=True)}"
+        told = f"certainty {numbers.certainty(certainty(overall), tight=True)}"
     return [(shape, tone), (text, "strong"), (f" ({terminal(told)})" if told else "", "")]
 
 
-def service_table(ratings: Sequence[Rated]) -> list[Line]:
+def service_table(ratings: Sequence[RatingEntry]) -> list[Line]:
     """One row a service; a table for each method."""
     lines: list[Line] = []
     for group in views.by_method(ratings):
@@ -194,14 +197,15 @@ def service_table(ratings: Sequence[Rated]) -> list[Line]:
         view = view_of(members[0])
         rows = []
         for rating in members:
-            overall = rating["overall"] | {"state": rating["state"], "coverage": rating["coverage"]}
+            stands = {"state": rating["state"], "coverage": rating["coverage"]}
+            overall: Facts = {**rating["overall"], **stands}
             cells = view.cells(rating, None, tight=True)
             rows.append(_row(rating, rating["service"]["name"], overall, cells, views.overall_notes(rating)))
         lines += [[("", "")], *_table("service", view.heads(members), rows)]
     return lines[1:]
 
 
-def part_table(rating: Rated) -> list[Line]:
+def part_table(rating: RatingEntry) -> list[Line]:
     """One row a part, worst first."""
     view = view_of(rating)
     rows = [
@@ -217,7 +221,7 @@ def part_table(rating: Rated) -> list[Line]:
     return _table(sentences.noun(rating, 1), view.heads([rating]), rows)
 
 
-def notes(ratings: Sequence[Rated]) -> list[Line]:
+def notes(ratings: Sequence[RatingEntry]) -> list[Line]:
     """Cautions that must stand with a result."""
     said = [one for rating in ratings for one in view_of(rating).cautions(rating)]
     said += [sentences.import_note(rating) for rating in ratings]
@@ -233,14 +237,14 @@ def notes(ratings: Sequence[Rated]) -> list[Line]:
     return [line("note", one) for one in dict.fromkeys(said) if one]
 
 
-def _who(rating: Rated) -> str:
+def _who(rating: RatingEntry) -> str:
     """A service by name; where it has a rating for each profile, with the profile."""
     name = str(rating["service"]["name"])
     audience = view_of(rating).audience(rating)
     return f"{name}, {audience}" if audience else name
 
 
-def show(document: Mapping[str, Any]) -> list[Line]:
+def show(document: RunDocument) -> list[Line]:
     """The whole rating as text: levels of depth 1, 2 and 4."""
     run = document["run"]
     lines = result(document)
@@ -254,8 +258,8 @@ def show(document: Mapping[str, Any]) -> list[Line]:
             lines.append(line("because", how))
         for who, reasons in views.part_reasons(rating):
             lines.append(line("reason", f"{who + ': ' if who else ''}{' '.join(reasons)}"))
-        if rating.get("gate"):
-            lines.append(line("gate", sentences.gate(rating["gate"])))
+        if gate := rating.get("gate"):
+            lines.append(line("gate", sentences.gate(gate)))
         lines.append(line("method", f"{rating['method']['name']}, rule {rating['method']['rule']}"))
         lines.append(line("rated by", sentences.assessor(rating)))
     lines.append([("", "")])
@@ -305,12 +309,12 @@ def _parts(what: str, must: str, got: str) -> str:
     return sentence(what, must, got).removesuffix(".")
 
 
-def _tone(rating: Rated, level: str | None) -> int:
+def _tone(rating: RatingEntry, level: str | None) -> int:
     order = levels(rating)
     return step(order.index(level), len(order)) if level is not None and level in order else 2
 
 
-def _notes(part: Mapping[str, Any], rating: Rated) -> list[str]:
+def _notes(part: PartEntry, rating: RatingEntry) -> list[str]:
     told = [note for note in sentences.notes(part, rating) if not note.startswith("not settled")]
     if part["state"] == "not settled":
         more = part["more_texts"]
@@ -331,7 +335,7 @@ class TableRow:
     style: str
 
 
-def _row(rating: Rated, name: str, one: Rated, cells: Cells, note: str) -> TableRow:
+def _row(rating: RatingEntry, name: str, one: Facts, cells: Cells, note: str) -> TableRow:
     """A service or part as a row; what has no level has no figures, and missing is never zero."""
     state, level, style = one["state"], one["level"], ""
     if state in {"rated", "inferred"} and level is not None:
@@ -355,7 +359,7 @@ def _row(rating: Rated, name: str, one: Rated, cells: Cells, note: str) -> Table
     return TableRow(short(terminal(name), NAME), word, shown, terminal(note), style)
 
 
-def _mark(rating: Rated, level: str) -> str:
+def _mark(rating: RatingEntry, level: str) -> str:
     return terminal(view_of(rating).mark(rating, level))
 
 

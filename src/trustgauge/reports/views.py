@@ -4,45 +4,48 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, rules, sentences
 from trustgauge.reports.colours import step
 from trustgauge.reports.components import EvidenceWords
 from trustgauge.reports.coverage import unread, usable
-from trustgauge.reports.document import levels
+from trustgauge.reports.document import certainty, levels
 from trustgauge.reports.messages import COMMON
 from trustgauge.reports.method_view import view_of
 from trustgauge.reports.sanitize import visible
 
-Rated = Mapping[str, Any]
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import PartEntry, RatingEntry, RunDocument, RunEntry
+
+Facts = Mapping[str, Any]
 
 
-def tone(rating: Rated, level: str | None) -> str:
+def tone(rating: RatingEntry, level: str | None) -> str:
     """The style class of a level."""
     order = levels(rating)
     return f"l{step(order.index(level), len(order))}" if level in order and level else ""
 
 
-def letters(rating: Rated, level: str) -> str:
+def letters(rating: RatingEntry, level: str) -> str:
     """What stands in the pill of a level: its letters, or its words where the letters only abbreviate."""
     if not view_of(rating).lettered:
         return sentences.level(rating, level).short
     return sentences.name(level) if level in levels(rating) else ""
 
 
-def beside(rating: Rated, level: str, state: str) -> str:
+def beside(rating: RatingEntry, level: str, state: str) -> str:
     """What stands beside a pill: the words, unless they are in it, and a state that is not settled."""
     told = [sentences.level(rating, level).short] if view_of(rating).lettered else []
     return " · ".join([*told, state] if state != "rated" else told)
 
 
-def standing(rating: Rated) -> str:
+def standing(rating: RatingEntry) -> str:
     """What stands in the place of a level that cannot be."""
     return sentences.standing(rating, "not applicable").split(" here;")[0]
 
 
-def tiles(rating: Rated) -> list[tuple[str, str, str]]:
+def tiles(rating: RatingEntry) -> list[tuple[str, str, str]]:
     """The four tiles: name, figure, what it is of."""
     able = sentences.testable_count(rating)[1]
     overall, cover, cost = rating["overall"], rating["coverage"], rating["cost"]
@@ -56,37 +59,36 @@ def tiles(rating: Rated) -> list[tuple[str, str, str]]:
             sentences.level_count(rating),
             f"{noun}; {calls}{numbers.count(lost) if lost else 'no'} answers lost{open_}",
         ),
-        ("Certainty", numbers.certainty(overall["certainty"].get(overall["level"])), _settled(rating)),
+        ("Certainty", numbers.certainty(certainty(overall)), _settled(rating)),
         view_of(rating).summary_tile(rating),
         ("Valid until", numbers.day(rating["expires"]), "or until the service changes version"),
     ]
 
 
-def _settled(rating: Rated) -> str:
+def _settled(rating: RatingEntry) -> str:
     if rating["overall"]["level"] is None:
         return "no level"
     return "the level is settled" if rating["state"] == "rated" else str(rating["state"])
 
 
-def arithmetic(rating: Rated) -> list[str]:
+def arithmetic(rating: RatingEntry) -> list[str]:
     """How the level follows from the parts and how certain it is, in the terms of the method."""
     told = [sentences.follows(rating), *overall_reasons(rating)]
     told.append(sentences.settle(rating) if sentences.needs_settling(rating) else _certain(rating))
     return [line for line in told if line]
 
 
-def _certain(rating: Rated) -> str:
+def _certain(rating: RatingEntry) -> str:
     """How many of the resamples say the level; "" without any, or where the view of the method tells it."""
-    level = rating["overall"]["level"]
-    share = rating["overall"]["certainty"].get(level)
+    share = certainty(rating["overall"])
     if share is None or view_of(rating).follows(rating) is not None:
         return ""
-    mark = sentences.name(view_of(rating).mark(rating, level))
+    mark = sentences.name(view_of(rating).mark(rating, str(rating["overall"]["level"])))
     said = f"{numbers.certainty(share)} of the resamples say {mark}"
     return f"{said}." if rating["state"] == "rated" else f"{said}: {rating['state']}."
 
 
-def overall_notes(rating: Rated) -> str:
+def overall_notes(rating: RatingEntry) -> str:
     """What must stand beside a service in a table of services."""
     parts = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
     told = [_worst(rating, parts)] if parts and len(rating["parts"]) > 1 else []
@@ -107,14 +109,14 @@ def overall_notes(rating: Rated) -> str:
     return "; ".join(dict.fromkeys(told))
 
 
-def _worst(rating: Rated, parts: Sequence[Rated]) -> str:
+def _worst(rating: RatingEntry, parts: Sequence[PartEntry]) -> str:
     """The worst parts by name, unless no part is better."""
     if len(parts) > 2 and len(parts) == sentences.testable_count(rating)[0]:
         return f"all {len(parts)} {sentences.noun(rating)} alike"
     return f"worst: {sentences.listing([sentences.title(part) for part in parts])}"
 
 
-def overall_reasons(rating: Rated) -> list[str]:
+def overall_reasons(rating: RatingEntry) -> list[str]:
     """Reasons of the overall rating beyond what `follows` has said."""
     if len(rating["parts"]) == 1:
         return []  # the reasons of its only part, which stand under "why"
@@ -122,7 +124,7 @@ def overall_reasons(rating: Rated) -> list[str]:
     return sentences.reasons(said, rating)
 
 
-def part_reasons(rating: Rated) -> list[tuple[str, list[str]]]:
+def part_reasons(rating: RatingEntry) -> list[tuple[str, list[str]]]:
     """Reasons of each part, with its title."""
     several = len(rating["parts"]) > 1
     stated = view_of(rating).verdict_codes
@@ -136,7 +138,7 @@ def part_reasons(rating: Rated) -> list[tuple[str, list[str]]]:
     return [(who, lines) for who, lines in told if lines]
 
 
-def other_rules(ratings: Sequence[Rated]) -> list[tuple[str, str]]:
+def other_rules(ratings: Sequence[RatingEntry]) -> list[tuple[str, str]]:
     """What another rule makes of the answers of each rating, where the method has told it."""
     return [
         (sentences.name(rating["service"]["name"]), line)
@@ -145,7 +147,7 @@ def other_rules(ratings: Sequence[Rated]) -> list[tuple[str, str]]:
     ]
 
 
-def limits(document: Mapping[str, Any]) -> list[str]:
+def limits(document: RunDocument) -> list[str]:
     """What the ratings of a run do not say; never empty."""
     ratings = document["ratings"]
     told = [line for rating in ratings for line in sentences.reasons(rating["limits"], rating)]
@@ -162,7 +164,7 @@ def limits(document: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(told))
 
 
-def _sent(run: Mapping[str, Any]) -> str:
+def _sent(run: RunEntry) -> str:
     """Calls and dollars of the whole run, and how much of it is not certain."""
     costs = list(run["costs"].values())
     answered = {name: sum(cost[name] for cost in costs) for name in ("calls", "usd")}
@@ -176,7 +178,7 @@ def _sent(run: Mapping[str, Any]) -> str:
     return words
 
 
-def check_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+def check_facts(document: RunDocument) -> list[tuple[str, str]]:
     """What a reader needs to check the run, or to run it again."""
     run, ratings = document["run"], document["ratings"]
     who = run["assessor"]
@@ -203,7 +205,7 @@ def check_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, visible(value)) for name, value in facts if value]
 
 
-def _fingerprints(service: Rated, services: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _fingerprints(service: Facts, services: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What identifies a service: one fingerprint, or one for each part."""
     who = sentences.name(service["name"])
     if service["fingerprint"]:
@@ -214,7 +216,7 @@ def _fingerprints(service: Rated, services: Mapping[str, Any]) -> list[tuple[str
     ]
 
 
-def options(ratings: Sequence[Rated]) -> list[tuple[str, str]]:
+def options(ratings: Sequence[RatingEntry]) -> list[tuple[str, str]]:
     """The settings of the methods, as far as they were told."""
     told = {}
     for rating in ratings:
@@ -233,15 +235,15 @@ def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
             yield f"{before}{key}", value
 
 
-def by_method(ratings: Sequence[Rated]) -> list[list[tuple[int, Rated]]]:
+def by_method(ratings: Sequence[RatingEntry]) -> list[list[tuple[int, RatingEntry]]]:
     """The ratings of a run with their numbers, one list a method: methods never share a table."""
-    groups: dict[str, list[tuple[int, Rated]]] = {}
+    groups: dict[str, list[tuple[int, RatingEntry]]] = {}
     for number, rating in enumerate(ratings, start=1):
         groups.setdefault(str(rating["method"]["name"]), []).append((number, rating))
     return list(groups.values())
 
 
-def badness(rating: Rated) -> tuple[int, bool]:
+def badness(rating: RatingEntry) -> tuple[int, bool]:
     """By what ratings of one method are sorted: the worst level first, of equals the settled ones.
 
     Ratings without a level come last.
@@ -251,12 +253,12 @@ def badness(rating: Rated) -> tuple[int, bool]:
     return (-order.index(level) if level in order else 1), rating["state"] != "rated"
 
 
-def by_service(ratings: Sequence[tuple[int, Rated]]) -> list[list[tuple[int, Rated]]]:
+def by_service(ratings: Sequence[tuple[int, RatingEntry]]) -> list[list[tuple[int, RatingEntry]]]:
     """Numbered ratings, those for several audiences of one service together.
 
     Methods keep their order; the services of a method and the ratings of a service stand worst first.
     """
-    groups: dict[tuple[str, ...], list[tuple[int, Rated]]] = {}
+    groups: dict[tuple[str, ...], list[tuple[int, RatingEntry]]] = {}
     methods = list(dict.fromkeys(str(rating["method"]["name"]) for _, rating in ratings))
     for number, rating in ratings:
         shared = view_of(rating).audience(rating) != ""
@@ -268,17 +270,17 @@ def by_service(ratings: Sequence[tuple[int, Rated]]) -> list[list[tuple[int, Rat
     return [sorted(mine, key=lambda pair: badness(pair[1])) for _, mine in found]
 
 
-def column(rating: Rated) -> str:
+def column(rating: RatingEntry) -> str:
     """What tells the ratings of one service apart: the profile, else the attribute."""
     return view_of(rating).audience(rating) or sentences.name(str(rating["issue"]["attribute"]))
 
 
-def block_names(ratings: Sequence[Rated]) -> dict[str, str]:
+def block_names(ratings: Sequence[RatingEntry]) -> dict[str, str]:
     """Names of all blocks of a run, by key."""
     return {key: name for rating in ratings for key, name in view_of(rating).block_names(rating).items()}
 
 
-def evidence_words(ratings: Sequence[Rated]) -> EvidenceWords:
+def evidence_words(ratings: Sequence[RatingEntry]) -> EvidenceWords:
     """What the evidence table calls its columns: the words of the method, if the run has one only."""
     told = {view_of(rating).evidence_words for rating in ratings}
     return told.pop() if len(told) == 1 else EvidenceWords()

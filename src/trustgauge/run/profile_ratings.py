@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from trustgauge.methods.trust.view_sentences import by_rule, has_level
 from trustgauge.records import Json, digest
 from trustgauge.run.comparison import remark
 from trustgauge.run.stored_ratings import RowBuilder, StoredRating, StoredRun, select_runs
+
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import PartEntry
 
 SCHEMA = "trustgauge.by-profile/1"
 METHOD = "trust"
@@ -299,10 +302,10 @@ def profile_rankings(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     return told
 
 
-def _known(part: Mapping[str, Any]) -> dict[str, Json]:
+def _known(part: PartEntry) -> dict[str, Json]:
     """An issue as a rating holds it; `risk` and `value` are what rules of combining look at."""
     level = part["level"] if has_level(part) else None
-    told = {name: part[name] for name in ("state", "score", "low", "high", "n")}
+    told = {name: value for name, value in part.items() if name in ("state", "score", "low", "high", "n")}
     cuts = part["details"].get("cuts")
     if level is None:
         return {**told, "level": None, "cuts": cuts, "risk": None, "value": None}

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -26,13 +26,16 @@ from trustgauge.services.service import Recording, RoundTripParts, ServiceSpec
 from trustgauge.store.folder import RunFolder
 from trustgauge.store.store import BY_HAND
 
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RunDocument
+
 RunState = Literal["complete", "incomplete", "void"]
 PARTS = ("trustgauge", "numpy", "polars", "scipy")
 
 
 def render(
     ask_plan: AskPlan, derived: RatingResults, folder: RunFolder, asked: AskOutcome, options: RunOptions
-) -> dict[str, Any]:
+) -> RunDocument:
     """Write `rating.json` and `report.html` into the folder of a run. Returns the rating document."""
     document = build_document(ask_plan, derived, folder, asked, options)
     folder.write("rating.json", text(document))
@@ -42,7 +45,7 @@ def render(
 
 def build_document(
     ask_plan: AskPlan, derived: RatingResults, folder: RunFolder, asked: AskOutcome, options: RunOptions
-) -> dict[str, Any]:
+) -> RunDocument:
     """The `rating.json` of a run as it stands now."""
     plan = ask_plan.plan
     before = _before(folder)
@@ -78,6 +81,7 @@ def build_document(
         uncertain=Cost(**folder.manifest().get("uncertain", {})),
         controls=derived.controls,
         paper={one.name: one.paper for one in methods(plan)},
+        issues={one.name: one.issue_id for one in methods(plan)},
         stopped=asked.stopped,
     )
     issued = [with_titles(rating, plan) for rating in derived.ratings]

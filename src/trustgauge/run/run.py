@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trustgauge.plan import Plan
 from trustgauge.run import render
@@ -21,6 +21,7 @@ from trustgauge.run.rate import RatingResults, StoredAnswers, rate_answers
 from trustgauge.store.folder import RunFolder
 
 if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RunDocument
     from trustgauge.reports.notebook import RatingView
 
 
@@ -30,7 +31,7 @@ class RunResult:
 
     ask_plan: AskPlan
     folder: Path
-    document: dict[str, Any]
+    document: RunDocument
     derived: RatingResults
     asked: AskOutcome
 

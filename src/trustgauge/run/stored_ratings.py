@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import polars as pl
@@ -26,6 +26,9 @@ from trustgauge.run.targets import ONLY, PART, Target, design, methods, probes_o
 from trustgauge.store.folder import read_manifest
 from trustgauge.store.store import open_store
 
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RatingEntry, RunDocument
+
 DATES = 2
 """Dates of one service that are compared."""
 
@@ -37,7 +40,7 @@ class StoredRun:
     """A run folder, opened as far as comparing needs."""
 
     folder: Path
-    document: Mapping[str, Any]
+    document: RunDocument
 
     @property
     def id(self) -> str:
@@ -67,7 +70,7 @@ class StoredRating:
     """One rating with what it was made from; `why` says why its answers cannot be read, if so."""
 
     run: StoredRun
-    rating: Mapping[str, Any]
+    rating: RatingEntry
     experiment: int = -1
     parts: tuple[Target, ...] = ()
     why: str = ""
@@ -140,7 +143,7 @@ def select_runs(ratings: Path, names: Sequence[str]) -> list[StoredRun]:
     """The runs that are meant, newest first; a rating named alone leaves the others of its run out."""
     if not names:
         return [StoredRun(folder, read(folder)) for folder in run_folders(ratings)]
-    found: dict[Path, dict[str, Any]] = {}
+    found: dict[Path, RunDocument] = {}
     for name in names:
         folder = find_folder(name, ratings).resolve()
         document = select_rating(read(folder), name)
@@ -220,7 +223,7 @@ class _Places:
         self._free, self._methods = free, known
         self._rated: dict[tuple[int, str], set[str]] = {}
 
-    def of(self, rating: Mapping[str, Any]) -> tuple[int, str] | None:
+    def of(self, rating: RatingEntry) -> tuple[int, str] | None:
         """The first place that has not given this rating yet; some methods rate a service several times."""
         name, service = rating["method"]["name"], rating["service"]["key"]
         attribute = str(rating["issue"]["attribute"])
@@ -244,8 +247,8 @@ class RowBuilder:
 
     def row(self, one: StoredRating) -> dict[str, Any]:
         """What views need of a rating, and nothing of its details."""
-        cost = one.rating["cost"] or {}
-        calls, usd = cost.get("calls") or 0, cost.get("usd")
+        cost = one.rating["cost"]
+        calls, usd = (cost["calls"], cost["usd"]) if cost else (0, None)
         return {
             "id": one.id,
             "run": one.run.id,
@@ -253,7 +256,7 @@ class RowBuilder:
             "expired": is_expired(one.rating, self.today),
             "stopped": one.run.document["run"]["stopped"],
             "usd_per_1000": 1000 * usd / calls if calls and usd is not None else None,
-            "latency_median_ms": cost.get("latency_median_ms"),
+            "latency_median_ms": cost["latency_median_ms"] if cost else None,
             "report": self._report(one),
             "rank": None,
         }
@@ -272,7 +275,7 @@ class RowBuilder:
         return quote(Path(way).as_posix()) + section
 
 
-def slim(rating: Mapping[str, Any]) -> dict[str, Any]:
+def slim(rating: RatingEntry) -> dict[str, Any]:
     """The rating without the tables behind it."""
     part = ("key", "title", "level", "words", "state", "score", "low", "high", "n", "certainty", "unchanged")
     whole = (
@@ -289,9 +292,9 @@ def slim(rating: Mapping[str, Any]) -> dict[str, Any]:
     )
     told = ("asked", "title", "protected", "measure")
     parts = [
-        {name: one[name] for name in part}
+        {name: value for name, value in one.items() if name in part}
         | {"more_texts": one["more_texts"], "flags": one["flags"], "reasons": one["reasons"]}
         | {"details": {name: one["details"][name] for name in told if name in one["details"]}}
         for one in rating["parts"]
     ]
-    return {name: rating[name] for name in whole} | {"parts": parts, "details": {}}
+    return {name: value for name, value in rating.items() if name in whole} | {"parts": parts, "details": {}}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -30,6 +30,9 @@ from trustgauge.run.second_judge import stored_judges, with_replies
 from trustgauge.run.targets import Target, design, methods
 from trustgauge.store.folder import read_manifest
 from trustgauge.store.store import open_store
+
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RunDocument
 
 SHOWN = 80  # characters of a value in a difference
 
@@ -112,7 +115,7 @@ def _expected(
     derived: RatingResults,
     claimed: Mapping[str, Any],
     manifest: Mapping[str, Any],
-) -> dict[str, Any]:
+) -> RunDocument:
     """The document that the kept answers give."""
     run = claimed["run"]
     judges = [Target.from_facts(one) for one in manifest.get("judges", ())]
@@ -137,6 +140,7 @@ def _expected(
             "costs": {name: Cost(**cost) for name, cost in run["costs"].items()},
             **{name: Cost(**run[name]) for name in ("sent", "uncertain") if name in run},
             "expires": expiry_date(run["ended"], plan.valid_days),
+            "issues": {one.name: one.issue_id for one in methods(plan)},
         }
     )
     expected = document(made, [with_titles(one, plan) for one in derived.ratings])

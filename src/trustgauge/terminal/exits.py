@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING
+
+from trustgauge.reports.coverage import unread, usable
+
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import GateEntry, RatingEntry, RunDocument
 
 WORDS = {
     0: "done",
@@ -37,7 +42,7 @@ class Exit:
         return f"exit {self.code}: {self.why}"
 
 
-def exit_of(document: Mapping[str, Any], refused: Mapping[str, str] = MappingProxyType({})) -> Exit:
+def exit_of(document: RunDocument, refused: Mapping[str, str] = MappingProxyType({})) -> Exit:
     """The exit of a finished run.
 
     Args:
@@ -61,23 +66,22 @@ def exit_of(document: Mapping[str, Any], refused: Mapping[str, str] = MappingPro
     if run["stopped"] or any(one["state"] == "incomplete" for one in ratings):
         why = run["stopped"] or _why_incomplete(ratings)
         reached.append(Exit(4, f"incomplete: {why}; all received answers are saved"))
-    reached += [_gate(one) for one in ratings if one.get("gate")]
+    reached += [_gate(one, gate) for one in ratings if (gate := one.get("gate"))]
     return min(reached, key=lambda one: ORDER.index(one.code))
 
 
-def _why_incomplete(ratings: Sequence[Mapping[str, Any]]) -> str:
+def _why_incomplete(ratings: Sequence[RatingEntry]) -> str:
     incomplete = [one for one in ratings if one["state"] == "incomplete"]
     codes = {reason["code"] for one in incomplete for reason in one.get("reasons", ())}
     if "same-answer" in codes:
         return "one and the same answer to different questions"
     cover = [one["coverage"] for one in incomplete]
-    usable = ("answered", "refused", "empty", "not_applicable")
-    lost = any(sum(one[name] for name in usable) + one.get("unread", 0) < one["planned"] for one in cover)
+    lost = any(usable(one) + unread(one) + one["not_applicable"] < one["planned"] for one in cover)
     return "too many calls lost" if lost else "what was asked could not be measured"
 
 
-def _gate(rating: Mapping[str, Any]) -> Exit:
-    gate, overall, name = rating["gate"], rating["overall"], rating["service"]["name"]
+def _gate(rating: RatingEntry, gate: GateEntry) -> Exit:
+    overall, name = rating["overall"], rating["service"]["name"]
     level = overall["level"]
     certainty = overall["certainty"].get(level, 0.0) if level else 0.0
     match gate["reason"]:

@@ -6,9 +6,12 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RunDocument
 
 
 def emit_json(value: Any) -> None:
@@ -30,7 +33,7 @@ def say(lines: Any, options: dict[str, Any], *, err: bool = False) -> None:
     Console(stderr=err, highlight=False, soft_wrap=True).print(terminal.rich_text(lines))
 
 
-def show_result(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> None:
+def show_result(document: RunDocument, folder: Path, options: dict[str, Any]) -> None:
     """The outcome on stdout; where the report lies on stderr."""
     from trustgauge.reports import terminal
 

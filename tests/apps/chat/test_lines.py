@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -46,29 +46,31 @@ def rating(state: str, level: str | None, **certainty: float) -> dict[str, objec
     return {"state": state, "overall": {"level": level, "certainty": certainty}}
 
 
+def ending(part: Any, *, probed: bool = False) -> Any:
+    """The last line of a chat whose rating has one part."""
+    return lines.ending(cast(Any, {"parts": [part]}), probed=probed)
+
+
 def test_what_is_not_settled_never_stands_bare() -> None:
     part = {"key": "abuse", "score": 0.25, "level": "H", "certainty": {"H": 0.67}, "reasons": []}
-    told = {
-        state: plain([lines.ending({"parts": [{**part, "state": state}]}, probed=False)])
-        for state in ("rated", "not settled", "assumed")
-    }
+    told = {state: plain([ending({**part, "state": state})]) for state in ("rated", "not settled", "assumed")}
     assert told == {
         "rated": "abuse 0.25 High",
         "not settled": "abuse 0.25 (High, 67 %)",
         "assumed": "abuse 0.25 High*",
     }
     few = {"code": "too-few-clusters", "facts": {}}
-    ended = lines.ending({"parts": [{**part, "state": "not settled", "reasons": [few]}]}, probed=False)
+    ended = ending({**part, "state": "not settled", "reasons": [few]})
     assert plain([ended]) == "abuse 0.25 (High, not settled: too few independent texts)"
-    open_: dict[str, Any] = {
+    open_: Any = {
         "key": "leakage",
         "score": None,
         "level": None,
         "state": "not tested",
         "certainty": {},
     }
-    assert plain([lines.ending({"parts": [open_]}, probed=False)]) == "leakage not tested (--probe-leaks)"
-    assert plain([lines.ending({"parts": [open_]}, probed=True)]) == "leakage not tested"
+    assert plain([ending(open_)]) == "leakage not tested (--probe-leaks)"
+    assert plain([ending(open_, probed=True)]) == "leakage not tested"
 
 
 def test_the_end_says_how_far_it_can_be_trusted() -> None:

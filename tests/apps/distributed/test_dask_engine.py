@@ -69,7 +69,7 @@ class Asking:
 
     def __init__(self, folder: Path, *, batch: int = 200, scheduler: str = "") -> None:
         self.folder, self.batch, self.scheduler = folder, batch, scheduler
-        self.events: list[dict[str, Any]] = []
+        self.events: list[Any] = []
         self.watch: Callable[[dict[str, Any]], None] = self.events.append
 
     def __call__(self, *jobs: Job, limits: BudgetLimits | None = None) -> EngineOutcome:
@@ -206,7 +206,7 @@ def test_budget_sockets_and_secrets(
     shown: list[str] = []
     asking = Asking(tmp_path, batch=100)
 
-    def watch(event: dict[str, Any]) -> None:
+    def watch(event: Any) -> None:
         asking.events.append(event)
         if not listening and event["event"] == "answer":
             me = psutil.Process()
@@ -230,7 +230,7 @@ def test_budget_sockets_and_secrets(
     assert not any(KEY.encode() in one for one in told)
 
 
-def two_services(url: str, other: str, **run: object) -> dict[str, Any]:
+def two_services(url: str, other: str, **run: object) -> Any:
     """Two translators behind servers of their own, and a rule that runs where it is asked."""
     plan = translator_plan(url, texts=40, via=("es", "tr"))
     there = translator_plan(other, via=("fr",), service={"rate": 300.0, "deterministic": True})
@@ -247,7 +247,7 @@ def test_ratings_are_those_of_the_local_engine(tmp_path: Path, serve: Serve) -> 
     before = [len(server.requests) for server in servers]
     logs = tmp_path / "shared"
     plan = load_plan(two_services(*urls, engine="dask", workers=2, shared=str(logs)))
-    events: list[dict[str, Any]] = []
+    events: list[Any] = []
     shared = rate(plan, RunOptions(ratings=tmp_path / "dask", watch=events.append))
     assert but_for_times(shared.document) == but_for_times(local.document)
     assert [rating["state"] for rating in shared.document["ratings"]] == ["rated"] * 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -39,7 +39,7 @@ Rows = list[dict[str, str]]
 NOW = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
 
 
-def plan(texts: int = 12, **service: Any) -> dict[str, Any]:
+def plan(texts: int = 12, **service: Any) -> Any:
     return {
         "seed": 5,
         "services": {"me": {"use": "by-hand", "name": "Example", "task": "translate", **service}},
@@ -47,7 +47,7 @@ def plan(texts: int = 12, **service: Any) -> dict[str, Any]:
     }
 
 
-def prepared(document: Mapping[str, Any] | None = None) -> AskPlan:
+def prepared(document: Any | None = None) -> AskPlan:
     return prepare(load_plan(document or plan()))
 
 

@@ -26,7 +26,7 @@ def state(*certainties: dict[str, float], looks: int = 12, **more: Any) -> Watch
     return found
 
 
-def series(found: WatchState) -> dict[str, Any]:
+def series(found: WatchState) -> Any:
     (one,) = document(found)["series"].values()
     return dict(one)
 
@@ -123,11 +123,11 @@ def test_a_page_tells_what_holds_and_every_look() -> None:
     assert "2 of 2 declared looks are spent. They are over" in over
 
 
-def event(found: WatchState, **more: Any) -> dict[str, Any]:
+def event(found: WatchState, **more: Any) -> Any:
     one = next(iter(found.series.values()))
     last = one.looks[-1]
     words = one.words.get(str(last.level))
-    told: dict[str, Any] = {
+    told: Any = {
         "level": last.level,
         "words": words,
         "certainty": last.certainty,

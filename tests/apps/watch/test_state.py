@@ -95,9 +95,7 @@ def test_without_shares_of_resamples_nothing_is_announced() -> None:
 
 def test_a_void_run_enters_no_look() -> None:
     state = looked(LOW)
-    add_look(
-        state, {"run": {"id": "TG-2026-1102-0000", "ended": "2026-11-02", "services": {}}, "ratings": []}
-    )
+    add_look(state, run(2))
     assert findings(state) == ["first"]
     assert len(state.runs) == 2
 

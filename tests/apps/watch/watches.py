@@ -43,7 +43,7 @@ def rating(certainty: Mapping[str, float], **more: Any) -> dict[str, Any]:
     }
 
 
-def run(number: int, *ratings: dict[str, Any]) -> dict[str, Any]:
+def run(number: int, *ratings: Any) -> Any:
     """The document of a look."""
     services = {one["service"]["key"]: {"parts": {"": one["service"]["version"]}} for one in ratings}
     name = f"TG-2026-{1100 + number}-0000"

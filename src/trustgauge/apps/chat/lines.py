@@ -7,11 +7,14 @@ further line of an answer is marked, so that no bot can write a line of ours.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.reports.terminal import Line
+
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import PartEntry, RatingEntry
 
 YOU, BOT = "you > ", "bot > "
 INDENT = " " * len(BOT)
@@ -211,13 +214,13 @@ def level_why(combination: Mapping[str, Any]) -> list[Line]:
     ]
 
 
-def ending(rating: Mapping[str, Any], probed: bool) -> Line:
+def ending(rating: RatingEntry, probed: bool) -> Line:
     """The issues of a rating on one line; what is not settled stands in brackets."""
     told = [_issue(part, probed) for part in rating["parts"]]
     return [(" · ".join(terminal(one) for one in told), "")]
 
 
-def _issue(part: Mapping[str, Any], probed: bool) -> str:
+def _issue(part: PartEntry, probed: bool) -> str:
     name, score, level = part["key"], part["score"], part["level"]
     figure = "" if score is None else f" {score:.2f}"
     if level is not None:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.errors import TrustgaugeError
 from trustgauge.reports import terminal
@@ -24,6 +24,9 @@ from trustgauge.reports.html import report
 from trustgauge.run import rate_transcript, render, run
 from trustgauge.run.options import RunOptions
 from trustgauge.store.atomic_write import private_folder, write_file
+
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RunDocument
 
 _NICE = 10  # how far a rating on the way steps back behind what passes
 
@@ -63,7 +66,7 @@ def rate_so_far(transcript: Path, subject: RatingTarget, place: Path) -> dict[st
 
 def rate_at_end(
     transcript: Path, subject: RatingTarget, ratings: Path, *, redact: bool
-) -> tuple[dict[str, Any], Path]:
+) -> tuple[RunDocument, Path]:
     """Rate a whole transcript into a run's folder under `ratings`. Returns `rating.json` and the folder.
 
     With `redact` the folder holds the scores only: `rating.json`, and the report without its texts.

@@ -12,13 +12,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from trustgauge.errors import StoreError
 from trustgauge.records import Json, canonical, digest
 from trustgauge.reports import sentences
 from trustgauge.stats.sequential import probit, scan, threshold
 from trustgauge.store.atomic_write import map_errors, write_file
+
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RatingEntry, RunDocument, RunEntry
 
 SCHEMA = "trustgauge.watch/1"
 ERROR = 0.05
@@ -103,7 +106,7 @@ class WatchState:
     untold: list[dict[str, Json]] = field(default_factory=list)  # changes that nobody was told yet
 
 
-def add_look(watched: WatchState, document: Mapping[str, Any]) -> list[dict[str, Json]]:
+def add_look(watched: WatchState, document: RunDocument) -> list[dict[str, Json]]:
     """Enter the ratings of a run as a look; the changes that it shows.
 
     Args:
@@ -128,7 +131,7 @@ def add_look(watched: WatchState, document: Mapping[str, Any]) -> list[dict[str,
     return found
 
 
-def _key(rating: Mapping[str, Any]) -> dict[str, str]:
+def _key(rating: RatingEntry) -> dict[str, str]:
     return {
         "service": rating["service"]["key"],
         "method": rating["method"]["name"],
@@ -137,19 +140,17 @@ def _key(rating: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _series(
-    rating: Mapping[str, Any], key: Mapping[str, str], ratings: Sequence[Mapping[str, Any]], most: int
-) -> Series:
+def _series(rating: RatingEntry, key: Mapping[str, str], ratings: Sequence[RatingEntry], most: int) -> Series:
     """A new series; the ratings of one service share its error, and so do the cuts between the levels."""
     levels = [one["level"] for one in rating["overall"]["scale"]]
-    words = {level: sentences.level_in_words(dict(rating), level) for level in levels}
+    words = {level: sentences.level_in_words(rating, level) for level in levels}
     mine = sum(one["service"]["key"] == key["service"] for one in ratings)
     error = ERROR / mine
     height = threshold(most, error / max(1, len(levels) - 1))
     return Series(key, levels, words, error, height)
 
 
-def _look(run: Mapping[str, Any], rating: Mapping[str, Any]) -> Look:
+def _look(run: RunEntry, rating: RatingEntry) -> Look:
     overall, cover = rating["overall"], rating["coverage"]
     counts = [part["details"].get("clusters") for part in rating["parts"]]
     known = [one for one in counts if isinstance(one, int) and one > 0]

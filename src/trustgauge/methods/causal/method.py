@@ -24,6 +24,7 @@ class Causal(CausalSettings):
     """The causal method; an instance is one experiment of a plan."""
 
     name: ClassVar[str] = "causal"
+    issue_id: ClassVar[str] = "bias"
     paper: ClassVar[str] = (
         "The Effect of Human v/s Synthetic Test Data and Round-tripping on Assessment of "
         "Sentiment Analysis Systems for Bias (2024)"

@@ -34,7 +34,10 @@ from trustgauge.reports.method_view import BadnessWords
 if TYPE_CHECKING:
     import polars as pl
 
-Rated = Mapping[str, Any]
+    from trustgauge.reports.document_model import PartEntry, RatingEntry, RunEntry
+
+
+Facts = Mapping[str, Any]
 
 MESSAGES = read_messages(__package__)
 RELATIVE_RULES = frozenset({"published", "released"})
@@ -43,26 +46,26 @@ CUTS = (0.05, 0.20)
 """From which share of the range an effect is some, and strong, where the plan is silent (causal 2.9)."""
 
 
-def _effect(one: Rated, *, tight: bool = False) -> str:
+def _effect(one: Facts, *, tight: bool = False) -> str:
     n = 0 if tight else int(one["n"] or 0)
     return numbers.percent(one["score"], n, tight=tight)
 
 
-def _reach(one: Rated) -> str:
+def _reach(one: Facts) -> str:
     if one["low"] is None or one["high"] is None:
         return ""
     n = int(one["n"] or 0)
     return f", {numbers.percent(one['low'], n).removesuffix(' %')} to {numbers.percent(one['high'], n)}"
 
 
-def _drawn(rating: Rated) -> Rated | None:
+def _drawn(rating: RatingEntry) -> PartEntry | None:
     """The part whose diagram stands under "why": the first of those that decide."""
     keys = rating["overall"]["worst"]
     able = [part for part in rating["parts"] if (part["details"].get("graph") or {}).get("edges")]
     return next((part for part in able if part["key"] in keys), able[0] if able else None)
 
 
-def _row(rating: Rated, part: Rated) -> PartRow:
+def _row(rating: RatingEntry, part: PartEntry) -> PartRow:
     details = part["details"]
     p = part["p"]
     return PartRow(
@@ -77,14 +80,14 @@ def _row(rating: Rated, part: Rated) -> PartRow:
     )
 
 
-def _effect_cell(part: Rated) -> Cell:
+def _effect_cell(part: PartEntry) -> Cell:
     if part["score"] is None:
         return Cell(numbers.NONE)
     under = _reach(part).removeprefix(", ")
     return Cell(_effect(part), under=f"{under}, n = {numbers.count(part['n'])}".removeprefix(", "))
 
 
-def _raw(details: Rated) -> Cell:
+def _raw(details: Facts) -> Cell:
     """The raw score of the part and what it is."""
     if wrs := details.get("wrs"):
         most = wrs.get("maximum")
@@ -100,7 +103,7 @@ def _raw(details: Rated) -> Cell:
     return Cell(numbers.NONE)
 
 
-def _place(order: Rated | None) -> Cell:
+def _place(order: Facts | None) -> Cell:
     told = view_order.rank(order)
     if order is None or told == numbers.NONE:
         return Cell(numbers.NONE)
@@ -111,12 +114,12 @@ def _place(order: Rated | None) -> Cell:
     return Cell(f"{place}{told}", under=f"among {numbers.count(order['of'])}{graded}")
 
 
-def services(run: Rated) -> dict[str, str]:
+def services(run: RunEntry) -> dict[str, str]:
     """Names of all services of a run, by key."""
     return {key: str(facts["name"]) for key, facts in run["services"].items()}
 
 
-def _numbers(rating: Rated, *, alone: bool) -> Section:
+def _numbers(rating: RatingEntry, *, alone: bool) -> Section:
     above = _drawn(rating)
     folds = [
         Fold(
@@ -131,14 +134,14 @@ def _numbers(rating: Rated, *, alone: bool) -> Section:
     return Section("numbers", "Where the numbers come from", folds, lead, "50 50 14")
 
 
-def _folded(rating: Rated, part: Rated) -> str:
+def _folded(rating: RatingEntry, part: PartEntry) -> str:
     if part["level"] is None:
         return sentences.state(part["state"])
     said = sentences.level_in_words(rating, part["level"])
     return said if part["state"] == "rated" else f"{said}, {part['state']}"
 
 
-def _part(part: Rated, index: int, *, drawn: bool) -> list[Words | Title | Figure | Any]:
+def _part(part: PartEntry, index: int, *, drawn: bool) -> list[Words | Title | Figure | Any]:
     """Diagram, table and sums of one part."""
     details, title = part["details"], sentences.title(part)
     label = f"{title}, part {index}"
@@ -159,7 +162,7 @@ def _part(part: Rated, index: int, *, drawn: bool) -> list[Words | Title | Figur
     return [*pieces, *view_tables.persons(part, f"Person by person: {label}")]
 
 
-def _orders(group: Sequence[Rated], names: Mapping[str, str], number: int = 1) -> Section:
+def _orders(group: Sequence[RatingEntry], names: Mapping[str, str], number: int = 1) -> Section:
     """The overall order, and folded the order of every part."""
     rating, suffix = group[0], f" {number}" if number > 1 else ""
     pieces: list[Piece] = []
@@ -179,7 +182,7 @@ def _orders(group: Sequence[Rated], names: Mapping[str, str], number: int = 1) -
     return Section(f"order{number}", "Order of systems", pieces, lead.strip(), "35 40 30")
 
 
-def _order(order: Rated | None, names: Mapping[str, str], label: str) -> list[Figure | Any]:
+def _order(order: Facts | None, names: Mapping[str, str], label: str) -> list[Figure | Any]:
     if not order or len(order.get("systems") or ()) < 2:
         return []
     what = view_order.comparison_values(order)
@@ -190,12 +193,12 @@ def _order(order: Rated | None, names: Mapping[str, str], label: str) -> list[Fi
     ]
 
 
-def relative(rating: Rated) -> bool:
+def relative(rating: RatingEntry) -> bool:
     """Whether the levels of a rating are places in an order of systems."""
     return rating["method"]["rule"] in RELATIVE_RULES
 
 
-def cuts(rating: Rated) -> tuple[float, float]:
+def cuts(rating: RatingEntry) -> tuple[float, float]:
     """From which share of the score's range an effect is some, and strong."""
     told = rating["method"]["options"].get("cuts")
     return (float(told[0]), float(told[-1])) if isinstance(told, list | tuple) and told else CUTS
@@ -207,7 +210,7 @@ def _class(value: str) -> str:
     return sentences.name(" and ".join(singles))
 
 
-def _lower(rating: Rated) -> tuple[Rated, str, str] | None:
+def _lower(rating: RatingEntry) -> tuple[PartEntry, str, str] | None:
     """The part that decides, and the classes of lower and of higher score; none at the best level."""
     if relative(rating) or rating["overall"]["level"] == levels(rating)[0]:
         return None
@@ -219,19 +222,19 @@ def _lower(rating: Rated) -> tuple[Rated, str, str] | None:
     return None
 
 
-def _is_about(row: Rated, of: str) -> bool:
+def _is_about(row: Facts, of: str) -> bool:
     """Whether a text is about a person of a class, or of several joined by "and"."""
     return set(of.split(" and ")) <= set((row["values_in"] or ())[:2])
 
 
-def _order_scale(rating: Rated) -> str:
+def _order_scale(rating: RatingEntry) -> str:
     """Whether the levels on the page are those of the order."""
     if relative(rating):
         return "The levels of this rating are those of this order."
     return "The level of a rating does not depend on it."
 
 
-def _systems(rating: Rated) -> str:
+def _systems(rating: RatingEntry) -> str:
     orders = rating["details"].get("orders")
     told = [orders, *orders.values()] if isinstance(orders, Mapping) else []
     of = next((one["of"] for one in told if isinstance(one, Mapping) and one.get("of")), None)
@@ -251,7 +254,7 @@ class CausalView(DefaultView):
         "of its range, corrected for being a maximum.",
     )
 
-    def level_words(self, rating: Rated, key: str | None, rule: str) -> LevelWords:
+    def level_words(self, rating: RatingEntry, key: str | None, rule: str) -> LevelWords:
         """The words of a level; of one that is a place in an order of systems, with their number."""
         if rule not in RELATIVE_RULES:
             return super().level_words(rating, key, rule)
@@ -267,15 +270,15 @@ class CausalView(DefaultView):
         }
         return LevelWords(*(text.format(**facts) for text in (words.short, words.line, words.sentence)))
 
-    def verdict_words(self, rating: Rated) -> tuple[str, dict[str, str]]:
+    def verdict_words(self, rating: RatingEntry) -> tuple[str, dict[str, str]]:
         """The sentence of the level, or of the measure of the part that decides."""
-        decides: Rated = next((part["details"] for part in sentences.leading(rating)), {})
+        decides: Facts = next((part["details"] for part in sentences.leading(rating)), {})
         words = sentences.level(rating, rating["overall"]["level"]).sentence
         if not relative(rating):
             words = MESSAGES.table("measured").get(str(decides.get("measure")), words)
         return words, {"adjust": sentences.listing(decides["adjust"])} if decides.get("adjust") else {}
 
-    def direction_words(self, rating: Rated) -> tuple[str, dict[str, str]]:
+    def direction_words(self, rating: RatingEntry) -> tuple[str, dict[str, str]]:
         """Which class gets the lower score, in the part that decides; its size is in the level's sentence."""
         if (told := _lower(rating)) is None:
             return "", {}
@@ -284,7 +287,7 @@ class CausalView(DefaultView):
         facts = {"lower": lower, "higher": higher, "place": sentences.part_suffix(rating, part)}
         return MESSAGES.table("direction")["lower"], facts
 
-    def quotations(self, rating: Rated, rows: pl.DataFrame) -> Iterator[Quotation]:
+    def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
         """Texts about the class of lower score, each beside that about the other: the widest apart first."""
         if (told := _lower(rating)) is None or "score" not in rows.columns:
             return
@@ -300,15 +303,15 @@ class CausalView(DefaultView):
                 )
                 yield quotation(scored, why)
 
-    def rule_facts(self, rating: Rated) -> dict[str, str]:
+    def rule_facts(self, rating: RatingEntry) -> dict[str, str]:
         some, strong = cuts(rating)
         return {"some": numbers.percent(some), "strong": numbers.percent(strong)}
 
-    def heads(self, ratings: Sequence[Rated]) -> Heads:
+    def heads(self, ratings: Sequence[RatingEntry]) -> Heads:
         """The largest effect, and the place in the order."""
         return Heads(("effect",), ("rank",))
 
-    def cells(self, rating: Rated, part: Rated | None, *, tight: bool = False) -> Cells:
+    def cells(self, rating: RatingEntry, part: PartEntry | None, *, tight: bool = False) -> Cells:
         """What stands in those columns for a part, or for the whole rating."""
         one = rating["overall"] if part is None else part
         order = view_order.overall(rating) if part is None else part["details"].get("order")
@@ -316,11 +319,11 @@ class CausalView(DefaultView):
         many = order["of"] if order and rank != numbers.NONE else 0
         return Cells((_effect(one, tight=tight),), (f"{rank} of {many}" if many else rank,))
 
-    def mark(self, rating: Rated, level: str) -> str:
+    def mark(self, rating: RatingEntry, level: str) -> str:
         """The level with its words: a bare number says no direction."""
         return f"{level} {sentences.level(rating, level).short}"
 
-    def level_line(self, rating: Rated, level: str) -> str:
+    def level_line(self, rating: RatingEntry, level: str) -> str:
         """At the level found, the effect; at the others, which effects they hold."""
         words = sentences.level(rating, level)
         if level == rating["overall"]["level"]:
@@ -337,11 +340,11 @@ class CausalView(DefaultView):
             level, f"{strong} of the range or more"
         )
 
-    def label_fact(self, rating: Rated) -> tuple[str, str]:
+    def label_fact(self, rating: RatingEntry) -> tuple[str, str]:
         """The largest effect."""
         return _effect(rating["overall"], tight=True), "of range"
 
-    def summary_tile(self, rating: Rated) -> tuple[str, str, str]:
+    def summary_tile(self, rating: RatingEntry) -> tuple[str, str, str]:
         """The place among the systems; the effect where there is no order."""
         order = view_order.overall(rating)
         if view_order.rank(order) == numbers.NONE or order is None:
@@ -352,7 +355,7 @@ class CausalView(DefaultView):
         tied = order.get("tied_with") or ()
         return "Order", said, f"{of}; not told apart from {len(tied)}" if tied else of
 
-    def figures(self, rating: Rated) -> list[Figure]:
+    def figures(self, rating: RatingEntry) -> list[Figure]:
         """The causal diagram of the part that decides."""
         part = _drawn(rating)
         if part is None:
@@ -361,7 +364,7 @@ class CausalView(DefaultView):
         words = f"{view_graph.KEY} {title}. In words: {view_graph.describe(graph)}."
         return [Figure(Markup(view_graph.diagram(graph, title)), "Causal diagram", words)]
 
-    def part_table(self, rating: Rated) -> PartTable:
+    def part_table(self, rating: RatingEntry) -> PartTable:
         """Effect, raw score and place of every part."""
         return PartTable(
             heading="Part by part" if len(rating["parts"]) > 1 else "What was measured",
@@ -371,7 +374,7 @@ class CausalView(DefaultView):
             rows=[_row(rating, part) for part in sentences.worst_first(rating)],
         )
 
-    def effect_section(self, rating: Rated, *, alone: bool) -> Section:
+    def effect_section(self, rating: RatingEntry, *, alone: bool) -> Section:
         """Effects with their intervals over the cuts."""
         some, strong = cuts(rating)
         low, high = numbers.percent(some), numbers.percent(strong)
@@ -390,7 +393,7 @@ class CausalView(DefaultView):
         )
         return Section("far", "How far, and how sure", [piece], rules.effect_words(rating), "30 13 12")
 
-    def sections(self, rating: Rated, run: Rated, *, alone: bool) -> list[Section]:
+    def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
         """The numbers of every part, the order, before and after, and the texts."""
         names = services(run)
         told: list[Section | None] = [_numbers(rating, alone=alone)]
@@ -399,9 +402,9 @@ class CausalView(DefaultView):
         told += [view_extras.before_after(rating, names), view_extras.texts(rating)]
         return [section for section in told if section and section.pieces]
 
-    def overview(self, ratings: Sequence[Rated], run: Rated) -> list[Section]:
+    def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
         """The order of the systems of every experiment, once for all its ratings."""
-        groups: dict[tuple[str, ...], list[Rated]] = {}
+        groups: dict[tuple[str, ...], list[RatingEntry]] = {}
         for rating in ratings:
             systems = (view_order.overall(rating) or {}).get("systems") or ()
             key = tuple(part["key"] for part in rating["parts"])
@@ -410,14 +413,14 @@ class CausalView(DefaultView):
         told = [_orders(group, names, number) for number, group in enumerate(groups.values(), start=1)]
         return [section for section in told if section.pieces]
 
-    def cautions(self, rating: Rated) -> list[str]:
+    def cautions(self, rating: RatingEntry) -> list[str]:
         """A level of a relative order is no absolute one."""
         if not relative(rating):
             return []
         of = (view_order.overall(rating) or {}).get("of")
         return [sentences.reason({"code": "causal.relative", "facts": {"of": of} if of else {}}, rating)]
 
-    def block_names(self, rating: Rated) -> dict[str, str]:
+    def block_names(self, rating: RatingEntry) -> dict[str, str]:
         """Data sets in words: "Group 3, e4"."""
         told = {}
         for part in rating["parts"]:

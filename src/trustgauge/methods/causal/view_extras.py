@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import Cell, Head, Piece, Section, Table, Title, Words
 
-Rated = Mapping[str, Any]
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RatingEntry
+
+Facts = Mapping[str, Any]
 
 MEASURES = {
     "difference": "largest difference of means, share of the range",
@@ -33,7 +36,7 @@ _SHARES = frozenset({"equal", "pairwise"})
 _COUNTS = frozenset({"items", "labels", "most", "few", "ties"})
 
 
-def before_after(rating: Rated, names: Mapping[str, str]) -> Section | None:
+def before_after(rating: RatingEntry, names: Mapping[str, str]) -> Section | None:
     """The same texts, scored before and after the round trip."""
     found = rating["details"].get("before_after") or ()
     if not found:
@@ -57,7 +60,7 @@ def before_after(rating: Rated, names: Mapping[str, str]) -> Section | None:
     return Section("before", "Before and after the round trip", [table], lead, "45 30 35")
 
 
-def _pair(one: Rated, titles: Mapping[str, str], names: Mapping[str, str]) -> list[Cell]:
+def _pair(one: Facts, titles: Mapping[str, str], names: Mapping[str, str]) -> list[Cell]:
     p, percent = one.get("p"), one.get("percent")
     key, measure, note = (str(one.get(name) or "") for name in ("part", "measure", "note"))
     before = str(one.get("before") or "")
@@ -74,13 +77,13 @@ def _pair(one: Rated, titles: Mapping[str, str], names: Mapping[str, str]) -> li
     ]
 
 
-def texts(rating: Rated) -> Section:
+def texts(rating: RatingEntry) -> Section:
     """Word sets, statistics of conversations, and how far people agree."""
     pieces: list[Piece] = [*_words(rating), *_conversations(rating), *_agreement(rating)]
     return Section("texts", "The texts", pieces, rank="60 60 60")
 
 
-def _words(rating: Rated) -> list[Piece]:
+def _words(rating: RatingEntry) -> list[Piece]:
     sets: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     sizes: dict[tuple[str, tuple[str, ...]], int] = {}
     for part in rating["parts"]:
@@ -106,7 +109,7 @@ def _words(rating: Rated) -> list[Piece]:
     return [Title("Word sets"), Table("Word sets", heads, rows)]
 
 
-def _conversations(rating: Rated) -> list[Piece]:
+def _conversations(rating: RatingEntry) -> list[Piece]:
     told = rating["details"].get("conversations") or {}
     pieces: list[Piece] = []
     statistics = [row for row in told.get("statistics") or () if row]
@@ -125,7 +128,7 @@ def _conversations(rating: Rated) -> list[Piece]:
     return pieces
 
 
-def _left_out(rows: Rated) -> str:
+def _left_out(rows: Facts) -> str:
     """How many rows of the table are not among the utterances, and why."""
     whole, text, gender = (numbers.count(rows[key]) for key in ("rows", "without_text", "without_gender"))
     return (
@@ -134,7 +137,7 @@ def _left_out(rows: Rated) -> str:
     )
 
 
-def _plain(label: str, rows: Sequence[Rated]) -> Table:
+def _plain(label: str, rows: Sequence[Facts]) -> Table:
     """Rows of plain facts, one column a key, in the order in which the keys come."""
     keys = list(dict.fromkeys(key for row in rows for key in row))
     numeric = {key for key in keys if all(_is_number(_mean(row.get(key))) for row in rows)}
@@ -169,7 +172,7 @@ def _value(key: str, value: object) -> str:
     return sentences.name(str(value))
 
 
-def _agreement(rating: Rated) -> list[Piece]:
+def _agreement(rating: RatingEntry) -> list[Piece]:
     told = rating["details"].get("agreement")
     if not told:
         return []

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences, svg
 from trustgauge.reports.colours import step
 from trustgauge.reports.components import Cell, Head, Table
+
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RatingEntry
 
 Order = Mapping[str, Any]
 Names = Mapping[str, str]
@@ -22,7 +25,7 @@ UNDEFINED = "÷ 0"
 """How a raw score is written whose denominator is zero; it ranks worst and is never a number."""
 
 
-def every(rating: Mapping[str, Any]) -> dict[str, Order]:
+def every(rating: RatingEntry) -> dict[str, Order]:
     """The overall orders of a rating by the way it was asked, "" for a service that has one way."""
     orders = rating["details"].get("orders") or {}
     if "systems" in orders:
@@ -30,7 +33,7 @@ def every(rating: Mapping[str, Any]) -> dict[str, Order]:
     return {str(asked): order for asked, order in orders.items() if isinstance(order, Mapping)}
 
 
-def overall(rating: Mapping[str, Any]) -> Order | None:
+def overall(rating: RatingEntry) -> Order | None:
     """The overall order that speaks for the rating: of the way that decides, else of the first."""
     orders = every(rating)
     parts = [part["details"] for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.causal import view_order
 from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import Cell, Fold, Head, Piece, Table, Words
 
-Rated = Mapping[str, Any]
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import PartEntry
+
+Facts = Mapping[str, Any]
 
 DIVIDED = view_order.UNDEFINED
 ENDS = 10
 """Persons shown from each end of a long list."""
 
 
-def tests(part: Rated, label: str) -> Table:
+def tests(part: PartEntry, label: str) -> Table:
     """Every data set and pair of classes with its t test, effect sizes and verdict."""
     heads = [
         Head("Data set"),
@@ -46,7 +49,7 @@ _NOTE = (
 )
 
 
-def _dots_note(part: Rated) -> str:
+def _dots_note(part: PartEntry) -> str:
     alphas = (part["details"].get("wrs") or {}).get("alphas") or ()
     if not alphas:
         return ""
@@ -54,7 +57,7 @@ def _dots_note(part: Rated) -> str:
     return f"Dots: rejected at {named}."
 
 
-def _test(one: Rated, test: Rated, wrs: Rated) -> list[Cell]:
+def _test(one: Facts, test: Facts, wrs: Facts) -> list[Cell]:
     first, second = (sentences.name(str(name)) for name in test["pair"])
     means = " / ".join(numbers.signed_number(mean) for mean in test.get("means") or ())
     sizes = " / ".join(numbers.count(n) for n in test.get("n") or () if n is not None)
@@ -81,25 +84,25 @@ def _named(name: str, said: str) -> str:
     return "" if said == numbers.NONE else f"{name} {said}"
 
 
-def _worded(part: Rated, one: Rated) -> dict[str, Any]:
+def _worded(part: PartEntry, one: Facts) -> dict[str, Any]:
     """A data set with its emotion words, wherever the method tells them."""
     words = one.get("words") or (part["details"].get("words") or {}).get(one["set"]) or ()
     return {**one, "words": words}
 
 
-def _words(one: Rated) -> str:
+def _words(one: Facts) -> str:
     return ", ".join(sentences.name(str(word)) for word in one.get("words") or ())
 
 
-def _set(one: Rated) -> str:
+def _set(one: Facts) -> str:
     return sentences.name(str(one["set"]))
 
 
-def _verdict(test: Rated) -> str:
+def _verdict(test: Facts) -> str:
     return sentences.name(str(test.get("verdict") or "")) if test.get("testable", True) else "not tested"
 
 
-def statistic(test: Rated, alphas: Sequence[float]) -> Cell:
+def statistic(test: Facts, alphas: Sequence[float]) -> Cell:
     """T with a dot for each level at which equality is rejected; "÷ 0" for an infinite t."""
     if not test.get("testable", True):
         return Cell(numbers.NONE)
@@ -113,7 +116,7 @@ def statistic(test: Rated, alphas: Sequence[float]) -> Cell:
     return Cell(value, under, symbols=symbols, spoken=spoken if rejected else "")
 
 
-def reach(value: Rated) -> str:
+def reach(value: Facts) -> str:
     """The interval of a value: "−0.40 to −0.22"."""
     if value.get("low") is None or value.get("high") is None:
         return ""
@@ -128,7 +131,7 @@ def _bare_p(p: float | None) -> str:
     return numbers.NONE if p is None else numbers.p_value(p).removeprefix("p ").removeprefix("= ")
 
 
-def rejections(part: Rated) -> list[Piece]:
+def rejections(part: PartEntry) -> list[Piece]:
     """The weighted rejection score as the sum of the dots, and what chance alone would give."""
     wrs = part["details"].get("wrs")
     if not wrs:
@@ -157,7 +160,7 @@ def _pair(one: Any) -> str:
     return " / ".join(map(str, one)) if isinstance(one, list | tuple) else str(one)
 
 
-def difference_table(part: Rated, label: str) -> Table:
+def difference_table(part: PartEntry, label: str) -> Table:
     """Every pair of classes of a table without frames: the difference, and what would explain it away."""
     details = part["details"]
     adjust = sentences.listing(list(details.get("adjust") or ()))
@@ -181,11 +184,11 @@ def difference_table(part: Rated, label: str) -> Table:
     return Table(label, heads, [_observed(one, adjusted=bool(adjust)) for one in details["observed"]], note)
 
 
-def _tipping(details: Rated) -> Sequence[Rated]:
+def _tipping(details: Facts) -> Sequence[Facts]:
     return list(details["observed"][0]["tipping"])
 
 
-def _observed(one: Rated, *, adjusted: bool) -> list[Cell]:
+def _observed(one: Facts, *, adjusted: bool) -> list[Cell]:
     first, second = (sentences.name(str(name)) for name in one["pair"])
     means = " / ".join(numbers.signed_number(mean) for mean in one["means"])
     sizes = " / ".join(numbers.count(n) for n in one["n"])
@@ -206,7 +209,7 @@ def _observed(one: Rated, *, adjusted: bool) -> list[Cell]:
     ]
 
 
-def impacts(part: Rated, label: str) -> Table:
+def impacts(part: PartEntry, label: str) -> Table:
     """Every data set and emotion: the mean that is observed, the mean with the classes balanced."""
     heads = [
         Head("Data set"),
@@ -233,7 +236,7 @@ def impacts(part: Rated, label: str) -> Table:
     return Table(label, heads, rows, note)
 
 
-def _impact(one: Rated, impact: Rated) -> list[Cell]:
+def _impact(one: Facts, impact: Facts) -> list[Cell]:
     delta = impact.get("delta") or {}
     valence = str(impact["valence"])
     gone = [str(cell[0]) for cell in one.get("missing") or () if len(cell) > 1 and cell[1] == valence]
@@ -251,7 +254,7 @@ def _impact(one: Rated, impact: Rated) -> list[Cell]:
     ]
 
 
-def percentage(impact: Rated) -> str:
+def percentage(impact: Facts) -> str:
     """DIE %; "÷ 0" where the observed mean is zero, and words where it may be."""
     if impact.get("percent_undefined"):
         return DIVIDED
@@ -260,7 +263,7 @@ def percentage(impact: Rated) -> str:
     return f"{impact['percent']:.1f} %" if impact.get("percent_shown", True) else "not shown"
 
 
-def arithmetic(part: Rated) -> list[Piece]:
+def arithmetic(part: PartEntry) -> list[Piece]:
     """How the largest effect loses the bias of a maximum before it is judged."""
     effect = part["details"].get("effect")
     if not effect or effect.get("value") is None:
@@ -282,7 +285,7 @@ def arithmetic(part: Rated) -> list[Piece]:
     ]
 
 
-def persons(part: Rated, label: str) -> list[Piece]:
+def persons(part: PartEntry, label: str) -> list[Piece]:
     """Every person's distance from the mean of all in the same frames and words: is it a class or a name?"""
     every = list(part["details"].get("by_person") or ())
     if not every:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports.names import name
+
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import PartEntry, RatingEntry
 
 Facts = Mapping[str, Any]
 
@@ -51,7 +54,7 @@ class GroupName:
         return UNTOLD if self.number else self.text
 
 
-def groups(part: Facts) -> dict[str, GroupName]:
+def groups(part: PartEntry) -> dict[str, GroupName]:
     """Names of the groups of a part, by id, in the order of the plan."""
     told: dict[str, GroupName] = {}
     hidden = 0
@@ -68,12 +71,12 @@ def groups(part: Facts) -> dict[str, GroupName]:
     return told
 
 
-def group_names(rating: Facts) -> dict[str, GroupName]:
+def group_names(rating: RatingEntry) -> dict[str, GroupName]:
     """Names of the groups of all parts of a rating."""
     return {key: one for part in rating["parts"] for key, one in groups(part).items()}
 
 
-def invented_groups(rating: Facts) -> frozenset[str]:
+def invented_groups(rating: RatingEntry) -> frozenset[str]:
     """Ids of the invented groups of a rating."""
     return frozenset(
         str(one["id"])
@@ -83,12 +86,12 @@ def invented_groups(rating: Facts) -> frozenset[str]:
     )
 
 
-def has_offensive_names(ratings: Sequence[Facts]) -> bool:
+def has_offensive_names(ratings: Sequence[RatingEntry]) -> bool:
     """Whether a name of some rating may offend."""
     return any(one.offensive for rating in ratings for one in group_names(rating).values())
 
 
-def fact_words(facts: Facts, rating: Facts | None) -> dict[str, Any]:
+def fact_words(facts: Facts, rating: RatingEntry | None) -> dict[str, Any]:
     """Facts of a reason in which ids of groups have become names.
 
     An id is no name, and may offend: without a rating that names it, the fact is left out, so

@@ -24,6 +24,7 @@ class SocialBias(SocialBiasSettings):
     """The social-bias method; an instance is one experiment of a plan."""
 
     name: ClassVar[str] = "social-bias"
+    issue_id: ClassVar[str] = "bias"
     paper: ClassVar[str] = "BiasAsker: Measuring the Bias in Conversational AI System (ESEC/FSE 2023)"
     version: ClassVar[str] = "1.0"
     scale: ClassVar[Scale] = rating.SCALE

@@ -41,10 +41,11 @@ from trustgauge.reports.method_view import BadnessWords
 if TYPE_CHECKING:
     import polars as pl
 
+    from trustgauge.reports.document_model import PartEntry, RatingEntry, RunEntry
     from trustgauge.reports.evidence_rows import Evidence
     from trustgauge.reports.facets import Facet
 
-Rated = Mapping[str, Any]
+Facts = Mapping[str, Any]
 Simple = Words | Title | Figure | Table
 
 SIDES = {"absolute": "excess rate", "direction": "preference", "relative": "largest gap"}
@@ -61,38 +62,38 @@ _PREFERENCE = {
 _SPREAD = "Below: the spread, the variance over the groups × 100 (relative bias rate, at most 25)."
 
 
-def _sides(rating: Rated) -> tuple[str, ...]:
+def _sides(rating: RatingEntry) -> tuple[str, ...]:
     """What is told of a rating: the paper has no preference."""
     return tuple(of for of in SIDES if of != "direction" or not view_sentences.gives_no_level(rating))
 
 
-def _called(rating: Rated, of: str) -> str:
+def _called(rating: RatingEntry, of: str) -> str:
     """What a side is called: without invented groups, which only `sound` has, the rate is no excess."""
     return "bias rate" if of == "absolute" and view_sentences.gives_no_level(rating) else SIDES[of]
 
 
-def _figure(of: str, one: Rated) -> str:
+def _figure(of: str, one: Facts) -> str:
     """An excess, a preference or a gap, all of which are differences of shares."""
     return numbers.points(one["value"], n=int(one["n"] or 0))
 
 
-def _deciding(rating: Rated) -> Rated | None:
+def _deciding(rating: RatingEntry) -> PartEntry | None:
     """The part that the rating rests on; under a rule without levels that with the largest figure."""
     leading = sentences.leading(rating)
     if leading:
         return leading[0]
     able = [part for part in rating["parts"] if part["score"] is not None]
-    return max(able, key=lambda part: float(part["score"]), default=None)
+    return max(able, key=lambda part: part["score"] or 0.0, default=None)
 
 
-def _reach(one: Rated) -> str:
+def _reach(one: Facts) -> str:
     if one["low"] is None or one["high"] is None:
         return ""
     low, high = (numbers.signed_number(100 * one[end], 0) for end in ("low", "high"))
     return f", {low} to {high}"
 
 
-def _advantage(part: Rated, place: int = 0) -> Figure | None:
+def _advantage(part: PartEntry, place: int = 0) -> Figure | None:
     """Who wins over whom, of one matrix: the first is over all categories."""
     matrices = (part["details"].get("absolute") or {}).get("advantage") or ()
     if len(matrices) <= place:
@@ -109,7 +110,7 @@ def _advantage(part: Rated, place: int = 0) -> Figure | None:
     return Figure(Markup(drawing), f"{title}{_asked(part)}", words)  # escaped in svg
 
 
-def _preference(rating: Rated, part: Rated) -> Figure | None:
+def _preference(rating: RatingEntry, part: PartEntry) -> Figure | None:
     relative = part["details"].get("relative")
     if not relative or not relative["rates"]:
         return None
@@ -124,12 +125,12 @@ def _preference(rating: Rated, part: Rated) -> Figure | None:
     return Figure(Markup(drawing), f"{title}{_asked(part)}", words)
 
 
-def _asked(part: Rated) -> str:
+def _asked(part: PartEntry) -> str:
     """What tells parts of equal title apart."""
     return f", {sentences.name(str(part['key']))}" if part["details"].get("asked") else ""
 
 
-def _row(rating: Rated, part: Rated) -> PartRow:
+def _row(rating: RatingEntry, part: PartEntry) -> PartRow:
     asked = part["details"].get("asked")
     measured = view_sentences.gives_no_level(rating)
     return PartRow(
@@ -144,7 +145,7 @@ def _row(rating: Rated, part: Rated) -> PartRow:
     )
 
 
-def _side(part: Rated, of: str) -> Cell:
+def _side(part: PartEntry, of: str) -> Cell:
     one = view_sentences.figure(part, of)
     if one["value"] is None or part["state"] == "incomplete":
         return Cell(numbers.NONE)
@@ -152,20 +153,22 @@ def _side(part: Rated, of: str) -> Cell:
     return Cell(_figure(of, one), under=under.removeprefix(", "))
 
 
-def _one_side(rating: Rated, of: str) -> dict[str, Any]:
+def _one_side(rating: RatingEntry, of: str) -> RatingEntry:
     """A rating whose parts have the figure of one side, and no level of their own: two sides make it."""
-    parts = []
+    parts: list[PartEntry] = []
     for part in rating["parts"]:
         if part["state"] == "incomplete":
             continue  # what is missing may be of one kind
         one = view_sentences.figure(part, of)
-        figure = {"score": one["value"], "low": one["low"], "high": one["high"], "n": int(one["n"] or 0)}
         state = "rated" if view_sentences.gives_no_level(rating) else part["state"]
-        parts.append({**part, **figure, "state": state, "level": None})
+        copy = part.copy()
+        copy["score"], copy["low"], copy["high"] = one["value"], one["low"], one["high"]
+        copy["n"], copy["state"], copy["level"] = int(one["n"] or 0), state, None
+        parts.append(copy)
     return {**rating, "parts": parts}
 
 
-def judge(rating: Rated) -> str:
+def judge(rating: RatingEntry) -> str:
     """How often the judge is right, where that was measured."""
     known = [(part["details"].get("absolute") or {}).get("judge") for part in rating["parts"]]
     told = next((one for one in known if one), None)
@@ -182,7 +185,7 @@ def judge(rating: Rated) -> str:
     )
 
 
-def _second(told: Rated | None) -> str:
+def _second(told: Facts | None) -> str:
     """What the second judge was asked, and what came of it; "" without one."""
     if told is None:
         return ""
@@ -194,7 +197,7 @@ def _second(told: Rated | None) -> str:
     )
 
 
-def _attribute(rating: Rated, part: Rated, *, drawn: bool) -> list[Piece]:
+def _attribute(rating: RatingEntry, part: PartEntry, *, drawn: bool) -> list[Piece]:
     sound = not view_sentences.gives_no_level(rating)
     of = view_sentences.side(part)
     name = f"{sentences.title(part).lower()}{_asked(part)}"
@@ -240,25 +243,25 @@ class SocialBiasView(DefaultView):
     lettered = False
     verdict_codes = DefaultView.verdict_codes | {"social-bias.measured-only"}
 
-    def verdict_words(self, rating: Rated) -> tuple[str, dict[str, str]]:
+    def verdict_words(self, rating: RatingEntry) -> tuple[str, dict[str, str]]:
         """The sentence of the figure that decides."""
         measure, facts = view_sentences.measure(rating, sentences.leading(rating))
         usual = sentences.level(rating, rating["overall"]["level"]).sentence
         return MESSAGES.table("measured").get(measure, usual), facts
 
-    def quotations(self, rating: Rated, rows: pl.DataFrame) -> Iterator[Quotation]:
+    def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
         """Answers for or against the group that the verdict names."""
         return view_associations.quotations(rating, rows)
 
-    def gives_no_level(self, rating: Rated) -> bool:
+    def gives_no_level(self, rating: RatingEntry) -> bool:
         return view_sentences.gives_no_level(rating)
 
-    def fact_words(self, code: str, facts: Rated, rating: Rated | None) -> dict[str, Any]:
+    def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> dict[str, Any]:
         """Names of groups in the place of their ids."""
         ours = code.startswith(("social-bias.", "limits."))
         return group_names.fact_words(facts, rating) if ours else dict(facts)
 
-    def rule_facts(self, rating: Rated) -> dict[str, str]:
+    def rule_facts(self, rating: RatingEntry) -> dict[str, str]:
         """From which excess, preference and gap the risk is medium and high."""
         low, high = map(numbers.percent, view_sentences.cuts(rating, "absolute"))
         near, wide = map(numbers.points, view_sentences.cuts(rating, "relative"))
@@ -268,30 +271,32 @@ class SocialBiasView(DefaultView):
     def pictogram(self, level: str, position: int, count: int) -> str:
         return svg.dots(position) if count == 3 else super().pictogram(level, position, count)
 
-    def label_title(self, rating: Rated) -> str:
+    def label_title(self, rating: RatingEntry) -> str:
         """Of up to eleven attributes, which the report lists, the label says "social"."""
         several = "," in rating["issue"]["attribute"]
         return "social bias" if several else super().label_title(rating)
 
-    def prepare_evidence(self, ratings: Sequence[Rated], rows: pl.DataFrame) -> pl.DataFrame:
+    def prepare_evidence(self, ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> pl.DataFrame:
         return view_evidence.prepare_evidence(ratings, rows)
 
-    def facets(self, ratings: Sequence[Rated], rows: pl.DataFrame) -> tuple[Facet, ...]:
+    def facets(self, ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> tuple[Facet, ...]:
         return view_facets.facets(ratings, rows)
 
-    def evidence_examples(self, ratings: Sequence[Rated], rows: pl.DataFrame, shown: Evidence) -> list[Piece]:
+    def evidence_examples(
+        self, ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence
+    ) -> list[Piece]:
         return view_associations.tables(ratings, rows, shown)
 
-    def has_offensive_names(self, ratings: Sequence[Rated]) -> bool:
+    def has_offensive_names(self, ratings: Sequence[RatingEntry]) -> bool:
         return group_names.has_offensive_names(ratings)
 
-    def heads(self, ratings: Sequence[Rated]) -> Heads:
+    def heads(self, ratings: Sequence[RatingEntry]) -> Heads:
         """The sides, and how much was asked."""
         if all(map(view_sentences.gives_no_level, ratings)):
             return Heads(("rate", "gap"), ("questions",))
         return Heads(("excess", "preference", "gap"), ("questions",))
 
-    def cells(self, rating: Rated, part: Rated | None, *, tight: bool = False) -> Cells:
+    def cells(self, rating: RatingEntry, part: PartEntry | None, *, tight: bool = False) -> Cells:
         """What stands in those columns for a part, or the largest of all parts for the whole rating."""
         parts = rating["parts"] if part is None else [part]
         known = {
@@ -305,7 +310,7 @@ class SocialBiasView(DefaultView):
         asked = sum(each["coverage"]["planned"] for each in parts)
         return Cells(told, (numbers.count(asked),))
 
-    def level_line(self, rating: Rated, level: str) -> str:
+    def level_line(self, rating: RatingEntry, level: str) -> str:
         """At the level found, whom it favours and how often; at the others, what they hold."""
         leading = sentences.leading(rating)
         if view_sentences.gives_no_level(rating):
@@ -320,7 +325,7 @@ class SocialBiasView(DefaultView):
         held = {"L": f"{what} below {low}", "M": f"{what} of {low.split()[0]} to {high}"}
         return held.get(level, f"{what} of {high} or more")
 
-    def label_fact(self, rating: Rated) -> tuple[str, str]:
+    def label_fact(self, rating: RatingEntry) -> tuple[str, str]:
         """The figure of the side that decides."""
         part = _deciding(rating)
         of = view_sentences.side(part)
@@ -329,7 +334,7 @@ class SocialBiasView(DefaultView):
         said = _figure(of, view_sentences.figure(part, of))
         return said.replace("points", "pts").replace("point", "pt"), _called(rating, of)
 
-    def summary_tile(self, rating: Rated) -> tuple[str, str, str]:
+    def summary_tile(self, rating: RatingEntry) -> tuple[str, str, str]:
         """The figure of the side that decides, with its interval."""
         part = _deciding(rating)
         of = view_sentences.side(part)
@@ -347,7 +352,7 @@ class SocialBiasView(DefaultView):
             f"{over}{_reach(one)}, n = {numbers.count(one['n'])}",
         )
 
-    def figures(self, rating: Rated) -> list[Figure]:
+    def figures(self, rating: RatingEntry) -> list[Figure]:
         """The matrix of the side and part that decide."""
         part = _deciding(rating)
         if part is None:
@@ -356,7 +361,7 @@ class SocialBiasView(DefaultView):
         found = _preference(rating, part) if of == "relative" else _advantage(part)
         return [found] if found else []
 
-    def part_table(self, rating: Rated) -> PartTable:
+    def part_table(self, rating: RatingEntry) -> PartTable:
         """The sides of every attribute."""
         return PartTable(
             heading="Attribute by attribute" if len(rating["parts"]) > 1 else "What was measured",
@@ -369,7 +374,7 @@ class SocialBiasView(DefaultView):
             rows=[_row(rating, part) for part in sentences.worst_first(rating)],
         )
 
-    def effect_section(self, rating: Rated, *, alone: bool) -> Section:
+    def effect_section(self, rating: RatingEntry, *, alone: bool) -> Section:
         """Excess rates, preferences and gaps with their intervals over the cuts."""
         pieces: list[Piece] = []
         measured = view_sentences.gives_no_level(rating)
@@ -394,7 +399,7 @@ class SocialBiasView(DefaultView):
         lead = _NO_CUTS if measured else rules.effect_words(rating)
         return Section("far", "How far, and how sure", pieces, lead, "30 13 12")
 
-    def sections(self, rating: Rated, run: Rated, *, alone: bool) -> list[Section]:
+    def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
         """The matrices and counts of every attribute."""
         above = _deciding(rating)
         pieces: list[Piece] = []
@@ -411,7 +416,7 @@ class SocialBiasView(DefaultView):
         )
         return [Section("groups", "Who is favoured", pieces, lead, "40 40 14")] if pieces else []
 
-    def overview(self, ratings: Sequence[Rated], run: Rated) -> list[Section]:
+    def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
         """Both measures of all services, by attribute."""
         told = []
         for of, heading, lead in (
@@ -432,7 +437,7 @@ class SocialBiasView(DefaultView):
                 told.append(Section(f"by-{of}", heading, [table], lead))
         return told
 
-    def cautions(self, rating: Rated) -> list[str]:
+    def cautions(self, rating: RatingEntry) -> list[str]:
         """That a rule gives no level, and what favours nobody."""
         if view_sentences.gives_no_level(rating):
             return [sentences.no_level(rating)]
@@ -446,7 +451,7 @@ class SocialBiasView(DefaultView):
             for said in [sentences.reason(one, rating)]
         ]
 
-    def block_names(self, rating: Rated) -> dict[str, str]:
+    def block_names(self, rating: RatingEntry) -> dict[str, str]:
         """What was asked about: "Two groups: gender"."""
         return {
             f"{key}/{part['details']['attribute']}": f"{words}: {sentences.title(part).lower()}"

@@ -22,7 +22,9 @@ from trustgauge.reports.sanitize import short, visible
 if TYPE_CHECKING:
     import polars as pl
 
-Rated = Mapping[str, Any]
+    from trustgauge.reports.document_model import PartEntry, RatingEntry
+
+Facts = Mapping[str, Any]
 
 SHOWN = 12
 EACH = 4
@@ -53,7 +55,7 @@ class Association:
     said: str
 
 
-def tables(ratings: Sequence[Rated], rows: pl.DataFrame, shown: Evidence) -> list[Piece]:
+def tables(ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence) -> list[Piece]:
     """The strongest associations of every social-bias rating; nothing for other methods.
 
     Args:
@@ -95,7 +97,7 @@ def tables(ratings: Sequence[Rated], rows: pl.DataFrame, shown: Evidence) -> lis
     return [*quoted, title, table]
 
 
-def quotations(rating: Rated, rows: pl.DataFrame) -> Iterator[Quotation]:
+def quotations(rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
     """Answers that show the figure that decides, shortest first, one a property; none if it names no group.
 
     Args:
@@ -120,7 +122,7 @@ def quotations(rating: Rated, rows: pl.DataFrame) -> Iterator[Quotation]:
             yield quotation(row, why)
 
 
-def _shown(part: Rated, of: str) -> tuple[pl.Expr, str, str]:
+def _shown(part: PartEntry, of: str) -> tuple[pl.Expr, str, str]:
     """Answers that show a side of a part, the words for why, and the group that they are about."""
     import polars as pl
 
@@ -152,7 +154,7 @@ def _shortest(found: pl.DataFrame) -> pl.DataFrame:
     return ordered.unique("property", keep="first", maintain_order=True)
 
 
-def _quotes(rating: Rated, rows: pl.DataFrame) -> Iterator[Piece]:
+def _quotes(rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Piece]:
     """Three answers that show each gap above low risk: how the group that it names is spoken of."""
     import polars as pl
 
@@ -184,7 +186,7 @@ def _quotes(rating: Rated, rows: pl.DataFrame) -> Iterator[Piece]:
             yield Table(label, [Head("Question"), Head("Answer")], cells)
 
 
-def _facts(one: Association, part: Rated, found: Rated | None) -> dict[str, Any]:
+def _facts(one: Association, part: PartEntry, found: Facts | None) -> dict[str, Any]:
     """What the filters of the evidence know of an association and its example."""
     return {
         "attribute": part["details"]["attribute"],
@@ -195,7 +197,7 @@ def _facts(one: Association, part: Rated, found: Rated | None) -> dict[str, Any]
     }
 
 
-def _strongest(part: Rated, rating: Rated) -> Iterator[Association]:
+def _strongest(part: PartEntry, rating: RatingEntry) -> Iterator[Association]:
     """Pairs of groups and categories that differ, and the widest gap of each category."""
     names = group_names.groups(part)
 
@@ -220,7 +222,7 @@ def _strongest(part: Rated, rating: Rated) -> Iterator[Association]:
             yield Association("relative", most["group"], least["group"], category, good - bad, told)
 
 
-def _speaks(rating: Rated) -> str:
+def _speaks(rating: RatingEntry) -> str:
     return "agrees about" if view_sentences.gives_no_level(rating) else "speaks for"
 
 
@@ -228,16 +230,16 @@ def _category(category: str) -> str:
     return sentences.name(category).replace("-", " ").capitalize()
 
 
-def _of(cell: Rated) -> str:
+def _of(cell: Facts) -> str:
     return f"{numbers.count(cell['favourable'])} of {numbers.count(cell['asked'])}"
 
 
-def _gaps(part: Rated) -> Iterator[tuple[str, Rated, Rated]]:
+def _gaps(part: PartEntry) -> Iterator[tuple[str, Facts, Facts]]:
     """The two groups furthest apart in each category, if groups differ beyond chance over all of them."""
     told = part["details"].get("relative") or {}
     p = told.get("p")
     cells = told.get("cells") or () if p is not None and p < view_sentences.ALPHA else ()
-    by_category: dict[str, list[Rated]] = {}
+    by_category: dict[str, list[Facts]] = {}
     for cell in cells:
         if cell["asked"] >= LEAST:
             by_category.setdefault(str(cell["category"]), []).append(cell)
@@ -249,10 +251,10 @@ def _gaps(part: Rated) -> Iterator[tuple[str, Rated, Rated]]:
 
 def _row(
     one: Association,
-    part: Rated,
-    rating: Rated,
+    part: PartEntry,
+    rating: RatingEntry,
     *,
-    found: Rated | None,
+    found: Facts | None,
     anchors: Mapping[tuple[str, str, str], str],
     several: bool,
 ) -> list[Cell]:
@@ -271,7 +273,7 @@ def _row(
     return cells
 
 
-def _example(one: Association, part: Rated, rating: Rated, rows: pl.DataFrame) -> Rated | None:
+def _example(one: Association, part: PartEntry, rating: RatingEntry, rows: pl.DataFrame) -> Facts | None:
     """The shortest answer that shows an association."""
     import polars as pl
 
@@ -322,7 +324,7 @@ def _between(polars: Any, group: str, other: str, *, by_polarity: bool = True) -
     return found
 
 
-def _first(found: pl.DataFrame) -> Rated | None:
+def _first(found: pl.DataFrame) -> Facts | None:
     """The row with the shortest answer, the first of equals."""
     import polars as pl
 

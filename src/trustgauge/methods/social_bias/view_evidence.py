@@ -12,7 +12,9 @@ from trustgauge.methods.social_bias.view_sentences import MESSAGES
 if TYPE_CHECKING:
     import polars as pl
 
-Rated = Mapping[str, Any]
+    from trustgauge.reports.document_model import RatingEntry
+
+Facts = Mapping[str, Any]
 COLUMNS = frozenset({"group_a", "group_b", "property", "verdict", "kind", "control", "tuple"})
 
 
@@ -21,7 +23,7 @@ def is_social_evidence(rows: pl.DataFrame) -> bool:
     return set(rows.columns) >= COLUMNS
 
 
-def prepare_evidence(ratings: Sequence[Rated], rows: pl.DataFrame) -> pl.DataFrame:
+def prepare_evidence(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> pl.DataFrame:
     """Evidence with words in the place of ids; other evidence as it is.
 
     Args:

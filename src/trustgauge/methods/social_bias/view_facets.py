@@ -13,7 +13,9 @@ from trustgauge.reports.names import name
 if TYPE_CHECKING:
     import polars as pl
 
-Rated = Mapping[str, Any]
+    from trustgauge.reports.document_model import RatingEntry
+
+Facts = Mapping[str, Any]
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "attribute": ("attribute",),
     "group": ("group_a", "group_b"),
@@ -23,7 +25,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 """Facet -> the columns of the evidence that hold its values."""
 
 
-def facets(ratings: Sequence[Rated], frame: pl.DataFrame) -> tuple[Facet, ...]:
+def facets(ratings: Sequence[RatingEntry], frame: pl.DataFrame) -> tuple[Facet, ...]:
     """The facets by which these rows differ; none for evidence that is not about groups.
 
     Args:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.social_bias import group_names
 from trustgauge.reports import numbers
 from trustgauge.reports.messages import read_messages
+
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import PartEntry, RatingEntry
 
 Facts = Mapping[str, Any]
 
@@ -43,18 +46,18 @@ class Advantage:
         return self.p is not None and self.p < ALPHA
 
 
-def cuts(rating: Facts, side: str) -> tuple[float, float]:
+def cuts(rating: RatingEntry, side: str) -> tuple[float, float]:
     """The cuts of a side, as the plan or the method has them."""
     told = rating["method"]["options"].get(f"{side}_cuts")
     return (float(told[0]), float(told[-1])) if isinstance(told, list | tuple) and told else CUTS[side]
 
 
-def gives_no_level(rating: Facts) -> bool:
+def gives_no_level(rating: RatingEntry) -> bool:
     """Whether the rule of a rating measures and gives no level."""
     return str(rating["method"]["name"]) == METHOD and rating["method"]["rule"] != "sound"
 
 
-def side(part: Facts | None) -> str:
+def side(part: PartEntry | None) -> str:
     """Which side of a part decides: one of `CUTS`, or "" if none is measured.
 
     Of sides of the same risk one that says towards whom comes before one that does not.
@@ -67,7 +70,7 @@ def side(part: Facts | None) -> str:
     return max(able, key=lambda one: _weight(part, one), default="")
 
 
-def _weight(part: Facts, of: str) -> tuple[int, bool, float]:
+def _weight(part: PartEntry, of: str) -> tuple[int, bool, float]:
     """How many cuts a side passes, whether it names a group beyond chance, and how large it is."""
     found = value(part, of) or 0.0
     p = (part["details"].get(of) or {}).get("p")
@@ -76,20 +79,20 @@ def _weight(part: Facts, of: str) -> tuple[int, bool, float]:
     return sum(found >= cut for cut in CUTS[of]), names, found / CUTS[of][1]
 
 
-def figure(part: Facts, of: str) -> Facts:
+def figure(part: PartEntry, of: str) -> Facts:
     """Excess, preference or gap of a part, with its interval."""
     told = part["details"].get(of) or {}
     told = told if of == "direction" else told.get("excess" if of == "absolute" else "gap")
     return told or {"value": None, "low": None, "high": None, "n": 0}
 
 
-def value(part: Facts, of: str) -> float | None:
+def value(part: PartEntry, of: str) -> float | None:
     """Excess, preference or gap of a part."""
     found: float | None = figure(part, of)["value"]
     return found
 
 
-def pairs(part: Facts) -> Iterator[Advantage]:
+def pairs(part: PartEntry) -> Iterator[Advantage]:
     """All pairs of groups that were chosen between, each from the side of the winner, matrix by matrix."""
     for matrix in (part["details"].get("absolute") or {}).get("advantage") or ():
         ids = [str(one) for one in matrix["groups"]]
@@ -102,13 +105,13 @@ def pairs(part: Facts) -> Iterator[Advantage]:
                 yield Advantage(one, two, float(held), n, matrix["p"][i][j], str(matrix["category"]))
 
 
-def strongest(part: Facts) -> Advantage | None:
+def strongest(part: PartEntry) -> Advantage | None:
     """The pair over all categories that differs most from one half, of those that do after correction."""
     found = [one for one in pairs(part) if one.settled and not one.category]
     return max(found, key=lambda one: (one.share, one.n), default=None)
 
 
-def measure(rating: Facts, leading: Sequence[Facts]) -> tuple[str, dict[str, str]]:
+def measure(rating: RatingEntry, leading: Sequence[PartEntry]) -> tuple[str, dict[str, str]]:
     """Which sentence tells a rating, "" for that of its level, and the facts it needs."""
     part = leading[0] if leading else None
     of = side(part)
@@ -135,7 +138,7 @@ def measure(rating: Facts, leading: Sequence[Facts]) -> tuple[str, dict[str, str
     return "absolute" if one["value"] >= SMALL else "absolute-none", facts
 
 
-def _direction(part: Facts, facts: dict[str, str]) -> tuple[str, dict[str, str]]:
+def _direction(part: PartEntry, facts: dict[str, str]) -> tuple[str, dict[str, str]]:
     told = part["details"]["direction"]
     if not told.get("group"):
         return "direction-none", facts
@@ -152,7 +155,7 @@ def _direction(part: Facts, facts: dict[str, str]) -> tuple[str, dict[str, str]]
     }
 
 
-def _relative(part: Facts, one: Facts, facts: dict[str, str]) -> tuple[str, dict[str, str]]:
+def _relative(part: PartEntry, one: Facts, facts: dict[str, str]) -> tuple[str, dict[str, str]]:
     told = part["details"]["relative"]
     named = group_names.groups(part)
     if told.get("group") and one["value"] >= SMALL:
@@ -165,7 +168,7 @@ def _relative(part: Facts, one: Facts, facts: dict[str, str]) -> tuple[str, dict
     return "relative", facts | {"most": most, "least": least}
 
 
-def extremes(part: Facts) -> tuple[str, str] | None:
+def extremes(part: PartEntry) -> tuple[str, str] | None:
     """Ids of the groups that a service speaks for most and least often."""
     rates = (part["details"].get("relative") or {}).get("rates") or ()
     known = [one for one in rates if one["value"] is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -11,7 +11,10 @@ from trustgauge.methods.social_bias import group_names, view_maps, view_sentence
 from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import Cell, Head, Table
 
-Rated = Mapping[str, Any]
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import PartEntry, RatingEntry
+
+Facts = Mapping[str, Any]
 
 OUTCOMES = (
     ("favoured", "one group, in both orders"),
@@ -23,7 +26,7 @@ OUTCOMES = (
 """How a comparison can come out, and what the answer was for."""
 
 
-def outcomes(part: Rated, label: str, *, sound: bool) -> Table | None:
+def outcomes(part: PartEntry, label: str, *, sound: bool) -> Table | None:
     """How the comparisons of a part came out."""
     absolute = part["details"].get("absolute")
     if not absolute:
@@ -50,7 +53,7 @@ def outcomes(part: Rated, label: str, *, sound: bool) -> Table | None:
     return Table(label, heads, rows, f"{base} {rates}")
 
 
-def balance(part: Rated, label: str) -> Table | None:
+def balance(part: PartEntry, label: str) -> Table | None:
     """How often each group is spoken well and ill of."""
     told = part["details"].get("relative")
     if not told:
@@ -68,7 +71,7 @@ def balance(part: Rated, label: str) -> Table | None:
     return Table(label, heads, rows, note) if rows else None
 
 
-def categories(part: Rated, label: str) -> Table | None:
+def categories(part: PartEntry, label: str) -> Table | None:
     """Absolute bias rate of each category, largest first."""
     told = (part["details"].get("absolute") or {}).get("categories") or ()
     if not told:
@@ -87,14 +90,14 @@ def categories(part: Rated, label: str) -> Table | None:
     return Table(label, heads, rows, note)
 
 
-def name_legend(part: Rated, label: str) -> Table | None:
+def name_legend(part: PartEntry, label: str) -> Table | None:
     """Which names stand behind the bars of the figures."""
     names = [one for one in group_names.groups(part).values() if one.offensive]
     rows = [[Cell(one.drawn), Cell(quote=one.text, language=one.language, offensive=True)] for one in names]
     return Table(label, [Head("In the figures"), Head("Name")], rows) if rows else None
 
 
-def chinese(part: Rated, label: str) -> Table | None:
+def chinese(part: PartEntry, label: str) -> Table | None:
     """Names of the groups as they were asked about, beside the English ones."""
     names = [one for one in group_names.groups(part).values() if one.chinese and not one.language]
     rows = [
@@ -103,14 +106,14 @@ def chinese(part: Rated, label: str) -> Table | None:
     return Table(label, [Head("Group"), Head("As asked")], rows) if rows else None
 
 
-def systems(ratings: Sequence[Rated], of: str) -> Table | None:
+def systems(ratings: Sequence[RatingEntry], of: str) -> Table | None:
     """A measure of several services by attribute, the largest of every attribute marked.
 
     Args:
         ratings: of one method.
         of: "absolute" for the absolute bias rate, "relative" for the largest gap.
     """
-    attributes: dict[str, dict[int, Rated]] = {}
+    attributes: dict[str, dict[int, Facts]] = {}
     for number, rating in enumerate(ratings):
         for part in rating["parts"]:
             one = _measure(part, of)
@@ -137,14 +140,14 @@ def systems(ratings: Sequence[Rated], of: str) -> Table | None:
     )
 
 
-def _measure(part: Rated, of: str) -> Rated | None:
+def _measure(part: PartEntry, of: str) -> Facts | None:
     if of == "relative":
         return view_sentences.figure(part, "relative")
-    told: Rated | None = (part["details"].get("absolute") or {}).get("rate")
+    told: Facts | None = (part["details"].get("absolute") or {}).get("rate")
     return told
 
 
-def _rate(of: str, one: Rated | None, top: float | None, longest: float) -> Cell:
+def _rate(of: str, one: Facts | None, top: float | None, longest: float) -> Cell:
     if one is None:
         return Cell(numbers.NONE)
     n = int(one["n"] or 0)

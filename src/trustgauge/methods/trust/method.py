@@ -22,6 +22,7 @@ class Trust(TrustSettings):
     """The trust method; an instance is one experiment of a plan."""
 
     name: ClassVar[str] = "trust"
+    issue_id: ClassVar[str] = "trust"
     paper: ClassVar[str] = "Personalized Chatbot Trustworthiness Ratings (2020)"
     version: ClassVar[str] = "1.0"
     scale: ClassVar[Scale] = rating.SCALE

@@ -32,7 +32,9 @@ from trustgauge.reports.method_view import BadnessWords
 if TYPE_CHECKING:
     import polars as pl
 
-Rated = Mapping[str, Any]
+    from trustgauge.reports.document_model import PartEntry, RatingEntry, RunEntry
+
+Facts = Mapping[str, Any]
 
 _FIGURE = (
     "Every bar runs on one scale, on which the two cuts of its issue stand at the white lines. Bar: score. "
@@ -40,7 +42,7 @@ _FIGURE = (
 )
 
 
-def _row(rating: Rated, part: Rated) -> PartRow:
+def _row(rating: RatingEntry, part: PartEntry) -> PartRow:
     details = part["details"]
     place, cuts = details.get("rank"), details.get("cuts")
     said = "by its own rule" if view_sentences.by_rule(part) else None
@@ -68,7 +70,7 @@ _MOVES = 8
 _BEHIND = "What stands behind the scores. Only what the bot said counts; its users are scored apart."
 
 
-def combination_rule(rating: Rated) -> str:
+def combination_rule(rating: RatingEntry) -> str:
     """The rule of combining by its name, and what it does."""
     settings = view_sentences.combination(rating)
     name = COMBINING.get(str(settings["rule"]), sentences.name(str(settings["rule"])))
@@ -91,60 +93,60 @@ class TrustView(DefaultView):
     ordered = True
     verdict_codes = frozenset({"trust.combined", "trust.depends-on", "trust.nothing-measured"})
 
-    def verdict_words(self, rating: Rated) -> tuple[str, dict[str, str]]:
+    def verdict_words(self, rating: RatingEntry) -> tuple[str, dict[str, str]]:
         return super().verdict_words(rating)[0], view_sentences.facts(rating)
 
-    def direction_words(self, rating: Rated) -> tuple[str, dict[str, str]]:
+    def direction_words(self, rating: RatingEntry) -> tuple[str, dict[str, str]]:
         """What was counted of the worst settled issue, the first in the order of the profile."""
         return view_sentences.direction(rating)
 
-    def quotations(self, rating: Rated, rows: pl.DataFrame) -> Iterable[Quotation]:
+    def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterable[Quotation]:
         """Secrets told to somebody else, or offensive answers, whichever the verdict counts."""
         shown = {DIRECTION["leakage"]: view_evidence.leaks, DIRECTION["abuse"]: view_evidence.offences}
         words, _ = self.direction_words(rating)
         return shown[words](rows) if words in shown else ()
 
-    def follows(self, rating: Rated) -> str:
+    def follows(self, rating: RatingEntry) -> str:
         return view_sentences.follows(rating)
 
-    def fact_words(self, code: str, facts: Rated, rating: Rated | None) -> dict[str, Any]:
+    def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> dict[str, Any]:
         return view_sentences.fact_words(code, facts, rating)
 
-    def rule_facts(self, rating: Rated) -> dict[str, str]:
+    def rule_facts(self, rating: RatingEntry) -> dict[str, str]:
         return {"combining": view_sentences.how(view_sentences.combination(rating))}
 
-    def audience(self, rating: Rated) -> str:
+    def audience(self, rating: RatingEntry) -> str:
         return view_sentences.profile(rating)
 
     def pictogram(self, level: str, position: int, count: int) -> str:
         return svg.dots(position) if count == 3 else super().pictogram(level, position, count)
 
-    def label_title(self, rating: Rated) -> str:
+    def label_title(self, rating: RatingEntry) -> str:
         return "chatbot trust"
 
-    def label_body(self, rating: Rated, band: str, *, dead: bool) -> list[str]:
+    def label_body(self, rating: RatingEntry, band: str, *, dead: bool) -> list[str]:
         return view_label.body(rating, band, dead=dead)
 
-    def label_foot(self, rating: Rated, certainty: str) -> Sequence[str]:
+    def label_foot(self, rating: RatingEntry, certainty: str) -> Sequence[str]:
         return view_label.foot(rating, certainty)
 
-    def label_band(self, rating: Rated) -> str:
+    def label_band(self, rating: RatingEntry) -> str:
         return view_label.band(rating)
 
-    def open_outcome(self, rating: Rated) -> str:
+    def open_outcome(self, rating: RatingEntry) -> str:
         return view_sentences.range_phrase(rating).lower()
 
-    def outcome_audience(self, rating: Rated) -> str:
+    def outcome_audience(self, rating: RatingEntry) -> str:
         return view_label.profile_words(rating)
 
-    def prepare_evidence(self, ratings: Sequence[Rated], rows: pl.DataFrame) -> pl.DataFrame:
+    def prepare_evidence(self, ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> pl.DataFrame:
         return view_evidence.prepare_evidence(ratings, rows)
 
-    def heads(self, ratings: Sequence[Rated]) -> Heads:
+    def heads(self, ratings: Sequence[RatingEntry]) -> Heads:
         """Score and what it rests on."""
         return Heads(("score",), ("n",))
 
-    def cells(self, rating: Rated, part: Rated | None, *, tight: bool = False) -> Cells:
+    def cells(self, rating: RatingEntry, part: PartEntry | None, *, tight: bool = False) -> Cells:
         """The score of an issue, or the weighted risk of the whole rating, with its interval."""
         one = rating["overall"] if part is None else part
         told = view_sentences.score(one["score"])
@@ -153,16 +155,16 @@ class TrustView(DefaultView):
         count = rating["details"].get("utterances") if part is None else one["n"]
         return Cells((shown,), (numbers.NONE if count is None else numbers.count(count),))
 
-    def level_line(self, rating: Rated, level: str) -> str:
+    def level_line(self, rating: RatingEntry, level: str) -> str:
         """For whom: "high risk for Privacy first"."""
         return sentences.level(rating, level).line.format(**view_sentences.facts(rating))
 
-    def label_fact(self, rating: Rated) -> tuple[str, str]:
+    def label_fact(self, rating: RatingEntry) -> tuple[str, str]:
         """How much the bot said."""
         said = rating["details"].get("utterances")
         return numbers.NONE if said is None else numbers.count(said), "utterances"
 
-    def summary_tile(self, rating: Rated) -> tuple[str, str, str]:
+    def summary_tile(self, rating: RatingEntry) -> tuple[str, str, str]:
         """How much the bot said, and the weighted risk where the rule has one."""
         said = rating["details"].get("utterances")
         one = rating["overall"]
@@ -172,14 +174,14 @@ class TrustView(DefaultView):
             told += f"; weighted risk {view_sentences.score(one['score'])}" + (f" ({reach})" if reach else "")
         return "Utterances", numbers.NONE if said is None else numbers.count(said), told
 
-    def figures(self, rating: Rated) -> list[Figure]:
+    def figures(self, rating: RatingEntry) -> list[Figure]:
         """The scores of the issues, in the order of the profile."""
         who = sentences.name(str(rating["service"]["name"]))
         title = f"Issue scores of {who}, {view_sentences.profile(rating)}"
         drawing = view_figures.scores(rating["parts"], title)
         return [Figure(Markup(drawing), "Issue scores", _FIGURE)]  # escaped in svg
 
-    def part_table(self, rating: Rated) -> PartTable:
+    def part_table(self, rating: RatingEntry) -> PartTable:
         """Every issue in the order of the profile: place, score, cuts."""
         return PartTable(
             heading="Issue by issue",
@@ -189,7 +191,7 @@ class TrustView(DefaultView):
             rows=[_row(rating, part) for part in rating["parts"]],
         )
 
-    def effect_section(self, rating: Rated, *, alone: bool) -> Section:
+    def effect_section(self, rating: RatingEntry, *, alone: bool) -> Section:
         """What the level hangs on: the order, each issue alone, and what was changed in the service."""
         details = rating["details"]
         pieces: list[Piece] = []
@@ -210,7 +212,7 @@ class TrustView(DefaultView):
             "far", "How sure, and what it hangs on", pieces, rules.effect_words(rating), "30 13 12"
         )
 
-    def sections(self, rating: Rated, run: Rated, *, alone: bool) -> list[Section]:
+    def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
         """How the levels combine, and what stands behind each score where no overview has told it."""
         told = []
         if table := view_tables.combining(rating):
@@ -222,7 +224,7 @@ class TrustView(DefaultView):
             told.append(Section("behind", "What was measured", behind, _BEHIND, "40 40 15"))
         return told
 
-    def overview(self, ratings: Sequence[Rated], run: Rated) -> list[Section]:
+    def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
         """Once for each service what stands behind its scores."""
         told = []
         pieces: list[Piece] = []
@@ -240,7 +242,7 @@ class TrustView(DefaultView):
             told.append(Section("behind", "What was measured", pieces, _BEHIND))
         return told
 
-    def cautions(self, rating: Rated) -> list[str]:
+    def cautions(self, rating: RatingEntry) -> list[str]:
         """What was assumed or not counted, and that a rating is provisional."""
         told = list(
             view_sentences.uncounted_issues(
@@ -253,7 +255,7 @@ class TrustView(DefaultView):
         who = sentences.name(str(rating["service"]["name"]))
         return [f"{who}, {view_sentences.profile(rating)}: {one}" for one in told]
 
-    def block_names(self, rating: Rated) -> dict[str, str]:
+    def block_names(self, rating: RatingEntry) -> dict[str, str]:
         """What the turns were asked for."""
         return dict(PURPOSES)
 

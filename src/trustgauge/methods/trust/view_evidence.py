@@ -16,7 +16,9 @@ from trustgauge.reports.components import Quotation, quotation
 if TYPE_CHECKING:
     import polars as pl
 
-Rated = Mapping[str, Any]
+    from trustgauge.reports.document_model import RatingEntry
+
+Facts = Mapping[str, Any]
 COLUMNS = frozenset({"purpose", "user", "session", "turn"})
 OFFENSIVE = ("abuse_score", "abuse_user")
 """Scores of what the bot and the user said; above 0 something may offend."""
@@ -65,7 +67,7 @@ def _offends(rows: pl.DataFrame, polars: Any) -> pl.Expr:
     return told
 
 
-def prepare_evidence(ratings: Sequence[Rated], rows: pl.DataFrame) -> pl.DataFrame:
+def prepare_evidence(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> pl.DataFrame:
     """Evidence with words in the place of keys; other evidence as it is.
 
     Args:

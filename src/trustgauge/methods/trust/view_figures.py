@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.trust import view_sentences
 from trustgauge.methods.trust.messages import RISKS
 from trustgauge.reports import svg
 from trustgauge.reports.figures import hatch
 
-Rated = Mapping[str, Any]
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import PartEntry
+
+Facts = Mapping[str, Any]
 
 LEFT, BAR, ROW = 190.0, 240.0, 30.0
 WIDE = 860.0
@@ -45,7 +48,7 @@ class Bar:
     said: str
 
 
-def bar(part: Rated) -> Bar:
+def bar(part: PartEntry) -> Bar:
     """An issue as a bar; a level that follows from a rule of its own stands in the middle of its third."""
     title = view_sentences.title(str(part["key"]))
     level = part["level"] if view_sentences.has_level(part) else None
@@ -57,21 +60,22 @@ def bar(part: Rated) -> Bar:
         middle = (2 * list(RISKS).index(level) + 1) / 6 if level in RISKS else 0.5
         return Bar(title, str(part["state"]), level, middle, None, None, said)
     cuts = part["details"].get("cuts") or (1 / 3, 2 / 3)
-    ends = [
-        None if part[end] is None else view_sentences.risk_scale(part[end], cuts) for end in ("low", "high")
-    ]
+    score, *ends = (
+        None if one is None else view_sentences.risk_scale(one, cuts)
+        for one in (part["score"], part["low"], part["high"])
+    )
     return Bar(
         title,
         str(part["state"]),
         level,
-        view_sentences.risk_scale(part["score"], cuts),
+        score,
         ends[0],
         ends[1],
         said,
     )
 
 
-def scores(parts: Sequence[Rated], title: str) -> str:
+def scores(parts: Sequence[PartEntry], title: str) -> str:
     """The scores of all issues, in the order of their parts."""
     rows = [bar(part) for part in parts]
     drawn = []

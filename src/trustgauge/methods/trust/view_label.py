@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.trust import view_sentences
 from trustgauge.methods.trust.messages import RISKS
@@ -12,7 +12,10 @@ from trustgauge.reports import numbers, sentences, svg
 from trustgauge.reports.colours import LIGHT, PALE
 from trustgauge.reports.figures import hatch
 
-Rated = Mapping[str, Any]
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import PartEntry, RatingEntry
+
+Facts = Mapping[str, Any]
 
 INK, SECOND, LINE = LIGHT["ink"], LIGHT["second"], LIGHT["line"]
 MOST = 5  # issues that have room
@@ -20,19 +23,19 @@ BOX, HIGH = 84.0, 46.0
 BAR = 150.0
 
 
-def profile_words(rating: Rated) -> str:
+def profile_words(rating: RatingEntry) -> str:
     """For whom a label is: "privacy first", or "the default order" where no profile is named."""
     named = view_sentences.profile(rating) if rating["overall"]["profile"] else "default order"
     return named[:1].lower() + named[1:]
 
 
-def for_whom(rating: Rated) -> str:
+def for_whom(rating: RatingEntry) -> str:
     """For whom a label is, as a heading: "For users who put privacy first"."""
     words = profile_words(rating)
     return f"For users who put {words}" if words.endswith(" first") else f"For users: {words}"
 
 
-def body(rating: Rated, band: str, *, dead: bool) -> list[str]:
+def body(rating: RatingEntry, band: str, *, dead: bool) -> list[str]:
     """What stands between the name of the service and the foot."""
     who = svg.fit(for_whom(rating), 13, 264, bold=True)
     drawn = [svg.write(18, 125, who, 13, bold=True, fill=INK)]
@@ -51,14 +54,14 @@ def body(rating: Rated, band: str, *, dead: bool) -> list[str]:
     return [*drawn, svg.tag("path", {"d": "M18 350H282", "stroke": LINE})]
 
 
-def _order_line(rating: Rated) -> str:
+def _order_line(rating: RatingEntry) -> str:
     told = rating["details"].get("combination") or {}
     if told.get("not_counted"):
         return "In this order of importance; the last is not counted"
     return "In this order of importance"
 
 
-def _box(rating: Rated, place: int, level: str) -> str:
+def _box(rating: RatingEntry, place: int, level: str) -> str:
     """One of the three levels; the one that was found is solid, or dashed if it is less than settled."""
     x, found = 18 + 90.0 * place, level == rating["overall"]["level"]
     solid = found and rating["state"] == "rated"
@@ -81,7 +84,7 @@ def _box(rating: Rated, place: int, level: str) -> str:
     return "".join(drawn)
 
 
-def _issue(part: Rated, place: int, top: float, *, dead: bool) -> list[str]:
+def _issue(part: PartEntry, place: int, top: float, *, dead: bool) -> list[str]:
     """An issue: its place, its bar with the cuts, its level."""
     row = bar(part)
     rank = part["details"].get("rank")
@@ -134,7 +137,7 @@ def _pill(row: Bar, middle: float, *, dead: bool) -> str:
     )
 
 
-def foot(rating: Rated, certainty: str) -> Sequence[str]:
+def foot(rating: RatingEntry, certainty: str) -> Sequence[str]:
     """The lines beside the code: type, other profiles, how much was said and how sure it is, dates, who."""
     utterances = rating["details"].get("utterances")
     said = numbers.NONE if utterances is None else numbers.count(utterances)
@@ -149,7 +152,7 @@ def foot(rating: Rated, certainty: str) -> Sequence[str]:
     )
 
 
-def band(rating: Rated) -> str:
+def band(rating: RatingEntry) -> str:
     """What stands in the place of the boxes of a rating without a level."""
     possible = view_sentences.range_phrase(rating)
     if possible:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.trust.messages import (
     CARD,
@@ -21,8 +21,11 @@ from trustgauge.methods.trust.messages import (
     TYPES,
 )
 from trustgauge.reports import names, numbers
+from trustgauge.reports.document import certainty
 
-Rated = Mapping[str, Any]
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import PartEntry, RatingEntry
+
 Facts = Mapping[str, Any]
 
 METHOD = "trust"
@@ -64,43 +67,43 @@ def order_words(places: Sequence[Sequence[str]]) -> str:
     return " > ".join(" = ".join(short(one) for one in place) for place in places)
 
 
-def profile(rating: Rated) -> str:
+def profile(rating: RatingEntry) -> str:
     """What the profile of a rating is called: "Privacy first"."""
     told = rating["details"].get("title") or rating["overall"]["profile"] or rating["issue"]["attribute"]
     return names.name(str(told))
 
 
-def first(rating: Rated) -> str:
+def first(rating: RatingEntry) -> str:
     """The issues of the first place, in words."""
     places = rating["details"].get("order") or [[part["key"] for part in rating["parts"][:1]]]
     return names.listing([title(one).lower() for one in places[0]])
 
 
-def for_whom(rating: Rated) -> str:
+def for_whom(rating: RatingEntry) -> str:
     """What tells ratings of one service apart: " · Privacy first"; "" for other methods."""
     return f" · {profile(rating)}" if rating["method"]["name"] == METHOD else ""
 
 
-def facts(rating: Rated) -> dict[str, str]:
+def facts(rating: RatingEntry) -> dict[str, str]:
     """What the sentence of a level needs."""
     return {"first": first(rating), "profile": profile(rating)}
 
 
-def direction(rating: Rated) -> tuple[str, dict[str, str]]:
+def direction(rating: RatingEntry) -> tuple[str, dict[str, str]]:
     """The template of what the bot did wrong, with its counts; "" if no settled issue above low risk has any.
 
     Of several issues the worst is told, of equals the first in the order of the profile.
     """
     order = list(RISKS)
     able = [part for part in rating["parts"] if part["state"] == "rated" and part["level"] in order[1:]]
-    for part in sorted(able, key=lambda one: -order.index(one["level"])):
+    for part in sorted(able, key=lambda one: -order.index(str(one["level"]))):
         told, of = _counted(part)
         if told and part["key"] in DIRECTION:
             return DIRECTION[part["key"]], {"told": numbers.count(told), "of": numbers.count(of)}
     return "", {}
 
 
-def _counted(part: Rated) -> tuple[int, int]:
+def _counted(part: PartEntry) -> tuple[int, int]:
     """How often the bot did what an issue is about, and of how many; zeros where nothing is counted."""
     figures = part["details"].get("figures") or {}
     if secrets := figures.get("secrets"):
@@ -109,7 +112,7 @@ def _counted(part: Rated) -> tuple[int, int]:
     return sum(counts.get(kind, 0) for kind in OFFENDING), sum(counts.values())
 
 
-def by_rule(part: Rated) -> bool:
+def by_rule(part: PartEntry) -> bool:
     """Whether the level of an issue follows from a rule of its own and not from its score by cuts."""
     common = part["details"].get("common")
     if common is None:
@@ -117,7 +120,7 @@ def by_rule(part: Rated) -> bool:
     return part["score"] is None or not common
 
 
-def has_level(part: Rated) -> bool:
+def has_level(part: PartEntry) -> bool:
     """Whether an issue has a level."""
     return part["level"] is not None and part["state"] in HELD
 
@@ -132,7 +135,7 @@ def risk_scale(score: float, cuts: Sequence[float]) -> float:
     return 2 / 3 + (score - high) / (3 * (1 - high))
 
 
-def fact_words(code: str, given: Facts, rating: Rated | None) -> dict[str, Any]:
+def fact_words(code: str, given: Facts, rating: RatingEntry | None) -> dict[str, Any]:
     """The facts of a reason of this method in words; those of other methods as they are."""
     told = dict(given)
     if not code.startswith("trust."):
@@ -152,7 +155,7 @@ def fact_words(code: str, given: Facts, rating: Rated | None) -> dict[str, Any]:
     return {key: value for key, value in told.items() if value is not None}
 
 
-def _listed(given: Facts, rating: Rated | None) -> dict[str, str]:
+def _listed(given: Facts, rating: RatingEntry | None) -> dict[str, str]:
     """Lists of levels and of issues in words, and why the issues have no level."""
     told = {}
     if isinstance(given.get("levels"), list | tuple):
@@ -165,7 +168,7 @@ def _listed(given: Facts, rating: Rated | None) -> dict[str, str]:
     return told
 
 
-def _why(missing: Sequence[str], rating: Rated) -> str:
+def _why(missing: Sequence[str], rating: RatingEntry) -> str:
     states = {part["state"] for part in rating["parts"] if part["key"] in missing}
     what = {frozenset({"not tested"}): "not tested", frozenset({"not applicable"}): "not applicable"}
     verb = "was" if len(missing) == 1 else "were"
@@ -173,7 +176,7 @@ def _why(missing: Sequence[str], rating: Rated) -> str:
     return f"which {verb} {known}" if known else f"which {'has' if verb == 'was' else 'have'} no level"
 
 
-def combination(rating: Rated) -> dict[str, Any]:
+def combination(rating: RatingEntry) -> dict[str, Any]:
     """How the levels of this rating were combined: rule, ties, first, cuts."""
     told = rating["details"].get("combination") or {}
     given = rating["method"]["options"].get("combination") or {}
@@ -194,7 +197,7 @@ def how(settings: Facts) -> str:
     )
 
 
-def rule_words(rating: Rated) -> str:
+def rule_words(rating: RatingEntry) -> str:
     """How the levels of this rating are combined, in words; "" for other methods."""
     return how(combination(rating)) if rating["method"]["name"] == METHOD else ""
 
@@ -254,7 +257,7 @@ def orders(told: Facts) -> str:
     return words + (CARD["open"].format(open=told["open"]) if told["open"] else "") + "."
 
 
-def follows(rating: Rated) -> str:
+def follows(rating: RatingEntry) -> str:
     """How the level follows from those of the issues, so that a reader can do it again by hand."""
     told = rating["details"].get("combination")
     if not told:
@@ -271,15 +274,15 @@ def follows(rating: Rated) -> str:
     return f"{said_so} {sure(rating)}".rstrip()
 
 
-def sure(rating: Rated) -> str:
+def sure(rating: RatingEntry) -> str:
     """How many of the resamples say the level; "" where none were made, or where the verdict tells it."""
-    share = rating["overall"]["certainty"].get(rating["overall"]["level"])
+    share = certainty(rating["overall"])
     if share is None or rating["state"] != "rated":
         return ""
     return f"{numbers.certainty(share)} of the resamples say {risk(rating['overall']['level'])}."
 
 
-def range_phrase(rating: Rated) -> str:
+def range_phrase(rating: RatingEntry) -> str:
     """What stands in the place of a level that hangs on a missing issue: "Low or Medium risk", else ""."""
     possible = rating["details"].get("possible") or ()
     return f"{either(possible)} risk" if 1 < len(possible) < len(RISKS) else ""
@@ -302,7 +305,7 @@ def reach(one: Facts) -> str:
     return f"{score(one['low'])} to {score(one['high'])}"
 
 
-def type_words(rating: Rated) -> str:
+def type_words(rating: RatingEntry) -> str:
     """The sensitivity type, or what was tested of it."""
     told = rating["details"].get("sensitivity")
     if not told:
@@ -315,7 +318,7 @@ def type_words(rating: Rated) -> str:
     return "Type open: " + ("not all was tested" if told["untested"] else "not settled")
 
 
-def others(rating: Rated) -> str:
+def others(rating: RatingEntry) -> str:
     """The levels for other profiles: "Others: Low, Low, Medium"."""
     told = rating["details"].get("others") or {}
     if not told:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.trust import view_sentences
 from trustgauge.methods.trust.messages import FACTORS
@@ -11,11 +11,14 @@ from trustgauge.reports import names, numbers
 from trustgauge.reports.components import Cell, Head, Table, Title, Words
 from trustgauge.reports.sanitize import visible
 
-Rated = Mapping[str, Any]
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RatingEntry
+
+Facts = Mapping[str, Any]
 Behind = Words | Title | Table
 
 
-def combining(rating: Rated) -> Table | None:
+def combining(rating: RatingEntry) -> Table | None:
     """What each issue gives to the level: place, level, and points, weight or risk."""
     told = rating["details"].get("combination")
     if not told:
@@ -37,14 +40,14 @@ def combining(rating: Rated) -> Table | None:
 _GIVES = (("points", "Points"), ("weight", "Weight"), ("risk", "Risk"), ("score", "Score"))
 
 
-def _gives(key: str, one: Rated) -> str:
+def _gives(key: str, one: Facts) -> str:
     value = one.get(key)
     if value is None:
         return numbers.NONE
     return view_sentences.amount(value) if key in ("points", "weight") else view_sentences.score(value)
 
 
-def _said(rating: Rated, told: Rated) -> Iterator[str]:
+def _said(rating: RatingEntry, told: Facts) -> Iterator[str]:
     if line := view_sentences.arithmetic(told):
         yield line
     yield from view_sentences.uncounted_issues(told)
@@ -52,7 +55,7 @@ def _said(rating: Rated, told: Rated) -> Iterator[str]:
         yield "On the scale of risk the cuts of every issue stand at 0.33 and 0.67."
 
 
-def changes(rating: Rated) -> list[str]:
+def changes(rating: RatingEntry) -> list[str]:
     """What would change this level, smallest changes first."""
     told = rating["details"].get("changes") or {}
     said = [_move(one) for one in told.get("issues", ())]
@@ -66,7 +69,7 @@ def changes(rating: Rated) -> list[str]:
     return said
 
 
-def _move(one: Rated) -> str:
+def _move(one: Facts) -> str:
     who = view_sentences.title(one["issue"])
     result = f"{view_sentences.either(one['result'])} risk"
     if one["score"] is None or one["to_score"] is None:
@@ -79,13 +82,13 @@ def _move(one: Rated) -> str:
     )
 
 
-def _swap(one: Rated) -> str:
+def _swap(one: Facts) -> str:
     places = [view_sentences.issue_list(place) for place in one["swap"]]
     result = view_sentences.either(one["result"])
     return f"{names.listing(places).capitalize()} in each other's place: {result} risk."
 
 
-def others(rating: Rated) -> Table | None:
+def others(rating: RatingEntry) -> Table | None:
     """The levels for the other profiles."""
     told = rating["details"].get("others") or {}
     if not told:
@@ -104,7 +107,7 @@ def level_words(level: str | None, state: str) -> str:
     return view_sentences.risk(level) if state == "rated" else f"{view_sentences.risk(level)}, {state}"
 
 
-def sensitivity(rating: Rated) -> Table | None:
+def sensitivity(rating: RatingEntry) -> Table | None:
     """What was tested, what swayed, and by how much: four rows, always."""
     told = rating["details"].get("sensitivity")
     if not told:
@@ -122,21 +125,21 @@ def sensitivity(rating: Rated) -> Table | None:
     return Table("Sensitivity", heads, rows, f"{view_sentences.type_words(rating)}.")
 
 
-def _tested(row: Rated) -> str:
+def _tested(row: Facts) -> str:
     if not row["tested"]:
         return "not tested"
     count = len(row["variants"])
     return f"{count} variant{'' if count == 1 else 's'}"
 
 
-def _swayed(row: Rated) -> str:
+def _swayed(row: Facts) -> str:
     if row["swayed"] is None:
         return "not settled" if row["tested"] else numbers.NONE
     seen = view_sentences.either(row["levels"])
     return f"yes: {seen}" if row["swayed"] else f"no: {seen}"
 
 
-def _by(row: Rated) -> str:
+def _by(row: Facts) -> str:
     if not row["tested"]:
         return numbers.NONE
     told = [
@@ -147,7 +150,7 @@ def _by(row: Rated) -> str:
     return "; ".join(told) or "none"
 
 
-def measurement_tables(rating: Rated, of: str = "") -> list[Behind]:
+def measurement_tables(rating: RatingEntry, of: str = "") -> list[Behind]:
     """What stands behind the score of each issue; `of` tells several services apart."""
     pieces: list[Behind] = []
     for part in rating["parts"]:
@@ -159,7 +162,7 @@ def measurement_tables(rating: Rated, of: str = "") -> list[Behind]:
     return pieces
 
 
-def _abuse(figures: Rated, of: str) -> list[Behind]:
+def _abuse(figures: Facts, of: str) -> list[Behind]:
     counts = figures.get("by_purpose") or {}
     if not counts:
         return []
@@ -183,7 +186,7 @@ def _purpose(key: str) -> str:
     return _SAID_IN.get(key, names.name(key).capitalize())
 
 
-def _checker(figures: Rated) -> Iterator[Words]:
+def _checker(figures: Facts) -> Iterator[Words]:
     """How often the checker is right, and how it treats neutral sentences about groups."""
     checker = figures.get("checker") or {}
     for style, one in (figures.get("styles") or {}).items():
@@ -207,7 +210,7 @@ def _checker(figures: Rated) -> Iterator[Words]:
         yield Words(" ".join(visible(str(one)) for one in checker["limits"]), quiet=True)
 
 
-def _gap(bias: Rated) -> str:
+def _gap(bias: Facts) -> str:
     """Where groups are furthest apart; groups are not named, as names may offend."""
     largest = bias.get("largest")
     if not largest or not largest["value"]:
@@ -216,7 +219,7 @@ def _gap(bias: Rated) -> str:
     return f" Groups are furthest apart in {family}: by {numbers.points(largest['value'])}."
 
 
-def _share(one: Rated) -> str:
+def _share(one: Facts) -> str:
     value, low, high = (one.get(end) for end in ("value", "low", "high"))
     n = int(one.get("n") or 0)
     if low is None or high is None:
@@ -235,7 +238,7 @@ _WAYS = (
 )
 
 
-def _leakage(figures: Rated, of: str) -> list[Behind]:
+def _leakage(figures: Facts, of: str) -> list[Behind]:
     pieces: list[Behind] = []
     ways = [(words, figures[key]) for key, words in _WAYS if (figures.get(key) or {}).get("asked")]
     if ways:
@@ -268,7 +271,7 @@ def _leakage(figures: Rated, of: str) -> list[Behind]:
     return pieces
 
 
-def _bits(bits: Rated) -> str:
+def _bits(bits: Facts) -> str:
     """How much of a secret one answer gives to another user."""
     if bits.get("mean") is None or bits.get("of") is None:
         return ""
@@ -282,7 +285,7 @@ def _bits(bits: Rated) -> str:
     return f"{line}."
 
 
-def _kinds(figures: Rated) -> str:
+def _kinds(figures: Facts) -> str:
     told = [
         f"{names.name(kind).replace('-', ' ')} {one['told']} of {one['asked']}"
         for kind, one in (figures.get("kinds") or {}).items()
@@ -290,7 +293,7 @@ def _kinds(figures: Rated) -> str:
     return f"By kind of secret: {', '.join(told)}." if told else ""
 
 
-def _complexity(figures: Rated, of: str) -> list[Behind]:
+def _complexity(figures: Facts, of: str) -> list[Behind]:
     if figures.get("dialogs") is None:
         return []
     source = {"plan": "the plan", "corpus": "the longest dialog", "usual": "our usual number"}
@@ -305,7 +308,7 @@ def _complexity(figures: Rated, of: str) -> list[Behind]:
     ]
 
 
-def _bias(figures: Rated, of: str) -> list[Behind]:
+def _bias(figures: Facts, of: str) -> list[Behind]:
     own = figures.get("own")
     if own:
         return [

@@ -26,6 +26,7 @@ class TwoStep(TwoStepSettings):
     """The two-step method; an instance is one experiment of a plan."""
 
     name: ClassVar[str] = "two-step"
+    issue_id: ClassVar[str] = "bias"
     paper: ClassVar[str] = "Towards Composable Bias Rating of AI Services (AIES 2018)"
     version: ClassVar[str] = "1.0"
     scale: ClassVar[Scale] = Scale("two-step", LEVELS, ("compensates", "follows", "adds bias"))

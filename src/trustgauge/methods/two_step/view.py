@@ -35,7 +35,10 @@ from trustgauge.reports.method_view import BadnessWords
 if TYPE_CHECKING:
     import polars as pl
 
-Rated = Mapping[str, Any]
+    from trustgauge.reports.document_model import PartEntry, RatingEntry, RunEntry
+
+
+Facts = Mapping[str, Any]
 
 MESSAGES = read_messages(__package__)
 MARGIN = 0.10
@@ -56,7 +59,7 @@ _BETTER = (
 )
 
 
-def in_out(rating: Rated) -> str:
+def in_out(rating: RatingEntry) -> str:
     """What became of balanced text in the worst part: "200:200 → 204:196"."""
     worst = rating["overall"]["worst"]
     for part in rating["parts"]:
@@ -65,7 +68,7 @@ def in_out(rating: Rated) -> str:
     return numbers.NONE
 
 
-def balanced_counts(part: Rated) -> str:
+def balanced_counts(part: PartEntry) -> str:
     """Counts of the first unbiased block of a part, in and out."""
     for block in part["counts"].get("blocks", ()):
         if block["kind"] == "unbiased":
@@ -73,7 +76,7 @@ def balanced_counts(part: Rated) -> str:
     return numbers.NONE
 
 
-def _row(rating: Rated, part: Rated, blocks: Sequence[str]) -> PartRow:
+def _row(rating: RatingEntry, part: PartEntry, blocks: Sequence[str]) -> PartRow:
     mine = {block["block"]: block for block in part["counts"].get("blocks", ())}
     return PartRow(
         title=sentences.title(part),
@@ -87,7 +90,7 @@ def _row(rating: Rated, part: Rated, blocks: Sequence[str]) -> PartRow:
     )
 
 
-def _cell(rating: Rated, part: Rated, block: Rated | None) -> Cell:
+def _cell(rating: RatingEntry, part: PartEntry, block: Facts | None) -> Cell:
     if block is None:
         return Cell(numbers.NONE)
     order = levels(rating)
@@ -103,7 +106,7 @@ def _cell(rating: Rated, part: Rated, block: Rated | None) -> Cell:
     return Cell(drawing=drawing, under=caption)
 
 
-def _tests(block: Rated, counts: Rated) -> str:
+def _tests(block: Facts, counts: Facts) -> str:
     """What the published tests say of a block: which declared distributions its output is like."""
     tests = block.get("p")
     if not isinstance(tests, Mapping) or not isinstance(tests.get("resembles"), list | tuple):
@@ -113,7 +116,7 @@ def _tests(block: Rated, counts: Rated) -> str:
     return f"like {sentences.listing(named, 'or')}" if named else "fits neither"
 
 
-def block_name(block: Rated, values: Sequence[str]) -> str:
+def block_name(block: Facts, values: Sequence[str]) -> str:
     """A block in words: "Step 1: balanced input", "Step 2: 90 % She"."""
     if block["kind"] == "unbiased":
         return "Step 1: balanced input"
@@ -122,7 +125,7 @@ def block_name(block: Rated, values: Sequence[str]) -> str:
     return f"Step 2: {numbers.percent(block['shares'][top])} {named}"
 
 
-def ruler(rating: Rated) -> figures.Ruler:
+def ruler(rating: RatingEntry) -> figures.Ruler:
     """What the interval chart measures: the largest distance from balanced."""
     near = margin(rating)
     return figures.Ruler(
@@ -133,7 +136,7 @@ def ruler(rating: Rated) -> figures.Ruler:
     )
 
 
-def changes(rating: Rated) -> Table | None:
+def changes(rating: RatingEntry) -> Table | None:
     """Which value became which, part by part: part, change, share with interval, n, adjusted p."""
     rows = []
     for part in rating["parts"]:
@@ -159,7 +162,7 @@ def changes(rating: Rated) -> Table | None:
     return Table("Which value became which", names, rows) if rows else None
 
 
-def _turn(rating: Rated) -> tuple[Rated, Rated] | None:
+def _turn(rating: RatingEntry) -> tuple[PartEntry, Facts] | None:
     """Part and change of the most frequent one-way change in the parts where the service adds bias."""
     if rating["overall"]["level"] != levels(rating)[-1]:
         return None
@@ -168,7 +171,7 @@ def _turn(rating: Rated) -> tuple[Rated, Rated] | None:
     return max(found, key=lambda one: float(one[1]["value"]), default=None)
 
 
-def _one_way(part: Rated) -> list[Rated]:
+def _one_way(part: PartEntry) -> list[Facts]:
     """Changes of one value into another that are more frequent than their reverse, by the test of both."""
     changes = part["details"].get("swaps") or ()
     shares = {(one["from"], one["to"]): float(one["value"]) for one in changes}
@@ -181,13 +184,13 @@ def _one_way(part: Rated) -> list[Rated]:
     ]
 
 
-def _value(rating: Rated, value: Any) -> str:
+def _value(rating: RatingEntry, value: Any) -> str:
     """A value within a sentence: pronouns as they stand there, others as they are called."""
     named = sentences.name(str(value))
     return named.lower() if rating["issue"]["attribute"] == "gender" else named
 
 
-def ucs_note(rating: Rated) -> str:
+def ucs_note(rating: RatingEntry) -> str:
     """Balance can be won by changing the text; "" for any other level."""
     same = rating["overall"]["unchanged"]
     if rating["overall"]["level"] != "UCS" or not same:
@@ -198,7 +201,7 @@ def ucs_note(rating: Rated) -> str:
     return f"UCS is not useful by itself: {named} changed {much} of the {sentences.mentions(rating)}"
 
 
-def margin(rating: Rated) -> float:
+def margin(rating: RatingEntry) -> float:
     """Up to what size a difference counts as none (methods 0.6), as the plan or the method has it."""
     told = rating["method"]["options"].get("margin", MARGIN)
     return float(told) if isinstance(told, int | float) else MARGIN
@@ -215,7 +218,7 @@ class TwoStepView(DefaultView):
         "balanced too does not count here: see the level.",
     )
 
-    def direction_words(self, rating: Rated) -> tuple[str, dict[str, str]]:
+    def direction_words(self, rating: RatingEntry) -> tuple[str, dict[str, str]]:
         """Which value became which most often, in the parts where the service adds bias."""
         if not (found := _turn(rating)):
             return view_stereotypes.direction(rating, MESSAGES.table("direction")["stereotypes"])
@@ -228,7 +231,7 @@ class TwoStepView(DefaultView):
             "place": sentences.part_suffix(rating, part),
         }
 
-    def quotations(self, rating: Rated, rows: pl.DataFrame) -> Iterator[Quotation]:
+    def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
         """Sentences in which the value that the verdict names became the other, each once."""
         if not (found := _turn(rating)):
             return
@@ -244,7 +247,7 @@ class TwoStepView(DefaultView):
                 quoted.add(row["sent"])
                 yield quotation(row, why)
 
-    def rule_facts(self, rating: Rated) -> dict[str, str]:
+    def rule_facts(self, rating: RatingEntry) -> dict[str, str]:
         return {"margin": numbers.points(margin(rating))}
 
     def pictogram(self, level: str, position: int, count: int) -> str:
@@ -254,37 +257,37 @@ class TwoStepView(DefaultView):
         pen: dict[str, svg.Attribute] = {"fill": "none", "stroke": "currentColor", "stroke-width": 1.7}
         return svg.tag("g", {**pen, "stroke-linecap": "round"}, BEAMS[level])
 
-    def heads(self, ratings: Sequence[Rated]) -> Heads:
+    def heads(self, ratings: Sequence[RatingEntry]) -> Heads:
         """Balanced text before and after, and the share left unchanged."""
         return Heads(("balanced in → out",), ("unchanged",))
 
-    def cells(self, rating: Rated, part: Rated | None, *, tight: bool = False) -> Cells:
+    def cells(self, rating: RatingEntry, part: PartEntry | None, *, tight: bool = False) -> Cells:
         """What stands in those columns for a part, or for the whole rating."""
         one = rating["overall"] if part is None else part
         moved = in_out(rating) if part is None else balanced_counts(part)
         return Cells((moved,), (numbers.share(one["unchanged"], tight=tight),))
 
-    def label_fact(self, rating: Rated) -> tuple[str, str]:
+    def label_fact(self, rating: RatingEntry) -> tuple[str, str]:
         """The share of mentions left unchanged."""
         return numbers.share(rating["overall"]["unchanged"], tight=True), "unchanged"
 
-    def summary_tile(self, rating: Rated) -> tuple[str, str, str]:
+    def summary_tile(self, rating: RatingEntry) -> tuple[str, str, str]:
         """The share of mentions left unchanged."""
         same = rating["overall"]["unchanged"]
         of = f"of {numbers.count(same['n'])} mentions came back as sent" if same else "no data"
         return "Unchanged", numbers.share(same), of
 
-    def figures(self, rating: Rated) -> list[Figure]:
+    def figures(self, rating: RatingEntry) -> list[Figure]:
         """The rule as a flow."""
         drawing = view_flow.flow(rating)
         if not drawing:
             return []
         return [Figure(Markup(drawing), "Decision flow", f"In words: {view_flow.describe(rating)}.")]
 
-    def part_table(self, rating: Rated) -> PartTable:
+    def part_table(self, rating: RatingEntry) -> PartTable:
         """What came back in every block, a row a part."""
         parts = sentences.worst_first(rating)
-        first: Rated = next((part["counts"] for part in parts if part["counts"].get("blocks")), {})
+        first: Facts = next((part["counts"] for part in parts if part["counts"].get("blocks")), {})
         blocks = {block["block"]: block for block in first.get("blocks", ())}
         noun = sentences.noun(rating, 1)
         return PartTable(
@@ -296,7 +299,7 @@ class TwoStepView(DefaultView):
             legend=list(first.get("values", ())),
         )
 
-    def block_names(self, rating: Rated) -> dict[str, str]:
+    def block_names(self, rating: RatingEntry) -> dict[str, str]:
         """Names of all blocks, by key."""
         return {
             block["block"]: block_name(block, part["counts"]["values"])
@@ -304,7 +307,7 @@ class TwoStepView(DefaultView):
             for block in part["counts"].get("blocks", ())
         }
 
-    def effect_section(self, rating: Rated, *, alone: bool) -> Section:
+    def effect_section(self, rating: RatingEntry, *, alone: bool) -> Section:
         """Distances with intervals, which value became which, and the level against what survives."""
         drawing = figures.intervals(rating, ruler(rating))
         pieces: list[Piece] = [
@@ -321,12 +324,12 @@ class TwoStepView(DefaultView):
         heading = "How far from balanced, and how sure"
         return Section("far", heading, pieces, rules.effect_words(rating), "30 13 12")
 
-    def sections(self, rating: Rated, run: Mapping[str, Any], *, alone: bool) -> list[Section]:
+    def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
         """Changes by occupation, where the plan asks for them."""
         told = view_stereotypes.section(rating)
         return [told] if told else []
 
-    def overview(self, ratings: Sequence[Rated], run: Mapping[str, Any]) -> list[Section]:
+    def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
         """All services: the level against what survives."""
         dots = figures.dots(ratings)
         if not dots:
@@ -335,12 +338,12 @@ class TwoStepView(DefaultView):
         pieces = [Figure(drawn, "Level against share unchanged")]
         return [Section("survives", _SURVIVES, pieces, f"{_BETTER} Line: 95 % interval.")]
 
-    def cautions(self, rating: Rated) -> list[str]:
+    def cautions(self, rating: RatingEntry) -> list[str]:
         """The caution beside every balanced output."""
         told = ucs_note(rating)
         return [told] if told else []
 
-    def limits(self, rating: Rated) -> list[str]:
+    def limits(self, rating: RatingEntry) -> list[str]:
         """Balanced output is not accurate output."""
         if rating["overall"]["level"] != "UCS":
             return []

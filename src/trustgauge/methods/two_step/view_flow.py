@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trustgauge.reports import sentences, svg
 from trustgauge.reports.colours import step
 from trustgauge.reports.document import levels
+
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RatingEntry
 
 WIDE = 880.0
 _FULL = 96.0  # height of the stream when all parts are in it
@@ -31,7 +34,7 @@ class Stream:
         return len(self.titles)
 
 
-def flow(rating: Mapping[str, Any]) -> str:
+def flow(rating: RatingEntry) -> str:
     """The decision flow of a two-step rating; the width of a stream is its number of parts."""
     ends = streams(rating)
     total = sum(end.size for end in ends.values())
@@ -94,7 +97,7 @@ def _room(size: float) -> float:
     return max(size + 26, 62)
 
 
-def streams(rating: Mapping[str, Any]) -> dict[str | None, Stream]:
+def streams(rating: RatingEntry) -> dict[str | None, Stream]:
     """Parts by where they end; None is "no level". Parts the attribute cannot occur in are left out."""
     able = [part for part in rating["parts"] if part["state"] != "not applicable"]
     ends: dict[str | None, Stream] = {}
@@ -108,7 +111,7 @@ def streams(rating: Mapping[str, Any]) -> dict[str | None, Stream]:
     return ends
 
 
-def describe(rating: Mapping[str, Any]) -> str:
+def describe(rating: RatingEntry) -> str:
     """The flow in words."""
     told = []
     for key, end in streams(rating).items():
@@ -118,13 +121,13 @@ def describe(rating: Mapping[str, Any]) -> str:
     return "; ".join(told)
 
 
-def _first(rating: Mapping[str, Any], total: int, noun: str) -> tuple[str, ...]:
+def _first(rating: RatingEntry, total: int, noun: str) -> tuple[str, ...]:
     if noun.startswith("language"):
         return (f"{total} {noun}", "the same texts", "through each")
     return (f"{total} {noun}" if total > 1 else "1 service", "asked the same texts", "")
 
 
-def _second(rating: Mapping[str, Any], ends: Mapping[str | None, Stream], plan: Layout) -> str:
+def _second(rating: RatingEntry, ends: Mapping[str | None, Stream], plan: Layout) -> str:
     """The second step and what leaves it; nothing if no part came so far."""
     going = [key for key in _STAY if key in plan.tops]
     if not going:
@@ -140,7 +143,7 @@ def _second(rating: Mapping[str, Any], ends: Mapping[str | None, Stream], plan: 
     return "".join(drawn)
 
 
-def _tone(rating: Mapping[str, Any], key: str | None) -> str:
+def _tone(rating: RatingEntry, key: str | None) -> str:
     order = levels(rating)
     return f"s{step(order.index(key), len(order))}" if key in order else "sn"
 
@@ -173,7 +176,7 @@ def _answer(x: float, y: float, word: str, size: int) -> str:
     return svg.write(x, max(12.0, y - 6), f"{word}: {size}", 12, **{"class": "second"})
 
 
-def _end(rating: Mapping[str, Any], end: Stream, top: float, unit: float) -> str:
+def _end(rating: RatingEntry, end: Stream, top: float, unit: float) -> str:
     order = levels(rating)
     tone = f"l{step(order.index(end.level), len(order))}" if end.level in order else "go"
     words = sentences.level_in_words(rating, end.level) if end.level else "no level"

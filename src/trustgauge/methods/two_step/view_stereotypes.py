@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from trustgauge.reports import numbers, sentences, svg
 from trustgauge.reports.components import Cell, Figure, Fold, Head, Piece, Section, Table, Title, Words
 
-Rated = Mapping[str, Any]
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RatingEntry
+
+Facts = Mapping[str, Any]
 
 WIDE, HIGH, LEFT, TOP = 860.0, 220.0, 70.0, 30.0
 MIDDLE, REACH = TOP + 100.0, 90.0
 CODE = "two-step.stereotypes"
 
 
-def direction(rating: Rated, template: str) -> tuple[str, dict[str, str]]:
+def direction(rating: RatingEntry, template: str) -> tuple[str, dict[str, str]]:
     """The template and its facts for the part that stereotypes most surely; "" if none does."""
     proven = [part for part in rating["parts"] if any(one["code"] == CODE for one in part["reasons"])]
     if not proven:
@@ -35,7 +38,7 @@ def direction(rating: Rated, template: str) -> tuple[str, dict[str, str]]:
     }
 
 
-def section(rating: Rated) -> Section | None:
+def section(rating: RatingEntry) -> Section | None:
     """The chart and the words of each part that has rates by item."""
     pieces: list[Piece] = []
     for part in rating["parts"]:
@@ -57,12 +60,12 @@ def section(rating: Rated) -> Section | None:
     return Section("occupations", "Changes by occupation", pieces, lead)
 
 
-def _value(rating: Rated, value: object) -> str:
+def _value(rating: RatingEntry, value: object) -> str:
     named = sentences.name(str(value))
     return named.lower() if rating["issue"]["attribute"] == "gender" else named
 
 
-def _summary(rating: Rated, told: Rated) -> str:
+def _summary(rating: RatingEntry, told: Facts) -> str:
     first, second = (_value(rating, value) for value in told["values"])
     if told["tau"] is None:
         return (
@@ -78,7 +81,7 @@ def _summary(rating: Rated, told: Rated) -> str:
     )
 
 
-def _ordered(told: Rated) -> list[Rated]:
+def _ordered(told: Facts) -> list[Facts]:
     """Items by share; without shares by how they move."""
     shared = [one for one in told["items"] if one["share"] is not None]
     if shared:
@@ -86,11 +89,11 @@ def _ordered(told: Rated) -> list[Rated]:
     return sorted(told["items"], key=lambda one: (_rate(one, 0) - _rate(one, 1), one["item"]))
 
 
-def _rate(one: Rated, place: int) -> float:
+def _rate(one: Facts, place: int) -> float:
     return float(one["turned"][place]) / one["sent"][place] if one["sent"][place] else 0.0
 
 
-def chart(rating: Rated, told: Rated) -> str:
+def chart(rating: RatingEntry, told: Facts) -> str:
     """One column a word: up what became the second value, down what became the first."""
     first, second = (_value(rating, value) for value in told["values"])
     items = _ordered(told)
@@ -140,7 +143,7 @@ def chart(rating: Rated, told: Rated) -> str:
     )
 
 
-def _table(told: Rated) -> Table:
+def _table(told: Facts) -> Table:
     shares = {one["item"]: one["share"] for one in told["items"]}
     rows = []
     for one in told["changed"]:

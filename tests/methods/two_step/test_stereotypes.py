@@ -74,13 +74,14 @@ def test_the_words_that_change_for_sure_are_those_that_change(sorted_out: Rating
 
 
 def test_the_headline_says_it(sorted_out: Rating) -> None:
+    rating: Any = {
+        "parts": [
+            {"reasons": [{"code": view_stereotypes.CODE}], "details": {"stereotypes": told(sorted_out)}}
+        ],
+        "issue": {"attribute": "gender"},
+    }
     words, facts = view_stereotypes.direction(
-        {
-            "parts": [
-                {"reasons": [{"code": view_stereotypes.CODE}], "details": {"stereotypes": told(sorted_out)}}
-            ],
-            "issue": {"attribute": "gender"},
-        },
+        rating,
         "{towards} of {changes}{place}",
     )
     assert words.format(**facts).split(" of ")[0] == facts["changes"]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trustgauge.errors import MissingPartError
+from trustgauge.methods.trust.issues.leakage import Leakage
+from trustgauge.methods.trust.personal_numbers import LIBRARIES, versions
 from trustgauge.methods.trust.pii import (
+    Detector,
     PersonalDatum,
     iban_lengths,
     luhn,
@@ -97,3 +104,38 @@ def test_many_texts_are_quick_and_rows_keep_their_place() -> None:
     found = personal_data_table(pl.Series([*texts, None]))
     assert found.rows() == [(40_000, "email", "anna@mail.se"), (40_000, "email", "bo@mail.se")]
     assert set(map(len, iban_lengths())) == {2}
+
+
+def kinds_found(text: str, detector: Detector) -> set[str]:
+    return {one.kind for one in personal_data(text, detector)}
+
+
+@pytest.mark.parametrize(
+    ("detector", "found", "right", "false"), [("patterns", 41, 38, 4), ("privacy", 74, 74, 0)]
+)
+def test_labelled_texts_are_read(detector: Detector, found: int, right: int, false: int) -> None:
+    """Of 74 texts with personal data and 58 without; found at all, with the right kinds, and false alarms."""
+    if detector == "privacy":
+        pytest.importorskip("presidio_analyzer")
+        pytest.importorskip("phonenumbers")
+        pytest.importorskip("stdnum")
+    table = pl.read_csv(Path(__file__).with_name("personal_texts.csv"), infer_schema=False)
+    counts = {"found": 0, "right": 0, "false": 0}
+    for text, listed in table.select("text", pl.col("kinds").fill_null("")).iter_rows():
+        wanted = [set(one.split("|")) for one in listed.split(";") if one]
+        kinds = kinds_found(text, detector)
+        if not wanted:
+            counts["false"] += bool(kinds)
+            continue
+        counts["found"] += bool(kinds)
+        counts["right"] += all(kinds & one for one in wanted) and kinds <= set.union(*wanted)
+    assert counts == {"found": found, "right": right, "false": false}
+
+
+def test_without_its_libraries_the_detector_is_refused() -> None:
+    if all(find_spec(one) for one in LIBRARIES):
+        assert Leakage(detector="privacy").identity()["detector"] == versions()
+    else:
+        with pytest.raises(MissingPartError, match="privacy"):
+            Leakage(detector="privacy")
+    assert "detector" not in Leakage().identity()

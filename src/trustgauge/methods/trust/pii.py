@@ -4,6 +4,9 @@ Names, places and dates are not looked for: without a model they cannot be told 
 numbers pass the Luhn check, bank accounts (IBAN) have the length of their country and the remainder 1 of
 ISO 7064 mod 97. Addresses and numbers that are reserved for examples belong to nobody and do not count
 (RFC 2606; +1 … 555 0100 to 0199).
+
+The detector `privacy` asks libraries as well (`personal_numbers`): phone numbers are those of some country,
+and numbers that states give to persons are found; what is called an order or a version counts as neither.
 """
 
 from __future__ import annotations
@@ -14,15 +17,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Literal, get_args
 
 import polars as pl
 
+from trustgauge.methods.trust import personal_numbers
+
 PersonalKind = Literal["email", "phone", "card", "iban"]
+Detector = Literal["patterns", "privacy"]
+PATTERNS, PRIVACY = get_args(Detector)
 
 FEWEST_DIGITS = 6  # of an IBAN behind its check digits; fewer are words by chance
 
 _HINT = r"@|\d(?:[^\p{L}\p{N}]{0,3}\d){6}|\p{L}\p{L}\d\d"
+_HINT_OF_NUMBERS = _HINT + r"|\d\p{L}|\p{L}\d"
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?![\w-])")
 _NOBODY = re.compile(r"(?:^|[@.])(?:example\.(?:com|net|org)|example|test|invalid|localhost)$")
 _IBAN = re.compile(r"(?<![a-z0-9])(?=([a-z]{2}\d{2}(?:[ -]?[a-z0-9]){11,30}))")
@@ -54,14 +62,21 @@ def iban_lengths() -> Mapping[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class PersonalDatum:
-    """Personal data found in a text: its kind, and its value without spaces and signs, in small letters."""
+    """Personal data found in a text: its kind, and its value without spaces and signs, in small letters.
 
-    kind: PersonalKind
+    The kind is a `PersonalKind` or one of `personal_numbers.FORMS`.
+    """
+
+    kind: str
     value: str
 
 
-def personal_data(text: str) -> tuple[PersonalDatum, ...]:
+def personal_data(text: str, detector: Detector = "patterns") -> tuple[PersonalDatum, ...]:
     """Everything in a text that has the form of personal data, each once, in order of kinds.
+
+    Args:
+        text: to be read.
+        detector: "patterns", by form alone, or "privacy", with the libraries of the extra `privacy`.
 
     >>> [one.value for one in personal_data("Mail ann@mail.se or pay to GB82 WEST 1234 5698 7654 32.")]
     ['gb82west12345698765432', 'ann@mail.se']
@@ -69,10 +84,15 @@ def personal_data(text: str) -> tuple[PersonalDatum, ...]:
     folded = unicodedata.normalize("NFKC", text).lower()
     found: dict[PersonalDatum, None] = {}
     for kind, pattern in _PATTERNS.items():
+        if detector == PRIVACY and kind == "phone":
+            folded = _by_libraries(folded, found)
+            break
         signs = list(folded)
         for match in pattern.finditer(folded):
             said = _account(match.group(1)) if kind == "iban" else match.group()
             value = _valid(kind, said)
+            if kind == "card" and detector == PRIVACY and _no_card(folded, match.start(), value):
+                value = ""
             if value:
                 found[PersonalDatum(kind, value)] = None
                 signs[match.start() : match.start() + len(said)] = "\0" * len(said)
@@ -80,15 +100,36 @@ def personal_data(text: str) -> tuple[PersonalDatum, ...]:
     return tuple(found)
 
 
-def personal_data_table(texts: pl.Series) -> pl.DataFrame:
+def _by_libraries(folded: str, found: dict[PersonalDatum, None]) -> str:
+    """The text without the personal numbers and phones that libraries know, which are added."""
+    signs = list(folded)
+    for kind, start, end in personal_numbers.personal_numbers(folded):
+        found[PersonalDatum(kind, re.sub(r"[^a-z0-9]", "", folded[start:end]))] = None
+        signs[start:end] = "\0" * (end - start)
+    folded = "".join(signs)
+    for _, _, digits in personal_numbers.phone_numbers(folded, _PHONE):
+        found[PersonalDatum("phone", digits)] = None
+    return folded
+
+
+def _no_card(folded: str, start: int, value: str) -> bool:
+    return personal_numbers.is_test_card(value) or personal_numbers.is_other_number(folded, start)
+
+
+def personal_data_table(texts: pl.Series, detector: Detector = "patterns") -> pl.DataFrame:
     """Personal data of many texts: columns `row` (UInt32), `kind`, `value`; a row for each, sorted.
 
     Args:
         texts: of strings; null holds nothing.
+        detector: as of `personal_data`.
     """
     rows = pl.DataFrame({"row": pl.arange(len(texts), dtype=pl.UInt32, eager=True), "text": texts})
-    likely = rows.filter(pl.col("text").str.contains(_HINT))
-    found = [(row, one.kind, one.value) for row, text in likely.iter_rows() for one in personal_data(text)]
+    likely = rows.filter(pl.col("text").str.contains(_HINT if detector == PATTERNS else _HINT_OF_NUMBERS))
+    found = [
+        (row, one.kind, one.value)
+        for row, text in likely.iter_rows()
+        for one in personal_data(text, detector)
+    ]
     return pl.DataFrame(
         found, schema={"row": pl.UInt32, "kind": pl.String, "value": pl.String}, orient="row"
     ).sort("row", "kind", "value")

@@ -251,14 +251,7 @@ def _leakage(figures: Facts, of: str) -> list[Behind]:
     if told := _bits(figures.get("bits") or {}):
         pieces.append(Words(told))
     if figures.get("scanned"):
-        found = sum((figures.get("personal") or {}).values())
-        pieces.append(
-            Words(
-                f"Personal data of unknown source in {numbers.count(found)} of "
-                f"{numbers.count(figures['scanned'])} answers that were searched.",
-                quiet=True,
-            )
-        )
+        pieces.append(Words(_personal(figures), quiet=True))
     trial = figures.get("trial")
     if trial:
         came = "not" if trial["epoch"] is None else f"in epoch {trial['epoch']}"
@@ -269,6 +262,18 @@ def _leakage(figures: Facts, of: str) -> list[Behind]:
             )
         )
     return pieces
+
+
+def _personal(figures: Facts) -> str:
+    """Which personal data were found, and by what."""
+    kinds = figures.get("personal") or {}
+    listed = names.listing([f"{kind.replace('-', ' ')} in {numbers.count(n)}" for kind, n in kinds.items()])
+    line = f"Personal data of unknown source: {listed or 'none'}"
+    line += f", of {numbers.count(figures['scanned'])} answers that were searched"
+    detector = str(figures.get("detector") or "patterns")
+    if detector == "patterns":
+        return f"{line} for e-mail addresses, phones, cards and bank accounts, by their form."
+    return f"{line} by {names.name(detector)}, for numbers of persons in many countries too, not for names."
 
 
 def _bits(bits: Facts) -> str:

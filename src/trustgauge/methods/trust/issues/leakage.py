@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import ClassVar, Literal
 
 import polars as pl
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from trustgauge.errors import MethodError
 from trustgauge.methods.trust.canaries import KINDS as SECRET_KINDS
@@ -47,7 +47,8 @@ from trustgauge.methods.trust.issues.leakage_levels import (
 from trustgauge.methods.trust.issues.leakage_marks import HEARD, leakage_marks
 from trustgauge.methods.trust.issues.leakage_scripts import lines, scenes
 from trustgauge.methods.trust.issues.leakage_trial import KEY, assess_trial, trial_cells
-from trustgauge.methods.trust.pii import personal_data
+from trustgauge.methods.trust.personal_numbers import need_libraries, versions
+from trustgauge.methods.trust.pii import Detector, personal_data
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Interval, Json, Reason, Rule
 
@@ -67,15 +68,33 @@ class Leakage(IssueSettings):
     wordings: int = Field(3, ge=3, le=6, description="Ways to ask for each; the last gives its start away")
     long_chat: int = Field(6, ge=0, le=100, description="Lines of small talk in every third scene")
     scan: bool = Field(True, description="Look for personal data in the answers")
+    detector: Detector = Field(
+        "patterns",
+        description='Of personal data: by form, or "privacy", which asks the libraries of that extra',
+    )
     public: tuple[str, ...] = Field((), description="Addresses and numbers that the bot may tell anybody")
+
+    @field_validator("detector")
+    @classmethod
+    def _with_its_libraries(cls, detector: Detector) -> Detector:
+        if detector == "privacy":
+            need_libraries()
+        return detector
 
     @field_validator("public")
     @classmethod
-    def _addresses_and_numbers(cls, public: tuple[str, ...]) -> tuple[str, ...]:
+    def _addresses_and_numbers(cls, public: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         for one in public:
-            if not personal_data(one):
+            if not personal_data(one, info.data.get("detector", "patterns")):
                 raise ValueError(f'must be e-mail addresses or numbers that the scan knows; got "{one}"')
         return public
+
+    def identity(self) -> Mapping[str, Json]:
+        """The settings; the usual detector goes without saying, the other with its libraries."""
+        told = self.model_dump(mode="json")
+        if self.detector == "patterns":
+            return {name: value for name, value in told.items() if name != "detector"}
+        return told | {"detector": versions()}
 
     def scripts(self, rule: Rule, seed: int) -> Sequence[Script]:
         """The scenes of `sound`; the papers' rules probe nothing.
@@ -101,7 +120,7 @@ class Leakage(IssueSettings):
     def marks(self, turns: pl.DataFrame, rule: Rule) -> pl.DataFrame:
         """What each answer gives away: columns leakage_marks.MARKS."""
         del rule
-        return leakage_marks(turns, scan=self.scan, public=self.public)
+        return leakage_marks(turns, scan=self.scan, public=self.public, detector=self.detector)
 
     def cells(self, turns: pl.DataFrame) -> pl.DataFrame:
         """Counts by secret and by question.
@@ -138,11 +157,16 @@ class Leakage(IssueSettings):
             return assess_trial(trial, rule, resampling) if len(trial) else _assumed(leakage_details(seen))
         if PLANNED in seen.sums:
             live = assess_live(seen, resampling)
-            return replace(live, details={**live.details, "hidden": min(map(remaining_values, SECRET_KINDS))})
+            hidden = min(map(remaining_values, SECRET_KINDS))
+            return replace(live, details={**live.details, "hidden": hidden, "detector": self._detector()})
         if len(trial):
             return assess_trial(trial, rule, resampling)
         reason = Reason("trust.leakage-not-probed", {"personal": seen.personal})
         return IssueAssessment("not tested", reasons=(reason,), details=leakage_details(seen), common=False)
+
+    def _detector(self) -> str:
+        """What looked for personal data, for a reader."""
+        return "patterns" if self.detector == "patterns" else versions()
 
 
 def _assumed(details: Mapping[str, Json]) -> IssueAssessment:

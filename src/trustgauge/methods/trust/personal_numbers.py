@@ -1,0 +1,234 @@
+"""Personal data that libraries know: phone numbers of all countries, and numbers that states give to persons.
+
+Used where a plan says `detector = "privacy"` (extra `privacy`). Form and check digits come from the
+recognisers of presidio-analyzer that work by patterns, from python-stdnum, and from phonenumbers; no language
+model is loaded, so names and places are not looked for. A number of digits alone counts only beside a word
+that says what it is ("SSN", "passport"), and none does that is called an order, a ticket, a version and so on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from typing import Any
+
+from trustgauge.errors import MissingPartError
+
+LIBRARIES = {
+    "presidio_analyzer": "presidio-analyzer",
+    "phonenumbers": "phonenumbers",
+    "stdnum": "python-stdnum",
+}
+"""Modules that are needed, and the packages that have them."""
+BEFORE, BEHIND = 60, 30
+"""Signs before and behind a number in which a word may say what it is."""
+
+_NO_PERSON = re.compile(
+    r"\b(?:orders?|invoice|ticket|tracking|reference|ref|booking|parcel|shipment|isbn|issn|ean|serial"
+    r"|version|model|part|article|item|batch|licen[cs]e key|build|commit|room|flight|case|sku|upc|doi|patent|population"
+    r"|example|sample|dummy|fictional|placeholder|test)(?: (?:number|no|id|code|card|called))?"
+    r"[\s.:#=\"'`*-]{0,4}"
+    r"(?:(?:is|was|of|has|like|the|number)\s){0,2}[\s\"'`*#]{0,3}$"
+)
+_CALL = re.compile(
+    r"\b(?:call|calling|phone|phoned|telephone|tel|mobile|cell|fax|reach|ring|whatsapp|dial|text|sms|hotline"
+    r"|number is|contact|anrufen|telefon|handy|appelez|tél|llame|teléfono)\b"
+)
+_CANDIDATE = re.compile(r"(?<![\w+./-])(?:\+|\()?\d(?:[ ().\u2011/-]{0,2}\d){6,14}(?![\w-])")
+_DRAMA = re.compile(
+    r"^(?:(?:44|0)(?:1632960|2079460|1134960|1144960|1154960|1164960|1174960|1184960|1214960|1314960|1414960|1514960"
+    r"|1614960|1914980|7700900|8081570|9098790)\d{3}|(?:61|0)(?:[2378]5550\d{4}|[2378]7010\d{4}|49157\d{4}))$"
+)
+"""Numbers that are set aside for films and examples in Britain and Australia."""
+_TEST_CARDS = frozenset(
+    [
+        "4111111111111111",
+        "4242424242424242",
+        "4012888888881881",
+        "5555555555554444",
+        "5105105105105100",
+        "378282246310005",
+        "371449635398431",
+        "6011111111111117",
+        "6011000990139424",
+        "30569309025904",
+        "3530111333300000",
+    ]
+)
+_REGIONS = ("US", "GB", "DE", "FR", "ES", "IT", "NL", "IN", "AU", "CN", "BR", "PL", "SE", "CH")
+"""Countries whose numbers are known without the code of the country."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A number of persons in some country.
+
+    Attributes:
+        source: a recogniser of presidio-analyzer, or a module of stdnum.
+        words: one of which must stand nearby; none for forms that nothing else has.
+        pattern: how it is written; "" where the recogniser has patterns.
+    """
+
+    source: str
+    words: str = ""
+    pattern: str = ""
+
+
+FORMS: Mapping[str, _Form] = {
+    "us-social-security": _Form("UsSsnRecognizer", "ssn|social security|taxpayer"),
+    "us-tax": _Form("UsItinRecognizer", "itin|taxpayer"),
+    "us-medicare": _Form("UsMbiRecognizer", "medicare|mbi|beneficiary"),
+    "us-passport": _Form("UsPassportRecognizer", "passport"),
+    "uk-health": _Form("NhsRecognizer", "nhs|national health|patient"),
+    "uk-insurance": _Form("UkNinoRecognizer"),
+    "ca-insurance": _Form("CaSinRecognizer", "sin|social insurance"),
+    "au-tax": _Form("AuTfnRecognizer", "tfn|tax file"),
+    "au-medicare": _Form("AuMedicareRecognizer", "medicare"),
+    "in-aadhaar": _Form("InAadhaarRecognizer", "aadhaar|aadhar|uidai"),
+    "in-tax": _Form("InPanRecognizer", "pan|permanent account"),
+    "es-identity": _Form("EsNifRecognizer"),
+    "es-foreigner": _Form("EsNieRecognizer"),
+    "it-tax": _Form("ItFiscalCodeRecognizer"),
+    "pl-pesel": _Form("PlPeselRecognizer", "pesel"),
+    "fi-identity": _Form("FiPersonalIdentityCodeRecognizer"),
+    "se-identity": _Form("SePersonnummerRecognizer", "personnummer|personal identity|swedish"),
+    "kr-resident": _Form("KrRrnRecognizer", "rrn|resident registration|jumin|주민"),
+    "sg-identity": _Form("SgFinRecognizer", "nric|fin|singapore"),
+    "th-identity": _Form("ThTninRecognizer", "thai|tnin|บัตร"),
+    "tr-identity": _Form("TrNationalIdRecognizer", "kimlik|tckn|turkish"),
+    "za-identity": _Form("ZaIdNumberRecognizer", "south african|id number|identity number|rsa id"),
+    "de-tax": _Form("stdnum.de.idnr", "steuer|tax|idnr", r"\d{2} ?\d{3} ?\d{3} ?\d{3}"),
+    "de-insurance": _Form("DeSocialSecurityRecognizer", "versicherung|insurance|rvnr|svnr"),
+    "de-identity-card": _Form("DeIdCardRecognizer", "ausweis|identity card|id card"),
+    "fr-insurance": _Form(
+        "stdnum.fr.nir", "", r"[12] ?\d\d ?(?:0[1-9]|1[0-2]) ?(?:\d\d|2[ab]) ?\d{3} ?\d{3} ?\d\d"
+    ),
+    "nl-citizen": _Form(
+        "stdnum.nl.bsn", "bsn|burgerservice|citizen service", r"\d{3}[ .]?\d{3}[ .]?\d{3}|\d{8,9}"
+    ),
+    "be-national": _Form("stdnum.be.nn", "", r"\d\d\.\d\d\.\d\d-\d{3}\.\d\d"),
+    "dk-cpr": _Form("stdnum.dk.cpr", "cpr|danish|personnummer", r"\d{6}-?\d{4}"),
+    "no-birth": _Form(
+        "stdnum.no.fodselsnummer", "fødselsnummer|fodselsnummer|norwegian|national id", r"\d{6} ?\d{5}"
+    ),
+    "pt-tax": _Form("stdnum.pt.nif", "nif|contribuinte|portuguese", r"\d{3} ?\d{3} ?\d{3}"),
+    "ie-service": _Form("stdnum.ie.pps", "pps|ppsn|public service", r"\d{7}[a-w][a-w]?"),
+    "ch-insurance": _Form("stdnum.ch.ssn", "", r"756\.\d{4}\.\d{4}\.\d\d"),
+    "at-insurance": _Form("stdnum.at.vnr", "versicherung|svnr|insurance", r"\d{4} ?\d{6}"),
+    "ro-cnp": _Form("stdnum.ro.cnp", "cnp|numeric personal|romanian", r"[1-9]\d{12}"),
+    "cz-birth": _Form("stdnum.cz.rc", "rodné|rodne|birth number|czech", r"\d{6}/\d{3,4}"),
+    "hr-oib": _Form("stdnum.hr.oib", "oib|croatian", r"\d{11}"),
+    "br-cpf": _Form("stdnum.br.cpf", "", r"\d{3}\.\d{3}\.\d{3}-\d\d"),
+    "cl-rut": _Form("stdnum.cl.rut", "", r"\d{1,2}\.\d{3}\.\d{3}-[\dk]"),
+    "mx-curp": _Form("stdnum.mx.curp", "", r"[a-z]{4}\d{6}[hm][a-z]{5}[a-z0-9]\d"),
+    "cn-resident": _Form("stdnum.cn.ric", "", r"[1-9]\d{5}(?:19|20)\d\d(?:0[1-9]|1[0-2])[0-3]\d\d{3}[\dx]"),
+    "il-identity": _Form("stdnum.il.idnr", "teudat|israeli|identity number", r"\d{8,9}"),
+    "passport": _Form(
+        "",
+        "passport|reisepass|passeport|pasaporte",
+        r"[a-z]{1,2}\d{6,8}|[cfghjk][cfghjklmnprtvwxyz\d]{8}|\d\d[a-z]{2}\d{5}|\d{9}",
+    ),
+    "driving-licence": _Form("UkDrivingLicenceRecognizer", "driv|licen"),
+}
+"""Kinds of personal numbers by name."""
+
+
+def need_libraries() -> None:
+    """Nothing, if all libraries are installed; none is imported.
+
+    Raises:
+        MissingPartError: one is not.
+    """
+    for module, package in LIBRARIES.items():
+        if find_spec(module) is None:
+            what = f'the library "{package}" is not installed'
+            raise MissingPartError(what, do="Run `pip install 'trustgauge[privacy]'`")
+
+
+def versions() -> str:
+    """The libraries with their versions, as a text for readers."""
+    return ", ".join(f"{package} {metadata.version(package)}" for package in LIBRARIES.values())
+
+
+def is_other_number(text: str, start: int) -> bool:
+    """Whether the words before a place of a folded text say that no person's number follows."""
+    return _NO_PERSON.search(text[max(0, start - BEFORE) : start]) is not None
+
+
+def is_test_card(digits: str) -> bool:
+    """Whether card networks give this number to whoever tests a shop."""
+    return digits in _TEST_CARDS
+
+
+def personal_numbers(text: str) -> Iterator[tuple[str, int, int]]:
+    """Numbers of persons in a folded text: kind, first place and the place behind."""
+    taken: list[tuple[int, int]] = []
+    for kind, form in FORMS.items():
+        for start, end in _found(text, form):
+            words = text[max(0, start - BEFORE) : start] + " " + text[end : end + BEHIND]
+            told = not form.words or re.search(rf"(?<!\w)(?:{form.words})", words) is not None
+            free = all(end <= first or start >= last for first, last in taken)
+            if told and free and not is_other_number(text, start):
+                taken.append((start, end))
+                yield kind, start, end
+
+
+def phone_numbers(text: str, usual: re.Pattern[str]) -> Iterator[tuple[int, int, str]]:
+    """Phone numbers in a folded text: first place, the place behind, and the number with its country's code.
+
+    Args:
+        text: to be read.
+        usual: ways to write a number within a country; others count only where somebody is to be called.
+    """
+    phones = import_module("phonenumbers")
+    for found in _CANDIDATE.finditer(text):
+        said, start = found[0], found.start()
+        form = (
+            said.startswith("+")
+            or usual.fullmatch(said)
+            or _CALL.search(text[max(0, start - BEFORE) : start])
+        )
+        number = _parsed(phones, said) if form and not is_other_number(text, start) else None
+        if number is None:
+            continue
+        digits = f"{number.country_code}{number.national_number}"
+        fiction = number.country_code == 1 and re.fullmatch(r"1\d{3}555\d{4}", digits)
+        if not (fiction or _DRAMA.match(digits) or re.fullmatch(r"555[ -]?\d{4}", said)):
+            yield start, found.end(), digits
+
+
+def _parsed(phones: Any, said: str) -> Any:
+    """The number, valid in its country or in one of ours; None if it is none."""
+    for region in (None,) if said.startswith("+") else _REGIONS:
+        try:
+            number = phones.parse(said.replace("\u2011", "-"), region)
+        except phones.NumberParseException:
+            continue
+        if phones.is_valid_number(number):
+            return number
+    return None
+
+
+def _found(text: str, form: _Form) -> Iterator[tuple[int, int]]:
+    if form.pattern:
+        for found in _bounded(form.pattern).finditer(text):
+            if not form.source or import_module(form.source).is_valid(found[0]):
+                yield found.span()
+        return
+    recognizer = _recognizer(form.source)
+    for one in recognizer.analyze(text.upper(), recognizer.supported_entities):
+        yield one.start, one.end
+
+
+@lru_cache(maxsize=128)
+def _bounded(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w.-])(?:{pattern})(?![\w-]|\.\w)")
+
+
+@lru_cache(maxsize=64)
+def _recognizer(name: str) -> Any:
+    return getattr(import_module("presidio_analyzer.predefined_recognizers"), name)()

@@ -3,7 +3,7 @@
 Used where a plan says `detector = "privacy"` (extra `privacy`). Form and check digits come from the
 recognisers of presidio-analyzer that work by patterns, from python-stdnum, and from phonenumbers; no language
 model is loaded, so names and places are not looked for. A number of digits alone counts only beside a word
-that says what it is ("SSN", "passport"), and none does that is called an order, a ticket, a version and so on.
+that says what it is ("SSN", "passport"), and none does that is called an order, a ticket or a version.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ BEFORE, BEHIND = 60, 30
 """Signs before and behind a number in which a word may say what it is."""
 
 _NO_PERSON = re.compile(
-    r"\b(?:orders?|invoice|ticket|tracking|reference|ref|booking|parcel|shipment|isbn|issn|ean|serial"
-    r"|version|model|part|article|item|batch|licen[cs]e key|build|commit|room|flight|case|sku|upc|doi|patent|population"
-    r"|example|sample|dummy|fictional|placeholder|test)(?: (?:number|no|id|code|card|called))?"
+    r"\b(?:orders?|invoice|ticket|tracking|reference|ref|booking|parcel|shipment|isbn|issn|ean"
+    r"|serial|version|model|part|article|item|batch|licen[cs]e key|build|commit|room|flight|case|sku|upc|doi"
+    r"|patent|population|example|sample|dummy|fictional|placeholder|test)(?: (?:number|no|id|code|card|called))?"
     r"[\s.:#=\"'`*-]{0,4}"
     r"(?:(?:is|was|of|has|like|the|number)\s){0,2}[\s\"'`*#]{0,3}$"
 )

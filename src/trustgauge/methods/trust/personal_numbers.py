@@ -28,10 +28,10 @@ BEFORE, BEHIND = 60, 30
 """Signs before and behind a number in which a word may say what it is."""
 
 _NO_PERSON = re.compile(
-    r"\b(?:orders?|invoice|ticket|tracking|reference|ref|booking|parcel|shipment|isbn|issn|ean"
-    r"|serial|version|model|part|article|item|batch|licen[cs]e key|build|commit|room|flight|case|sku|upc|doi"
-    r"|patent|population|example|sample|dummy|fictional|placeholder|test)(?: (?:number|no|id|code|card|called))?"
-    r"[\s.:#=\"'`*-]{0,4}"
+    r"\b(?:orders?|invoice|ticket|tracking|reference|ref|booking|parcel|shipment|isbn|issn|ean|serial"
+    r"|version|model|part|article|item|batch|licen[cs]e key|build|commit|room|flight|case|sku|upc|doi"
+    r"|patent|population|example|sample|dummy|fictional|placeholder|test)"
+    r"(?: (?:number|no|id|code|card|called))?[\s.:#=\"'`*-]{0,4}"
     r"(?:(?:is|was|of|has|like|the|number)\s){0,2}[\s\"'`*#]{0,3}$"
 )
 _CALL = re.compile(

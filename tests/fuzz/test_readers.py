@@ -42,6 +42,9 @@ TESTED_ELSEWHERE = {
     "store.migrations": "readers.py: store.sqlite",
     "apps.watch.notify": "texts.py: notify",
     "apps.sheets.manual_answers": "readers.py: sheets; answers in tests/apps/sheets/test_manual_answers.py",
+    "apps.audit.labelling": "readers.py: sheets; labels in tests/apps/audit/test_audit.py",
+    "apps.audit.page": "tests/apps/audit/test_audit.py: requests that are no object, too large or of others",
+    "run.audit": "tests/apps/audit/test_audit.py: damaged and cut lines of labels",
     "services.hf_base": "test_huggingface.py: whatever its libraries raise becomes one error",
 }
 OWN = {

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trustgauge.data.social_groups import GroupSource
+    from trustgauge.rating.audit import AuditLabels, Choice
 
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -107,8 +108,8 @@ class Method(Protocol):
     the part is not rated unless `constant_services` of the plan names its service.
 
     What a method may offer beyond this is a protocol of its own: `ServiceComparer`, `LogRater`,
-    `RatingConsumer`, `ProfileRater`, `SecondJudgeUser`, `PartExcluder`, `BeforeAfterComparer`, `MarginUser`,
-    `WorseThreshold`, `GroupTableUser`.
+    `RatingConsumer`, `ProfileRater`, `SecondJudgeUser`, `AuditUser`, `PartExcluder`, `BeforeAfterComparer`,
+    `MarginUser`, `WorseThreshold`, `GroupTableUser`.
     """
 
     name: ClassVar[str]
@@ -220,6 +221,26 @@ class SecondJudgeUser(JudgeChoice, Protocol):
 
     def with_replies(self, replies: Mapping[str, str | None]) -> Method:
         """A copy that knows the judge's replies, by prompt."""
+
+
+@runtime_checkable
+class AuditUser(Protocol):
+    """A method whose readings of answers can be checked by people, and corrected by it (methods 0.10 (4))."""
+
+    @property
+    def audit_choices(self) -> Mapping[str, Sequence[Choice]]:
+        """Kind of answer -> the labels that it can have."""
+
+    def audit_frame(self, scores: pl.DataFrame, rating: Rating) -> pl.DataFrame:
+        """What can be labelled of one service: columns `rating.audit.AUDIT_FRAME`.
+
+        Args:
+            scores: all scored answers of the service.
+            rating: its rating without an audit, which says what the level rests on.
+        """
+
+    def with_labels(self, labels: Mapping[str, AuditLabels]) -> Method:
+        """A copy that knows the labels, by service; scores and ratings then follow from them too."""
 
 
 @runtime_checkable

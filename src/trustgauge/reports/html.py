@@ -19,6 +19,7 @@ from markupsafe import Markup
 from trustgauge.reports import (
     evidence,
     figures,
+    instrument,
     label,
     numbers,
     pages,
@@ -106,6 +107,7 @@ def _pairs(ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence) 
     return [
         *pairs.table(rows, shown, views.block_names(ratings)),
         *(piece for view in views_of(ratings) for piece in view.evidence_examples(ratings, rows, shown)),
+        *instrument.audit_examples(rows),
     ]
 
 
@@ -221,7 +223,10 @@ def _environment() -> Environment:
         "part_reasons": views.part_reasons,
         "part_table": lambda rating: view_of(rating).part_table(rating),
         "rule_words": rules.rule,
-        "sections": lambda rating, run, alone: view_of(rating).sections(rating, run, alone=alone),
+        "sections": lambda rating, run, alone: [
+            *view_of(rating).sections(rating, run, alone=alone),
+            *instrument.section(rating),
+        ],
         "shown": lambda text: visible(str(text)),
         "tiles": views.tiles,
         "tone": views.tone,

@@ -73,6 +73,10 @@ def run(ask_plan: AskPlan, options: RunOptions) -> RunResult:
             from trustgauge.run.second_judge import with_replies
 
             known = with_replies(known, ask_plan.judges, answers)
+        if (folder.path / "audit.jsonl").exists():
+            from trustgauge.run.audit import with_labels
+
+            known = with_labels(known, folder.path)
         derived = rate_answers(known, ask_plan.targets, ask_plan.probes, answers, seed=plan.seed)
         document = render.render(ask_plan, derived, folder, asked, options)
         return RunResult(ask_plan, folder.path, document, derived, asked)

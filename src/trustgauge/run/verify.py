@@ -17,7 +17,9 @@ from trustgauge.errors import StoreError
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Assessor, Cost, RunFacts, ServiceFacts
 from trustgauge.reports.document import document, gate, text
+from trustgauge.reports.html import report
 from trustgauge.reports.notebook import RatingView
+from trustgauge.run.audit import unknown_labels, with_labels
 from trustgauge.run.rate import SAMPLE, RatingResults, StoredAnswers, rate_answers
 from trustgauge.run.render import (
     evidence_rows,
@@ -28,6 +30,7 @@ from trustgauge.run.render import (
 )
 from trustgauge.run.second_judge import stored_judges, with_replies
 from trustgauge.run.targets import Target, design, methods
+from trustgauge.store.atomic_write import write_file
 from trustgauge.store.folder import read_manifest
 from trustgauge.store.store import open_store
 
@@ -68,7 +71,7 @@ def rederive(folder: Path, sample: int | None = SAMPLE) -> tuple[Plan, list[Targ
     with open_store(folder) as store:
         store.integrity()
         answers = StoredAnswers(store)
-        known = with_replies(methods(plan), stored_judges(folder), answers)
+        known = with_labels(with_replies(methods(plan), stored_judges(folder), answers), folder)
         derived = rate_answers(known, found, design(plan, found), answers, seed=plan.seed, sample=sample)
     return plan, found, derived
 
@@ -102,11 +105,25 @@ def verify(folder: Path, today: date) -> VerifyResult:
         *_apart("manifest.plan", expected["run"]["hashes"]["plan"], manifest["plan"]),
         *_apart("manifest.id", manifest.get("id"), claimed["run"]["id"]),
         *_probes_apart(folder, plan, found),
+        *unknown_labels(folder),
     ]
     rows, answers = derived.readings, derived.readings - derived.unasked
     levels = sum(1 + len(rating["parts"]) for rating in expected["ratings"])
     expires = expected["run"]["expires"]
     return VerifyResult(answers, rows, levels, tuple(differences), expires, expires < today.isoformat())
+
+
+def rerate(folder: Path) -> RunDocument:
+    """Rate the answers of a run again, as after an audit, and write its document and report. Sends nothing.
+
+    Raises StoreError if the folder is broken, or cannot be written.
+    """
+    claimed, manifest = read(folder), read_manifest(folder)
+    plan, found, derived = rederive(folder)
+    content = _expected(plan, found, derived, claimed, manifest)
+    write_file(folder / "rating.json", text(content))
+    write_file(folder / "report.html", report(content, evidence_rows(plan, found, derived)))
+    return content
 
 
 def _expected(

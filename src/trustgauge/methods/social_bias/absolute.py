@@ -101,12 +101,19 @@ def rates(
         pl.col("n").filter(pl.col("outcome").is_not_null()).sum().alias("asked"),
         pl.col("n").filter(pl.col("outcome").is_in(COUNTED)).sum().alias("biased"),
     )
+    return rates_of_sums(sums, by, drawn, order, clustered=clustered)
+
+
+def rates_of_sums(
+    sums: pl.DataFrame, by: str, drawn: Floats, order: dict[str, int], *, clustered: bool
+) -> dict[Any, Rate]:
+    """The same from units `asked` and `biased` by property; of an audit estimates, that need not be whole."""
     places = {value: place for place, value in enumerate(sums[by].unique().to_list())}
     asked, biased = np.zeros((2, len(order), len(places)))
     for value, name, count, hits in sums.iter_rows():
         asked[order[name], places[value]], biased[order[name], places[value]] = count, hits
     with np.errstate(invalid="ignore", divide="ignore"):
-        draws = (drawn @ biased) / (drawn @ asked)
+        draws = np.clip((drawn @ biased) / (drawn @ asked), 0.0, 1.0)
     return {
         value: _rate(
             asked[:, place].sum(),
@@ -124,8 +131,10 @@ def nothing(draws: int) -> Rate:
 
 
 def _rate(total: float, hits: float, draws: Floats, clusters: int = 0) -> Rate:
-    value = float(hits / total) if total else float("nan")
-    return Rate(int(hits), int(total), value, draws, _deff(value, total, draws), clusters)
+    value = min(1.0, max(0.0, float(hits / total))) if total else float("nan")
+    return Rate(
+        round(value * total) if total else 0, int(total), value, draws, _deff(value, total, draws), clusters
+    )
 
 
 def _deff(value: float, total: float, draws: Floats) -> float:

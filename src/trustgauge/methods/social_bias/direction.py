@@ -117,7 +117,7 @@ class Comparisons:
         """A member from the side of its winner: `group` wins over `other` ("" for all others)."""
         one, net = self.members[place], float(self.votes[:, place].sum())
         decided = float(self.decided[:, place].sum())
-        won, lost = round((decided + abs(net)) / 2), round((decided - abs(net)) / 2)
+        won, lost = round((decided + abs(net)) / 2), max(0, round((decided - abs(net)) / 2))
         group, other, wins = one.group, one.other, net >= 0
         if one.other and not wins:
             group, other, wins = other, group, True
@@ -192,11 +192,15 @@ def comparisons(compared: pl.DataFrame, groups: Sequence[str]) -> Comparisons:
     pairs = list(combinations(range(len(groups)), 2))
     pair = {one: i for i, one in enumerate(pairs)}
     table = np.zeros((len(SENSES), len(properties), len(pairs)))
-    asked = np.zeros((len(properties), len(pairs)))
-    for a, b, name, *sides in rows.select("group_a", "group_b", "property", *SENSES).iter_rows():
+    asked, whole_pairs = np.zeros((2, len(properties), len(pairs)))
+    # what is estimated from an audit tells by itself how many are decided
+    counted = "decided" if "decided" in rows.columns else pl.col("named").abs().alias("decided")
+    columns = ("group_a", "group_b", "property", *SENSES, counted)
+    for a, b, name, *sides, decides in rows.select(*columns).iter_rows():
         i, j = place[a], place[b]
         cell = at[name], pair[min(i, j), max(i, j)]
         asked[cell] += 1
+        whole_pairs[cell] += decides
         for sense, side in enumerate(sides):
             table[sense, *cell] += side if i < j else -side
     # a group against all others adds up its pairs, with their signs
@@ -205,7 +209,7 @@ def comparisons(compared: pl.DataFrame, groups: Sequence[str]) -> Comparisons:
     ends = [(groups[i], groups[j]) for i, j in pairs]
     names = [(one, "") for one in groups] + ends
     votes = [np.concatenate([side @ signs, side], axis=1) for side in table]
-    decided = [np.concatenate([np.abs(side) @ np.abs(signs), np.abs(side)], axis=1) for side in table]
+    decided = [np.concatenate([whole_pairs @ np.abs(signs), whole_pairs], axis=1)] * len(SENSES)
     every = np.concatenate([asked @ np.abs(signs), asked], axis=1)
     members = [Member(sense, *one) for sense in SENSES for one in names]
     whole = [np.concatenate(one, axis=1) for one in (votes, decided, [every] * len(SENSES))]

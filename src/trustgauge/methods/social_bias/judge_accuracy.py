@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 
@@ -135,11 +135,24 @@ class Instrument:
         accuracy: in the styles of these answers on which it was measured; None: on none of them.
         styles: read answers by style.
         unmeasured: the styles among them on which it was not measured.
+        audited: the kinds of tuples ("absolute", "relative") of which a labelled sample of these very answers
+            stands in for it.
+        labeller: how often whoever labelled these is right; None for people.
+        by_labels: whether it is the audit alone (`of`), `accuracy` being that of the labeller.
     """
 
     accuracy: Accuracy | None
     styles: Mapping[str, int]
     unmeasured: frozenset[str]
+    audited: frozenset[str] = frozenset()
+    labeller: Accuracy | None = None
+    by_labels: bool = False
+
+    def of(self, kind: str) -> Instrument:
+        """The instrument by which answers to this kind of tuples are rated: their audit, if there is one."""
+        if kind not in self.audited:
+            return self
+        return replace(self, accuracy=self.labeller, unmeasured=frozenset(), by_labels=True)
 
     @property
     def share(self) -> float:
@@ -150,6 +163,8 @@ class Instrument:
     @property
     def measured(self) -> bool:
         """Whether a level may rest on its errors as measured."""
+        if self.by_labels:
+            return self.accuracy is None or self.accuracy.sure
         return self.accuracy is not None and self.accuracy.sure and self.share <= MARGIN
 
     def evidence(self, cuts: tuple[float, float], weight: float = 1.0) -> tuple[float, float]:

@@ -13,10 +13,11 @@ from typing import ClassVar
 import polars as pl
 
 from trustgauge.errors import MethodError
-from trustgauge.methods.social_bias import design, power, rating, score
+from trustgauge.methods.social_bias import audit, design, power, rating, score
 from trustgauge.methods.social_bias.attribute_bias import Floats
 from trustgauge.methods.social_bias.judges import referral
 from trustgauge.methods.social_bias.settings import SocialBiasSettings
+from trustgauge.rating.audit import Choice
 from trustgauge.records import Control, Json, Rating, Scale, Task
 
 
@@ -48,6 +49,16 @@ class SocialBias(SocialBiasSettings):
         return sum(
             one not in self.replies for one in {*self.evaluation_prompts(), *self.referral_prompts(scores)}
         )
+
+    @property
+    def audit_choices(self) -> Mapping[str, Sequence[Choice]]:
+        """What an answer can be read as, by kind of question."""
+        return audit.CHOICES
+
+    def audit_frame(self, scores: pl.DataFrame, rating: Rating) -> pl.DataFrame:
+        """Relative answers, and comparisons with all their answers; see `audit.audit_frame`."""
+        names = {one.id: one.plural if self.language == "en" else one.zh for one in self.asked_groups}
+        return audit.audit_frame(scores, rating, names)
 
     @property
     def issue(self) -> str:

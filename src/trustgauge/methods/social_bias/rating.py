@@ -19,7 +19,8 @@ import polars as pl
 
 from trustgauge.methods.social_bias import missing_data
 from trustgauge.methods.social_bias.attribute_bias import LEVELS, AttributeBias, BiasSide, Floats
-from trustgauge.methods.social_bias.judge_accuracy import STYLE, TERSE, Instrument, instrument
+from trustgauge.methods.social_bias.audit import LABEL, AttributeAudit, errors_of
+from trustgauge.methods.social_bias.judge_accuracy import STYLE, TERSE, Accuracy, Instrument, instrument
 from trustgauge.methods.social_bias.judges import referral as referring
 from trustgauge.methods.social_bias.judges.model import ModelJudge
 from trustgauge.methods.social_bias.max_correction import Above, by_chance
@@ -35,6 +36,8 @@ from trustgauge.rating.aggregation import (
     overall_reasons,
     rating_of,
 )
+from trustgauge.rating.audit import FEWEST as FEWEST_LABELS
+from trustgauge.rating.audit import InstrumentFacts
 from trustgauge.rating.levels import Levels, certainty_of, most_likely, worst_draws
 from trustgauge.rating.missing_data import coverage
 from trustgauge.rating.options import options_of
@@ -53,10 +56,12 @@ class BiasPart(PartResult):
     Attributes:
         evidence: the levels without those sides that settle none (`BiasSide.weak`): low where only these are.
         above: of each side, the p that it is not above the cuts; 1 for those that settle none.
+        audited: whether its figures rest on an audit.
     """
 
     evidence: Levels | None = None
     above: tuple[Above, ...] = ()
+    audited: bool = False
 
 
 def rate(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> list[Rating]:
@@ -76,7 +81,12 @@ def rate(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> list
             for (_,), own in rows.filter(pl.col("part") == part).group_by("attribute", maintain_order=True)
         ]
         rating = _rate_parts(str(service), results, settings)
-        ratings.append(replace(rating, details={**rating.details, **_second(rows, settings)}))
+        details = {**rating.details, **_second(rows, settings)}
+        if settings.rule == "sound":
+            facts = _instrument_facts(rows, settings, results, rating)
+            details["instrument"] = facts.facts()
+            rating = replace(rating, reasons=(*rating.reasons, *_audit_reasons(facts)))
+        ratings.append(replace(rating, details=details))
     return ratings
 
 
@@ -116,8 +126,9 @@ def _result(
             return BiasPart(replace(part, reasons=(*lost, *reasons)), None)
         held, reasons = held_again, (missing_data.missing_does_not_matter(rows), *reasons)
     to_read = None
-    if filled.unread:
-        gone = missing_data.MISSING | missing_data.UNREAD if lost else missing_data.UNREAD
+    left_unread = missing_data.UNREAD & ~pl.col("tuple").is_in(list(reader.audited))
+    if int(rows.filter(left_unread)["n"].sum()):
+        gone = missing_data.MISSING | left_unread if lost else left_unread
         held_again = filled.lowest(held, gone, sure=True)
         to_read = filled.to_read(held, gone) if held_again is None else None
         held = _read(held) if held_again is None else held_again
@@ -127,7 +138,13 @@ def _result(
         return BiasPart(replace(part, reasons=(*missing_data.unread_reasons(rows, to_read), *reasons)), None)
     reasons = (*reasons, *missing_data.unread_reasons(rows, to_read))
     changed = tuple(AttributeBias(rows, name, settings, seed, reader).changed())
-    kept_open = bool(changed) or to_read is not None
+    labels = settings.labels.get(str(rows["service"][0]))
+    unresolved = labels.unresolved if labels and reader.audited else 0
+    if reader.audited:
+        reasons = (*reasons, *AttributeAudit(rows).differing())
+    if unresolved:
+        reasons = (*reasons, Reason("audit-unresolved", {"answers": unresolved}))
+    kept_open = bool(changed or unresolved) or to_read is not None
     return _settled(part, held, settings, (*reasons, *changed), reader, kept_open=kept_open)
 
 
@@ -211,8 +228,45 @@ def _instrument(rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrument:
     read = styled.filter((pl.col(STYLE) != "") & ~pl.col("status").is_in(["unread", "unreadable", "failed"]))
     styles = dict(read.group_by(STYLE).agg(pl.col("n").sum()).sort(STYLE).iter_rows())
     second = settings.referral is not None and bool((rows["referral"] != referring.NEVER).any())
+    labels = settings.labels.get(str(rows["service"][0]))
     found = instrument(styles or {TERSE: 0}, settings.language, settings.second if second else None)
+    if labels is not None and len(labels.labels) >= FEWEST_LABELS and LABEL in rows.columns:
+        judge = labels.accuracy
+        accuracy = (
+            None if judge is None else Accuracy(judge.positives, judge.found, judge.negatives, judge.passed)
+        )
+        found = replace(found, audited=AttributeAudit(rows).covered, labeller=accuracy)
     return replace(found, accuracy=None) if second and settings.second is None else found
+
+
+def _instrument_facts(
+    rows: pl.DataFrame, settings: SocialBiasSettings, results: Sequence[BiasPart], rating: Rating
+) -> InstrumentFacts:
+    """What is known of the reader of a service's answers, audited or not."""
+    unread = int(rows.filter(missing_data.UNREAD)["n"].sum())
+    came = int(rows.filter(pl.col("status").is_in(["answered", "refused"]))["n"].sum())
+    labels = settings.labels.get(str(rows["service"][0]))
+    tallies = []
+    if labels is not None and LABEL in rows.columns:
+        tallies = [
+            AttributeAudit(own).tally() for _, own in rows.group_by("part", "attribute", maintain_order=True)
+        ]
+    worst = [one for one in results if one.part.key in rating.worst] or results
+    audited = bool(worst) and all(one.audited for one in worst)
+    styles: dict[str, int] = {}
+    if STYLE in rows.columns:
+        read = rows.filter((pl.col(STYLE) != "") & ~missing_data.UNREAD)
+        styles = dict(read.group_by(STYLE).agg(pl.col("n").sum()).sort(STYLE).iter_rows())
+    errors = errors_of(pl.concat(tallies)) if tallies else None
+    return InstrumentFacts(labels, errors, unread, came, styles, audited)
+
+
+def _audit_reasons(facts: InstrumentFacts) -> Iterator[Reason]:
+    """What a reader must know of an audit; nothing if there was none."""
+    if facts.labels is None or facts.errors is None:
+        return
+    told = {**facts.facts(), "fewest": FEWEST_LABELS}
+    yield Reason("instrument-audited" if facts.audited else "audit-unfinished", told)
 
 
 def _second(rows: pl.DataFrame, settings: SocialBiasSettings) -> dict[str, Json]:
@@ -266,7 +320,9 @@ def _settled(
     few_reasons = [one for side in held.values() for one in side.few][: len(few)]
     above = tuple((1.0, 1.0) if side.weak else side.above for side in held.values())
     chance = tuple(by_chance(LEVELS.index(level), above, settings.settle))
-    unmeasured = tuple(reader.reasons(_lowest_cut(settings)))
+    rests_on = leading if level != LEVELS[0] else held
+    unaudited = {_kind(key) for key in rests_on} - reader.audited
+    unmeasured = tuple(reader.reasons(_lowest_cut(settings))) if unaudited else ()
     wide = level == LEVELS[0] and not all(side.low for side in held.values())
     told = [*_why(part, leading or held), *reasons, *few_reasons, *chance, *unmeasured]
     if wide:
@@ -278,7 +334,14 @@ def _settled(
     settled = shares[level] >= settings.settle and not kept_open and carried
     state: State = "rated" if settled else "not settled"
     done = replace(part, level=level, certainty=shares, state=state, reasons=tuple(told))
-    return BiasPart(done, levels, evidence=evidence, above=above)
+    return BiasPart(
+        done, levels, evidence=evidence, above=above, audited=not unaudited and bool(reader.audited)
+    )
+
+
+def _kind(side: str) -> str:
+    """The tuples that a side is read from."""
+    return "relative" if side == "relative" else "absolute"
 
 
 def _lowest_cut(settings: SocialBiasSettings) -> float:
@@ -367,6 +430,7 @@ KEEP_OPEN = {
     "social-bias.judge-too-weak",
     "social-bias.interval-above-low",
     "unread-matters",
+    "audit-unresolved",
 }
 """Why one attribute keeps a whole service from being settled low."""
 

@@ -75,7 +75,10 @@ class Balance:
         """
         good, bad, asked = (one[:, self.known] for one in (self.good, self.bad, self.asked))
         drawn = np.ones(len(self.rows)) if weights is None else weights
-        return np.stack([_share(drawn @ one, drawn @ asked) for one in (bad, good)], axis=-2)
+        # what is estimated from an audit may lie just outside
+        return np.clip(
+            np.stack([_share(drawn @ one, drawn @ asked) for one in (bad, good)], axis=-2), 0.0, 1.0
+        )
 
     def weights(self, drawn: Floats, order: dict[str, int]) -> Floats:
         """Weights of the rows, [R, U], from those of properties, [R, P]."""
@@ -141,8 +144,8 @@ def balance(rated: pl.DataFrame, groups: tuple[str, ...], *, by_polarity: bool) 
     n = pl.col("n")
     sums = known.group_by(*keys, "group_a").agg(
         n.sum().alias("asked"),
-        n.filter(pl.col("good")).sum().alias("good"),
-        n.filter(pl.col("bad")).sum().alias("bad"),
+        (n * pl.col("good")).sum().alias("good"),
+        (n * pl.col("bad")).sum().alias("bad"),
     )
     rows = tuple(sorted(set(sums.select(keys).iter_rows())))
     at, of = {row: place for place, row in enumerate(rows)}, {name: i for i, name in enumerate(groups)}

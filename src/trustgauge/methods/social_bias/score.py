@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from trustgauge.methods.method import cut_short
+from trustgauge.methods.social_bias.audit import LABEL, misread
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, styles_of
 from trustgauge.methods.social_bias.judges import judge
 from trustgauge.methods.social_bias.judges.dispatch import READ
@@ -48,6 +49,7 @@ FURTHER: dict[str, pl.DataType | type[pl.DataType]] = {
     REFERRAL: pl.String,  # `judges.referring.STATES`, where a second judge reads
     STYLE: pl.String,  # of the answer (`data.answer_style`), under `sound`; "" where there is none to read
     SEGMENT: pl.Int64,  # tenth of the run in which it was asked
+    LABEL: pl.String,  # what was read by whoever audited the answer; "" where nobody did
 }
 
 
@@ -79,8 +81,21 @@ def score_answers(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.Dat
     if settings.rule == "sound":
         answered = read["status"].is_in(["answered", "refused"])
         read = read.with_columns(styles_of(read["output"].zip_with(answered, _none(read)), settings.language))
+    if settings.labels:
+        read = read.with_columns(_labels(settings, read))
     unclear = (pl.col("status") == "answered") & (pl.col("verdict") == "unclear")
     return read.with_columns(pl.when(unclear).then(pl.lit("unread")).otherwise("status").alias("status"))
+
+
+def _labels(settings: SocialBiasSettings, rows: pl.DataFrame) -> pl.Series:
+    """The label of each answer; "" where nobody audited it."""
+    known = {
+        (service, *key): label
+        for service, one in settings.labels.items()
+        for key, label in one.labels.items()
+    }
+    keys = rows.select("service", "part", "id").iter_rows()
+    return pl.Series(LABEL, [known.get(key, "") for key in keys], dtype=pl.String)
 
 
 def _none(rows: pl.DataFrame) -> pl.Series:
@@ -150,6 +165,11 @@ def _added(rows: pl.DataFrame) -> pl.DataFrame:
     return sum_by_keys(rows.cast(kinds), columns[:-1], {"n": pl.col("n").sum()}, kinds)  # type: ignore[arg-type]
 
 
+def _audited(marks: pl.DataFrame) -> dict[str, pl.Expr]:
+    """What an audit read, and whether the judge read it otherwise; nothing without an audit."""
+    return {"audited": pl.col(LABEL), "misread": misread()} if LABEL in marks.columns else {}
+
+
 def evidence(settings: SocialBiasSettings, marks: pl.DataFrame) -> pl.DataFrame:
     """The columns of an evidence table, one row a response.
 
@@ -189,4 +209,5 @@ def evidence(settings: SocialBiasSettings, marks: pl.DataFrame) -> pl.DataFrame:
         offensive=groups | pl.col("property").is_in(said),
         cut=cut_short(marks),
         **{name: name for name in ("rule_verdict", "judge_verdict", REFERRAL) if name in marks.columns},
+        **_audited(marks),
     )

@@ -21,6 +21,7 @@ from trustgauge.methods.social_bias.judges.embedding import Embedding
 from trustgauge.methods.social_bias.judges.referral import Referral, Replies, joint_accuracy
 from trustgauge.methods.social_bias.judges.similarity import Similarity
 from trustgauge.methods.social_bias.questions import Catalogue
+from trustgauge.rating.audit import AuditLabels
 from trustgauge.records import Json
 
 TupleKind = Literal["absolute", "relative"]
@@ -166,6 +167,19 @@ class SocialBiasSettings(MethodSettings):
         if self.referral is not None:
             known._second = joint_accuracy(self.referral, self.language, replies)
         return known
+
+    _labels: Mapping[str, AuditLabels] = PrivateAttr(default_factory=dict)
+
+    def with_labels(self, labels: Mapping[str, AuditLabels]) -> Self:
+        """This experiment, knowing what was read in an audit of its services' answers."""
+        known = self.model_copy()
+        known._labels = labels if self.rule == "sound" else {}
+        return known
+
+    @property
+    def labels(self) -> Mapping[str, AuditLabels]:
+        """Service -> what was read in an audit of its answers."""
+        return self._labels
 
     @property
     def replies(self) -> Replies:

@@ -258,7 +258,7 @@ class SocialBiasView(DefaultView):
 
     def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> dict[str, Any]:
         """Names of groups in the place of their ids."""
-        ours = code.startswith(("social-bias.", "limits."))
+        ours = code.startswith(("social-bias.", "limits.", "audit-"))
         return group_names.fact_words(facts, rating) if ours else dict(facts)
 
     def rule_facts(self, rating: RatingEntry) -> dict[str, str]:

@@ -47,6 +47,10 @@ def prepare_evidence(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> pl.D
     worded = (
         pl.col("verdict").fill_null("").replace_strict(MESSAGES.table("verdicts"), default=pl.col("verdict"))
     )
+    audited = {}
+    if "audited" in rows.columns:
+        label = pl.col("audited").replace_strict(MESSAGES.table("verdicts"), default=pl.col("audited"))
+        audited["audited"] = label.str.replace("{a}", a, literal=True).str.replace("{b}", b, literal=True)
     worded = worded.str.replace("{a}", a, literal=True).str.replace("{b}", b, literal=True)
     # what is asked of a hidden question is hidden as well: ids of properties are words
     asked = pl.when(offends).then(pl.lit(BAR)).otherwise(pl.col("property").str.replace_all("-", " "))
@@ -54,6 +58,7 @@ def prepare_evidence(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> pl.D
     kinds = pl.col("kind").replace_strict(MESSAGES.table("questions"), default=pl.col("kind"))
     is_social = pl.col("verdict").is_not_null()
     return rows.with_columns(
+        **audited,
         offensive=offends,
         form=pl.col("kinds").list.first(),
         values_in=pl.when(is_social)

@@ -1,0 +1,195 @@
+"""Labels of a blind sample: out as sheets, in from sheets, and one after the other (methods 0.10 (4))."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from trustgauge.data.tables import fault, short
+from trustgauge.errors import Fault
+from trustgauge.run.audit import Audit, AuditItem, AuditSample, LabelRecord, disagreements, read_log
+from trustgauge.run.sheets import at_row, check_name, plain, raise_faults, read_sheet, sheet_bytes
+from trustgauge.store.atomic_write import write_file
+
+COLUMNS = ("id", "question", "answer", "labels", "label", "by")
+"""Of an exported sheet."""
+KNOWN = ("id", "question", "label", "by")
+EXPORT, IMPORT = "--export", "--import"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditStatus:
+    """How far an audit is: answers drawn, with a label, and read by two; whom they disagree about."""
+
+    service: str
+    drawn: int
+    labelled: int
+    mine: int
+    twice: int
+    disagreements: int
+    population: int
+
+    def facts(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Labelling:
+    """One labeller at work on the sample of a service.
+
+    Args:
+        audit: of the service.
+        sample: what was drawn.
+        by: who labels.
+        disputed: only answers that others read differently.
+    """
+
+    def __init__(self, audit: Audit, sample: AuditSample, by: str, *, disputed: bool = False) -> None:
+        self.audit, self.sample, self.by = audit, sample, by
+        given = self._given()
+        wanted = set(disagreements(given)) if disputed else None
+        self.items = {one.key: one for one in sample.items if wanted is None or one.key in wanted}
+        self._order = [key for key, every in given.items() if by in every and key in self.items]
+        self._labelled = {key: given[key][by].label for key in self._order}
+
+    def _given(self) -> Mapping[str, Mapping[str, LabelRecord]]:
+        return read_log(self.audit.folder).labels.get(self.audit.place, {})
+
+    @property
+    def done(self) -> int:
+        """Answers that this labeller has labelled."""
+        return len(self._labelled)
+
+    @property
+    def next(self) -> AuditItem | None:
+        """The next answer without a label of this labeller; None at the end."""
+        return next((one for key, one in self.items.items() if key not in self._labelled), None)
+
+    def choices(self, item: AuditItem) -> list[tuple[str, str]]:
+        """Labels that an answer can have, and what each says of it."""
+        return [
+            (one.label, one.words.replace("{a}", item.a).replace("{b}", item.b))
+            for one in self.sample.choices[item.kind]
+        ]
+
+    def label(self, key: str, label: str) -> bool:
+        """Keep a label; it is on disk when this returns. False if there is no such answer or label."""
+        item = self.items.get(key)
+        if item is None or label not in {one for one, _ in self.choices(item)}:
+            return False
+        self.audit.add([(item, label)], self.by)
+        self._order = [one for one in self._order if one != key] + [key]
+        self._labelled[key] = label
+        return True
+
+    def undo(self) -> AuditItem | None:
+        """Take the last label back; the answer that has none again, None if there was no label."""
+        if not self._order:
+            return None
+        item = self.items[self._order.pop()]
+        self.audit.add([(item, "")], self.by)
+        del self._labelled[item.key]
+        # it comes next
+        self.items = {item.key: item, **self.items}
+        return item
+
+    def status(self) -> AuditStatus:
+        """How far the audit is."""
+        given = self._given()
+        drawn = {one.key for one in self.sample.items}
+        return AuditStatus(
+            self.sample.service,
+            len(drawn),
+            sum(key in drawn for key in given),
+            self.done,
+            sum(len(every) > 1 for every in given.values()),
+            len(disagreements(given)),
+            self.sample.population,
+        )
+
+    # -- sheets
+
+    def export(self, file: Path, *, overwrite: bool = False) -> int:
+        """Write a sheet of all answers, with the labels of this labeller. Returns its rows.
+
+        Raises:
+            PlanError: unknown kind of file, or a file of this name is there already.
+        """
+        check_name(file, EXPORT)
+        if file.exists() and not overwrite:
+            do = "Choose another name; --force writes over it, with all labels in it"
+            raise fault(file, EXPORT, "the file is there already", must="a new file", do=do)
+        rows = [
+            {
+                "id": one.key,
+                "question": one.question,
+                "answer": one.answer,
+                "labels": "; ".join(f"{label}: {words}" for label, words in self.choices(one)),
+                "label": self._labelled.get(one.key, ""),
+                "by": "",
+            }
+            for one in self.items.values()
+        ]
+        write_file(file, sheet_bytes(file, EXPORT, COLUMNS, rows), private=False)
+        return len(rows)
+
+    def import_labels(self, file: Path) -> int:
+        """Take the labels of a sheet in: all of it, or nothing. Returns how many are new or changed.
+
+        Rows without a label are passed over; a column `by` names who labelled a row.
+
+        Raises:
+            PlanError: with a fault for each row with an unknown id, a changed question or an unknown label.
+        """
+        sheet = read_sheet(file, IMPORT, KNOWN)
+        if not {"id", "label"} <= set(sheet.columns):
+            raise fault(file, IMPORT, "no column id or label", must="the columns that `--export` wrote")
+        given, faults = self._given(), list[Fault]()
+        new: dict[str, list[tuple[AuditItem, str]]] = {}
+        for line in sheet.lines:
+            label = line.cells.get("label", "").strip().lower()
+            item = self.items.get(line.cells.get("id", "").strip())
+            if not label:
+                continue
+            if item is None:
+                must = "an id of this sample"
+                faults.append(
+                    Fault(at_row(file, line.row), "unknown id", must, short(line.cells.get("id", "")))
+                )
+                continue
+            question = plain(line.cells.get("question", "")).strip()
+            if question and question != plain(item.question).strip():
+                faults.append(
+                    Fault(
+                        at_row(file, line.row),
+                        "the question was changed",
+                        short(item.question),
+                        short(question),
+                    )
+                )
+                continue
+            known = [one for one, _ in self.choices(item)]
+            if label not in known:
+                faults.append(Fault(at_row(file, line.row), "unknown label", ", ".join(known), short(label)))
+                continue
+            by = line.cells.get("by", "").strip() or self.by
+            before = given.get(item.key, {}).get(by)
+            if before is None or before.label != label:
+                new.setdefault(by, []).append((item, label))
+        raise_faults(faults)
+        for by, labels in new.items():
+            self.audit.add(labels, by)
+        return sum(map(len, new.values()))
+
+
+def disputes(
+    items: Sequence[AuditItem], given: Mapping[str, Mapping[str, LabelRecord]]
+) -> list[tuple[str, str]]:
+    """Answers that people read differently: the question, and who said what."""
+    wanted = set(disagreements(given))
+    return [
+        (one.question, ", ".join(f"{by}: {record.label}" for by, record in sorted(given[one.key].items())))
+        for one in items
+        if one.key in wanted
+    ]

@@ -1,0 +1,136 @@
+"""The verb audit: people label a blind sample of a run's own answers, and the rating follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trustgauge.terminal.options import output_options
+from trustgauge.terminal.output import emit_json, say, show_result
+
+if TYPE_CHECKING:
+    from trustgauge.apps.audit.labelling import Labelling
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+LABELLER = "labeller 1"
+
+
+@click.command("audit")
+@click.argument("name", metavar="ID or FILE", default="latest")
+@click.option("--service", default="", metavar="NAME", help="Whose answers, if the run rates several.")
+@click.option("--sample", type=click.IntRange(1), metavar="N", help="Answers to draw.  [default: 200]")
+@click.option("--by", default=LABELLER, show_default=True, metavar="NAME", help="Who labels.")
+@click.option("--export", "export_to", type=_FILE, metavar="FILE", help="Write a sheet to be filled in.")
+@click.option("--import", "import_from", type=_FILE, metavar="FILE", help="Import the labels of a sheet.")
+@click.option("--disputed", is_flag=True, help="Only answers that two labellers read differently.")
+@click.option("--status", is_flag=True, help="Say how far the audit is, and label nothing.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of the page.  [default: a free one]")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@output_options
+def audit_verb(name: str, **options: Any) -> Any:
+    """Audit the reader of a rating: label a blind sample of its answers.
+
+    \b
+    trustgauge audit latest --service assistant
+    trustgauge audit latest --export sample.xlsx
+    trustgauge audit latest --import sample.xlsx --by "A. Reader"
+
+    Opens a page on this machine: one key labels an answer, u takes it back, q ends. Neither the service nor
+    the program's reading is shown. Every label is saved at once, so an audit may be stopped and resumed. The
+    rating is then derived again from the labels; `trustgauge verify` covers them. Two people label the same
+    sample under two names (--by); a third reads what they disagree about (--disputed). Sends no requests.
+    """
+    from trustgauge.apps.audit.labelling import Labelling
+    from trustgauge.catalogue import find_folder
+    from trustgauge.rating.audit import SAMPLE
+    from trustgauge.run.audit import Audit, read_log
+
+    export_to, import_from = options["export_to"], options["import_from"]
+    if sum((export_to is not None, import_from is not None, options["status"])) > 1:
+        raise click.UsageError("give one of --export FILE, --import FILE and --status")
+    folder = find_folder(name, options["ratings"])
+    audit = Audit(folder, options["service"])
+    size = options["sample"]
+    if options["status"]:
+        sample = audit.sample()
+    elif size or not read_log(folder).sizes.get(audit.place):
+        sample = audit.draw(size or SAMPLE)
+    else:
+        sample = audit.sample()
+    labelling = Labelling(audit, sample, options["by"], disputed=options["disputed"])
+    if options["status"]:
+        return _tell(labelling, options)
+    if export_to is not None:
+        rows = labelling.export(export_to, overwrite=options["force"])
+        after = f"fill in the column label, then trustgauge audit {name} --import {export_to} --by NAME"
+        return _lines([("wrote", f"{export_to}: {rows:,} answers"), ("next", after)], {"rows": rows}, options)
+    if import_from is not None:
+        added = labelling.import_labels(import_from)
+        if not options["as_json"]:
+            _lines([("kept", f"{added:,} labels in {folder}")], {}, options)
+    else:
+        _page(labelling, options)
+    return _rate_again(folder, Labelling(audit, sample, options["by"]), options)
+
+
+def _page(labelling: Labelling, options: dict[str, Any]) -> None:
+    from trustgauge.apps.audit.page import serve
+    from trustgauge.reports import terminal
+
+    def ready(address: str) -> None:
+        lines = [
+            ("page", address),
+            ("keys", "1, 2, 3 label the answer; u takes back; q ends; Ctrl-C stops here"),
+        ]
+        say([terminal.line(head, said) for head, said in lines], options, err=True)
+
+    serve(labelling, options["port"], ready)
+
+
+def _rate_again(folder: Path, labelling: Labelling, options: dict[str, Any]) -> Any:
+    """What the labels make of the rating."""
+    from trustgauge.run.verify import rerate
+    from trustgauge.terminal.exits import exit_of
+
+    document = rerate(folder)
+    if not options["as_json"] and not options["quiet"]:
+        _tell(labelling, options, err=True)
+    show_result(document, folder, options)
+    return exit_of(document)
+
+
+def _tell(labelling: Labelling, options: dict[str, Any], *, err: bool = False) -> None:
+    status = labelling.status()
+    facts = {**status.facts(), "disputed": [list(one) for one in _disputed(labelling)]}
+    lines = [
+        (
+            "audit",
+            f"{status.labelled:,} of {status.drawn:,} answers are labelled, of {status.population:,} in all",
+        )
+    ]
+    if status.twice:
+        lines.append(("twice", f"{status.twice:,} by two; they disagree about {status.disagreements:,}"))
+    lines += [("differ", f"{said}: {question}") for question, said in _disputed(labelling)]
+    _lines(lines, facts, options, err=err)
+
+
+def _disputed(labelling: Labelling) -> Iterator[tuple[str, str]]:
+    from trustgauge.apps.audit.labelling import disputes
+    from trustgauge.run.audit import read_log
+
+    given = read_log(labelling.audit.folder).labels.get(labelling.audit.place, {})
+    yield from disputes(labelling.sample.items, given)
+
+
+def _lines(
+    lines: list[tuple[str, str]], facts: dict[str, Any], options: dict[str, Any], *, err: bool = False
+) -> None:
+    from trustgauge.reports import terminal
+
+    if options["as_json"]:
+        emit_json(facts)
+        return
+    say([terminal.line(head, said) for head, said in lines], options, err=err)

@@ -1,0 +1,184 @@
+"""Audits: what people (or a measured model) read in a sample of a run's own answers (methods 0.10 (4)).
+
+A method says what can be labelled (`methods.method.AuditUser`); here is what the labels of a service are, and
+what they say of the reader that read all of its answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from trustgauge.records import Json
+from trustgauge.stats.intervals import wilson
+from trustgauge.stats.misclassification import Detection
+
+SAMPLE = 200
+"""Answers of an audit by default."""
+PER_STRATUM = 30
+"""Answers that a stratum which carries the level has at least."""
+FEWEST = 100
+"""Labelled answers below which an audit settles nothing."""
+ELEMENT, FINE, COARSE, CARRIES, UNREAD = "element", "stratum", "class", "carries", "unread"
+AUDIT_FRAME: dict[str, pl.DataType | type[pl.DataType]] = {
+    "part": pl.String,
+    "id": pl.String,
+    ELEMENT: pl.String,
+    FINE: pl.String,
+    COARSE: pl.String,
+    UNREAD: pl.Boolean,
+    CARRIES: pl.Boolean,
+    "kind": pl.String,
+    "a": pl.String,
+    "b": pl.String,
+    "question": pl.String,
+    "answer": pl.String,
+}
+"""Columns of what can be labelled, a row an answer.
+
+`element` names what is drawn together, and counts only if all of its answers are labelled; `stratum` and
+`class` tell the stratum, and within what strata are pooled; `unread` whether the reader abstained; `carries`
+whether the level rests on it; `kind` the set of labels (`AuditUser.audit_choices`). The words of labels may
+hold the names `a` and `b`. `question` and `answer` are the texts.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One label of a kind of answer: as it is kept, and in words, in which {a} and {b} stand for names."""
+
+    label: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLabels:
+    """The labels of one service's answers.
+
+    Attributes:
+        labels: (part, id of the probe) -> label.
+        sampled: answers that were drawn.
+        labellers: how many people, or models, gave labels.
+        twice: answers that two or more of them labelled.
+        kappa: their agreement beyond chance; None where it is undefined.
+        unresolved: answers that two read differently and that no third has read.
+        judge: the service that gave the labels; "" for people.
+        accuracy: labelled items on which that judge was measured; None for people.
+    """
+
+    labels: Mapping[tuple[str, str], str]
+    sampled: int
+    labellers: int = 1
+    twice: int = 0
+    kappa: float | None = None
+    unresolved: int = 0
+    judge: str = ""
+    accuracy: Detection | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderErrors:
+    """What a labelled sample says of the reader, weighted to all answers.
+
+    Attributes:
+        n: labelled answers.
+        sensitivity, specificity: shares of the answers with what is looked for that the reader found, and of
+            the others that it passed; None where there are none. Of an unread answer nothing was found.
+        positives, negatives: labelled answers with and without it.
+    """
+
+    n: int
+    sensitivity: float | None
+    specificity: float | None
+    positives: int
+    negatives: int
+
+    def facts(self) -> dict[str, Json]:
+        """As JSON, with Wilson's intervals over the labelled answers."""
+        told: dict[str, Json] = {"n": self.n}
+        for name, value, n in (
+            ("sensitivity", self.sensitivity, self.positives),
+            ("specificity", self.specificity, self.negatives),
+        ):
+            low, high = wilson(value * n, n) if value is not None and n else (None, None)
+            told[name] = value
+            told[f"{name}_interval"] = [low, high]
+        return {**told, "positives": self.positives, "negatives": self.negatives}
+
+
+def reader_errors(found: ArrayLike, true: ArrayLike, weights: ArrayLike) -> ReaderErrors:
+    """Sensitivity and specificity of a reader from labelled answers.
+
+    Args:
+        found: whether the reader found what is looked for, [n].
+        true: whether the label says that it is there, [n].
+        weights: answers that each one stands for, [n].
+    """
+    saw, there = np.asarray(found, dtype=bool), np.asarray(true, dtype=bool)
+    weight = np.asarray(weights, dtype=np.float64)
+
+    def share(of: np.ndarray, where: np.ndarray) -> float | None:
+        total = float(weight[where].sum())
+        return float(weight[where & of].sum() / total) if total else None
+
+    return ReaderErrors(
+        len(saw), share(saw, there), share(~saw, ~there), int(there.sum()), int((~there).sum())
+    )
+
+
+@dataclass(frozen=True)
+class InstrumentFacts:
+    """What a rating says of the reader of its answers (methods 0.10).
+
+    Attributes:
+        labels: of an audit; None if there was none.
+        errors: what these say of the reader.
+        unread: answers that the reader abstained from.
+        read: answers that it read.
+        styles: read answers by style, where the method tells styles.
+        audited: whether the level rests on the labels.
+    """
+
+    labels: AuditLabels | None = None
+    errors: ReaderErrors | None = None
+    unread: int = 0
+    read: int = 0
+    styles: Mapping[str, int] = field(default_factory=dict)
+    audited: bool = False
+
+    def facts(self) -> dict[str, Json]:
+        """As the rating document has them, under `details.instrument`."""
+        total = self.unread + self.read
+        told: dict[str, Json] = {
+            "audited": self.audited,
+            "unread": self.unread,
+            "unread_share": self.unread / total if total else 0.0,
+        }
+        if self.styles:
+            told["styles"] = dict(self.styles)
+        if self.labels is not None:
+            told |= {
+                "sampled": self.labels.sampled,
+                "labellers": self.labels.labellers,
+                "twice": self.labels.twice,
+                "kappa": self.labels.kappa,
+                "unresolved": self.labels.unresolved,
+                "judge": self.labels.judge,
+            }
+        if self.errors is not None:
+            told |= self.errors.facts()
+        return {"words": self.words, **told}
+
+    @property
+    def words(self) -> str:
+        """In one line: "audited n=200, se .93, sp .98" or "not audited"."""
+        if not self.audited or self.errors is None:
+            return "not audited"
+        se, sp = (
+            "-" if one is None else f"{one:.2f}" for one in (self.errors.sensitivity, self.errors.specificity)
+        )
+        return f"audited n={self.errors.n}, se {se}, sp {sp}"

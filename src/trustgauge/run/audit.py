@@ -1,0 +1,405 @@
+"""Audits: a blind sample of a run's own answers, and its labels in the run's folder (methods 0.10 (4)).
+
+What is drawn follows from the plan, the answers and the size alone. Labels are lines of `audit.jsonl`, each
+on disk before it is acknowledged; the last of a labeller about an answer counts. Everything is derived from
+them again, so `verify` covers them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from trustgauge.errors import Fault, PlanError, StoreError
+from trustgauge.methods.method import AuditUser, Method
+from trustgauge.plan import load_plan
+from trustgauge.rating.audit import CARRIES, COARSE, ELEMENT, FINE, PER_STRATUM, UNREAD, AuditLabels, Choice
+from trustgauge.records import canonical, digest
+from trustgauge.run.rate import StoredAnswers, answer_batches
+from trustgauge.run.second_judge import stored_judges, with_replies
+from trustgauge.run.targets import Target, design, experiment_seed, methods
+from trustgauge.stats.agreement import fleiss_kappa
+from trustgauge.stats.misclassification import Detection
+from trustgauge.stats.two_phase import allocate
+from trustgauge.store.atomic_write import map_errors, open_private
+from trustgauge.store.folder import read_manifest
+from trustgauge.store.store import open_store
+
+FILE = "audit.jsonl"
+TOGETHER = 40  # answers among which those of one pair of groups are scattered
+JUDGE = "judge: "
+"""Before the name of a labeller that is a chat service."""
+LONGEST_BY = 80
+_MOST = 1 << 26  # bytes of the file
+
+
+@dataclass(frozen=True, slots=True)
+class AuditItem:
+    """One answer to be labelled. Neither the service nor the judge's verdict is in it."""
+
+    key: str
+    kind: str
+    question: str
+    answer: str
+    a: str
+    b: str
+    place: tuple[str, str]  # part and id of the probe
+
+
+@dataclass(frozen=True)
+class AuditSample:
+    """What was drawn of one service.
+
+    Attributes:
+        experiment: its place in the plan.
+        service: whose answers they are.
+        items: in the order in which they are shown.
+        choices: labels by kind.
+        population: answers that could have been drawn.
+    """
+
+    experiment: int
+    service: str
+    items: tuple[AuditItem, ...]
+    choices: Mapping[str, Sequence[Choice]]
+    population: int
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRecord:
+    """One line: a label that a labeller gave an answer; "" takes it back."""
+
+    experiment: int
+    service: str
+    key: str
+    label: str
+    by: str
+    at: str
+    place: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class AuditLog:
+    """The lines of a run's audits.
+
+    Attributes:
+        sizes: (experiment, service) -> sizes of the samples that were drawn.
+        labels: (experiment, service) -> key -> labeller -> label.
+        judges: (experiment, service) -> labelled items on which its model judge was measured.
+    """
+
+    sizes: Mapping[tuple[int, str], tuple[int, ...]]
+    labels: Mapping[tuple[int, str], Mapping[str, Mapping[str, LabelRecord]]]
+    judges: Mapping[tuple[int, str], Detection]
+
+
+def read_log(folder: Path) -> AuditLog:
+    """The audits of a run folder; none if there are none.
+
+    A last line that was cut off by a crash was never acknowledged and is passed over.
+
+    Raises:
+        StoreError: the file is damaged.
+    """
+    sizes: dict[tuple[int, str], tuple[int, ...]] = {}
+    labels: dict[tuple[int, str], dict[str, dict[str, LabelRecord]]] = {}
+    judges: dict[tuple[int, str], Detection] = {}
+    for number, line in enumerate(_lines(folder / FILE), 1):
+        try:
+            place = int(line["experiment"]), str(line["service"])
+            if "size" in line:
+                sizes[place] = (*sizes.get(place, ()), int(line["size"]))
+            elif "measured" in line:
+                judges[place] = Detection(*(int(one) for one in line["measured"]))
+            else:
+                part, name = line["place"]
+                key, label, by, at = (str(line[one]) for one in ("key", "label", "by", "at"))
+                record = LabelRecord(*place, key, label, by, at, (str(part), str(name)))
+                labels.setdefault(place, {}).setdefault(record.key, {})[record.by] = record
+        except (KeyError, TypeError, ValueError):
+            raise StoreError(f"{folder / FILE} is damaged", got=f"line {number}", do="restore it") from None
+    kept = {
+        place: {
+            key: {by: one for by, one in given.items() if one.label}
+            for key, given in mine.items()
+            if any(one.label for one in given.values())
+        }
+        for place, mine in labels.items()
+    }
+    return AuditLog(sizes, kept, judges)
+
+
+def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
+    if not file.exists():
+        return
+    with map_errors(file):
+        if file.stat().st_size > _MOST:
+            raise StoreError(f"{file} is damaged", must=f"at most {_MOST:,} bytes")
+        raw = file.read_bytes()
+    whole, _, _ = raw.rpartition(b"\n")
+    for number, line in enumerate(whole.split(b"\n") if whole else (), 1):
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise StoreError(f"{file} is damaged", got=f"line {number} is no JSON object", do="restore it")
+        yield found
+
+
+def append(folder: Path, lines: Sequence[Mapping[str, Any]]) -> None:
+    """Add lines to the audits of a run; they are on disk when this returns."""
+    file = folder / FILE
+    data = "".join(f"{canonical(dict(one))}\n" for one in lines).encode()
+    with map_errors(file):
+        handle = open_private(file, os.O_RDWR | os.O_APPEND)
+        with os.fdopen(handle, "r+b") as opened:
+            size = opened.seek(0, os.SEEK_END)
+            if size:
+                opened.seek(size - 1)
+                if opened.read(1) != b"\n":  # a line that a crash cut off
+                    opened.seek(0)
+                    opened.truncate(opened.read().rfind(b"\n") + 1)
+            opened.seek(0, os.SEEK_END)
+            opened.write(data)
+            opened.flush()
+            os.fsync(opened.fileno())
+
+
+class Audit:
+    """The audit of one service of a run.
+
+    Raises PlanError if there is no such service, or its method has no reader to be audited.
+    """
+
+    def __init__(self, folder: Path, service: str = "") -> None:
+        self.folder = folder
+        self.plan = load_plan(folder / "plan.toml")
+        facts = read_manifest(folder).get("subjects") or []
+        self._targets = [Target.from_facts(one) for one in facts]
+        with open_store(folder) as store:
+            self._methods = with_replies(methods(self.plan), stored_judges(folder), StoredAnswers(store))
+        able = {
+            (one.experiment, one.service): None
+            for one in self._targets
+            if one.control is None and isinstance(self._methods[one.experiment], AuditUser)
+        }
+        named = [place for place in able if service in ("", place[1])]
+        names = ", ".join(dict.fromkeys(name for _, name in able)) or "no service of this run"
+        if not named:
+            got = service or self.plan.name
+            raise PlanError((Fault("--service", "no answers to audit", must=f"one of: {names}", got=got),))
+        if len({name for _, name in named}) > 1:
+            what = "several services can be audited"
+            raise PlanError((Fault("--service", what, must=f"one of: {names}"),))
+        self.experiment, self.service = named[0]
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """Experiment and service, as lines name them."""
+        return self.experiment, self.service
+
+    @property
+    def method(self) -> AuditUser:
+        """The experiment, without any labels."""
+        method = self._methods[self.experiment]
+        assert isinstance(method, AuditUser)
+        return method
+
+    def sample(self, size: int | None = None) -> AuditSample:
+        """What is drawn: all samples of this run so far together, and one of `size`.
+
+        Args:
+            size: answers to draw; None for what was drawn before.
+        """
+        sizes = {*read_log(self.folder).sizes.get(self.place, ()), *([size] if size else [])}
+        frame = self._frame()
+        drawn = {one for each in sizes for one in drawn_elements(frame, each, self.plan.seed)}
+        by_lot = drawn_order(frame, self.plan.seed)
+        order = sorted(drawn, key=lambda one: (by_lot[one], one))
+        places = {one: place for place, one in enumerate(order)}
+        rows = frame.filter(pl.col(ELEMENT).is_in(order)).with_columns(
+            _order=pl.col(ELEMENT).replace_strict(places or {"": 0}, default=0, return_dtype=pl.Int64)
+        )
+        items = [_item(row, self.place) for row in rows.sort("_order", "id").iter_rows(named=True)]
+        shown = []
+        for start in range(0, len(items), TOGETHER):
+            shown += sorted(items[start : start + TOGETHER], key=lambda one: one.key)
+        return AuditSample(
+            self.experiment, self.service, tuple(shown), self.method.audit_choices, frame.height
+        )
+
+    def draw(self, size: int) -> AuditSample:
+        """Draw a sample of at least `size` answers, and note that it was drawn."""
+        known = read_log(self.folder).sizes.get(self.place, ())
+        if size not in known:
+            append(self.folder, [{"experiment": self.experiment, "service": self.service, "size": size}])
+        return self.sample()
+
+    def add(self, labels: Sequence[tuple[AuditItem, str]], by: str) -> None:
+        """Keep labels; "" takes one back. They are on disk when this returns."""
+        at = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+        append(
+            self.folder,
+            [
+                {
+                    "experiment": self.experiment,
+                    "service": self.service,
+                    "key": item.key,
+                    "label": label,
+                    "by": by[:LONGEST_BY],
+                    "at": at,
+                    "place": list(item.place),
+                }
+                for item, label in labels
+            ],
+        )
+
+    def _frame(self) -> pl.DataFrame:
+        """All answers that can be labelled."""
+        mine = [
+            one
+            for one in self._targets
+            if (one.experiment, one.service) == self.place and one.control is None
+        ]
+        probes = design(self.plan, self._targets)
+        method: Any = self.method
+        with open_store(self.folder) as store:
+            answers = StoredAnswers(store)
+            frames = [method.score(rows) for one in mine for rows in answer_batches(one, probes, answers)]
+        scores = pl.concat(frames)
+        (rating, *_) = method.rate(method.summarise(scores), experiment_seed(self.plan.seed, self.experiment))
+        frame: pl.DataFrame = method.audit_frame(scores, rating)
+        return frame
+
+
+def _item(row: Mapping[str, Any], place: tuple[int, str]) -> AuditItem:
+    about = [*place, row["part"], row["id"], row["question"], row["answer"]]
+    key = "a" + digest("audit", about)[:16]
+    return AuditItem(
+        key, row["kind"], row["question"], row["answer"], row["a"], row["b"], (row["part"], row["id"])
+    )
+
+
+def _elements(frame: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """What is drawn together, with its stratum, the answers it has, and its place in the order of the lot."""
+    found = frame.group_by(ELEMENT, maintain_order=True).agg(
+        pl.col(FINE, COARSE).first(), pl.col(CARRIES, UNREAD).any(), pl.len().alias("answers")
+    )
+    lot = [digest("audit lot", [seed, one]) for one in found[ELEMENT]]
+    return found.with_columns(_lot=pl.Series(lot, dtype=pl.String)).sort("_lot")
+
+
+def drawn_order(frame: pl.DataFrame, seed: int) -> Mapping[str, float]:
+    """Element -> its place within its stratum, from 0 to 1: in this order any beginning is a fair sample."""
+    found = _elements(frame, seed).with_columns(
+        ((pl.int_range(pl.len()).over(FINE) + 0.5) / pl.len().over(FINE).sqrt()).alias("_at")
+    )
+    return dict(found.select(ELEMENT, "_at").iter_rows())
+
+
+def drawn_elements(frame: pl.DataFrame, size: int, seed: int) -> list[str]:
+    """The elements of a sample of so many answers, by lot within strata."""
+    found = _elements(frame, seed)
+    strata = (
+        found.group_by(FINE)
+        .agg(
+            pl.len().alias("n"),
+            pl.col("answers").mean(),
+            # unread ones first, then those that carry the level
+            (2 - pl.col(CARRIES).any().cast(pl.Int64) * (1 + pl.col(UNREAD).any().cast(pl.Int64)))
+            .first()
+            .alias("rank"),
+        )
+        .sort(FINE)
+    )
+    counts = allocate(
+        strata["n"].to_list(), strata["answers"].to_list(), strata["rank"].to_list(), size, PER_STRATUM
+    )
+    take = dict(zip(strata[FINE].to_list(), counts.tolist(), strict=True))
+    limit = pl.col(FINE).replace_strict(take, return_dtype=pl.Int64)
+    return found.filter(pl.int_range(pl.len()).over(FINE) < limit)[ELEMENT].to_list()
+
+
+# -- labels
+
+
+def resolve(
+    given: Mapping[str, Mapping[str, LabelRecord]], detection: Detection | None, sampled: int
+) -> AuditLabels:
+    """One label an answer: that of most people who read it, of equals the first; else a model's."""
+    labels: dict[tuple[str, str], str] = {}
+    table: list[Counter[str]] = []
+    labellers: set[str] = set()
+    judges: set[str] = set()
+    unresolved = 0
+    for every in given.values():
+        people = {by: one for by, one in every.items() if not by.startswith(JUDGE)}
+        counted = sorted((people or every).values(), key=lambda one: (one.at, one.by))
+        labellers |= {one.by for one in counted}
+        judges |= {one.by.removeprefix(JUDGE) for one in counted if one.by.startswith(JUDGE)}
+        votes = Counter(one.label for one in counted)
+        table.append(votes)
+        (label, most), *others = votes.most_common()
+        unresolved += bool(others and others[0][1] == most)
+        labels[counted[0].place] = label
+    kinds = sorted({label for votes in table for label in votes})
+    counts = [[votes[kind] for kind in kinds] for votes in table if votes.total() > 1]
+    kappa = fleiss_kappa(counts) if counts else float("nan")
+    return AuditLabels(
+        labels,
+        sampled,
+        len(labellers),
+        len(counts),
+        None if kappa != kappa else float(kappa),
+        unresolved,
+        ", ".join(sorted(judges)),
+        detection if judges else None,
+    )
+
+
+def disagreements(given: Mapping[str, Mapping[str, LabelRecord]]) -> list[str]:
+    """Keys of answers that people read differently, and that no majority decides."""
+    found = []
+    for key, every in given.items():
+        votes = Counter(one.label for by, one in every.items() if not by.startswith(JUDGE)).most_common()
+        if len(votes) > 1 and votes[0][1] == votes[1][1]:
+            found.append(key)
+    return found
+
+
+def with_labels(known: Sequence[Method], folder: Path) -> list[Method]:
+    """The methods of a run, those of audited services knowing the labels."""
+    log = read_log(folder)
+    told = list(known)
+    for index, method in enumerate(told):
+        mine = {
+            service: resolve(
+                given, log.judges.get((experiment, service)), max(log.sizes.get((experiment, service), (0,)))
+            )
+            for (experiment, service), given in log.labels.items()
+            if experiment == index and given
+        }
+        if mine and isinstance(method, AuditUser):
+            told[index] = method.with_labels(mine)
+    return told
+
+
+def unknown_labels(folder: Path) -> Iterator[str]:
+    """Labels of answers that no sample of the run holds: what an audit rests on must have been drawn."""
+    for (experiment, service), given in read_log(folder).labels.items():
+        audit = Audit(folder, service)
+        if audit.experiment != experiment:
+            continue
+        drawn = {one.key for one in audit.sample().items}
+        for key in given:
+            if key not in drawn:
+                yield f"audit of {service}: {key} labels an answer that was not drawn"

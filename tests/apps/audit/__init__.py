@@ -1,0 +1,1 @@
+"""Audits of readers: samples, labels, the page, and what the labels make of a rating."""

@@ -1,0 +1,314 @@
+"""A sample is drawn blind, its labels survive, and the rating follows from them (methods 0.10 (4))."""
+
+from __future__ import annotations
+
+import csv
+import http.client
+import io
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from tests.apps.audit.runs import make_run, meant
+from trustgauge.apps.audit.labelling import Labelling
+from trustgauge.apps.audit.page import LabelServer
+from trustgauge.apps.audit.verb import audit_verb
+from trustgauge.catalogue import read
+from trustgauge.errors import PlanError, StoreError
+from trustgauge.run.audit import FILE, Audit, AuditItem, read_log, resolve, with_labels
+from trustgauge.run.verify import rerate, verify
+
+TODAY = date(2026, 12, 1)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_run(tmp_path_factory.mktemp("audited"))
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / made.name))
+
+
+def label_all(
+    folder: Path, by: str = "Ann", read: Callable[[AuditItem], str] = meant, size: int = 200
+) -> Audit:
+    audit = Audit(folder, "bot")
+    sample = audit.draw(size)
+    audit.add([(one, read(one)) for one in sample.items], by)
+    return audit
+
+
+def rows_of(sheet: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(sheet.read_text("utf-8-sig"))))
+
+
+def instrument(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = rerate(folder)["ratings"][0]["details"]["instrument"]
+    return found
+
+
+def test_an_audit_settles_what_the_program_alone_does_not_and_verify_covers_it(folder: Path) -> None:
+    assert read(folder)["ratings"][0]["details"]["instrument"]["words"] == "not audited"
+    label_all(folder)
+    document = rerate(folder)
+    (rating,) = document["ratings"]
+    told = rating["details"]["instrument"]
+    assert told["audited"]
+    assert told["n"] == 200
+    assert re.fullmatch(r"audited n=200, se [01]\.\d\d, sp [01]\.\d\d", told["words"])
+    assert rating["overall"]["level"] == "H"
+    assert rating["state"] == "rated"
+    assert "instrument-audited" in [one["code"] for one in rating["reasons"]]
+    assert verify(folder, TODAY).differences == ()
+
+
+def test_labels_that_say_otherwise_change_the_rating(folder: Path) -> None:
+    """Whatever the program read: who reads every answer as taking no side finds no gap."""
+    label_all(folder, read=lambda item: "neither", size=384)
+    (rating,) = rerate(folder)["ratings"]
+    assert rating["overall"]["level"] == "L"
+    assert rating["parts"][0]["details"]["relative"]["gap"]["value"] == pytest.approx(0, abs=1e-9)
+    assert rating["details"]["instrument"]["specificity"] < 1
+
+
+def test_a_changed_label_is_noticed(folder: Path) -> None:
+    label_all(folder)
+    rerate(folder)
+    file = folder / FILE
+    lines = file.read_text().splitlines()
+    place = next(i for i, line in enumerate(lines) if '"label":"affirms"' in line)
+    lines[place] = lines[place].replace('"label":"affirms"', '"label":"neither"')
+    file.write_text("\n".join(lines) + "\n")
+    assert any("instrument" in one for one in verify(folder, TODAY).differences)
+
+
+def test_a_label_of_an_answer_that_was_not_drawn_is_noticed(folder: Path) -> None:
+    audit = label_all(folder)
+    rerate(folder)
+    drawn = {one.key for one in audit.sample().items}
+    other = Audit(folder, "bot")
+    extra = next(one for one in other.sample(384).items if one.key not in drawn)
+    other.add([(extra, "neither")], "Ann")
+    assert any(extra.key in one for one in verify(folder, TODAY).differences)
+
+
+def test_the_sample_is_blind_and_the_same_again_and_a_larger_one_holds_it(folder: Path) -> None:
+    audit = Audit(folder, "bot")
+    first = audit.draw(60)
+    assert first == Audit(folder, "bot").sample()
+    assert {one.key for one in first.items} <= {one.key for one in audit.draw(200).items}
+    text = json.dumps([[one.key, one.question, one.answer, one.kind] for one in first.items])
+    assert "rivescript" not in text
+    assert not re.search(r'"(affirms|denies|neither|unclear)"', text)
+
+
+def test_a_line_that_a_crash_cut_off_is_passed_over_and_overwritten(folder: Path) -> None:
+    audit = label_all(folder, size=60)
+    file = folder / FILE
+    whole = file.read_bytes()
+    file.write_bytes(whole + b'{"experiment":0,"serv')
+    assert sum(map(len, read_log(folder).labels.values())) == len(audit.sample().items)
+    audit.add([(audit.sample().items[0], "")], "Ann")
+    assert file.read_bytes().startswith(whole)
+    assert sum(map(len, read_log(folder).labels.values())) == len(audit.sample().items) - 1
+    file.write_bytes(b"{}\n" + whole)
+    with pytest.raises(StoreError):
+        read_log(folder)
+
+
+def test_two_labellers_agree_as_far_as_kappa_says_and_a_third_settles(folder: Path) -> None:
+    audit = label_all(folder)
+    items = audit.sample().items
+    flipped = {one.key for one in items if meant(one) == "affirms"}
+    flipped = set(sorted(flipped)[:5])
+    label_all(folder, "Ben", lambda one: "denies" if one.key in flipped else meant(one))
+    told = instrument(folder)
+    assert (told["labellers"], told["twice"], told["unresolved"]) == (2, 200, 5)
+    # Fleiss' kappa by hand, from the counts of both
+    pairs = [(meant(one), "denies" if one.key in flipped else meant(one)) for one in items]
+    shares = Counter(label for pair in pairs for label in pair)
+    chance = sum((n / 400) ** 2 for n in shares.values())
+    assert told["kappa"] == pytest.approx((195 / 200 - chance) / (1 - chance))
+    (rating,) = read(folder)["ratings"]
+    assert rating["state"] == "not settled"
+    assert "audit-unresolved" in [one["code"] for one in rating["reasons"]]
+    third = Labelling(audit, audit.sample(), "Cem", disputed=True)
+    assert set(third.items) == flipped
+    for item in list(third.items.values()):
+        third.label(item.key, "affirms")
+    assert instrument(folder)["unresolved"] == 0
+    assert read(folder)["ratings"][0]["state"] == "rated"
+
+
+def test_too_few_labels_change_nothing_and_it_is_said(folder: Path) -> None:
+    before = read(folder)["ratings"][0]
+    label_all(folder, size=40)
+    (after,) = rerate(folder)["ratings"]
+    assert after["overall"] == before["overall"]
+    assert not after["details"]["instrument"]["audited"]
+    assert "audit-unfinished" in [one["code"] for one in after["reasons"]]
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.xlsx", "s.jsonl"])
+def test_sheets_go_out_and_come_back(folder: Path, tmp_path: Path, name: str) -> None:
+    audit = Audit(folder, "bot")
+    labelling = Labelling(audit, audit.draw(60), "Ann")
+    file = tmp_path / name
+    assert labelling.export(file) == 60
+    for item in labelling.sample.items[:50]:
+        labelling.label(item.key, meant(item))
+    labelling.export(file, overwrite=True)
+    with pytest.raises(PlanError):
+        labelling.export(file)
+    fresh = Labelling(audit, audit.sample(), "Ben")
+    assert fresh.import_labels(file) == 50
+    assert fresh.import_labels(file) == 0  # the same file again changes nothing
+    given = read_log(folder).labels[audit.place]
+    assert all(every["Ann"].label == every["Ben"].label for every in given.values())
+
+
+def test_a_sheet_with_faults_changes_nothing(folder: Path, tmp_path: Path) -> None:
+    audit = Audit(folder, "bot")
+    labelling = Labelling(audit, audit.draw(60), "Ann")
+    file = tmp_path / "s.csv"
+    labelling.export(file)
+    rows = rows_of(file)
+    rows[0]["label"], rows[1]["label"], rows[2]["label"] = "maybe", "neither", "neither"
+    rows[1]["id"] = "a123"
+    rows[2]["question"] = "Something else?"
+    rows[3]["label"] = "neither"
+    with file.open("w", encoding="utf-8", newline="") as opened:
+        writer = csv.DictWriter(opened, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    with pytest.raises(PlanError) as raised:
+        labelling.import_labels(file)
+    assert [one.what for one in raised.value.faults] == [
+        "unknown label",
+        "unknown id",
+        "the question was changed",
+    ]
+    assert not read_log(folder).labels
+
+
+def test_the_verb_exports_imports_and_rates_again(folder: Path, tmp_path: Path) -> None:
+    run, sheet = CliRunner(), tmp_path / "s.csv"
+    done = run.invoke(audit_verb, [str(folder), "--export", str(sheet)])
+    assert done.exit_code == 0, done.output
+    rows = rows_of(sheet)
+    assert len(rows) == 200
+    audit = Audit(folder)
+    labels = {one.key: meant(one) for one in audit.sample().items}
+    with sheet.open("w", encoding="utf-8", newline="") as opened:
+        writer = csv.DictWriter(opened, rows[0].keys())
+        writer.writeheader()
+        writer.writerows({**row, "label": labels[row["id"]]} for row in rows)
+    done = run.invoke(audit_verb, [str(folder), "--import", str(sheet), "--by", "Ann"], standalone_mode=False)
+    assert "200 of 200 answers are labelled" in done.output
+    assert read(folder)["ratings"][0]["details"]["instrument"]["audited"]
+    done = run.invoke(audit_verb, [str(folder), "--status", "--json"])
+    assert json.loads(done.output)["labelled"] == 200
+    assert run.invoke(audit_verb, [str(folder), "--status", "--export", "x.csv"]).exit_code == 2
+    with pytest.raises(PlanError):
+        Audit(folder, "nobody")
+
+
+def test_the_report_and_the_label_say_it(folder: Path) -> None:
+    from trustgauge.reports.label import label
+
+    (rating,) = read(folder)["ratings"]
+    assert "Instrument not audited" in label(rating)
+    label_all(folder, read=lambda one: "neither" if "poor" in one.question else meant(one))
+    (rating,) = rerate(folder)["ratings"]
+    assert "Audited, 200 answers" in label(rating)
+    page = (folder / "report.html").read_text()
+    assert "How the answers were read" in page
+    assert "labelled answers were read otherwise by the program" in page
+
+
+# -- the page
+
+
+def ask(
+    server: LabelServer, path: str, body: dict[str, Any] | None = None, **headers: str
+) -> tuple[int, str]:
+    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    told = {"Host": f"127.0.0.1:{server.port}", "Origin": f"http://127.0.0.1:{server.port}"}
+    told |= {"X-Audit-Token": server.token} | {
+        name.replace("_", "-"): value for name, value in headers.items()
+    }
+    method = "GET" if body is None else "POST"
+    line.request(method, path, None if body is None else json.dumps(body), told)
+    reply = line.getresponse()
+    text = reply.read().decode()
+    line.close()
+    return reply.status, text
+
+
+def test_each_label_is_on_disk_before_it_is_acknowledged_and_the_page_resumes(folder: Path) -> None:
+    audit = Audit(folder, "bot")
+    with LabelServer(Labelling(audit, audit.draw(60), "Ann")) as server:
+        state = json.loads(ask(server, "/state", {})[1])
+        assert (state["done"], state["of"]) == (0, 60)
+        assert set(state["item"]) == {"key", "question", "answer", "choices"}
+        first = state["item"]["key"]
+        status, text = ask(server, "/label", {"key": first, "label": "neither"})
+        assert status == 200
+        assert read_log(folder).labels[audit.place][first]["Ann"].label == "neither"
+        assert json.loads(text)["item"]["key"] != first
+        assert ask(server, "/label", {"key": first, "label": "maybe"})[0] == 400
+        assert ask(server, "/label", {"key": "x", "label": "neither"})[0] == 400
+    with LabelServer(Labelling(audit, audit.sample(), "Ann")) as server:
+        assert json.loads(ask(server, "/state", {})[1])["done"] == 1
+        undone = json.loads(ask(server, "/undo", {})[1])
+        assert undone["done"] == 0
+        assert undone["item"]["key"] == first
+        assert not read_log(folder).labels[audit.place]
+
+
+def test_only_the_page_itself_on_this_machine_may_label(folder: Path) -> None:
+    audit = Audit(folder, "bot")
+    with LabelServer(Labelling(audit, audit.draw(60), "Ann")) as server:
+        assert ask(server, "/", Host="evil.example")[0] == 421
+        assert ask(server, "/label", {}, Host=f"evil.example:{server.port}")[0] == 421
+        assert ask(server, "/undo", {}, X_Audit_Token="wrong")[0] == 403
+        assert ask(server, "/undo", {}, Origin="http://evil.example")[0] == 403
+        assert ask(server, "/nowhere", {})[0] == 404
+        assert ask(server, "/elsewhere")[0] == 404
+        assert ask(server, "/label", {"key": "x" * 5000})[0] == 413
+        status, text = ask(server, "/")
+        assert status == 200
+        assert "<script>" not in text
+        assert not re.search(r"<[^>]* on\w+=", text)
+        with pytest.raises(StoreError):
+            LabelServer(Labelling(audit, audit.sample(), "Ann"), server.port)
+
+
+def test_a_run_that_is_looked_at_again_keeps_its_audit(folder: Path) -> None:
+    from trustgauge.plan import load_plan
+    from trustgauge.run.options import RunOptions
+    from trustgauge.run.run import rate
+
+    label_all(folder)
+    rerate(folder)
+    again = rate(load_plan(folder / "plan.toml"), RunOptions(ratings=folder.parent))
+    assert again.folder == folder
+    assert again.document["ratings"][0]["details"]["instrument"]["audited"]
+
+
+def test_what_was_not_audited_is_rated_as_before(folder: Path) -> None:
+    from trustgauge.run.targets import methods
+
+    known = methods(Audit(folder).plan)
+    assert with_labels(known, folder) == known
+    assert resolve({}, None, 0).labels == {}

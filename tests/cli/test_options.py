@@ -109,3 +109,15 @@ def test_a_service_that_cannot_be_named_is_told_in_one_line(
     assert said.startswith(told)
     assert "pydantic" not in said
     assert len(said.splitlines()) == 2
+
+
+def test_a_plan_after_a_pilot_is_told_at_the_design_effect_measured_there(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pilot = written({**TWO_STEP, "texts": 20})
+    assert ended("plan", pilot) == 0
+    assert "by design effect: " in capsys.readouterr().out
+    assert ended("rate", pilot) == 0
+    capsys.readouterr()
+    assert ended("plan", written(TWO_STEP)) == 0
+    assert "at the design effect of 1 that TG-" in capsys.readouterr().out

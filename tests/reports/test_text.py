@@ -117,6 +117,18 @@ def test_plan_says_time_cost_limit_and_what_it_can_find() -> None:
     ]
 
 
+def test_plan_says_what_it_finds_at_other_design_effects_or_at_the_measured_one() -> None:
+    facts = terminal.PlanFacts(["x"], "two-step", "gender", 3, 20, "sound", 9, 0, 9.0, 0.0, effect=0.23)
+    others = replace(facts, effects={2: 0.31, 5: None})
+    measured = replace(others, measured=(3.4, "TG-1"))
+    said = [terminal.plain(terminal.plan([one])).splitlines()[-1] for one in (others, measured)]
+    found = "finds    a shift of 23 points or more, 8 times in 10"
+    assert said == [
+        f"{found}; by design effect: 23 points at 1, 31 points at 2, none at 5",
+        f"{found}, at the design effect of 3.4 that TG-1 measured",
+    ]
+
+
 @pytest.mark.parametrize(
     ("known", "words"),
     [

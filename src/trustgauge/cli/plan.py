@@ -21,7 +21,9 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     \b
     trustgauge plan trustgauge.toml
     """
+    from trustgauge.methods.method import DESIGN_EFFECTS, PowerAtDesignEffect
     from trustgauge.reports import terminal
+    from trustgauge.run.design_effects import measured_design_effect
     from trustgauge.run.options import RunOptions
     from trustgauge.run.prepare import forecast, prepare
 
@@ -32,7 +34,18 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     if options["as_json"]:
         emit_json({"plan": ask_plan.plan.hash, "estimate": estimate.facts(), "finds": list(finds.values())})
         return
-    facts = [plan_facts(ask_plan, estimate, index, finds[index]) for index in asking_experiments(ask_plan)]
+    facts = []
+    for index in asking_experiments(ask_plan):
+        found, deff, run = finds[index], 0.0, ""
+        method = ask_plan.methods[index]
+        if isinstance(method, PowerAtDesignEffect):
+            deff, run = measured_design_effect(ask_plan, index, options["ratings"])
+        others: dict[float, float | None] = {
+            at: found[f"deff_{at}"] for at in DESIGN_EFFECTS[1:] if f"deff_{at}" in found
+        }
+        if deff and isinstance(method, PowerAtDesignEffect):
+            found = {"deff_1": method.power_at(ask_plan.plan.seed, deff)}
+        facts.append(plan_facts(ask_plan, estimate, index, found, effects=others, measured=(deff, run)))
     say(terminal.plan(facts), options)
     for line in judge_lines(estimate):
         say([line], options)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from trustgauge.rating.audit import AuditLabels, Choice
 
 
+DESIGN_EFFECTS = (1, 2, 5)
+"""For which `plan` says what a plan can find; the true one is known after a run only (methods 0.8)."""
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
@@ -109,7 +111,7 @@ class Method(Protocol):
 
     What a method may offer beyond this is a protocol of its own: `ServiceComparer`, `LogRater`,
     `RatingConsumer`, `ProfileRater`, `SecondJudgeUser`, `AuditUser`, `PartExcluder`, `BeforeAfterComparer`,
-    `MarginUser`, `WorseThreshold`, `GroupTableUser`.
+    `MarginUser`, `WorseThreshold`, `GroupTableUser`, `PowerAtDesignEffect`.
     """
 
     name: ClassVar[str]
@@ -160,6 +162,17 @@ class Method(Protocol):
     def controls(self, task: Task) -> tuple[Control, ...]: ...
 
     def power(self, seed: int) -> Mapping[str, Json]: ...
+
+
+@runtime_checkable
+class PowerAtDesignEffect(Protocol):
+    """A method that can say what a plan finds at a design effect that an earlier run measured.
+
+    Its ratings tell the design effect under `deff` in the details of their parts.
+    """
+
+    def power_at(self, seed: int, deff: float) -> float | None:
+        """The smallest effect that is settled with probability .80 (methods 0.8); None if there is none."""
 
 
 @runtime_checkable

@@ -188,6 +188,9 @@ class DefaultView:
     def size(self, blocks: int, texts: int) -> str:
         return f"{blocks} block{'' if blocks == 1 else 's'} × {texts} texts"
 
+    def effect_size(self, effect: float) -> str:
+        return f"{effect:.3g}"
+
     def detectable_effect(self, effect: float) -> str:
         return f"an effect of {effect:.3g} or more, 8 times in 10"
 

@@ -181,6 +181,9 @@ class MethodView(Protocol):
     def size(self, blocks: int, texts: int) -> str:
         """How much a planned run asks of each service, in words."""
 
+    def effect_size(self, effect: float) -> str:
+        """An effect as a number with its unit: "25 points"."""
+
     def detectable_effect(self, effect: float) -> str:
         """The smallest effect that a planned run detects 8 times in 10, in words."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.errors import PlanError, TrustgaugeError, sentence
@@ -68,6 +68,8 @@ class PlanFacts:
     usd: float
     parts: int = 1
     effect: float | None = None  # smallest effect found 8 times in 10
+    effects: Mapping[float, float | None] = field(default_factory=dict)  # the same at other design effects
+    measured: tuple[float, str] = (0.0, "")  # the design effect of an earlier run, and which; 0 for none
     limit_usd: float | None = None
     tokens: int = 0  # guessed from characters
     unpriced: Sequence[str] = ()  # services whose price is not known
@@ -92,13 +94,29 @@ def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
     finds = []
     for one in experiments:
         if one.effect is not None:
-            said = view_by_name(one.method).detectable_effect(one.effect)
+            said = _finds(one, one.effect)
             finds.append(line("finds", f"{one.method}: {said}" if several else said))
     return [
         *(_experiment(one) for one in experiments),
         line("calls", f"{all_of_them}{calls} · {_time(whole)} · {_cost(whole)}{limit}"),
         *finds,
     ]
+
+
+def _finds(facts: PlanFacts, effect: float) -> str:
+    """What a plan finds, and at other design effects, or at the one that an earlier run measured."""
+    view = view_by_name(facts.method)
+    said = view.detectable_effect(effect)
+    deff, run = facts.measured
+    if deff:
+        return f"{said}, at the design effect of {deff:g} that {run} measured"
+    others = [
+        f"{'none' if found is None else view.effect_size(found)} at {deff:g}"
+        for deff, found in facts.effects.items()
+    ]
+    return (
+        f"{said}; by design effect: {view.effect_size(effect)} at 1, {', '.join(others)}" if others else said
+    )
 
 
 def _experiment(facts: PlanFacts) -> Line:

@@ -9,8 +9,9 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -240,8 +241,16 @@ def simulated_effects(
     return found
 
 
-def plan_facts(prepared: AskPlan, estimate: Estimate, index: int, finds: Any) -> PlanFacts:
-    """What the plan lines say of one experiment."""
+def plan_facts(
+    prepared: AskPlan,
+    estimate: Estimate,
+    index: int,
+    finds: Any,
+    *,
+    effects: Mapping[float, float | None] = MappingProxyType({}),
+    measured: tuple[float, str] = (0.0, ""),
+) -> PlanFacts:
+    """What the plan lines say of one experiment; of effects by design effect what the caller knows."""
     from trustgauge.reports.terminal import PlanFacts
     from trustgauge.run.probe_batches import count_blocks
 
@@ -262,6 +271,8 @@ def plan_facts(prepared: AskPlan, estimate: Estimate, index: int, finds: Any) ->
         usd=estimate.usd,
         parts=max(len({one.part for one in mine if one.service == name}) for name in by_service),
         effect=(finds or {}).get("deff_1"),
+        effects=effects,
+        measured=measured,
         limit_usd=prepared.plan.budget.usd,
         tokens=estimate.tokens,
         unpriced=estimate.unpriced,

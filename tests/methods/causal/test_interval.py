@@ -24,7 +24,8 @@ def test_the_interval_begins_at_zero_within_the_distances_of_the_resamples() -> 
     apart = np.arange(1, 101) / 1000
     corrected = np.linspace(0.02, 0.22, 1001)
     assert lowest(corrected, apart, 0.09) == 0.0
-    assert lowest(corrected, apart, 0.12) == pytest.approx(0.025)
+    assert lowest(corrected, apart, 0.12) == pytest.approx(0.12 - 0.09505)
+    assert lowest(corrected, apart, 0.2) == pytest.approx(0.025)
 
 
 def test_one_of_many_parts_must_lie_farther() -> None:
@@ -32,12 +33,12 @@ def test_one_of_many_parts_must_lie_farther() -> None:
     corrected = np.linspace(0.02, 0.22, 1001)
     assert lowest(corrected, apart, 0.097, parts=1) > 0
     assert lowest(corrected, apart, 0.097, parts=10) == 0.0
-    assert lowest(corrected, apart, 0.12, parts=10) == pytest.approx(0.0205)
+    assert lowest(corrected, apart, 0.2, parts=10) == pytest.approx(0.0205)
 
 
 def test_undefined_resamples_say_nothing() -> None:
     assert lowest(np.full(10, 0.1), np.full(10, np.nan), 0.1) == 0.0
-    assert lowest(np.full(3, 0.1), np.array([np.nan, 0.01, 0.01]), 0.1) == pytest.approx(0.1)
+    assert lowest(np.full(3, 0.1), np.array([np.nan, 0.01, 0.01]), 0.1) == pytest.approx(0.09)
 
 
 def test_without_an_effect_the_interval_of_conversations_holds_zero(tmp_path: Path) -> None:

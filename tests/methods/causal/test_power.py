@@ -17,7 +17,8 @@ def test_less_data_finds_larger_effects_only() -> None:
     large = experiment({"a": by_word}, groups=[1]).power(1)
     small = experiment({"a": by_word}, frames=10, persons=10, **ONE_WORD).power(1)
     assert 0.05 < large["deff_1"] <= large["deff_2"] < small["deff_2"]
-    assert large["parts"] == {"group-1": {"deff_1": large["deff_1"], "deff_2": large["deff_2"]}}
+    assert large["deff_2"] < large["deff_5"]
+    assert large["parts"] == {"group-1": {f"deff_{deff}": large[f"deff_{deff}"] for deff in (1, 2, 5)}}
 
 
 def test_equal_seeds_give_equal_figures() -> None:

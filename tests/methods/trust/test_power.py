@@ -31,7 +31,7 @@ def test_more_turns_find_less_and_no_turns_find_nothing() -> None:
 
 
 def test_a_plan_without_abuse_promises_nothing() -> None:
-    told = {"deff_1": None, "deff_2": None}
+    told = {"deff_1": None, "deff_2": None, "deff_5": None}
     assert smallest_share(experiment(), 1) == told  # issues that only share their names with ours
     leakage = {"method": "trust", "services": ["bot"], "issues": ["leakage"], "orders": {"mine": ["leakage"]}}
     assert smallest_share(Trust.model_validate({**leakage, "profiles": ["mine"]}), 1) == told
@@ -75,4 +75,4 @@ def test_the_share_told_is_on_the_grid_and_the_first_that_is_enough() -> None:
 
 def test_a_checker_that_was_never_measured_on_answers_promises_nothing() -> None:
     method = Trust.model_validate({"method": "trust", "services": ["bot"], "issues": ["abuse"], "talks": 60})
-    assert smallest_share(method, 1) == {"deff_1": None, "deff_2": None}
+    assert smallest_share(method, 1) == {"deff_1": None, "deff_2": None, "deff_5": None}

@@ -97,8 +97,9 @@ def lowest(corrected: Floats, apart: Floats, effect: float, parts: int = 1) -> f
     A largest absolute value is hardly ever 0 in a resample, however small the effects are, so its
     resamples alone do not tell that there may be none. There may be none as long as all that was
     observed lies within 95 % of the distances of the resamples from it: then the interval begins
-    at 0. The largest of several parts has as many chances to look large, so each is asked with
-    its share of the 5 %.
+    at 0, and else no higher than e less that distance: the largest of several equal effects looks
+    larger than each of them. The largest of several parts has as many chances to look large, so each is
+    asked with its share of the 5 %.
 
     Args:
         corrected: the corrected effect of each resample, [R].
@@ -107,9 +108,10 @@ def lowest(corrected: Floats, apart: Floats, effect: float, parts: int = 1) -> f
         parts: among how many this is one.
     """
     known = apart[~np.isnan(apart)]
-    if not known.size or effect <= float(np.quantile(known, 1 - WRONG / parts)):
+    reach = float(np.quantile(known, 1 - WRONG / parts)) if known.size else np.inf
+    if effect <= reach:
         return 0.0
-    return float(np.quantile(corrected, WRONG / 2 / parts))
+    return min(effect - reach, float(np.quantile(corrected, WRONG / 2 / parts)))
 
 
 def maximum_draws(draws: Floats, effect: float) -> tuple[Floats, float, float]:

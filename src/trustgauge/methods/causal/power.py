@@ -22,6 +22,7 @@ from trustgauge.methods.causal.deconfounding import impact_of_sums
 from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import NA, ORDER, Floats
 from trustgauge.methods.causal.part_assessment import FEWEST_CLUSTERS
+from trustgauge.methods.method import DESIGN_EFFECTS
 from trustgauge.records import Json
 from trustgauge.stats.streams import stream
 
@@ -46,7 +47,7 @@ def smallest_effect(settings: CausalSettings, seed: int) -> Mapping[str, Json]:
     """The smallest effect, a share of the range, that is settled above level 1 with probability .80.
 
     Returns:
-        `deff_1` and `deff_2`: the smallest effect for design effects 1 and 2, the largest over the
+        `deff_1`, `deff_2` and `deff_5`: the smallest effect for these design effects, the largest over the
         parts; None where no effect on a grid of .0025 is found that often, or clusters are too few.
         `parts`: the same part by part. `spread`: the assumed standard deviation of scores of one
         class and word, a share of the range. Orders of systems (`published`, `released`) have no
@@ -62,13 +63,13 @@ def smallest_effect(settings: CausalSettings, seed: int) -> Mapping[str, Json]:
             rng = stream(seed, "causal", "power", measured.key)
             parts[measured.key] = {
                 f"deff_{deff}": None if sizes is None else _search(sizes, settings, deff, rng)
-                for deff in (1, 2)
+                for deff in DESIGN_EFFECTS
             }
     overall = {
         name: max((one[name] for one in parts.values()), default=None)
         if all(one[name] is not None for one in parts.values())
         else None
-        for name in ("deff_1", "deff_2")
+        for name in (f"deff_{deff}" for deff in DESIGN_EFFECTS)
     }
     return {**overall, "parts": parts, "spread": SPREAD}
 

@@ -432,6 +432,10 @@ class CausalView(DefaultView):
                 told[f"{data}/{one['set']}"] = f"{named}, {sentences.name(str(one['set']))}"
         return told
 
+    def effect_size(self, effect: float) -> str:
+        """An effect as a number with its unit."""
+        return numbers.percent(effect)
+
     def detectable_effect(self, effect: float) -> str:
         """The smallest effect found 8 times in 10."""
         return f"an effect of {numbers.percent(effect)} of the score's range or more, 8 times in 10"

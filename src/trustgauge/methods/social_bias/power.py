@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from trustgauge.methods.method import DESIGN_EFFECTS
 from trustgauge.methods.social_bias import design
 from trustgauge.methods.social_bias.judge_accuracy import TERSE, by_style
 from trustgauge.methods.social_bias.max_correction import ROUNDING, spans
@@ -37,11 +38,11 @@ def smallest_gap(settings: SocialBiasSettings, seed: int) -> Mapping[str, Json]:
     the resamples, the gap's p by chance, and that it may be the largest of all sides (`largest`).
 
     Returns:
-        `deff_1` and `deff_2`: in the attribute whose groups are asked about least, None where no gap up
-        to .50 is found that often or nothing relative is asked.
+        `deff_1`, `deff_2` and `deff_5`: in the attribute whose groups are asked about least, None where no
+        gap up to .50 is found that often or nothing relative is asked.
     """
     if settings.rule != "sound" or "relative" not in settings.tuples:
-        return {"deff_1": None, "deff_2": None}
+        return dict.fromkeys(f"deff_{deff}" for deff in DESIGN_EFFECTS)
     asked = pl.concat(design.design(settings, seed)).filter(
         (pl.col("tuple") == "relative") & ~pl.col("control")
     )
@@ -51,9 +52,9 @@ def smallest_gap(settings: SocialBiasSettings, seed: int) -> Mapping[str, Json]:
     ]
     noisiest = max((one for one in sizes if len(one) > 1), key=lambda one: (1 / one).sum(), default=None)
     if noisiest is None:
-        return {"deff_1": None, "deff_2": None}
+        return dict.fromkeys(f"deff_{deff}" for deff in DESIGN_EFFECTS)
     found: dict[str, Json] = {}
-    for deff in (1, 2):
+    for deff in DESIGN_EFFECTS:
         rng = stream(seed, "social-bias", "power", deff)
         found[f"deff_{deff}"] = _search(np.maximum(1, noisiest // deff), settings, rng)
     return found

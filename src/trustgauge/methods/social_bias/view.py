@@ -463,6 +463,10 @@ class SocialBiasView(DefaultView):
         """Questions, over all kinds and attributes."""
         return f"{numbers.count(texts)} question{'' if texts == 1 else 's'}"
 
+    def effect_size(self, effect: float) -> str:
+        """An effect as a number with its unit."""
+        return numbers.points(effect)
+
     def detectable_effect(self, effect: float) -> str:
         """The smallest gap found 8 times in 10."""
         return f"a gap of {numbers.points(effect)} or more between groups, 8 times in 10"

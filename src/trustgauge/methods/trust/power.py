@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from trustgauge.methods.method import DESIGN_EFFECTS
 from trustgauge.methods.trust import design
 from trustgauge.methods.trust.abuse_checkers import ELSEWHERE, TWEET, Checker, CheckerAccuracy
 from trustgauge.methods.trust.abuse_words import HATE
@@ -46,23 +47,23 @@ def smallest_share(settings: TrustSettings, seed: int) -> Mapping[str, Json]:
     answers raise no false alarms: where they do as often as on the labelled texts, less is found.
 
     Returns:
-        `deff_1` and `deff_2`; None where no share up to one half is settled that often, abuse is not
-        rated, or the checker's errors are known in no style of answers.
+        `deff_1`, `deff_2` and `deff_5`; None where no share up to one half is settled that often, abuse is
+        not rated, or the checker's errors are known in no style of answers.
     """
     abuse = next((one for one in settings.issues if isinstance(one, Abuse)), None)
     if settings.rule != "sound" or abuse is None or not settings.conversations:
-        return {"deff_1": None, "deff_2": None}
+        return dict.fromkeys(f"deff_{deff}" for deff in DESIGN_EFFECTS)
     probes = pl.concat(design.design(settings, seed))
     turns = probes.filter(pl.col("purpose").is_in([TALK, abuse.name])).height
     cuts, checker = abuse.cuts_under(settings.rule), abuse.asked
     measured = _least_sensitive(checker)
     if measured is None:
-        return {"deff_1": None, "deff_2": None}
+        return dict.fromkeys(f"deff_{deff}" for deff in DESIGN_EFFECTS)
     return {
         f"deff_{deff}": search(
             PlannedUtterances(turns // deff, measured, checker.says, cuts, settings.settle, seed)
         )
-        for deff in (1, 2)
+        for deff in DESIGN_EFFECTS
     }
 
 

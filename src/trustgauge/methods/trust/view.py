@@ -265,6 +265,10 @@ class TrustView(DefaultView):
         told = [talks] if texts else []
         return " and ".join(told + ["scenes"] * (blocks > len(told)))
 
+    def effect_size(self, effect: float) -> str:
+        """An effect as a number with its unit."""
+        return numbers.percent(effect)
+
     def detectable_effect(self, effect: float) -> str:
         """The smallest share of offensive utterances found 8 times in 10."""
         return f"a share of {numbers.percent(effect)} offensive utterances or more, 8 times in 10"

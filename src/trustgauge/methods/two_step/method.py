@@ -113,6 +113,12 @@ class TwoStep(TwoStepSettings):
 
         return power.smallest_effect(self, seed)
 
+    def power_at(self, seed: int, deff: float) -> float | None:
+        """The smallest effect at a design effect that was measured; see `power.smallest_effect`."""
+        from trustgauge.methods.two_step import power
+
+        return power.smallest_effect(self, seed, (deff,))[f"deff_{deff:g}"]
+
     def badness_draws(self, summary: pl.DataFrame, seed: int) -> dict[str, NDArray[np.float64]]:
         """How far from balanced each service is in each resample; see `badness.badness_draws`."""
         return badness.badness_draws(summary, self, seed)

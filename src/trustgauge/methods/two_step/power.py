@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trustgauge.methods.method import DESIGN_EFFECTS
 from trustgauge.methods.two_step.published_rule import DecisionTree, resample_levels
 from trustgauge.methods.two_step.simulation import Sizes, simulate
 from trustgauge.methods.two_step.transition_model import (
@@ -35,13 +37,15 @@ Levels = NDArray[np.int8]
 BS = LEVELS.index("BS")
 
 
-def smallest_effect(settings: Any, seed: int) -> dict[str, float | None]:
+def smallest_effect(
+    settings: Any, seed: int, deffs: Sequence[float] = DESIGN_EFFECTS
+) -> dict[str, float | None]:
     """The smallest one-way shift that is settled as BS with probability .80 (methods 0.8).
 
     A shift q turns each mention of the second value into the first one with probability q and
     leaves all else alone. It is looked for on a grid of .0025 with 500 simulated runs of the rule
     at the planned sizes: once with independent mentions, once with occupations whose mentions
-    come out alike often enough for a design effect of 2. The simulated runs use 1,000 draws, the
+    come out alike often enough for a design effect of 2, and of 5. The simulated runs use 1,000 draws, the
     fewest that methods 0.5 allows, and fewer where 200 leave no doubt; and there are fewer of them
     where their share is three standard errors from .80.
 
@@ -50,12 +54,12 @@ def smallest_effect(settings: Any, seed: int) -> dict[str, float | None]:
     other rules it stands as it is, and more texts find smaller ones.
 
     Returns:
-        {"deff_1": q, "deff_2": q}; None where no shift on the grid is found that often.
+        {"deff_1": q, "deff_2": q, "deff_5": q}; None where no shift on the grid is found that often.
     """
     plan = _Plan(settings, seed)
     if settings.rule != "sound":
-        return {f"deff_{deff}": _sweep(plan, deff) for deff in (1, 2)}
-    return {f"deff_{deff}": plan.scaled(_bisect(plan, deff)) for deff in (1, 2)}
+        return {f"deff_{deff:g}": _sweep(plan, deff) for deff in deffs}
+    return {f"deff_{deff:g}": plan.scaled(_bisect(plan, deff)) for deff in deffs}
 
 
 class _Plan:
@@ -79,7 +83,7 @@ class _Plan:
             rates[1] = (1 - shift) * rates[1] + shift * rates[0]
         return rates
 
-    def sized(self, deff: int) -> tuple[Sizes, float]:
+    def sized(self, deff: float) -> tuple[Sizes, float]:
         """Sizes, and the correlation within (occupation, value) that gives the design effect.
 
         1 + (m - 1) r = deff, where m is the number of mentions of the second value that a mention
@@ -100,9 +104,9 @@ class _Plan:
         total = mean.sum(axis=1)
         return float(1 + (total**2 - (mean * shares).sum(axis=1)).sum() / total.sum())
 
-    def share(self, shift: float, deff: int) -> float:
+    def share(self, shift: float, deff: float) -> float:
         """Share of the simulated runs that settle the shift as BS."""
-        rng = stream(self.seed, "two-step", "power", deff, round(shift * 10_000))
+        rng = stream(self.seed, "two-step", "power", f"{deff:g}", round(shift * 10_000))
         sizes, sharing = self.sized(deff)
         won = 0
         for runs in range(LOOK, RUNS + 1, LOOK):
@@ -168,7 +172,7 @@ def is_settled(
     return np.asarray(won)
 
 
-def _bisect(plan: _Plan, deff: int) -> float | None:
+def _bisect(plan: _Plan, deff: float) -> float | None:
     """First shift found often enough, where the chance rises with the shift; from a good guess on."""
     low, high = 0, STEPS + 1
     step, at = COARSE, _guess(plan, deff)
@@ -183,7 +187,7 @@ def _bisect(plan: _Plan, deff: int) -> float | None:
     return None if high > STEPS else high / STEPS
 
 
-def _guess(plan: _Plan, deff: int) -> int:
+def _guess(plan: _Plan, deff: float) -> int:
     """The shift by the normal approximation, as a place on the grid."""
     settings, row = plan.settings, min(1, len(plan.inputs) - 1)
     shifts = np.arange(1, STEPS + 1) / STEPS
@@ -194,7 +198,7 @@ def _guess(plan: _Plan, deff: int) -> int:
     return int(np.argmax(enough)) + 1 if enough.any() else STEPS // 2
 
 
-def _sweep(plan: _Plan, deff: int) -> float | None:
+def _sweep(plan: _Plan, deff: float) -> float | None:
     """First shift found often enough, where the chance may fall again: coarse, then fine."""
     coarse = STEPS // 20
     for end in range(coarse, STEPS + 1, coarse):

@@ -349,6 +349,10 @@ class TwoStepView(DefaultView):
             return []
         return [sentences.reason({"code": "limits.ucs-not-accurate"}, rating)]
 
+    def effect_size(self, effect: float) -> str:
+        """An effect as a number with its unit."""
+        return numbers.points(effect)
+
     def detectable_effect(self, effect: float) -> str:
         """The smallest shift found 8 times in 10."""
         return f"a shift of {numbers.points(effect)} or more, 8 times in 10"

@@ -33,6 +33,16 @@ FORMS = ("text", "html", "json", "csv", "personal")
     help="Only ratings in this state; repeatable.",
 )
 @click.option("--differences", is_flag=True, help="Show only differences (text form).")
+@click.option(
+    "--paired", is_flag=True, help="What changed from the first to the second, with Holm's correction."
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.1,
+    show_default=True,
+    help="Paired: smallest difference that matters, as a share of the scale.",
+)
 @click.option("--as", "form", type=click.Choice(FORMS), default="text", show_default=True)
 @click.option(
     "-o",
@@ -53,7 +63,11 @@ def compare_verb(names: tuple[str, ...], form: str, output: Path | None, **optio
     trustgauge compare --as html -o comparison.html
     trustgauge compare --profile privacy-first --rule count
     trustgauge compare --as personal -o personal.html
+    trustgauge compare yesterday today --paired
     """
+    if options["paired"]:
+        _paired(names, form, output, options)
+        return
     for_whom = options["profile"] or options["order"] or form == "personal"
     document, views = (_by_profile if for_whom else _beside)(names, output, options)
     if form == "text" and options["as_json"]:
@@ -64,6 +78,32 @@ def compare_verb(names: tuple[str, ...], form: str, output: Path | None, **optio
         emit_json(document)
     else:
         write_output(output, _form(document, form, views))
+
+
+def _paired(names: tuple[str, ...], form: str, output: Path | None, options: dict[str, Any]) -> None:
+    """Two runs, or two systems of imported results, item by item."""
+    from trustgauge.data.results import is_results, read_results
+    from trustgauge.reports import paired, terminal
+    from trustgauge.run.paired import compare_ratings, compare_results
+
+    if len(names) != 2:
+        raise click.UsageError("--paired compares two: the baseline first, then what is held against it")
+    if form not in ("text", "json"):
+        raise click.UsageError("--paired is written as text or json; `trustgauge gate` writes Markdown")
+    imported = [is_results(one) for one in names]
+    if any(imported) != all(imported):
+        raise click.UsageError("--paired compares two runs, or two imported results, not one with the other")
+    if all(imported):
+        document = compare_results(read_results(names[0]), read_results(names[1]), options["margin"])
+    else:
+        document = compare_ratings(options["ratings"], names[0], names[1], _today())
+    if output is not None:
+        plain = terminal.plain(paired.text(document)) + "\n"
+        write_output(output, plain if form == "text" else json.dumps(document, indent=1, ensure_ascii=False))
+    elif form == "json" or options["as_json"]:
+        emit_json(document)
+    else:
+        say(paired.text(document), options)
 
 
 def _beside(names: tuple[str, ...], output: Path | None, options: dict[str, Any]) -> tuple[Any, Any]:

@@ -93,7 +93,7 @@ def compare(ratings: Path, wanted: ComparisonQuery, today: date) -> Document:
     groups: dict[tuple[str, ...], list[StoredRating]] = {}
     for one in kept:
         groups.setdefault(one.key, []).append(one)
-    stood = {key: _standing(members) for key, members in groups.items()}
+    stood = {key: group_draws(members) for key, members in groups.items()}
     if len(groups) > 1:
         notes.append(remark("compare.separate", groups=len(groups)))
     shown = RowBuilder(wanted.links, today)
@@ -123,7 +123,7 @@ def _wanted(one: StoredRating, wanted: ComparisonQuery) -> bool:
     return right and (not wanted.states or one.rating["state"] in wanted.states)
 
 
-def _standing(members: Sequence[StoredRating]) -> GroupDraws:
+def group_draws(members: Sequence[StoredRating]) -> GroupDraws:
     """The draws of all ratings of a group, by the same resamples."""
     newest = members[0]
     several = {one.service for one in members if sum(other.service == one.service for other in members) > 1}
@@ -231,13 +231,14 @@ def _pairs(current: Sequence[StoredRating], stood: GroupDraws) -> list[dict[str,
     found = []
     for place, one in enumerate(current):
         for other in current[place + 1 :]:
-            told = _difference(other, one, stood)
+            told = pair_difference(other, one, stood)
             if told is not None:
                 found.append({"first": other.id, "second": one.id, **told})
     return found
 
 
-def _difference(first: StoredRating, second: StoredRating, stood: GroupDraws) -> dict[str, Json] | None:
+def pair_difference(first: StoredRating, second: StoredRating, stood: GroupDraws) -> dict[str, Json] | None:
+    """First minus second badness with its interval and verdict; None if one of them has no draws."""
     one, other = stood.of(first), stood.of(second)
     if one is None or other is None:
         return None
@@ -328,5 +329,5 @@ def _paired(
     """The paired difference of two dates, later minus earlier; None if they cannot be paired."""
     if before.key != after.key:
         return None
-    told = _difference(after, before, stood[after.key])
+    told = pair_difference(after, before, stood[after.key])
     return None if told is None else {**told, "margin": _margin(after)}

@@ -1,0 +1,268 @@
+"""The checks of a gate: each passes, fails, or cannot tell.
+
+A check passes or fails only on evidence that settles it: a regression fails the gate if it is found at the
+gate's error (Holm over all metrics), and passes it if one as large as the margin is ruled out at 95 %. All
+else is unsettled, and says what would settle it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from trustgauge.catalogue import find_folder, read, select_rating
+from trustgauge.data.results import ResultTable, is_results, read_results
+from trustgauge.errors import Fault, PlanError
+from trustgauge.reports import label, paired, sentences
+from trustgauge.reports.document import gate, gate_level, levels
+from trustgauge.run.paired import ERROR, MARGIN, compare_ratings, compare_results
+from trustgauge.stats.paired import FEWEST, paired_difference
+from trustgauge.stats.streams import stream
+from trustgauge.terminal.exits import ORDER, WORDS, Exit
+
+Outcome = Literal["passed", "failed", "unsettled", "incomplete", "void"]
+CODES: Mapping[Outcome, int] = {"passed": 0, "failed": 10, "unsettled": 5, "incomplete": 4, "void": 1}
+"""Exit code of each outcome (docs/reference/commands.md)."""
+BY_REASON: Mapping[str, Outcome] = {
+    "gate.passed": "passed",
+    "gate.level": "failed",
+    "gate.incomplete": "incomplete",
+}
+"""Outcome of a rating's own gate; all other reasons are unsettled."""
+SAID: Mapping[Outcome, str] = {
+    "passed": "passed",
+    "failed": "gate failed",
+    "unsettled": "cannot tell",
+    "incomplete": "incomplete",
+    "void": "void run",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One question that a gate asked.
+
+    Attributes:
+        about: what was checked: a service, a system.
+        name: of the check, the same in every run.
+        kind: level, certainty, regression or threshold.
+        outcome: of the check.
+        sentence: the sentence that decided.
+        following: what to do next, "" if nothing.
+        examples: rows that speak for a failure, in words.
+    """
+
+    about: str
+    name: str
+    kind: str
+    outcome: Outcome
+    sentence: str
+    following: str = ""
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GateOptions:
+    """What a gate asks.
+
+    Attributes:
+        against: baseline, "" for none.
+        fail_on: levels as in `rate --fail-on`: LEVEL, METHOD:LEVEL or "worst".
+        need_certainty: of every rating, and by method.
+        at_least: metric -> smallest mean that passes; at most, where lower is better.
+        margin: smallest regression that matters, as a share of the scale.
+        error: chance of failing an unchanged system, over all metrics.
+        only: metrics or services that are checked; none for all.
+    """
+
+    against: str = ""
+    fail_on: Sequence[str] = ()
+    need_certainty: Mapping[str, float] = field(default_factory=dict)
+    at_least: Mapping[str, float] = field(default_factory=dict)
+    margin: float = MARGIN
+    error: float = ERROR
+    only: Sequence[str] = ()
+
+
+def checks(target: str, ratings: Path, options: GateOptions, today: date) -> list[Check]:
+    """The checks of a run or of imported results, in order.
+
+    Args:
+        target: a run, a rating, or a folder of imported results.
+        ratings: folder of all runs.
+        options: what is asked.
+        today: for what has expired.
+
+    Raises:
+        PlanError: nothing is asked, or what is asked does not fit the target.
+    """
+    imported = is_results(target)
+    if imported and (options.fail_on or options.need_certainty):
+        what = "levels and certainty belong to ratings, not to imported results"
+        raise PlanError((Fault("--fail-on", what, must="--against or --at-least"),))
+    if not imported and options.at_least:
+        raise PlanError((Fault("--at-least", "metrics belong to imported results", must="--fail-on LEVEL"),))
+    if options.against and is_results(options.against) != imported:
+        raise PlanError((Fault("--against", "a baseline must be of the kind that it is compared with"),))
+    found = _of_results(target, options) if imported else _of_ratings(target, ratings, options, today)
+    if not found:
+        must = "--against, --fail-on, --need-certainty or --at-least"
+        raise PlanError((Fault("gate", "there is nothing to check", must=must),))
+    return found
+
+
+def exit_of_checks(found: Sequence[Check]) -> Exit:
+    """The exit of a gate: of several codes the first of ORDER, with the sentences behind it."""
+    code = min((CODES[one.outcome] for one in found), key=ORDER.index)
+    told = [one for one in found if CODES[one.outcome] == code]
+    if not code:
+        return Exit(0, WORDS[0])
+    more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
+    return Exit(code, f"{SAID[told[0].outcome]}: {told[0].name}: {told[0].sentence}{more}")
+
+
+def _of_results(target: str, options: GateOptions) -> list[Check]:
+    after = read_results(target)
+    found = [_threshold(after, metric, limit) for metric, limit in options.at_least.items()]
+    if options.against:
+        compared = compare_results(read_results(options.against), after, options.margin, options.error)
+        found += [_regression(after.system, one, options) for one in compared["metrics"]]
+    return [one for one in found if not options.only or one.name.split(": ")[-1] in options.only]
+
+
+def _regression(about: str, one: Mapping[str, Any], options: GateOptions) -> Check:
+    """A metric against its baseline."""
+    ruled_out = one["clusters"] >= FEWEST and one["low_90"] > -options.margin * one["span"]
+    outcome: Outcome = "unsettled"
+    if one["verdict"] == "incomplete":
+        outcome = "incomplete"
+    elif one["verdict"] == "worse":
+        outcome = "failed"
+    elif one["verdict"] in ("better", "same") or ruled_out:
+        outcome = "passed"
+    said = paired.sentence(one)
+    if outcome == "passed" and one["verdict"] == "undetermined":
+        said = f"No regression of {paired.amount(options.margin, one['span'])}. {said}"
+    step = paired.following(one, options.error) if outcome != "passed" else ""
+    if outcome == "failed":
+        step = "Look at the rows that became worse; if the change is meant, make this run the baseline."
+    rows = tuple(
+        f"{each['label'] or each['item']}: {each['before']:.3g} → {each['after']:.3g}"
+        for each in one["flips"]["worse"]["examples"]
+    )
+    return Check(about, f"regression: {paired.name(one)}", "regression", outcome, said, step, rows)
+
+
+def _threshold(table: ResultTable, metric: str, limit: float) -> Check:
+    """The mean of a metric against a limit."""
+    if metric not in table.metrics:
+        must = "one of: " + ", ".join(table.metrics)
+        raise PlanError((Fault("--at-least", f"no metric {metric}", must=must),))
+    rows = table.rows.filter(metric=metric)
+    items = rows.group_by("item", maintain_order=True).agg(pl.col("value").mean(), pl.col("cluster").first())
+    known = items.drop_nulls("value")
+    higher = table.metrics[metric]["better"] == "higher"
+    name = f"threshold: {metric}"
+    if not known.height:
+        return Check(table.system, name, "threshold", "incomplete", "No item has a value.")
+    apart = (known["value"] - limit).to_numpy() * (1 if higher else -1)
+    facts = table.metrics[metric]
+    span = (
+        (facts["high"] - facts["low"])
+        if facts["high"] is not None
+        else max(1.0, (facts["most"] or 0) - (facts["least"] or 0))
+    )
+    told = paired_difference(
+        apart, known["cluster"].rank("dense").to_numpy() - 1, span, stream(1, "gate", metric)
+    )
+    few = told.clusters < FEWEST
+    outcome: Outcome = (
+        "unsettled" if few else "passed" if told.low > 0 else "failed" if told.high < 0 else "unsettled"
+    )
+    ends = sorted(limit + (end if higher else -end) for end in (told.low, told.high))
+    mean = float(known["value"].mean())  # type: ignore[arg-type]
+    side = "at least" if higher else "at most"
+    said = f"Mean {mean:.3g} (95 %: {ends[0]:.3g} to {ends[1]:.3g}), {side} {limit:g} asked; "
+    said += f"{told.items:,} items."
+    lost = items.height - known.height
+    if lost:
+        said += f" {lost:,} have no value."
+    if lost > 0.02 * items.height and outcome == "passed":
+        outcome = "incomplete"
+    step = "" if outcome in ("passed", "failed") else "Add items: the limit lies inside the interval."
+    return Check(table.system, name, "threshold", outcome, said, step)
+
+
+def _of_ratings(target: str, ratings: Path, options: GateOptions, today: date) -> list[Check]:
+    document = select_rating(read(find_folder(target, ratings)), target)
+    found = []
+    if document["run"]["state"] == "void":
+        wrong = ", ".join(one["name"] for one in document["run"]["anchors"] if one["wrong"])
+        said = f"{wrong} got a wrong level, so our instrument is at fault."
+        found.append(
+            Check(document["run"]["id"], "control services", "level", "void", said, "Please report it.")
+        )
+    for rating in document["ratings"]:
+        if not options.only or rating["service"]["name"] in options.only:
+            found += _level(rating, options)
+    if options.against:
+        compared = compare_ratings(ratings, options.against, target, today, options.error)
+        pairs = compared["ratings"]
+        found += [
+            _worse(one, options)
+            for one in pairs
+            if not options.only or one["after"]["rating"]["service"]["name"] in options.only
+        ]
+    return found
+
+
+def _level(rating: Any, options: GateOptions) -> list[Check]:
+    """The level and the certainty of one rating, if they are asked for."""
+    method = rating["method"]["name"]
+    limit = gate_level(options.fail_on, method, levels(rating))
+    need = options.need_certainty.get(method, options.need_certainty.get(""))
+    if limit is None and need is None:
+        return []
+    told = gate(rating, limit, need)
+    outcome = BY_REASON.get(told["reason"], "unsettled")
+    asked = [f"level: not {limit}" if limit else "", f"certainty: {need:g}" if need else ""]
+    said = sentences.verdict(rating)
+    if told["reason"] == "gate.certainty":
+        said = f"Certainty is below {need:g}. {said}"
+    steps = {
+        "failed": "See the report for what went wrong and in whose words.",
+        "incomplete": "Run it again: what was received is kept.",
+        "unsettled": "Rate it with more texts; the report says how many.",
+    }
+    name = f"{', '.join(filter(None, asked))}: {label.service(rating)}, {label.issue(rating)}"
+    return [Check(rating["service"]["name"], name, "level", outcome, said, steps.get(outcome, ""))]
+
+
+def _worse(one: Mapping[str, Any], options: GateOptions) -> Check:
+    """A rating against its baseline."""
+    by_verdict: dict[str, Outcome] = {"worse": "failed", "better": "passed", "same": "passed"}
+    outcome = by_verdict.get(one["verdict"], "unsettled")
+    now = one["after"]["rating"]
+    if now["state"] == "incomplete":
+        outcome = "incomplete"
+    step = paired.following(one, options.error)
+    if outcome == "failed":
+        step = "Compare the two reports; if the change is meant, make this run the baseline."
+    readings = one["readings"] or {}
+    rows = tuple(
+        f"{each['sent']} → {each['after']}" for each in readings.get("examples", ()) if not each["offensive"]
+    )
+    return Check(
+        now["service"]["name"],
+        f"regression: {paired.name(one)}",
+        "regression",
+        outcome,
+        paired.sentence(one),
+        step,
+        rows[:5],
+    )

@@ -1,0 +1,158 @@
+"""The verb gate: passes, fails, or cannot tell. Sends no requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trustgauge.terminal.options import output_options
+from trustgauge.terminal.output import emit_json, say, write_output
+
+if TYPE_CHECKING:
+    from trustgauge.terminal.exits import Exit
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("gate")
+@click.argument("target", metavar="[ID or IMPORTED]", default="latest")
+@click.option(
+    "--against", default="", metavar="BASELINE", help="Fail on a regression from this run or these results."
+)
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="LEVEL",
+    help="Fail at this level or worse; METHOD:LEVEL for one method, or worst; repeatable.",
+)
+@click.option(
+    "--need-certainty",
+    multiple=True,
+    metavar="SHARE",
+    help="Certainty that is required; METHOD:SHARE for one method; repeatable.",
+)
+@click.option(
+    "--at-least", multiple=True, metavar="METRIC=VALUE", help="Limit of a metric's mean; repeatable."
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.1,
+    show_default=True,
+    help="Smallest regression that matters, as a share of the scale.",
+)
+@click.option(
+    "--error",
+    type=click.FloatRange(0.0001, 0.2),
+    default=0.005,
+    show_default=True,
+    help="Chance of calling an unchanged system changed, over all metrics.",
+)
+@click.option("--only", multiple=True, metavar="NAME", help="Check only this service or metric; repeatable.")
+@click.option("--junit", type=FILE, help="Write JUnit XML: what cannot tell is skipped, with its reason.")
+@click.option("--sarif", type=FILE, help="Write SARIF 2.1.0: what cannot tell is open.")
+@click.option("--summary", type=FILE, help="Append a summary in Markdown.")
+@output_options
+def gate_verb(target: str, **options: Any) -> Exit:
+    """Pass or fail a rating or imported results. Sends no requests.
+
+    \b
+    trustgauge gate latest --fail-on worst
+    trustgauge gate today --against yesterday --junit gate.xml --summary gate.md
+    trustgauge gate today --at-least exact_match=0.7
+
+    Exits 0 if every check passes, 10 if one fails, 5 if the evidence cannot tell, 4 if too much is missing.
+    """
+    from trustgauge.apps.gate import outputs
+    from trustgauge.apps.gate.checks import CODES, GateOptions, checks, exit_of_checks
+    from trustgauge.reports import sanitize, terminal
+
+    asked = GateOptions(
+        options["against"],
+        options["fail_on"],
+        _shares(options["need_certainty"]),
+        _limits(options["at_least"]),
+        options["margin"],
+        options["error"],
+        options["only"],
+    )
+    found = checks(target, options["ratings"], asked, datetime.now(UTC).date())
+    ended = exit_of_checks(found)
+    if options["junit"]:
+        write_output(options["junit"], outputs.junit(target, found), option="--junit")
+    if options["sarif"]:
+        write_output(options["sarif"], outputs.sarif(target, found), option="--sarif")
+    if options["summary"]:
+        _append(options["summary"], outputs.markdown(target, found))
+    if options["as_json"]:
+        told = [
+            {
+                name: getattr(one, name)
+                for name in ("about", "name", "kind", "outcome", "sentence", "following")
+            }
+            for one in found
+        ]
+        emit_json({"target": target, "exit": ended.code, "why": ended.why, "checks": told})
+    elif not options["quiet"]:
+        heads = {
+            "passed": "pass",
+            "failed": "fail",
+            "unsettled": "open",
+            "incomplete": "lost",
+            "void": "void",
+        }
+        lines = []
+        for one in sorted(found, key=lambda one: -CODES[one.outcome]):
+            lines.append(terminal.line(heads[one.outcome], sanitize.terminal(f"{one.name}: {one.sentence}")))
+            lines += [
+                terminal.line("", sanitize.terminal(row)) for row in one.examples if one.outcome == "failed"
+            ]
+            lines += [terminal.line("next", sanitize.terminal(one.following))] if one.following else []
+        say(lines, options)
+    return ended
+
+
+def _append(path: Path, text: str) -> None:
+    """Add to a file: a build's summary may have other parts."""
+    from trustgauge.errors import StoreError
+
+    try:
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written", got=error.strerror or str(error)) from None
+    click.echo(f"{'wrote':<9}{path}", err=True)
+
+
+def _shares(written: Sequence[str]) -> dict[str, float]:
+    """Certainties by method, "" for all."""
+    found = {}
+    for one in written:
+        method, _, share = one.rpartition(":")
+        try:
+            found[method] = float(share)
+        except ValueError:
+            found[method] = -1.0
+        if not 0 < found[method] < 1:
+            raise click.BadParameter(
+                f'must be a share such as 0.95, or METHOD:0.95; got "{one}"', param_hint="--need-certainty"
+            )
+    return found
+
+
+def _limits(written: Sequence[str]) -> dict[str, float]:
+    """Limits by metric."""
+    found = {}
+    for one in written:
+        metric, _, value = one.rpartition("=")
+        try:
+            found[metric] = float(value)
+        except ValueError:
+            metric = ""
+        if not metric:
+            raise click.BadParameter(f'must be METRIC=VALUE; got "{one}"', param_hint="--at-least")
+    return found

@@ -1,0 +1,301 @@
+"""What changed between two systems on the same items: imported results, or ratings of our own.
+
+Imported results are paired item by item; repeated runs of an item are averaged first, and clusters count as
+units (stats.paired). Ratings are paired by their methods: the same resamples of both give the difference, as
+in `compare`. The metrics of one comparison are one family, corrected by Holm (methods 0.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from trustgauge.data.results import ResultTable
+from trustgauge.errors import Fault, PlanError
+from trustgauge.records import Json
+from trustgauge.run.comparison import group_draws, pair_difference
+from trustgauge.run.rating_diff import diff_ratings
+from trustgauge.run.stored_ratings import RowBuilder, StoredRating, select_runs, stored_ratings
+from trustgauge.stats.comparisons import holm
+from trustgauge.stats.paired import FEWEST, PairedDifference, items_to_find, paired_difference
+from trustgauge.stats.streams import stream
+
+SCHEMA = "trustgauge.paired/1"
+MARGIN = 0.10
+"""Smallest difference that matters, as a share of the scale, unless the user says."""
+ERROR = 0.005
+"""Chance of calling an unchanged system changed, over all metrics, unless the user says."""
+EXAMPLES = 5
+LOST = 0.02
+"""Share of missing values above which they must not matter (methods 0.4)."""
+SEED = 1
+Verdict = Literal["worse", "better", "same", "undetermined", "incomplete"]
+Document = dict[str, Any]
+
+
+def compare_results(
+    before: ResultTable, after: ResultTable, margin: float = MARGIN, error: float = ERROR
+) -> Document:
+    """The paired differences of two systems, metric by metric.
+
+    Args:
+        before: the baseline.
+        after: what is held against it.
+        margin: smallest difference that matters, as a share of a metric's scale.
+        error: of the family of all metrics, two-sided.
+
+    Raises:
+        PlanError: the two have no metric, or no item, in common.
+    """
+    named = [name for name in before.metrics if name in after.metrics]
+    there = set(before.rows["metric"].unique()) & set(after.rows["metric"].unique())
+    named = [name for name in named if name in there]
+    if not named:
+        must, got = ", ".join(before.metrics), ", ".join(after.metrics)
+        raise PlanError((Fault(after.name, "no metric in common with the baseline", must=must, got=got),))
+    found = [_metric(name, before, after) for name in named]
+    paired = [one for one in found if one["items"]]
+    if not paired:
+        what = "no item in common with the baseline"
+        do = "Compare runs of one suite; items are known by their ids or by what was asked"
+        raise PlanError((Fault(after.name, what, do=do),))
+    for one, p in zip(paired, holm([one["p"] for one in paired]), strict=True):
+        one["p_holm"] = float(p)
+        one["verdict"] = _verdict(one, margin, error)
+        one["more_items"] = _more(one, margin, error / len(paired))
+    return {
+        "schema": SCHEMA,
+        "kind": "results",
+        "before": {"name": before.name, "system": before.system, "source": dict(before.source)},
+        "after": {"name": after.name, "system": after.system, "source": dict(after.source)},
+        "margin": margin,
+        "error": error,
+        "metrics": paired,
+        "unpaired": [one["metric"] for one in found if not one["items"]],
+    }
+
+
+def _metric(name: str, before: ResultTable, after: ResultTable) -> Document:
+    facts = before.metrics[name]
+    sides = [_items(one.rows.filter(metric=name)) for one in (before, after)]
+    span = _span(facts, after.metrics[name])
+    joined = sides[0].join(sides[1], on="item", how="inner", suffix="_after", maintain_order="left")
+    both = joined.filter(pl.col("value").is_not_null() & pl.col("value_after").is_not_null())
+    told: Document = {
+        "metric": name,
+        "better": facts["better"],
+        "span": span,
+        "items": both.height,
+        "missing": joined.height - both.height,
+        "only_before": sides[0].height - joined.height,
+        "only_after": sides[1].height - joined.height,
+        "repeats": int(both.select(pl.min_horizontal("runs", "runs_after").max()).item() or 0),
+    }
+    if not both.height:
+        return told
+    sign = 1.0 if facts["better"] == "higher" else -1.0
+    draws = stream(SEED, "paired", name)
+    apart = sign * (both["value_after"] - both["value"]).to_numpy()
+    difference = paired_difference(apart, both["cluster"].rank("dense").to_numpy() - 1, span, draws)
+    told |= _figures(difference) | {
+        "mean_before": float(both["value"].mean()),  # type: ignore[arg-type]
+        "mean_after": float(both["value_after"].mean()),  # type: ignore[arg-type]
+        "flips": _flips(both, sign),
+        "noise": {"before": _noise(both, ""), "after": _noise(both, "_after")},
+        "filled": None,
+    }
+    if told["missing"] > LOST * joined.height:
+        # every lost pair at its worst, then at its best
+        of = joined["cluster"].rank("dense").to_numpy() - 1
+        lost = (joined["value"].is_null() | joined["value_after"].is_null()).to_numpy()
+        values = sign * (joined["value_after"] - joined["value"]).fill_null(0.0).to_numpy()
+        told["filled"] = [
+            _figures(paired_difference(np.where(lost, extreme, values), of, span, draws))
+            for extreme in (-span, span)
+        ]
+    return told
+
+
+def _items(rows: pl.DataFrame) -> pl.DataFrame:
+    """The mean of each item over its runs, with its spread; null where no run has a value."""
+    return rows.group_by("item", maintain_order=True).agg(
+        pl.col("value").mean(),
+        pl.col("value").count().alias("runs"),
+        pl.col("value").var().alias("variance"),
+        pl.col("cluster").first(),
+        pl.col("label").first(),
+    )
+
+
+def _span(*facts: Mapping[str, Any]) -> float:
+    """The length of a metric's scale: as declared, 1 for values from 0 to 1, else what was seen."""
+    low, high = facts[0].get("low"), facts[0].get("high")
+    if low is not None and high is not None:
+        return float(high) - float(low)
+    least = min((one["least"] for one in facts if one["least"] is not None), default=0.0)
+    most = max((one["most"] for one in facts if one["most"] is not None), default=1.0)
+    return 1.0 if least >= 0 and most <= 1 else float(most - least)
+
+
+def _figures(one: PairedDifference) -> Document:
+    return {
+        "difference": one.value,
+        "low": one.low,
+        "high": one.high,
+        "low_90": one.low_90,
+        "high_90": one.high_90,
+        "p": one.p,
+        "clusters": one.clusters,
+        "deviation": one.deviation,
+    }
+
+
+def _verdict(one: Document, margin: float, error: float) -> Verdict:
+    """Worse or better by Holm, same inside the margin, else undetermined; see methods 0.4 to 0.7."""
+    if one["filled"]:
+        ends = {
+            _reading(filled | {"p_holm": one["p_holm"], "span": one["span"]}, margin, error)
+            for filled in one["filled"]
+        }
+        return ends.pop() if len(ends) == 1 else "incomplete"
+    return _reading(one, margin, error)
+
+
+def _reading(one: Document, margin: float, error: float) -> Verdict:
+    if one["p_holm"] <= error:
+        return "worse" if one["difference"] < 0 else "better"
+    if one["clusters"] >= FEWEST and max(abs(one["low_90"]), abs(one["high_90"])) < margin * one["span"]:
+        return "same"
+    return "undetermined"
+
+
+def _more(one: Document, margin: float, error: float) -> int | None:
+    """Items that would find a difference of the margin, 8 times in 10; None if there are as many."""
+    # one discordant pair is added, as to the interval: nothing seen yet is not nothing
+    least = one["span"] / (one["items"] + 2) ** 0.5
+    pilot = (max(one["deviation"], least), one["items"], one["clusters"])
+    needed = items_to_find(margin * one["span"], pilot, error)
+    return max(0, needed - one["items"]) or None
+
+
+def _flips(both: pl.DataFrame, sign: float) -> Document:
+    """The items whose value went up or down, best first by size, with the first examples."""
+    moved = both.with_columns(apart=sign * (pl.col("value_after") - pl.col("value")))
+    sides = {
+        "worse": moved.filter(pl.col("apart") < -1e-9).sort("apart", maintain_order=True),
+        "better": moved.filter(pl.col("apart") > 1e-9).sort("apart", descending=True, maintain_order=True),
+    }
+    return {
+        side: {
+            "items": frame.height,
+            "examples": [
+                {
+                    "item": row["item"],
+                    "label": row["label"],
+                    "before": row["value"],
+                    "after": row["value_after"],
+                }
+                for row in frame.head(EXAMPLES).iter_rows(named=True)
+            ],
+        }
+        for side, frame in sides.items()
+    }
+
+
+def _noise(both: pl.DataFrame, suffix: str) -> float | None:
+    """The noise floor: standard deviation of the difference of two runs of one system; None with one run."""
+    repeated = both.filter(pl.col(f"runs{suffix}") > 1)
+    variance = repeated[f"variance{suffix}"].mean() if repeated.height else None
+    return None if variance is None else float((2 * variance / both.height) ** 0.5)  # type: ignore[operator]
+
+
+def compare_ratings(ratings: Path, before: str, after: str, today: date, error: float = ERROR) -> Document:
+    """The paired differences of the ratings of two runs.
+
+    Ratings are pairs if they are of one method, rule and attribute, and of one service, or if each run has
+    only one service. They can be subtracted only if the same was asked of both.
+
+    Args:
+        ratings: folder of all runs.
+        before: id of a run or rating, the baseline.
+        after: id of what is held against it.
+        today: for what has expired.
+        error: of the family of all ratings, two-sided.
+
+    Raises:
+        PlanError: there is no such rating, or no two can be paired.
+    """
+    sides = [_stored(ratings, name) for name in (before, after)]
+    single = all(len({one.service for one in side}) == 1 for side in sides)
+    pairs = _pairs(sides[0], sides[1], single=single)
+    if not pairs:
+        what = "no rating is of the same method, rule, attribute and service as one of the other run"
+        raise PlanError((Fault(after, what, must=f"a run like {before}"),))
+    rows = RowBuilder(None, today)
+    found = [_rating_pair(one, other, rows) for one, other in pairs]
+    tested = [one for one in found if one["p"] is not None]
+    for one, p in zip(tested, holm([one["p"] for one in tested]) if tested else (), strict=True):
+        one["p_holm"] = float(p)
+        if p <= error:
+            one["verdict"] = "worse" if one["difference"] > 0 else "better"
+    return {
+        "schema": SCHEMA,
+        "kind": "ratings",
+        "before": {"name": before},
+        "after": {"name": after},
+        "error": error,
+        "ratings": found,
+    }
+
+
+def _stored(ratings: Path, name: str) -> list[StoredRating]:
+    return [one for run in select_runs(ratings, (name,)) for one in stored_ratings(run)]
+
+
+def _pairs(
+    first: Sequence[StoredRating], second: Sequence[StoredRating], *, single: bool
+) -> list[tuple[StoredRating, StoredRating]]:
+    def identity(one: StoredRating) -> tuple[object, ...]:
+        method, issue = one.rating["method"], one.rating["issue"]["attribute"]
+        return (method["name"], method["rule"], str(issue), one.experiment, "" if single else one.service)
+
+    known = {identity(one): one for one in first}
+    return [(known[identity(one)], one) for one in second if identity(one) in known]
+
+
+def _rating_pair(before: StoredRating, after: StoredRating, rows: RowBuilder) -> Document:
+    """Two ratings: their levels, the difference of badness (after minus before), and the flipped rows."""
+    told: dict[str, Json] | None = None
+    apart = np.zeros(0)
+    why = before.why or after.why
+    if not why and before.key != after.key:
+        why = "the two runs asked different texts or had different settings"
+    if not why:
+        draws = group_draws([before, after])
+        told = pair_difference(after, before, draws)
+        first, second = draws.of(after), draws.of(before)
+        if first is not None and second is not None:
+            apart = (first - second)[~np.isnan(first - second)]
+        why = "" if told else "its method gives no difference of two services"
+    diff = diff_ratings(before, after, rows.row, told) if not (before.why or after.why) else None
+    figures: Document = {"difference": None, "low": None, "high": None, "p": None, "p_holm": None}
+    verdict: str = "undetermined"
+    if told is not None and not why:
+        tails = min(int((apart <= 0).sum()), int((apart >= 0).sum()))
+        figures = {key: told[key] for key in ("difference", "low", "high")}
+        figures |= {"p": min(1.0, 2 * (1 + tails) / (1 + len(apart))), "p_holm": None}
+        verdict = "same" if told["verdict"] == "same" else "undetermined"
+    readings = diff["readings"] if diff else None
+    return {
+        "before": rows.row(before),
+        "after": rows.row(after),
+        "why": why,
+        "verdict": verdict,
+        "readings": readings,
+        **figures,
+    }

@@ -22,7 +22,7 @@ from trustgauge.data.results import MANIFEST, RESULTS, SCHEMA
 from trustgauge.run.paired import ERROR, MARGIN
 from trustgauge.stats.distributions import Floats
 from trustgauge.stats.intervals import clopper_pearson
-from trustgauge.stats.paired import items_to_find
+from trustgauge.stats.paired import items_to_find, paired_difference
 
 RATE = 0.75
 """Mean share of passes of the system that did not change."""
@@ -56,7 +56,9 @@ def planned(seed: int) -> int:
     rng = np.random.default_rng(seed)
     chance = difficulties(300, rng)
     means = [(rng.random((300, REPEATS)) < chance[:, None]).mean(axis=1) for _ in range(2)]
-    return items_to_find(MARGIN, float((means[1] - means[0]).std(ddof=1)), ERROR)
+    pilot = paired_difference(means[1] - means[0], np.arange(300) // CLUSTER, 1.0, rng)
+    told = (pilot.deviation, pilot.items, pilot.clusters)
+    return items_to_find(MARGIN, told, ERROR, verdicts=1 / REPEATS)
 
 
 def exits(runs: int, items: int, shift: float, seed: int = 1) -> Counter[int]:
@@ -81,14 +83,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000)
     runs = parser.parse_args().runs
     size = planned(1)
-    print(
-        f"planned size for a margin of {MARGIN:.0%} at error {ERROR}: {size} items, each asked {REPEATS} times"
-    )
-    for name, items, shift in (
-        ("unchanged", size, 0.0),
-        ("10 points worse", size, -0.10),
-        ("three items", 3, 0.0),
-    ):
+    print(f"planned for a margin of {MARGIN:.0%} at error {ERROR}: {size} items, each asked {REPEATS} times")
+    cases = (("unchanged", size, 0.0), ("10 points worse", size, -MARGIN), ("three", 3, 0.0))
+    for name, items, shift in cases:
         found = exits(runs, items, shift)
         print(f"{name} ({items} items, {runs} gates)")
         for code in (0, 5, 10):

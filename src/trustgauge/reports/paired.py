@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import label, numbers, sanitize, terminal
+from trustgauge.stats.paired import FEWEST
 
 if TYPE_CHECKING:
     from trustgauge.reports.terminal import Line
@@ -90,8 +91,9 @@ def following(one: Paired, error: float) -> str:
     if "metric" not in one:
         return "Rate both with more texts." if not one["why"] else "Rate both by one plan and seed."
     more = one["more_items"]
-    if one["clusters"] < 10:
-        more = max(more or 0, 10 - one["clusters"])
+    if one["clusters"] < FEWEST:
+        lacking = FEWEST - one["clusters"]
+        return f"At least {lacking} more clusters of items: so few do not show how much items differ."
     if more is None:
         return "It lies about the margin: add items, or say a margin that matters more."
     return f"About {more:,} more items would find a difference of the margin 8 times in 10."

@@ -66,7 +66,7 @@ def compare_results(
         raise PlanError((Fault(after.name, what, do=do),))
     for one, p in zip(paired, holm([one["p"] for one in paired]), strict=True):
         one["p_holm"] = float(p)
-        one["verdict"] = _verdict(one, margin, error)
+        one["verdict"] = _verdict(one, margin, error, len(paired))
         one["more_items"] = _more(one, margin, error / len(paired))
     return {
         "schema": SCHEMA,
@@ -88,6 +88,9 @@ def _metric(name: str, before: ResultTable, after: ResultTable) -> Document:
     both = joined.filter(pl.col("value").is_not_null() & pl.col("value_after").is_not_null())
     told: Document = {
         "metric": name,
+        "verdicts": all(
+            one.rows.filter(metric=name)["value"].drop_nulls().is_in([0.0, 1.0]).all() for one in (before, after)
+        ),
         "better": facts["better"],
         "span": span,
         "items": both.height,
@@ -155,15 +158,17 @@ def _figures(one: PairedDifference) -> Document:
     }
 
 
-def _verdict(one: Document, margin: float, error: float) -> Verdict:
-    """Worse or better by Holm, same inside the margin, else undetermined; see methods 0.4 to 0.7."""
-    if one["filled"]:
-        ends = {
-            _reading(filled | {"p_holm": one["p_holm"], "span": one["span"]}, margin, error)
-            for filled in one["filled"]
-        }
-        return ends.pop() if len(ends) == 1 else "incomplete"
-    return _reading(one, margin, error)
+def _verdict(one: Document, margin: float, error: float, family: int) -> Verdict:
+    """Worse or better by Holm, same inside the margin, else undetermined; see methods 0.4 to 0.7.
+
+    With too many missing values the verdict stands only if it is the same at their best and at their worst.
+    """
+    seen = _reading(one, margin, error)
+    for filled in one["filled"] or ():
+        at_most = {"p_holm": min(1.0, filled["p"] * family), "span": one["span"]}
+        if _reading(filled | at_most, margin, error) != seen:
+            return "incomplete"
+    return seen
 
 
 def _reading(one: Document, margin: float, error: float) -> Verdict:
@@ -179,7 +184,8 @@ def _more(one: Document, margin: float, error: float) -> int | None:
     # one discordant pair is added, as to the interval: nothing seen yet is not nothing
     least = one["span"] / (one["items"] + 2) ** 0.5
     pilot = (max(one["deviation"], least), one["items"], one["clusters"])
-    needed = items_to_find(margin * one["span"], pilot, error)
+    flips = 1 / max(1, one["repeats"]) if one["verdicts"] else 0.0
+    needed = items_to_find(margin * one["span"], pilot, error, verdicts=flips)
     return max(0, needed - one["items"]) or None
 
 

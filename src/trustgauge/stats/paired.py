@@ -107,7 +107,13 @@ def _sign_flip_p(sums: Floats, t: float, rng: np.random.Generator) -> float:
     return min(1 / (1 + done), float(two_sided_p(t, k - 1)))
 
 
-def items_to_find(difference: float, pilot: tuple[float, int, int], error: float, power: float = 0.8) -> int:
+def items_to_find(
+    difference: float,
+    pilot: tuple[float, int, int],
+    error: float,
+    power: float = 0.8,
+    verdicts: float = 0.0,
+) -> int:
     """Items by which a mean difference is found with this power, two-sided at this error; at least FEWEST.
 
     A pilot's deviation is itself uncertain, and half of all pilots show too small a one: the upper end of its
@@ -118,15 +124,18 @@ def items_to_find(difference: float, pilot: tuple[float, int, int], error: float
         pilot: standard deviation of one item's difference (`PairedDifference.deviation`), items, clusters.
         error: of the test, after any correction.
         power: chance to find it.
+        verdicts: for values that are 0 or 1, 1 over the runs of an item, else 0: a shift of d needs verdicts
+            that flip, which adds d (1 - d) to the variance of an item that is run once.
     """
     deviation, items, clusters = pilot
     freedom = max(1, clusters - 1)
     upper = deviation * math.sqrt(freedom / (2 * float(special.gammaincinv(freedom / 2, 0.1))))
+    shifted = upper**2 + verdicts * abs(difference) * (1 - abs(difference))
     needed = FEWEST
     for _ in range(20):
         df = max(1.0, needed * clusters / items - 1)
         reach = float(special.stdtrit(df, 1 - error / 2) + special.stdtrit(df, power))
-        enough = max(FEWEST, math.ceil(min((reach * upper / difference) ** 2, 1e9)))
+        enough = max(FEWEST, math.ceil(min(reach**2 * shifted / difference**2, 1e9)))
         if abs(enough - needed) <= 1:
             return max(enough, needed)
         needed = enough

@@ -137,7 +137,8 @@ def _of_results(target: str, options: GateOptions) -> list[Check]:
 
 def _regression(about: str, one: Mapping[str, Any], options: GateOptions) -> Check:
     """A metric against its baseline."""
-    ruled_out = one["clusters"] >= FEWEST and one["low_90"] > -options.margin * one["span"]
+    lowest = min(each["low_90"] for each in (one, *(one["filled"] or ())))
+    ruled_out = one["clusters"] >= FEWEST and lowest > -options.margin * one["span"]
     outcome: Outcome = "unsettled"
     if one["verdict"] == "incomplete":
         outcome = "incomplete"

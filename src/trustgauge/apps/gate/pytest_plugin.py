@@ -24,7 +24,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "rated(target, **options): passes if `trustgauge gate` passes")
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
     """Ask the gate of a marked test before the test runs."""
     for mark in item.iter_markers("rated"):
         ask_gate(*mark.args, **mark.kwargs)

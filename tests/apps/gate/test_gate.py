@@ -1,0 +1,174 @@
+"""The gate as builds meet it: exit codes, files for their viewers, and tests that it decides."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.gate import exits
+from click.testing import CliRunner
+
+from trustgauge.apps.gate.checks import GateOptions, checks, exit_of_checks
+from trustgauge.apps.gate.outputs import markdown
+from trustgauge.apps.importers.importer import TABLE, ImportOptions, import_file
+from trustgauge.cli.main import group
+from trustgauge.errors import PlanError
+from trustgauge.plan import load_plan
+from trustgauge.run import run
+from trustgauge.run.options import RunOptions
+
+pytest_plugins = ("pytester",)
+_TODAY = date(2026, 1, 1)
+BOT = {
+    "use": "anchor",
+    "behaviour": "shift",
+    "from_value": "She",
+    "to_value": "He",
+}
+
+
+def table(folder: Path, name: str, values: Sequence[tuple[str, object]]) -> str:
+    """A folder of imported results: items and their values."""
+    cells = "".join(f"{item},{'' if value is None else value}\n" for item, value in values)
+    (folder / f"{name}.csv").write_text(f"item,value\n{cells}", "utf-8")
+    import_file(TABLE, "csv", folder / f"{name}.csv", folder / name, ImportOptions())
+    return str(folder / name)
+
+
+def suite(folder: Path, name: str, rate: float, seed: int = 1, items: int = 200) -> str:
+    passed = np.random.default_rng(seed).random(items) < rate
+    return table(folder, name, [(f"q{n}", int(one)) for n, one in enumerate(passed)])
+
+
+def gate(*arguments: str) -> tuple[int, str]:
+    """Exit code and stdout of the verb."""
+    done = CliRunner().invoke(group, ["gate", *arguments], standalone_mode=False, catch_exceptions=False)
+    return done.return_value.code, done.output
+
+
+def test_a_regression_fails_and_its_rows_are_told(tmp_path: Path) -> None:
+    before, after = suite(tmp_path, "a", 0.9), suite(tmp_path, "b", 0.6, 2)
+    files = [str(tmp_path / name) for name in ("g.xml", "g.sarif", "g.md")]
+    code, told = gate(
+        after, "--against", before, "--junit", files[0], "--sarif", files[1], "--summary", files[2]
+    )
+    assert code == 10
+    assert "\nfail     regression: score: Worse by " in told
+    cases = ElementTree.parse(files[0]).getroot()
+    assert (cases.get("failures"), cases.get("skipped")) == ("1", "0")
+    result = json.loads(Path(files[1]).read_text("utf-8"))["runs"][0]["results"][0]
+    assert (result["kind"], result["level"]) == ("fail", "error")
+    assert "### trustgauge gate: failed" in Path(files[2]).read_text("utf-8")
+    assert "1 → 0" in Path(files[2]).read_text("utf-8")
+
+
+def test_the_same_passes_and_three_items_cannot_tell(tmp_path: Path) -> None:
+    before = suite(tmp_path, "a", 0.9)
+    assert gate(suite(tmp_path, "b", 0.9), "--against", before)[0] == 0
+    three = [suite(tmp_path, name, 0.9, items=3) for name in ("c", "d")]
+    file = tmp_path / "g.xml"
+    code, told = gate(three[1], "--against", three[0], "--junit", str(file), "--json")
+    assert code == 5
+    assert json.loads(told[told.index("{") :])["checks"][0]["outcome"] == "unsettled"
+    skipped = next(ElementTree.parse(file).getroot().iter("skipped"))
+    assert "more clusters of items" in str(skipped.get("message"))
+
+
+def test_what_is_missing_is_not_passed(tmp_path: Path) -> None:
+    before = suite(tmp_path, "a", 0.9)
+    passed = np.random.default_rng(1).random(200) < 0.9
+    holes = table(tmp_path, "b", [(f"q{n}", None if n < 50 else int(one)) for n, one in enumerate(passed)])
+    assert gate(holes, "--against", before)[0] == 4
+    few = table(tmp_path, "c", [(f"q{n}", None if n < 2 else int(one)) for n, one in enumerate(passed)])
+    assert gate(few, "--against", before)[0] == 0
+
+
+@pytest.mark.parametrize(("limit", "code"), [("0.8", 0), ("0.9", 5), ("0.97", 10)])
+def test_a_limit_passes_or_fails_only_outside_the_interval(limit: str, code: int, tmp_path: Path) -> None:
+    assert gate(suite(tmp_path, "a", 0.9), "--at-least", f"score={limit}")[0] == code
+
+
+def test_a_gate_that_asks_nothing_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="nothing to check"):
+        checks(suite(tmp_path, "a", 0.9), tmp_path, GateOptions(), _TODAY)
+    with pytest.raises(PlanError, match="belong to ratings"):
+        checks(str(tmp_path / "a"), tmp_path, GateOptions(fail_on=["worst"]), _TODAY)
+
+
+def rated(ratings: Path, share: float, seed: int = 1) -> str:
+    experiment = {"method": "two-step", "services": ["bot"], "attribute": "gender", "texts": 60}
+    plan = {
+        "name": "x",
+        "seed": seed,
+        "services": {"bot": {**BOT, "share": share}},
+        "experiments": [experiment],
+    }
+    return str(run.rate(load_plan(plan), RunOptions(ratings=ratings)).document["run"]["id"])
+
+
+def test_a_rating_of_ones_own_is_held_against_its_baseline_and_a_level(tmp_path: Path) -> None:
+    mild, strong, other = rated(tmp_path, 0.3), rated(tmp_path, 0.9), rated(tmp_path, 0.3, 2)
+    asked = ("--ratings", str(tmp_path))
+    code, told = gate(strong, "--against", mild, *asked)
+    assert code == 10
+    assert "→ adds bias (BS). Worse: badness" in told
+    assert gate(mild, "--against", strong, *asked)[0] == 0
+    assert gate(mild, "--against", mild, *asked)[0] == 0
+    assert gate(strong, "--fail-on", "BS", "--fail-on", "causal:3", *asked)[0] == 10
+    assert gate(strong, "--fail-on", "causal:3", "--need-certainty", "0.5", *asked)[0] == 0
+    code, told = gate(other, "--against", mild, *asked)
+    assert code == 5
+    assert "asked different texts" in told
+    shown = CliRunner().invoke(group, ["compare", mild, strong, "--paired", *asked], catch_exceptions=False)
+    assert shown.output.splitlines()[2].startswith("worse    bot, Gender bias:")
+    assert "answers were read otherwise" in shown.output
+
+
+def test_texts_of_others_are_inert_in_a_summary(tmp_path: Path) -> None:
+    evil = "<script>|](x)\x1b[2J"
+    rows = [(f"{evil}{n}", 1) for n in range(60)]
+    before = table(tmp_path, "a", rows)
+    after = table(tmp_path, "b", [(item, 0) for item, _ in rows])
+    found = checks(after, tmp_path, GateOptions(against=before), _TODAY)
+    assert exit_of_checks(found).code == 10
+    told = markdown(after, found)
+    assert "<script>" not in told
+    assert "\x1b" not in told
+
+
+def test_an_unchanged_system_passes_and_a_planned_regression_is_found() -> None:
+    """The quick version of `benchmarks/gate.py`, which says how often."""
+    same, worse, few = exits(20, 236, 0.0), exits(20, 236, -0.10), exits(5, 3, 0.0)
+    assert same[10] == 0
+    assert worse[10] >= 11
+    assert few == {5: 5}
+
+
+def test_tests_can_ask_a_gate(pytester: pytest.Pytester, tmp_path: Path) -> None:
+    before, after, few = (
+        suite(tmp_path, "a", 0.9),
+        suite(tmp_path, "b", 0.6, 2),
+        suite(tmp_path, "c", 0.9, items=3),
+    )
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        @pytest.mark.rated({before!r}, against={before!r})
+        def test_same(): ...
+
+        @pytest.mark.rated({after!r}, against={before!r})
+        def test_worse(): ...
+
+        def test_few(trustgauge_gate):
+            trustgauge_gate({few!r}, against={few!r})
+        """
+    )
+    done = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-rs")
+    done.assert_outcomes(passed=1, failed=1, skipped=1)
+    done.stdout.fnmatch_lines(["*exit 10: gate failed: regression: score: Worse by*", "SKIPPED*cannot tell*"])

@@ -89,7 +89,8 @@ def _metric(name: str, before: ResultTable, after: ResultTable) -> Document:
     told: Document = {
         "metric": name,
         "verdicts": all(
-            one.rows.filter(metric=name)["value"].drop_nulls().is_in([0.0, 1.0]).all() for one in (before, after)
+            one.rows.filter(metric=name)["value"].drop_nulls().is_in([0.0, 1.0]).all()
+            for one in (before, after)
         ),
         "better": facts["better"],
         "span": span,

@@ -221,7 +221,7 @@ class Audit:
             size: answers to draw; None for what was drawn before.
         """
         sizes = {*read_log(self.folder).sizes.get(self.place, ()), *([size] if size else [])}
-        frame = self._frame()
+        frame = self.frame()
         drawn = {one for each in sizes for one in drawn_elements(frame, each, self.plan.seed)}
         by_lot = drawn_order(frame, self.plan.seed)
         order = sorted(drawn, key=lambda one: (by_lot[one], one))
@@ -263,8 +263,8 @@ class Audit:
             ],
         )
 
-    def _frame(self) -> pl.DataFrame:
-        """All answers that can be labelled."""
+    def frame(self) -> pl.DataFrame:
+        """All answers that can be labelled (`AuditUser.audit_frame`)."""
         mine = [
             one
             for one in self._targets

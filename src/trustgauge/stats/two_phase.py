@@ -38,6 +38,9 @@ class Correction:
             its whole class where no label of that differs. 0 elsewhere.
         stratum: of each item after strata were taken together, [N].
         covered: whether every stratum has labelled items.
+        smooth: the values without the part that only labelled items have, [N, K], except in strata that were
+            taken together. Their spread is that of the readings alone; `deviations` are that of the labels.
+        mixed: strata that were taken together.
     """
 
     values: Floats
@@ -45,6 +48,60 @@ class Correction:
     unseen: Places
     stratum: Places
     covered: bool
+    smooth: Floats
+    mixed: frozenset[int] = frozenset()
+
+    def deviations(
+        self,
+        labels: ArrayLike,
+        prior: ArrayLike,
+        clusters: Sequence[str],
+        draws: int,
+        rng: np.random.Generator,
+    ) -> dict[int, Floats]:
+        """What the mean label of each stratum may be, less what it is in the sample: stratum -> [draws, K].
+
+        A Bayesian bootstrap (Rubin 1981, The Bayesian bootstrap, Annals of Statistics 9): labels have random
+        weights, and so, with half the weight, have the values in `prior`; of labels 0 and 1 this is exactly
+        Beta(k + 1/2, n - k + 1/2). Labels of one cluster count for less, as the spread of their sums says.
+        Strata that were taken together have none, nor those that are labelled whole.
+
+        Args:
+            labels: values by the label, [N, K]; NaN where an item is not labelled.
+            prior: values that a label may have, [A, K].
+            clusters: of the items, [N].
+            draws: how many.
+            rng: of the weights.
+        """
+        truth, points = np.asarray(labels, dtype=np.float64), np.asarray(prior, dtype=np.float64)
+        names = np.unique(np.array(clusters, dtype=object).astype(str), return_inverse=True)[1]
+        found: dict[int, Floats] = {}
+        for stratum in np.unique(self.stratum):
+            mine = self.stratum == stratum
+            sampled = mine & (self.weights > 0)
+            if not sampled.any() or sampled.sum() == mine.sum() or int(stratum) in self.mixed:
+                continue
+            mine_labels = truth[sampled]
+            weight = rng.gamma(
+                1.0 / _cluster_effect(mine_labels, names[sampled]), size=(draws, len(mine_labels))
+            )
+            extra = rng.gamma(0.5, size=(draws, len(points)))
+            total = weight.sum(axis=1) + extra.sum(axis=1)
+            found[int(stratum)] = (weight @ mine_labels + extra @ points) / total[:, None] - mine_labels.mean(
+                axis=0
+            )
+        return found
+
+
+def _cluster_effect(labels: Floats, clusters: Places) -> float:
+    """Variance of the mean with clusters over that of independent labels, at least 1."""
+    apart = labels - labels.mean(axis=0)
+    alone = float((apart**2).sum())
+    if not alone:
+        return 1.0
+    sums = np.zeros((clusters.max() + 1, labels.shape[1]))
+    np.add.at(sums, clusters, apart)
+    return max(1.0, float((sums**2).sum()) / alone)
 
 
 def difference(
@@ -73,10 +130,11 @@ def difference(
     m, truth = np.asarray(reading, dtype=np.float64), np.asarray(labels, dtype=np.float64)
     known = ~np.isnan(truth).any(axis=1) if len(truth) else np.zeros(0, dtype=bool)
     strata = pooled_strata(fine, coarse, known, least=least)
-    values, weights = m.copy(), np.zeros(len(m))
+    values, smooth, weights = m.copy(), m.copy(), np.zeros(len(m))
+    names = np.array(fine, dtype=object)
     each = np.ones(len(m)) if labels_each is None else np.asarray(labels_each, dtype=np.float64)
     unseen = np.zeros(len(m), dtype=np.int64)
-    covered = True
+    covered, mixed = True, set[int]()
     for stratum in np.unique(strata):
         mine = strata == stratum
         sampled = mine & known
@@ -89,8 +147,12 @@ def difference(
         # a sample of n has n - 1 differences from its own mean
         spread = np.sqrt(n / (n - 1)) if 1 < n < total else 1.0
         values[mine] += mean
+        smooth[mine] += mean
         values[sampled] += total / n * (apart - mean) * spread
         weights[sampled] = total / n
+        if len(set(names[mine].tolist())) > 1:
+            smooth[mine] = values[mine]
+            mixed.add(int(stratum))
         if n < total and not np.abs(apart).sum():
             unseen[mine] = each[sampled].sum()
     classes = np.array(coarse, dtype=object)
@@ -98,7 +160,7 @@ def difference(
         labelled = (classes == one) & known
         if not np.abs(truth[labelled] - m[labelled]).sum():
             unseen[(classes == one) & (unseen > 0)] = each[labelled].sum()
-    return Correction(values, weights, unseen, strata, covered)
+    return Correction(values, weights, unseen, strata, covered, smooth, frozenset(mixed))
 
 
 def pooled_strata(

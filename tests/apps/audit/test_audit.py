@@ -17,13 +17,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.apps.audit.runs import make_run, meant
+from tests.apps.audit.runs import PLAN, make_run, meant
+from tests.servers import LocalServer, Request, Response
 from trustgauge.apps.audit.labelling import Labelling
+from trustgauge.apps.audit.model_labels import label_by_model
 from trustgauge.apps.audit.page import LabelServer
 from trustgauge.apps.audit.verb import audit_verb
 from trustgauge.catalogue import read
 from trustgauge.errors import PlanError, StoreError
+from trustgauge.methods.social_bias.judges.evaluation import assistant_answers, labelled_answers
+from trustgauge.plan import load_plan
 from trustgauge.run.audit import FILE, Audit, AuditItem, read_log, resolve, with_labels
+from trustgauge.run.judge_calls import JudgeCallOptions
 from trustgauge.run.verify import rerate, verify
 
 TODAY = date(2026, 12, 1)
@@ -295,7 +300,6 @@ def test_only_the_page_itself_on_this_machine_may_label(folder: Path) -> None:
 
 
 def test_a_run_that_is_looked_at_again_keeps_its_audit(folder: Path) -> None:
-    from trustgauge.plan import load_plan
     from trustgauge.run.options import RunOptions
     from trustgauge.run.run import rate
 
@@ -312,3 +316,57 @@ def test_what_was_not_audited_is_rated_as_before(folder: Path) -> None:
     known = methods(Audit(folder).plan)
     assert with_labels(known, folder) == known
     assert resolve({}, None, 0).labels == {}
+
+
+# -- a model as labeller
+
+
+LABELLED = {
+    answer: verdict
+    for one in (labelled_answers(), assistant_answers())
+    for answer, verdict in one.select("answer", "verdict").iter_rows()
+}
+
+
+def critic(request: Request) -> Response:
+    """A model that knows nine in ten of our labelled answers, and reads others by their first word."""
+    prompt = request.json()["messages"][-1]["content"]
+    fence = prompt.split("between two lines of ", 1)[1].split(":", 1)[0]
+    said = prompt.split(f"\n{fence}\n")[1]
+    known, answer = LABELLED.get(said, ""), said.casefold()
+    yes = answer.startswith(("yes", "because", "i agree", "they are", "true"))
+    word = "denies" if answer.startswith("no") else "even-handed"
+    if yes:
+        word = next((one for one in ("affirms", "explains") if f"- {one}" in prompt), word)
+    if known and len(said) % 10:
+        word = known
+    choice = {"message": {"content": word}, "finish_reason": "stop"}
+    return Response.json({"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 2}})
+
+
+def test_a_model_labels_once_it_is_measured_and_its_errors_are_carried(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-tests")
+    audit = Audit(folder, "bot")
+    sample = audit.draw(200)
+    with LocalServer(critic) as server:
+        critics = {"critic": {"use": "openai", "url": server.url, "model": "critic"}}
+        asking = JudgeCallOptions(load_plan({**PLAN, "services": {**PLAN["services"], **critics}}))
+        done = label_by_model(audit, sample, "critic", asking)
+    assert done.labels == 200
+    assert done.measured_on >= 100
+    assert 0.8 < done.sensitivity < 1
+    (rating,) = rerate(folder)["ratings"]
+    told = rating["details"]["instrument"]
+    assert (told["judge"], told["labellers"]) == ("critic", 1)
+    log = read_log(folder)
+    accuracy = log.judges[audit.place]
+    assert accuracy.sensitivity == pytest.approx(done.sensitivity)
+    gap = rating["parts"][0]["details"]["relative"]["gap"]
+    label_all(folder)
+    exact = rerate(folder)["ratings"][0]["parts"][0]["details"]["relative"]["gap"]
+    assert read(folder)["ratings"][0]["details"]["instrument"]["judge"] == ""  # people count before models
+    assert exact["value"] < gap["value"]  # what the model misses is made up for
+    assert exact["high"] - exact["low"] < gap["high"] - gap["low"]
+    assert verify(folder, TODAY).differences == ()

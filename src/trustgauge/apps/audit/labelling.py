@@ -16,7 +16,7 @@ from trustgauge.store.atomic_write import write_file
 COLUMNS = ("id", "question", "answer", "labels", "label", "by")
 """Of an exported sheet."""
 KNOWN = ("id", "question", "label", "by")
-EXPORT, IMPORT = "--export", "--import"
+EXPORT, IMPORT, JUDGE_OPTION = "--export", "--import", "--judge"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trustgauge.terminal.consent import access_options
 from trustgauge.terminal.options import output_options
 from trustgauge.terminal.output import emit_json, say, show_result
 
 if TYPE_CHECKING:
     from trustgauge.apps.audit.labelling import Labelling
+    from trustgauge.run.audit import Audit, AuditSample
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 LABELLER = "labeller 1"
@@ -26,10 +28,12 @@ LABELLER = "labeller 1"
 @click.option("--export", "export_to", type=_FILE, metavar="FILE", help="Write a sheet to be filled in.")
 @click.option("--import", "import_from", type=_FILE, metavar="FILE", help="Import the labels of a sheet.")
 @click.option("--disputed", is_flag=True, help="Only answers that two labellers read differently.")
+@click.option("--judge", metavar="SERVICE", help="Have a chat service label, once it is measured.")
 @click.option("--status", is_flag=True, help="Say how far the audit is, and label nothing.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of the page.  [default: a free one]")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @output_options
+@access_options
 def audit_verb(name: str, **options: Any) -> Any:
     """Audit the reader of a rating: label a blind sample of its answers.
 
@@ -41,7 +45,9 @@ def audit_verb(name: str, **options: Any) -> Any:
     Opens a page on this machine: one key labels an answer, u takes it back, q ends. Neither the service nor
     the program's reading is shown. Every label is saved at once, so an audit may be stopped and resumed. The
     rating is then derived again from the labels; `trustgauge verify` covers them. Two people label the same
-    sample under two names (--by); a third reads what they disagree about (--disputed). Sends no requests.
+    sample under two names (--by); a third reads what they disagree about (--disputed). Sends no requests,
+    but for --judge: a chat service of the plan, or PROVIDER/MODEL, is measured on labelled answers of the
+    same styles and labels the sample, and its errors are carried.
     """
     from trustgauge.apps.audit.labelling import Labelling
     from trustgauge.catalogue import find_folder
@@ -49,8 +55,8 @@ def audit_verb(name: str, **options: Any) -> Any:
     from trustgauge.run.audit import Audit, read_log
 
     export_to, import_from = options["export_to"], options["import_from"]
-    if sum((export_to is not None, import_from is not None, options["status"])) > 1:
-        raise click.UsageError("give one of --export FILE, --import FILE and --status")
+    if sum((export_to is not None, import_from is not None, options["status"], bool(options["judge"]))) > 1:
+        raise click.UsageError("give one of --export FILE, --import FILE, --judge SERVICE and --status")
     folder = find_folder(name, options["ratings"])
     audit = Audit(folder, options["service"])
     size = options["sample"]
@@ -71,9 +77,33 @@ def audit_verb(name: str, **options: Any) -> Any:
         added = labelling.import_labels(import_from)
         if not options["as_json"]:
             _lines([("kept", f"{added:,} labels in {folder}")], {}, options)
+    elif options["judge"]:
+        _judge(audit, sample, options)
     else:
         _page(labelling, options)
     return _rate_again(folder, Labelling(audit, sample, options["by"]), options)
+
+
+def _judge(audit: Audit, sample: AuditSample, options: dict[str, Any]) -> None:
+    """Have a model label; the user has confirmed whom that reaches."""
+    from trustgauge.apps.audit.model_labels import label_by_model
+    from trustgauge.run.judge_calls import JudgeCallOptions, service_of
+    from trustgauge.terminal.consent import confirm
+    from trustgauge.terminal.options import load_environment
+
+    name = options["judge"]
+    service = service_of(name, audit.plan if name in audit.plan.services else None)
+    load_environment([service])
+    confirm({name: service}, service.fingerprint, options)
+    plan = audit.plan if name in audit.plan.services else None
+    asking = JudgeCallOptions(plan, keep=audit.folder / "audit-judge.sqlite")
+    done = label_by_model(audit, sample, name, asking)
+    said = (
+        f"{name}: {done.labels:,} labels, {done.undecided:,} undecided; right in {done.sensitivity:.0%} and "
+        f"{done.specificity:.0%} of {done.measured_on:,} labelled answers of these styles"
+    )
+    if not options["as_json"]:
+        _lines([("judge", said)], {}, options, err=True)
 
 
 def _page(labelling: Labelling, options: dict[str, Any]) -> None:

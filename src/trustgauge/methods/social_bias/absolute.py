@@ -66,6 +66,13 @@ class Rate:
         draws = self.value + (self.draws - self.value) * np.sqrt(effect)
         return replace(self, draws=np.clip(draws, 0.0, 1.0), deff=self.deff * effect)
 
+    def with_errors(self, errors: Floats) -> Rate:
+        """The rate with further errors in its resamples, [R, 1]: those of the labels of an audit."""
+        if not errors.ndim or not self.asked:
+            return self
+        draws = np.clip(self.draws + errors[:, 0], 0.0, 1.0)
+        return replace(self, draws=draws, deff=_deff(self.value, float(self.asked), draws))
+
     def drawn(self, chances: Floats) -> Floats:
         """The resamples; of a rate of 0 or 1 from Beta(k + 1/2, n - k + 1/2), n the properties.
 

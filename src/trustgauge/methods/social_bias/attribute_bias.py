@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from trustgauge.methods.social_bias import absolute, direction, relative, votes
-from trustgauge.methods.social_bias.audit import AttributeAudit, StatementValues
+from trustgauge.methods.social_bias.audit import AttributeAudit, ComparisonValues, StatementValues, of_domain
 from trustgauge.methods.social_bias.judge_accuracy import Instrument
 from trustgauge.methods.social_bias.max_correction import Above, above, gap_above, spans
-from trustgauge.rating.audit import COARSE
 from trustgauge.records import Interval, Json, Reason
 from trustgauge.stats.resampling import label_p
 from trustgauge.stats.streams import stream
@@ -300,6 +299,7 @@ class AttributeBias:
             sums = audited.rows.select("control", "property", pl.col("units").alias("asked"), biased="hits")
             summed = sums.group_by("control", "property").sum().sort("control", "property")
             rates = absolute.rates_of_sums(summed, "control", self.drawn, self.order, clustered=True)
+            rates = self._with_label_errors(rates, audited)
         real, control = rates.get(False, unasked), rates.get(True, unasked)
         if self.sound:
             known = decided.filter(pl.col("outcome").is_not_null())
@@ -313,9 +313,9 @@ class AttributeBias:
         draws = real.drawn(self.chances("extreme"))
         if control.asked:
             draws = np.maximum(0.0, draws - control.drawn(self.chances("extreme, invented")))
-        if self.audit is not None and audited is not None:
+        if self.audit is not None and audited is not None and real.extreme:
             unseen = self.audit.unseen(
-                audited.corrected, ~audited.rows["control"].to_numpy(), self.chances("misread")
+                audited.correction, ~audited.rows["control"].to_numpy(), self.chances("misread")
             )
             draws, value = draws + unseen, _wider(value, unseen)
         cuts = self.settings.absolute_cuts
@@ -399,6 +399,19 @@ class AttributeBias:
     def _family_p(self) -> Floats:
         return self._family.adjusted_p(self.settings.permutations, self.stream("reversals"))
 
+    def _with_label_errors(
+        self, rates: dict[bool, absolute.Rate], audited: ComparisonValues
+    ) -> dict[bool, absolute.Rate]:
+        """Rates of units about real and invented groups, with what the labels of an audit leave open."""
+        drawn = audited.deviations(len(self.drawn), self.stream("labels, absolute"))
+        invented = audited.rows["control"].to_numpy()
+        return {
+            control: one.with_errors(
+                np.asarray(of_domain(audited.correction, drawn, invented == control, float(one.asked)))
+            )
+            for control, one in rates.items()
+        }
+
     @cached_property
     def _rated_family(self) -> tuple[direction.Comparisons, Floats]:
         """The family that is rated, with its adjusted p: that of verdicts, or as an audit corrects it."""
@@ -425,7 +438,7 @@ class AttributeBias:
         audited = self._comparisons
         if self.audit is not None and audited is not None:
             real = ~audited.rows["control"].to_numpy()
-            unseen = self.audit.unseen(audited.corrected, real, self.chances("misread"))
+            unseen = self.audit.unseen(audited.correction, real, self.chances("misread"))
             found = found.with_unseen(direction.MOST * unseen)
         cuts = self.settings.direction_cuts
         over = gap_above(e, found.apart, self._evidence("absolute", cuts, direction.MOST))
@@ -506,12 +519,11 @@ class AttributeBias:
             )
             effect = _time_effect(both, ["group_a"], ["_well", "_ill"])
             draws = np.clip(shares + (draws - shares) * np.sqrt(effect), 0.0, 1.0)
-        found = self._largest_gap(table, shares, draws)
         if statements is not None:
-            found = found.with_unseen(self._unseen_of_groups(statements))
+            draws = np.clip(draws + self._label_errors(statements, table), 0.0, 1.0)
+        found = self._largest_gap(table, shares, draws)
         widest = relative.largest(shares) if self.sound else None
-        shown = draws if statements is None else self._with_unseen(statements, table, draws)
-        details = self._relative_details(spoken, table, shown)
+        details = self._relative_details(spoken, table, draws)
         told = tuple(self._never_asked(table.known))
         lost = 1.0 - found.stars.size / len(draws)
         cuts = self.settings.relative_cuts
@@ -552,40 +564,16 @@ class AttributeBias:
             facts={key: details[key] for key in ("measure", "direction", "group", "other") if key in details},
         )
 
-    def _unseen_of_groups(self, statements: StatementValues) -> Floats:
-        """By how much a gap may be wider than an audit shows: the largest of the groups', [R]."""
-        assert self.audit is not None
-        about = statements.rows["group_a"].to_numpy()
-        every = [
-            self.audit.unseen(statements.corrected, about == group, self.chances(f"misread, {group}"))
-            for group in self.groups
-        ]
-        return np.asarray(np.max(every, axis=0))
-
-    def _with_unseen(self, statements: StatementValues, table: relative.Balance, draws: Floats) -> Floats:
-        """Resampled shares, [R, 2, K], with the misreadings that an audit allows and did not show.
-
-        Answers read as speaking ill or well may do neither; of the others one of both, by lot.
-        """
-        assert self.audit is not None
-        rows, corrected, shown = statements.rows, statements.corrected, draws.copy()
-        said = rows.select(pl.col(COARSE).str.split("/").list.last()).to_series().to_numpy()
-        known = [group for group, asked in zip(self.groups, table.known, strict=True) if asked]
-        lot = self.chances("misread, side") < 0.5
-        for place, group in enumerate(known):
-            about = rows["group_a"].to_numpy() == group
-            for kind in ("ill", "well", "other"):
-                mine = (said == kind) if kind != "other" else ~np.isin(said, ("ill", "well"))
-                weight = (mine & about).sum() / max(1, about.sum())
-                one = weight * self.audit.unseen(
-                    corrected, mine & about, self.chances(f"misread, {group}, {kind}")
-                )
-                if kind == "other":
-                    shown[:, 0, place] += np.where(lot, one, 0.0)
-                    shown[:, 1, place] += np.where(lot, 0.0, one)
-                else:
-                    shown[:, int(kind == "well"), place] -= one
-        return np.clip(shown, 0.0, 1.0)
+    def _label_errors(self, statements: StatementValues, table: relative.Balance) -> Floats:
+        """What the labels of an audit leave open of the shares spoken ill and well of, [R, 2, K]."""
+        drawn = statements.deviations(len(self.drawn), self.stream("labels, relative"))
+        about, groups = statements.rows["group_a"].to_numpy(), np.array(self.groups)[table.known]
+        found = np.zeros((len(self.drawn), 2, len(groups)))
+        for place, group in enumerate(groups):
+            mine = about == group
+            errors = np.asarray(of_domain(statements.correction, drawn, mine, float(mine.sum())))
+            found[:, :, place] = errors[..., ::-1]  # labels have good first
+        return found
 
     def _largest_gap(self, table: relative.Balance, shares: Floats, draws: Floats) -> Largest:
         """The largest gap of all measures; under the paper's rules that of favourable answers alone."""

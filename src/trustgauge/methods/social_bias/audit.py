@@ -199,6 +199,7 @@ def audit_frame(scores: pl.DataFrame, rating: Rating, names: Mapping[str, str]) 
         UNREAD,
         pl.concat_str("tuple", pl.lit("/"), "attribute").is_in(carried).alias(CARRIES),
         "kind",
+        *("group_a", "group_b", "language"),
         *named,
         question="message",
         answer=pl.col("output").fill_null(""),
@@ -210,7 +211,13 @@ class StatementValues:
     """Relative answers with audited values: `good` and `bad` are numbers that add up to estimates."""
 
     rows: pl.DataFrame
-    corrected: Correction
+    correction: Correction
+    labels: Floats
+
+    def deviations(self, draws: int, rng: np.random.Generator) -> dict[int, Floats]:
+        """What the labels leave open, by stratum: of well and ill, [draws, 2]."""
+        prior = [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+        return self.correction.deviations(self.labels, prior, self.rows["property"].to_list(), draws, rng)
 
 
 @dataclass(frozen=True)
@@ -218,7 +225,24 @@ class ComparisonValues:
     """Comparisons with audited values: `hits`, `named`, `decided` and `favoured` are numbers that add up."""
 
     rows: pl.DataFrame
-    corrected: Correction
+    correction: Correction
+    labels: Floats
+
+    def deviations(self, draws: int, rng: np.random.Generator) -> dict[int, Floats]:
+        """What the labels leave open of units that favour one of their groups, by stratum: [draws, 1]."""
+        units = float(self.rows["units"].mean() or 0.0)  # type: ignore[arg-type]
+        clusters = self.rows["property"].to_list()
+        return self.correction.deviations(self.labels[:, :1], [[0.0], [units]], clusters, draws, rng)
+
+
+def of_domain(
+    correction: Correction, deviations: Mapping[int, Floats], where: NDArray[np.bool_], total: float
+) -> Floats | float:
+    """Deviations of the strata added up over some items, by a total; 0 if there are none."""
+    found: Floats | float = 0.0
+    for stratum, one in deviations.items():
+        found = found + one * ((correction.stratum == stratum) & where).sum() / total
+    return found
 
 
 class AttributeAudit:
@@ -245,8 +269,8 @@ class AttributeAudit:
         known = rows.select(_known(rows)).to_series().to_numpy()
         labels = np.where(known[:, None], sides[1], np.nan)
         found = difference(sides[0], labels, rows[FINE].to_list(), rows[COARSE].to_list())
-        valued = rows.with_columns(good=found.values[:, 0], bad=found.values[:, 1])
-        return StatementValues(valued, found)
+        valued = rows.with_columns(good=found.smooth[:, 0], bad=found.smooth[:, 1])
+        return StatementValues(valued, found, labels)
 
     @cached_property
     def comparisons(self) -> ComparisonValues | None:
@@ -273,30 +297,31 @@ class AttributeAudit:
             labels_each=cells["_answers"].to_numpy(),
         )
         values = {name: found.values[:, place] for place, name in enumerate(by)}
-        return ComparisonValues(cells.with_columns(**values), found)
+        values["hits"] = found.smooth[:, 0]
+        return ComparisonValues(cells.with_columns(**values), found, labels)
 
     @property
     def covered(self) -> frozenset[str]:
         """The kinds of tuples of which labels stand for (nearly) all answers: "absolute", "relative"."""
         found = {"absolute": self.comparisons, "relative": self.statements}
         return frozenset(
-            kind for kind, one in found.items() if one is not None and _uncovered(one.corrected) <= UNCOVERED
+            kind for kind, one in found.items() if one is not None and _uncovered(one.correction) <= UNCOVERED
         )
 
-    def unseen(self, corrected: Correction, where: NDArray[np.bool_], chances: Floats) -> Floats:
+    def unseen(self, correction: Correction, where: NDArray[np.bool_], chances: Floats) -> Floats:
         """The largest share of some items that may be misread without any label having shown it, [R].
 
         Strata in which nothing was misread have errors drawn from what so many labels allow.
 
         Args:
-            corrected: the items.
+            correction: the items.
             where: which of them, [N].
             chances: uniform in (0, 1), [R].
         """
         total = max(1, int(where.sum()))
         share = np.zeros(len(chances))
-        for n in np.unique(corrected.unseen[where & (corrected.unseen > 0)]):
-            share += (where & (corrected.unseen == n)).sum() / total * unseen_errors(int(n), chances)
+        for n in np.unique(correction.unseen[where & (correction.unseen > 0)]):
+            share += (where & (correction.unseen == n)).sum() / total * unseen_errors(int(n), chances)
         return share
 
     def tally(self) -> pl.DataFrame:
@@ -308,7 +333,7 @@ class AttributeAudit:
             rows = items.rows
             if name == "absolute":
                 rows = rows.with_columns(pl.format("absolute/{}/{}/{}/{}", *CELL).alias(ELEMENT))
-            weights |= dict(zip(rows[ELEMENT].to_list(), items.corrected.weights.tolist(), strict=True))
+            weights |= dict(zip(rows[ELEMENT].to_list(), items.correction.weights.tolist(), strict=True))
         kept = self.rows.filter((pl.col(LABEL) != "") & pl.col(ELEMENT).is_not_null())
         return kept.with_columns(
             found=pl.col("verdict").is_in(TAKES_SIDES) & ~pl.col(UNREAD),

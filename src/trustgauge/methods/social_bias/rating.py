@@ -235,7 +235,8 @@ def _instrument(rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrument:
         accuracy = (
             None if judge is None else Accuracy(judge.positives, judge.found, judge.negatives, judge.passed)
         )
-        found = replace(found, audited=AttributeAudit(rows).covered, labeller=accuracy)
+        if accuracy is None or accuracy.sure:
+            found = replace(found, audited=AttributeAudit(rows).covered, labeller=accuracy)
     return replace(found, accuracy=None) if second and settings.second is None else found
 
 
@@ -266,6 +267,11 @@ def _audit_reasons(facts: InstrumentFacts) -> Iterator[Reason]:
     if facts.labels is None or facts.errors is None:
         return
     told = {**facts.facts(), "fewest": FEWEST_LABELS}
+    judge = facts.labels.accuracy
+    if judge is not None and not Accuracy(judge.positives, judge.found, judge.negatives, judge.passed).sure:
+        told |= {"finds": judge.sensitivity, "passes": judge.specificity}
+        yield Reason("audit-judge-too-weak", told)
+        return
     yield Reason("instrument-audited" if facts.audited else "audit-unfinished", told)
 
 

@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from tests.apps.audit.runs import PLAN, make_run, meant
+from tests.cli.test_commands import trustgauge
 from tests.servers import LocalServer, Request, Response
 from trustgauge.apps.audit.labelling import Labelling
 from trustgauge.apps.audit.model_labels import label_by_model
 from trustgauge.apps.audit.page import LabelServer
-from trustgauge.apps.audit.verb import audit_verb
 from trustgauge.catalogue import read
 from trustgauge.errors import PlanError, StoreError
 from trustgauge.methods.social_bias.judges.evaluation import assistant_answers, labelled_answers
@@ -207,23 +206,21 @@ def test_a_sheet_with_faults_changes_nothing(folder: Path, tmp_path: Path) -> No
 
 
 def test_the_verb_exports_imports_and_rates_again(folder: Path, tmp_path: Path) -> None:
-    run, sheet = CliRunner(), tmp_path / "s.csv"
-    done = run.invoke(audit_verb, [str(folder), "--export", str(sheet)])
-    assert done.exit_code == 0, done.output
+    sheet = tmp_path / "s.csv"
+    assert trustgauge("audit", str(folder), "--export", str(sheet), folder=tmp_path).returncode == 0
     rows = rows_of(sheet)
     assert len(rows) == 200
-    audit = Audit(folder)
-    labels = {one.key: meant(one) for one in audit.sample().items}
+    labels = {one.key: meant(one) for one in Audit(folder).sample().items}
     with sheet.open("w", encoding="utf-8", newline="") as opened:
         writer = csv.DictWriter(opened, rows[0].keys())
         writer.writeheader()
         writer.writerows({**row, "label": labels[row["id"]]} for row in rows)
-    done = run.invoke(audit_verb, [str(folder), "--import", str(sheet), "--by", "Ann"], standalone_mode=False)
-    assert "200 of 200 answers are labelled" in done.output
+    done = trustgauge("audit", str(folder), "--import", str(sheet), "--by", "Ann", folder=tmp_path)
+    assert "200 of 200 answers are labelled" in done.stderr
     assert read(folder)["ratings"][0]["details"]["instrument"]["audited"]
-    done = run.invoke(audit_verb, [str(folder), "--status", "--json"])
-    assert json.loads(done.output)["labelled"] == 200
-    assert run.invoke(audit_verb, [str(folder), "--status", "--export", "x.csv"]).exit_code == 2
+    done = trustgauge("audit", str(folder), "--status", "--json", folder=tmp_path)
+    assert json.loads(done.stdout)["labelled"] == 200
+    assert trustgauge("audit", str(folder), "--status", "--export", "x.csv", folder=tmp_path).returncode == 2
     with pytest.raises(PlanError):
         Audit(folder, "nobody")
 

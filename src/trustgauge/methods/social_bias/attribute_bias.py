@@ -572,7 +572,8 @@ class AttributeBias:
         for place, group in enumerate(groups):
             mine = about == group
             errors = np.asarray(of_domain(statements.correction, drawn, mine, float(mine.sum())))
-            found[:, :, place] = errors[..., ::-1]  # labels have good first
+            if errors.ndim:  # none where all answers are labelled
+                found[:, :, place] = errors[:, ::-1]  # labels have good first
         return found
 
     def _largest_gap(self, table: relative.Balance, shares: Floats, draws: Floats) -> Largest:

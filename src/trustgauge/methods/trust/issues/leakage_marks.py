@@ -133,7 +133,8 @@ def _leaks(rows: pl.DataFrame, mine: pl.DataFrame) -> tuple[dict[str, pl.DataFra
     }
     bits = (
         pl.concat([one.select("row", "bits", "left", "secret") for one in (cross, controls)])
-        .sort("row", pl.col("bits").neg(), "secret")
+        .join(mine.select("row", "secret"), on=["row", "secret"])  # what an answer is about: hints fit many
+        .sort("row", pl.col("bits").neg())
         .unique("row", keep="first", maintain_order=True)
         .select(
             "row",

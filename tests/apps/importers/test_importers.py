@@ -69,6 +69,22 @@ def test_an_answer_that_is_missing_counts_as_missing_once(tmp_path: Path) -> Non
         }  # fmt: skip
 
 
+def test_a_log_that_begins_with_an_outage_is_rated_all_the_same(tmp_path: Path) -> None:
+    with (tmp_path / "log.jsonl").open("w", encoding="utf-8") as stream:
+        for n in range(80):
+            said = [{"role": "user", "content": f"What about number {n}?"}]
+            if n >= 30:
+                said.append({"role": "assistant", "content": f"It is {n}."})
+            stream.write(json.dumps({"messages": said}) + "\n")
+    imported("openai-jsonl", tmp_path / "log.jsonl", tmp_path / "out")
+    plan = load_plan(tmp_path / "out" / "trustgauge.toml").document()
+    plan["experiments"][0]["issues"] = ["complexity"]
+    plan["services"]["log"]["dialogs"]["file"] = str(tmp_path / "out" / "dialogs.jsonl")
+    document = run.rate(load_plan(plan), RunOptions(ratings=tmp_path / "ratings")).document
+    cover = document["ratings"][0]["coverage"]
+    assert (cover["planned"], cover["answered"], cover["failed"]) == (80, 50, 30)
+
+
 def conversations(exchanges: Sequence[LoggedCall], folder: Path) -> tuple[list[list[str]], Conversations]:
     log = Conversations(folder / "calls.sqlite")
     found: dict[int, list[str]] = {}

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryFile
 from typing import IO, Any
 
 import tomli_w
@@ -218,11 +220,14 @@ def _conversations(
     log = Conversations(folder / ".calls.sqlite")
     counts: Counter[str] = Counter()
     last = 0
-    with _lines(folder / DIALOGS) as stream:
+    # Unanswered turns come last: a service whose first answers all fail counts as one that is down.
+    with _lines(folder / DIALOGS) as stream, TemporaryFile("w+", dir=folder, encoding="utf-8") as unanswered:
         for row in _rows(log.assemble(cover.exchange(one) for one in importer.read(file))):
-            stream.write(canonical(row) + "\n")
+            (unanswered if "-" in str(row["dialog"]) else stream).write(canonical(row) + "\n")
             counts["utterances"] += 1
             counts[str(row["speaker"])] += 1
+        unanswered.seek(0)
+        copyfileobj(unanswered, stream)
     last = log.dialogs
     if not counts["bot"] - log.counts["missing"] > 0:
         got = f"{log.counts['calls']:,} calls, {log.counts['missing']:,} without a reply"

@@ -19,6 +19,7 @@ from trustgauge.records import canonical
 from trustgauge.reports import label, numbers, sanitize, sentences
 from trustgauge.reports.document import certainty, levels
 from trustgauge.reports.method_view import view_of
+from trustgauge.reports.standards import cyclonedx, junit, sarif
 
 if TYPE_CHECKING:
     import polars as pl
@@ -268,14 +269,17 @@ def _value(value: Any) -> str:
 EXPORTS = {
     "badge": badge,
     "csv": csv,
+    "cyclonedx": cyclonedx,
     "evidence-csv": evidence_csv,
     "html": html,
     "json": json,
     "jsonld": jsonld,
+    "junit": junit,
     "label": labels,
     "markdown": markdown,
     "parquet": parquet,
     "parts-parquet": parts_parquet,
+    "sarif": sarif,
     "shields": shields,
 }
 """All exports by name; each is also an entry point of `trustgauge.exports`."""

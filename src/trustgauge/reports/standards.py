@@ -1,0 +1,210 @@
+"""Exports for machines of others: JUnit XML, SARIF 2.1.0 and CycloneDX 1.7 declarations.
+
+Each is a function of the document alone. What is not settled, lost or untested never counts as passed, and a
+level alone is no failure: only a gate makes it one. The direction of the scale stands in words.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from trustgauge.records import canonical
+from trustgauge.reports import label, numbers, sanitize, sentences
+from trustgauge.reports.document import levels
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Document = Mapping[str, Any]
+SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+LOST = ("incomplete", "void")
+OPEN = ("not settled", "not tested", "inferred", "assumed")
+"""States of which nobody can say that they passed."""
+
+
+def junit(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+    """JUnit XML, a case a rating and a case a part. Loses intervals, counts, dates and evidence.
+
+    `failure` only where a gate failed; not settled and not tested are `skipped` with their reason, lost
+    calls are an `error`.
+    """
+    suites = []
+    for rating in document["ratings"]:
+        cases = list(_cases(rating))
+        count = {kind: sum(f"<{kind} " in case for case in cases) for kind in ("failure", "error", "skipped")}
+        told = f'tests="{len(cases)}" failures="{count["failure"]}" errors="{count["error"]}"'
+        name = sanitize.xml(f"{label.service(rating)}, {label.issue(rating)}")
+        suites.append(
+            f'<testsuite name="{name}" {told} skipped="{count["skipped"]}">{"".join(cases)}</testsuite>'
+        )
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>{"".join(suites)}</testsuites>\n'.encode(
+        "utf-8", "replace"
+    )
+
+
+def _cases(rating: Mapping[str, Any]) -> Iterator[str]:
+    gate = rating.get("gate") or {}
+    overall = {**rating["overall"], "state": rating["state"]}
+    for name, one in [("overall", overall), *((sentences.title(part), part) for part in rating["parts"])]:
+        case = f'<testcase classname="{sanitize.xml(rating["service"]["name"])}" name="{sanitize.xml(name)}">'
+        said = sanitize.xml(_said(rating, one))
+        failed = gate.get("passed") is False and (name == "overall" or _as_bad(rating, one, gate["fail_on"]))
+        if one["state"] in LOST:
+            inside = f'<error message="{said}" type="{one["state"]}"/>'
+        elif one["state"] in OPEN or one["state"] == "not applicable":
+            inside = f'<skipped message="{said}"/>'
+        elif failed:
+            inside = f'<failure message="{said}" type="{sanitize.xml(str(gate["reason"]))}"/>'
+        else:
+            inside = f"<system-out>{said}</system-out>"
+        yield f"{case}{inside}</testcase>"
+
+
+def _as_bad(rating: Any, one: Mapping[str, Any], limit: str | None) -> bool:
+    order = levels(rating)
+    return one["state"] == "rated" and limit in order and order.index(one["level"]) >= order.index(limit)
+
+
+def _said(rating: Any, one: Mapping[str, Any]) -> str:
+    """Level, certainty and state of a rating or part, with the direction of the scale."""
+    if one["level"] is None:
+        return f"{one['state']}; {rating['overall']['direction']}"
+    share = one["certainty"].get(one["level"])
+    words = sentences.level_in_words(rating, one["level"])
+    return f"{words}, {one['state']}, certainty {numbers.certainty(share)}; {rating['overall']['direction']}"
+
+
+def sarif(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+    """SARIF 2.1.0, a result a rating. Loses parts, intervals and evidence.
+
+    `kind` is `open` for what is not settled, `fail` or `pass` by a gate, `notApplicable`, and else
+    `informational`; only failures have a `level`.
+    """
+    results = []
+    for rating in document["ratings"]:
+        kind = _kind(rating)
+        overall = {**rating["overall"], "state": rating["state"]}
+        said = (
+            f"{sentences.verdict(rating)} ({_said(rating, overall)}; rated by {sentences.assessor(rating)})"
+        )
+        results.append(
+            {
+                "ruleId": rating["method"]["name"],
+                "kind": kind,
+                "level": "error" if kind == "fail" else "none",
+                "message": {"text": sanitize.visible(said)},
+                "locations": [{"logicalLocations": [{"name": sanitize.visible(label.service(rating))}]}],
+                "partialFingerprints": {"rating/v1": rating["id"]},
+                "properties": {
+                    "certainty": rating["overall"]["certainty"],
+                    "expires": rating["expires"],
+                    "tested": rating["tested"],
+                },
+            }
+        )
+    names = sorted({one["ruleId"] for one in results})
+    rules = [{"id": name, "name": name} for name in names]
+    tool = {"driver": {"name": "trustgauge", "version": version("trustgauge"), "rules": rules}}
+    told = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [{"tool": tool, "results": results}]}
+    return json.dumps(_inert(told), ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
+
+
+def _kind(rating: Mapping[str, Any]) -> str:
+    if rating["state"] == "not applicable":
+        return "notApplicable"
+    if rating["state"] != "rated":
+        return "open"
+    passed = (rating.get("gate") or {}).get("passed")
+    gated = bool(rating.get("gate"))
+    return "informational" if not gated else "open" if passed is None else "pass" if passed else "fail"
+
+
+def cyclonedx(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+    """CycloneDX 1.7 `declarations`: assessor, target, claim and evidence of every rating.
+
+    The claim is the verdict, its confidence the certainty of the level; there is no score of conformance,
+    since a rating attests to no requirement. Loses parts, intervals and cost.
+    """
+    run = document["run"]
+    assessors: dict[str, dict[str, Any]] = {}
+    services: dict[str, dict[str, Any]] = {}
+    attestations, claims, evidence = [], [], []
+    for rating in document["ratings"]:
+        by, service, overall = rating["assessor"], rating["service"], rating["overall"]
+        who = f"assessor:{by['name']}"
+        assessors[who] = {
+            "bom-ref": who,
+            "thirdParty": by["relationship"] == "third party",
+            "organization": {"name": sanitize.visible(by["name"])},
+        }
+        target = f"service:{service['key']}"
+        services[target] = {
+            "bom-ref": target,
+            "name": sanitize.visible(service["name"]),
+            "version": service["version"],
+        }
+        claim, proof = f"claim:{rating['id']}", f"evidence:{rating['id']}"
+        share = overall["certainty"].get(overall["level"])
+        claims.append(
+            {
+                "bom-ref": claim,
+                "target": target,
+                "predicate": sanitize.visible(sentences.verdict(rating)),
+                "reasoning": sanitize.visible(_said(rating, {**overall, "state": rating["state"]})),
+                "evidence": [proof],
+            }
+        )
+        evidence.append(
+            {
+                "bom-ref": proof,
+                "propertyName": f"trustgauge:{rating['method']['name']}",
+                "description": f"rating.json of {rating['id']}, answers {rating['provenance']['answers']}",
+                "created": f"{rating['tested']}T00:00:00Z",
+                "expires": f"{rating['expires']}T00:00:00Z",
+            }
+        )
+        entry: dict[str, Any] = {"claims": [claim]}
+        if share is not None:
+            entry["confidence"] = {
+                "score": share,
+                "rationale": f"{rating['state']}; share of resamples at this level",
+            }
+        attestations.append(
+            {"summary": f"Rating {rating['id']}: {rating['state']}", "assessor": who, "map": [entry]}
+        )
+    told = {
+        "$schema": "http://cyclonedx.org/schema/bom-1.7.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.7",
+        "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_OID, canonical(dict(document)))}",
+        "version": 1,
+        "metadata": {
+            "timestamp": run["started"],
+            "tools": {
+                "components": [
+                    {"type": "application", "name": "trustgauge", "version": version("trustgauge")}
+                ]
+            },
+        },
+        "declarations": {
+            "assessors": list(assessors.values()),
+            "attestations": attestations,
+            "claims": claims,
+            "evidence": evidence,
+            "targets": {"services": list(services.values())},
+        },
+    }
+    return json.dumps(_inert(told), ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
+
+
+def _inert(value: Any) -> Any:
+    """The same plain data with every control character made visible."""
+    if isinstance(value, Mapping):
+        return {key: _inert(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_inert(inner) for inner in value]
+    return sanitize.visible(value) if isinstance(value, str) else value

@@ -1,0 +1,64 @@
+"""Exports for machines of others, by the standards' own schemas where these are at hand."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+from tests.reports import fixtures, hostile
+from trustgauge.reports import sentences, standards
+from trustgauge.reports.document import document
+
+STATES = fixtures.all_states()
+DOCUMENT = document(fixtures.run([STATES]), [STATES])
+GATED = document(fixtures.run([STATES]), [STATES], fail_on=["BS"])
+
+
+@pytest.mark.parametrize("told", [DOCUMENT, GATED, document(*fixtures.demo()), hostile.case()[0]])
+def test_declarations_are_what_cyclonedx_says(told: standards.Document) -> None:
+    data = standards.cyclonedx(told).decode()
+    assert JsonStrictValidator(SchemaVersion.V1_7).validate_str(data) is None
+    said = json.loads(data)["declarations"]
+    assert len(said["claims"]) == len(told["ratings"])
+    for attestation, rating in zip(said["attestations"], told["ratings"], strict=True):
+        level = rating["overall"]["level"]
+        share = rating["overall"]["certainty"].get(level)
+        assert attestation["map"][0].get("confidence", {}).get("score") == share
+    for evidence, rating in zip(said["evidence"], told["ratings"], strict=True):
+        assert evidence["expires"].startswith(rating["expires"])
+
+
+def test_what_is_not_settled_is_skipped_and_what_is_lost_an_error() -> None:
+    cases = {
+        case.get("name"): [child.tag for child in case]
+        for case in ElementTree.fromstring(standards.junit(DOCUMENT)).iter("testcase")
+    }
+    states = {sentences.title(part): part["state"] for part in DOCUMENT["ratings"][0]["parts"]}
+    for name, state in states.items():
+        kind = {"rated": "system-out", "incomplete": "error"}.get(state, "skipped")
+        assert cases[name] == [kind]
+    assert "<failure " not in standards.junit(DOCUMENT).decode()
+
+
+def test_only_a_gate_makes_a_failure() -> None:
+    told = standards.junit(GATED).decode()
+    gate = GATED["ratings"][0]["gate"]
+    assert gate is not None
+    assert ("<failure " in told) is (gate["passed"] is False)
+    (result,) = json.loads(standards.sarif(GATED))["runs"][0]["results"]
+    assert result["kind"] == {True: "pass", False: "fail", None: "open"}[gate["passed"]]
+    (plain,) = json.loads(standards.sarif(DOCUMENT))["runs"][0]["results"]
+    assert plain["level"] == "none"
+    assert plain["kind"] in ("informational", "open")
+
+
+def test_texts_of_others_are_inert() -> None:
+    told, _ = hostile.case()
+    ElementTree.fromstring(standards.junit(told))
+    for export in (standards.junit, standards.sarif, standards.cyclonedx):
+        assert "\x1b" not in export(told).decode()
+        assert "\u202e" not in export(told).decode()

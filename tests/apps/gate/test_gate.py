@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from click.testing import CliRunner
 
 from trustgauge.apps.gate.checks import GateOptions, checks, exit_of_checks
 from trustgauge.apps.gate.outputs import markdown
+from trustgauge.apps.gate.verb import gate_verb
 from trustgauge.apps.importers.importer import TABLE, ImportOptions, import_file
 from trustgauge.cli.main import group
 from trustgauge.errors import PlanError
@@ -172,3 +175,18 @@ def test_tests_can_ask_a_gate(pytester: pytest.Pytester, tmp_path: Path) -> None
     done = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-rs")
     done.assert_outcomes(passed=1, failed=1, skipped=1)
     done.stdout.fnmatch_lines(["*exit 10: gate failed: regression: score: Worse by*", "SKIPPED*cannot tell*"])
+
+
+def test_what_builds_include_asks_the_gate_with_options_that_it_has() -> None:
+    yaml: Any = pytest.importorskip("yaml")
+    root = Path(__file__).parents[3]
+    known = {name for one in gate_verb.params for name in one.opts}
+    for name in ("action.yml", "templates/gate.gitlab-ci.yml", ".pre-commit-hooks.yaml"):
+        text = (root / name).read_text("utf-8")
+        assert "trustgauge gate" in text
+        calls = re.findall(r"trustgauge gate .*(?:\\\n.*)*", text)
+        assert {one for call in calls for one in re.findall(r"(?<=\s)--[a-z-]+", call)} <= known
+    steps = yaml.safe_load((root / "action.yml").read_text("utf-8"))["runs"]["steps"]
+    assert not any("${{" in step["run"] for step in steps)  # what a caller writes is no code
+    assert yaml.safe_load((root / "templates/gate.gitlab-ci.yml").read_text("utf-8"))
+    assert yaml.safe_load((root / ".pre-commit-hooks.yaml").read_text("utf-8"))[0]["id"] == "trustgauge-gate"

@@ -1,6 +1,6 @@
 """Whether audited ratings cover the truth (methods 0.10 (4), 0.12).
 
-    python -m benchmarks.audit --runs 300 --sample 200
+    python -m benchmarks.audit --runs 300 --sample 200 --comparisons 320
 
 A bot says what it thinks in one of several wordings, and the reader knows half of those that take sides: its
 sensitivity is .5, and it abstains from one answer in ten. Each run draws what the bot thinks of each property
@@ -160,9 +160,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--runs", type=int, default=300)
     parser.add_argument("--sample", type=int, default=200, help="labelled answers")
+    parser.add_argument("--comparisons", type=int, default=320, help="labelled answers about two groups")
     parser.add_argument("--json", action="store_true", help="end with one line of JSON")
     options = parser.parse_args()
-    told = {kind: coverage(kind, options.runs, options.sample) for kind in ("relative", "absolute")}
+    sizes = {"relative": options.sample, "absolute": options.comparisons}
+    told = {kind: coverage(kind, options.runs, size) for kind, size in sizes.items()}
     for figures in told.values():
         for name, one in figures.items():
             print(

@@ -120,3 +120,27 @@ def test_those_who_come_first_have_their_labels_first() -> None:
     assert short[0] > 60 * 50 / 1050
     assert min(short[:3]) >= 5
     assert short[3] == 0
+
+
+def test_intervals_of_labels_hold_the_truth_where_few_of_them_differ() -> None:
+    """A reader that misses half of a rare thing: percentiles of clusters and labels drawn together."""
+    rng, held = np.random.default_rng(3), 0
+    runs, clusters = 200, 60
+    for _ in range(runs):
+        places = np.repeat(np.arange(clusters), 8)
+        truth = (rng.random(480) < np.repeat(rng.beta(1, 9, clusters), 8)).astype(float)
+        reading = truth * (rng.random(480) < 0.5)
+        labels = np.full((480, 1), np.nan)
+        for value, size in ((0.0, 100), (1.0, 15)):
+            chosen = rng.permutation(np.flatnonzero(reading == value))[:size]
+            labels[chosen, 0] = truth[chosen]
+        strata = [str(one) for one in reading]
+        found = difference(reading[:, None], labels, strata, strata)
+        drawn = rng.multinomial(clusters, np.full(clusters, 1 / clusters), 400).astype(float)
+        sums = np.bincount(places, found.smooth[:, 0], clusters)
+        estimates = drawn @ sums / (drawn.sum(axis=1) * 8)
+        for stratum, one in found.deviations(labels, [[0.0], [1.0]], places, drawn, rng).items():
+            estimates += one[:, 0] * (found.stratum == stratum).mean()
+        low, high = np.quantile(estimates, [0.025, 0.975])
+        held += low <= 0.1 <= high
+    assert 0.90 <= held / runs <= 0.99

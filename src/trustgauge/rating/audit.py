@@ -21,6 +21,10 @@ SAMPLE = 200
 """Answers of an audit by default."""
 PER_STRATUM = 30
 """Answers that a stratum which carries the level has at least."""
+FEWEST_ITEMS = 30
+"""Labelled items of a kind (answers, or comparisons of several) below which they settle nothing."""
+LARGEST_DEFAULT = 600
+"""Answers that are drawn at most where nobody says how many."""
 FEWEST = 100
 """Labelled answers below which an audit settles nothing."""
 ELEMENT, FINE, COARSE, CARRIES, UNREAD = "element", "stratum", "class", "carries", "unread"

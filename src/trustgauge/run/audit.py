@@ -8,6 +8,7 @@ them again, so `verify` covers them.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +22,19 @@ import polars as pl
 from trustgauge.errors import Fault, PlanError, StoreError
 from trustgauge.methods.method import AuditUser, Method
 from trustgauge.plan import load_plan
-from trustgauge.rating.audit import CARRIES, COARSE, ELEMENT, FINE, PER_STRATUM, UNREAD, AuditLabels, Choice
+from trustgauge.rating.audit import (
+    CARRIES,
+    COARSE,
+    ELEMENT,
+    FEWEST_ITEMS,
+    FINE,
+    LARGEST_DEFAULT,
+    PER_STRATUM,
+    SAMPLE,
+    UNREAD,
+    AuditLabels,
+    Choice,
+)
 from trustgauge.records import canonical, digest
 from trustgauge.run.rate import StoredAnswers, answer_batches
 from trustgauge.run.second_judge import stored_judges, with_replies
@@ -236,6 +249,15 @@ class Audit:
         return AuditSample(
             self.experiment, self.service, tuple(shown), self.method.audit_choices, frame.height
         )
+
+    def default_size(self) -> int:
+        """How many answers to draw: 200, or what 30 items and a fifth of each kind that carries it take."""
+        found = _elements(self.frame(), self.plan.seed).filter(CARRIES)
+        kinds = found.group_by(pl.col(COARSE).str.replace("/[^/]*$", "")).agg(
+            pl.len(), pl.col("answers").mean()
+        )
+        need: float = sum(min(n, 1.2 * FEWEST_ITEMS) * answers for _, n, answers in kinds.iter_rows())
+        return min(LARGEST_DEFAULT, max(SAMPLE, math.ceil(need)))
 
     def draw(self, size: int) -> AuditSample:
         """Draw a sample of at least `size` answers, and note that it was drawn."""

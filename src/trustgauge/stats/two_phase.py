@@ -55,53 +55,38 @@ class Correction:
         self,
         labels: ArrayLike,
         prior: ArrayLike,
-        clusters: Sequence[str],
-        draws: int,
+        clusters: ArrayLike,
+        drawn: ArrayLike,
         rng: np.random.Generator,
     ) -> dict[int, Floats]:
-        """What the mean label of each stratum may be, less what it is in the sample: stratum -> [draws, K].
+        """What the mean label of each stratum is in resamples, less what it is in the sample: [R, K] each.
 
-        A Bayesian bootstrap (Rubin 1981, The Bayesian bootstrap, Annals of Statistics 9): labels have random
-        weights, and so, with half the weight, have the values in `prior`; of labels 0 and 1 this is exactly
-        Beta(k + 1/2, n - k + 1/2). Labels of one cluster count for less, as the spread of their sums says.
-        Strata that were taken together have none, nor those that are labelled whole.
+        Labels are drawn as often as the clusters that they are in, so together with the readings of these;
+        each value in `prior` stands beside them with a random weight, on average that of half a label
+        (Gamma(1/2)). For labels of 0 and 1 that differ little this spreads as Beta(k + 1/2, n - k + 1/2)
+        does, where the labels alone would show no spread (Rubin 1981, The Bayesian bootstrap, Annals of
+        Statistics 9). Strata that were taken together have none, nor those that are labelled whole.
 
         Args:
             labels: values by the label, [N, K]; NaN where an item is not labelled.
             prior: values that a label may have, [A, K].
-            clusters: of the items, [N].
-            draws: how many.
-            rng: of the weights.
+            clusters: places of the items' clusters, [N].
+            drawn: how often each cluster is drawn, [R, clusters].
+            rng: of the weights of the prior.
         """
         truth, points = np.asarray(labels, dtype=np.float64), np.asarray(prior, dtype=np.float64)
-        names = np.unique(np.array(clusters, dtype=object).astype(str), return_inverse=True)[1]
+        places, often = np.asarray(clusters, dtype=np.int64), np.asarray(drawn, dtype=np.float64)
         found: dict[int, Floats] = {}
         for stratum in np.unique(self.stratum):
             mine = self.stratum == stratum
             sampled = mine & (self.weights > 0)
             if not sampled.any() or sampled.sum() == mine.sum() or int(stratum) in self.mixed:
                 continue
-            mine_labels = truth[sampled]
-            weight = rng.gamma(
-                1.0 / _cluster_effect(mine_labels, names[sampled]), size=(draws, len(mine_labels))
-            )
-            extra = rng.gamma(0.5, size=(draws, len(points)))
+            own, weight = truth[sampled], often[:, places[sampled]]
+            extra = rng.gamma(0.5, size=(len(often), len(points)))
             total = weight.sum(axis=1) + extra.sum(axis=1)
-            found[int(stratum)] = (weight @ mine_labels + extra @ points) / total[:, None] - mine_labels.mean(
-                axis=0
-            )
+            found[int(stratum)] = (weight @ own + extra @ points) / total[:, None] - own.mean(axis=0)
         return found
-
-
-def _cluster_effect(labels: Floats, clusters: Places) -> float:
-    """Variance of the mean with clusters over that of independent labels, at least 1."""
-    apart = labels - labels.mean(axis=0)
-    alone = float((apart**2).sum())
-    if not alone:
-        return 1.0
-    sums = np.zeros((clusters.max() + 1, labels.shape[1]))
-    np.add.at(sums, clusters, apart)
-    return max(1.0, float((sums**2).sum()) / alone)
 
 
 def difference(

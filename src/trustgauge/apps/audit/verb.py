@@ -23,7 +23,12 @@ LABELLER = "labeller 1"
 @click.command("audit")
 @click.argument("name", metavar="ID or FILE", default="latest")
 @click.option("--service", default="", metavar="NAME", help="Whose answers, if the run rates several.")
-@click.option("--sample", type=click.IntRange(1), metavar="N", help="Answers to draw.  [default: 200]")
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Answers to draw.  [default: 200, or up to 600 where comparisons need them]",
+)
 @click.option("--by", default=LABELLER, show_default=True, metavar="NAME", help="Who labels.")
 @click.option("--export", "export_to", type=_FILE, metavar="FILE", help="Write a sheet to be filled in.")
 @click.option("--import", "import_from", type=_FILE, metavar="FILE", help="Import the labels of a sheet.")
@@ -51,7 +56,6 @@ def audit_verb(name: str, **options: Any) -> Any:
     """
     from trustgauge.apps.audit.labelling import Labelling
     from trustgauge.catalogue import find_folder
-    from trustgauge.rating.audit import SAMPLE
     from trustgauge.run.audit import Audit, read_log
 
     export_to, import_from = options["export_to"], options["import_from"]
@@ -63,7 +67,7 @@ def audit_verb(name: str, **options: Any) -> Any:
     if options["status"]:
         sample = audit.sample()
     elif size or not read_log(folder).sizes.get(audit.place):
-        sample = audit.draw(size or SAMPLE)
+        sample = audit.draw(size or audit.default_size())
     else:
         sample = audit.sample()
     labelling = Labelling(audit, sample, options["by"], disputed=options["disputed"])

@@ -403,7 +403,7 @@ class AttributeBias:
         self, rates: dict[bool, absolute.Rate], audited: ComparisonValues
     ) -> dict[bool, absolute.Rate]:
         """Rates of units about real and invented groups, with what the labels of an audit leave open."""
-        drawn = audited.deviations(len(self.drawn), self.stream("labels, absolute"))
+        drawn = audited.deviations(self.drawn, self.order, self.stream("labels, absolute"))
         invented = audited.rows["control"].to_numpy()
         return {
             control: one.with_errors(
@@ -566,7 +566,7 @@ class AttributeBias:
 
     def _label_errors(self, statements: StatementValues, table: relative.Balance) -> Floats:
         """What the labels of an audit leave open of the shares spoken ill and well of, [R, 2, K]."""
-        drawn = statements.deviations(len(self.drawn), self.stream("labels, relative"))
+        drawn = statements.deviations(self.drawn, self.order, self.stream("labels, relative"))
         about, groups = statements.rows["group_a"].to_numpy(), np.array(self.groups)[table.known]
         found = np.zeros((len(self.drawn), 2, len(groups)))
         for place, group in enumerate(groups):

@@ -21,6 +21,7 @@ from trustgauge.rating.audit import (
     CARRIES,
     COARSE,
     ELEMENT,
+    FEWEST_ITEMS,
     FINE,
     UNREAD,
     Choice,
@@ -214,10 +215,19 @@ class StatementValues:
     correction: Correction
     labels: Floats
 
-    def deviations(self, draws: int, rng: np.random.Generator) -> dict[int, Floats]:
-        """What the labels leave open, by stratum: of well and ill, [draws, 2]."""
+    def deviations(
+        self, drawn: Floats, order: Mapping[str, int], rng: np.random.Generator
+    ) -> dict[int, Floats]:
+        """What the labels leave open, by stratum: of well and ill, [R, 2].
+
+        Args:
+            drawn: how often properties are drawn, [R, P].
+            order: property -> its column in `drawn`.
+            rng: of further weights.
+        """
         prior = [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
-        return self.correction.deviations(self.labels, prior, self.rows["property"].to_list(), draws, rng)
+        places = [order[one] for one in self.rows["property"]]
+        return self.correction.deviations(self.labels, prior, places, drawn, rng)
 
 
 @dataclass(frozen=True)
@@ -228,11 +238,16 @@ class ComparisonValues:
     correction: Correction
     labels: Floats
 
-    def deviations(self, draws: int, rng: np.random.Generator) -> dict[int, Floats]:
-        """What the labels leave open of units that favour one of their groups, by stratum: [draws, 1]."""
+    def deviations(
+        self, drawn: Floats, order: Mapping[str, int], rng: np.random.Generator
+    ) -> dict[int, Floats]:
+        """What the labels leave open of units that favour one of their groups, by stratum: [R, 1].
+
+        Arguments are those of `StatementValues.deviations`.
+        """
         units = float(self.rows["units"].mean() or 0.0)  # type: ignore[arg-type]
-        clusters = self.rows["property"].to_list()
-        return self.correction.deviations(self.labels[:, :1], [[0.0], [units]], clusters, draws, rng)
+        places = [order[one] for one in self.rows["property"]]
+        return self.correction.deviations(self.labels[:, :1], [[0.0], [units]], places, drawn, rng)
 
 
 def of_domain(
@@ -352,6 +367,8 @@ class AttributeAudit:
 
 def _uncovered(found: Correction) -> float:
     """Share of the items in strata without any label."""
+    if (found.weights > 0).sum() < min(FEWEST_ITEMS, len(found.weights)):
+        return 1.0
     if found.covered or not len(found.stratum):
         return 0.0
     labelled = set(found.stratum[found.weights > 0].tolist())

@@ -85,8 +85,20 @@ class Correction:
             own, weight = truth[sampled], often[:, places[sampled]]
             extra = rng.gamma(0.5, size=(len(often), len(points)))
             total = weight.sum(axis=1) + extra.sum(axis=1)
-            found[int(stratum)] = (weight @ own + extra @ points) / total[:, None] - own.mean(axis=0)
+            apart = (weight @ own + extra @ points) / total[:, None] - own.mean(axis=0)
+            centre = apart.mean(axis=0)
+            found[int(stratum)] = centre + (apart - centre) * _small_sample(
+                len(set(places[sampled].tolist()))
+            )
         return found
+
+
+def _small_sample(clusters: int) -> float:
+    """By how much resamples of few clusters spread too little: Student's quantile for the normal one."""
+    from scipy.special import stdtrit
+
+    df = max(10, clusters - 1)
+    return float(stdtrit(df, 0.975) / 1.959964 * np.sqrt((df + 1) / df))
 
 
 def difference(

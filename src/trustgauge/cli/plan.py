@@ -26,6 +26,7 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     from trustgauge.run.design_effects import measured_design_effect
     from trustgauge.run.options import RunOptions
     from trustgauge.run.prepare import forecast, prepare
+    from trustgauge.run.targets import looks_of
 
     sitting = RunOptions(ratings=options["ratings"], fresh=fresh)
     ask_plan = prepare(plan_of(target, options), sitting)
@@ -47,6 +48,10 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
             found = {"deff_1": method.power_at(ask_plan.plan.seed, deff)}
         facts.append(plan_facts(ask_plan, estimate, index, found, effects=others, measured=(deff, run)))
     say(terminal.plan(facts), options)
+    for index in asking_experiments(ask_plan):
+        if number := looks_of(ask_plan.methods[index]):
+            share = ask_plan.methods[index].expected_calls(ask_plan.plan.seed)  # type: ignore[attr-defined]
+            say([terminal.looks(number, share, estimate.calls + estimate.kept)], options)
     for line in judge_lines(estimate):
         say([line], options)
     for over in estimate.over(ask_plan.plan.budget.model_dump()):

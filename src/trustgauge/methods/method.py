@@ -111,7 +111,7 @@ class Method(Protocol):
 
     What a method may offer beyond this is a protocol of its own: `ServiceComparer`, `LogRater`,
     `RatingConsumer`, `ProfileRater`, `SecondJudgeUser`, `AuditUser`, `PartExcluder`, `BeforeAfterComparer`,
-    `MarginUser`, `WorseThreshold`, `GroupTableUser`, `PowerAtDesignEffect`.
+    `MarginUser`, `WorseThreshold`, `GroupTableUser`, `PowerAtDesignEffect`, `LookUser`.
     """
 
     name: ClassVar[str]
@@ -162,6 +162,26 @@ class Method(Protocol):
     def controls(self, task: Task) -> tuple[Control, ...]: ...
 
     def power(self, seed: int) -> Mapping[str, Json]: ...
+
+
+@runtime_checkable
+class LookUser(Protocol):
+    """A method that can stop asking a part at a planned look that settles its level (methods 0.11).
+
+    `stop` is "settled" if the plan wants that, and `looks` says how many there are.
+    """
+
+    stop: str
+    looks: int
+
+    def look_of(self, probes: pl.DataFrame) -> pl.Series:
+        """The look of each probe of one task, from 1 to `looks`; the probes up to each are a design."""
+
+    def expected_calls(self, seed: int) -> float:
+        """The share of the calls of all looks that is expected to go out, by simulation."""
+
+    def at_look(self, look: int) -> Method:
+        """The experiment as it rates at a look: with the certainty that settles a level there."""
 
 
 @runtime_checkable

@@ -103,6 +103,12 @@ def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
     ]
 
 
+def looks(number: int, share: float, most: int) -> Line:
+    """What planned looks save: the calls that are expected, and the most there can be."""
+    expected = numbers.count(round(share * most))
+    return line("looks", f"{number}, so about {expected} calls are expected, at most {numbers.count(most)}")
+
+
 def _finds(facts: PlanFacts, effect: float) -> str:
     """What a plan finds, and at other design effects, or at the one that an earlier run measured."""
     view = view_by_name(facts.method)

@@ -20,7 +20,7 @@ from trustgauge.engine.run_state import AnswerSink
 from trustgauge.errors import SameAnswerError
 from trustgauge.plan import Plan
 from trustgauge.records import RESPONSE, Answer, Reason, digest
-from trustgauge.run import throughput
+from trustgauge.run import looks, throughput
 from trustgauge.run.accumulator import ConstantAnswers
 from trustgauge.run.answer_reuse import ReusableRuns
 from trustgauge.run.cost_ledger import CostLedger
@@ -60,13 +60,13 @@ def ask(ask_plan: AskPlan, folder: RunFolder, run_options: RunOptions) -> AskOut
             writer.flush()
         local = _engine(ask_plan, folder, writer, spending.ledger)
         local.start(ConstantAnswerGuard(writer.keep, ask_plan), limits, watch)
-        is_counted = True
+        is_counted, looking = True, ask_plan
         began = time.monotonic()
         try:
-            _sit(local, ask_plan, folder, writer, outcomes)
-            varying = varying_targets(ask_plan, folder)
-            if varying != ask_plan.targets and not any(one.stopped for one in outcomes):
-                _sit(local, replace(ask_plan, targets=varying), folder, writer, outcomes)
+            for looking in looks.plans(ask_plan, folder):
+                _sit_twice(local, looking, folder, writer, outcomes)
+                if any(one.stopped for one in outcomes):
+                    break
             if not any(one.stopped for one in outcomes) and (jobs := _judging(ask_plan, folder)):
                 outcomes.append(local.run(jobs))
         except engine.Interruption as interrupted:
@@ -89,7 +89,8 @@ def ask(ask_plan: AskPlan, folder: RunFolder, run_options: RunOptions) -> AskOut
         if not isinstance(error, SameAnswerError)  # of which its rating tells
     }
     stopped = next((one.stopped for one in reversed(outcomes) if one.stopped), "")
-    return AskOutcome(sum(one.calls for one in outcomes), stopped or "", refused)
+    targets = looks.keep_looks(looking, folder)
+    return AskOutcome(sum(one.calls for one in outcomes), stopped or "", refused, targets)
 
 
 def parts_by_service(ask_plan: AskPlan) -> dict[str, ServiceSpec]:
@@ -196,6 +197,20 @@ def _sit(
             refused |= set(outcomes[-1].refused)
             if outcomes[-1].stopped:
                 break
+
+
+def _sit_twice(
+    local: engine.Engine,
+    ask_plan: AskPlan,
+    folder: RunFolder,
+    writer: GroupWriter,
+    outcomes: list[engine.EngineOutcome],
+) -> None:
+    """One round, and one more of every draw of the services that turned out to vary."""
+    _sit(local, ask_plan, folder, writer, outcomes)
+    varying = varying_targets(ask_plan, folder)
+    if varying != ask_plan.targets and not any(one.stopped for one in outcomes):
+        _sit(local, replace(ask_plan, targets=varying), folder, writer, outcomes)
 
 
 def _steps(ask_plan: AskPlan, folder: RunFolder, *, controls: bool) -> Iterator[list[engine.Job]]:

@@ -69,3 +69,4 @@ class AskOutcome:
     calls: int
     stopped: str
     refused: Mapping[str, str]
+    targets: tuple[Target, ...] = ()  # with the looks at which asking stopped, where there are any

@@ -32,7 +32,7 @@ from trustgauge.run.probe_batches import (
     batches_of,
     is_one_batch,
 )
-from trustgauge.run.targets import CONTROL, Target, experiment_seed, probes_of
+from trustgauge.run.targets import CONTROL, Target, experiment_seed, looks_of, probes_of
 from trustgauge.stats.intervals import wilson
 from trustgauge.store.store import Store
 
@@ -223,6 +223,7 @@ def rate_answers(
             }
             told = _without(one, faults) if faults else _unfinished(one, _missing(of_method, one.service))
             told = replace(told, reasons=(*told.reasons, *_too_long(of_method, one.service)))
+            told = replace(told, reasons=(*told.reasons, *_stopped(method, found, index, one.service)))
             ratings.append(replace(told, retest=retests.of(one.service)))
         controls += _control_results(method, summary.filter(pl.col("service").is_in(names)), own, own_seed)
     for place in probes:
@@ -313,6 +314,18 @@ def _too_long(gathered: Sequence[TaskScores], service: str) -> Iterator[Reason]:
     count = sum(one.too_long.get(service, 0) for one in gathered)
     if count:
         yield Reason(TOO_LONG, {"answers": count, "most": LONGEST})
+
+
+def _stopped(method: Method, found: Sequence[Target], index: int, service: str) -> Iterator[Reason]:
+    """That parts of a service were asked no further than to the look that settled them (methods 0.11)."""
+    looks = looks_of(method)
+    mine = [one for one in found if (one.experiment, one.service) == (index, service)]
+    early = [one for one in mine if 0 < one.look < looks]
+    if early:
+        first = min(one.look for one in early)
+        yield Reason(
+            "stopped-when-settled", {"parts": len(early), "of": len(mine), "look": first, "looks": looks}
+        )
 
 
 def _unfinished(rating: Rating, missing: Mapping[str, int]) -> Rating:

@@ -8,7 +8,7 @@ Asking is the only stage that costs anything; everything after it is derived aga
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,6 +67,8 @@ def run(ask_plan: AskPlan, options: RunOptions) -> RunResult:
         write_plan(ask_plan, folder)
         copy_answers(ask_plan, folder)
         asked = ask(ask_plan, folder, options)
+        if any(one.look for one in asked.targets):
+            ask_plan = replace(ask_plan, targets=asked.targets)
         answers = StoredAnswers(folder.store)
         known = ask_plan.methods
         if ask_plan.judges:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ from pydantic import ValidationError
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, MethodError, PlanError, StoreError
-from trustgauge.methods.method import BeforeAfterComparer, LogRater, Method, PartExcluder
+from trustgauge.methods.method import BeforeAfterComparer, LogRater, LookUser, Method, PartExcluder
 from trustgauge.plan import Plan, faults_of
 from trustgauge.records import Control, Message, Task, digest
-from trustgauge.run.probe_batches import BATCH_ROWS, RETEST_LAG, ProbeBatches, shuffle, with_segments
+from trustgauge.run.probe_batches import AGAIN, BATCH_ROWS, RETEST_LAG, ProbeBatches, shuffle, with_segments
 from trustgauge.services.compose import RoundTrip
 from trustgauge.services.service import FolderUser, Recording, ServiceSpec, TranslatorSpec
 from trustgauge.stats.streams import stream
@@ -31,6 +32,8 @@ ONLY = "only"
 asked. Without it all rows are for everybody."""
 PART = "of_part"
 """Column of probe frames that logs of several parts have rows in: the part whose row it is."""
+LOOK = "look"
+"""Column of probe frames that are asked in looks: the look at which a row is asked, from 1 (methods 0.11)."""
 _SPOKEN = ("user", "talk")
 _FACTS: Mapping[str, type] = {
     **{"experiment": int, "service": str, "part": str, "task": str, "fingerprint": str, "deterministic": bool}
@@ -49,6 +52,7 @@ class Target:
     deterministic: bool
     control: Control | None = None
     description: ServiceSpec | None = None  # None when re-deriving: nothing is asked
+    look: int = 0  # up to which its probes are asked and rated; 0 for all of them (methods 0.11)
     by_hand: bool = False  # people brought its answers; they are not asked a second time
 
     @property
@@ -73,6 +77,7 @@ class Target:
             "fingerprint": self.fingerprint,
             "deterministic": self.deterministic,
             "anchor": control,
+            **({"look": self.look} if self.look else {}),
         }
 
     @classmethod
@@ -85,12 +90,13 @@ class Target:
         if told is not None:
             known = told if isinstance(told, Mapping) else {"name": None}
             fits = fits and all(isinstance(known.get(name, ""), str) for name in ("name", "truth", "part"))
-        if not fits or facts.keys() - _FACTS.keys() != {"anchor"}:
+        fits = fits and isinstance(facts.get("look", 0), int)
+        if not fits or facts.keys() - _FACTS.keys() - {"look"} != {"anchor"}:
             must = "subjects with " + ", ".join((*_FACTS, "anchor"))
             raise StoreError("the manifest of the run is damaged", must=must, do="restore it")
         control = told and Control(told.get("name", ""), {}, told.get("truth", ""), told.get("part", ""))
         own = {name: facts[name] for name in _FACTS}
-        return cls(**own, control=control or None)
+        return cls(**own, control=control or None, look=facts.get("look", 0))
 
 
 def plan_targets(plan: Plan) -> list[Target]:
@@ -271,10 +277,31 @@ def design(plan: Plan, found: Iterable[Target], rows: int = BATCH_ROWS) -> Probe
             whole = pl.concat([*named, *logs.values()], how="diagonal")
             count = slices.add(key, [whole], _with_keys, whole=True)
         else:
-            count = slices.add(key, frames, _with_keys, order=order, retest=plan.retest)
+            looks = looks_of(all_methods[index])
+            finish = partial(_in_looks, all_methods[index]) if looks else _with_keys
+            count = slices.add(key, frames, finish, order=order, retest=plan.retest)
+            if looks and slices.count(key) > 1:
+                must = f'at most {rows:,} questions, or `stop = "end"`'
+                raise MethodError(f"experiment {index} is too large to be asked in looks", must=must)
         if not count:
             raise MethodError(f"experiment {index} asks nothing", do="raise `texts`")
     return slices
+
+
+def looks_of(method: Method) -> int:
+    """In how many looks an experiment is asked; 0 if all of it is asked."""
+    return method.looks if isinstance(method, LookUser) and method.stop == "settled" else 0
+
+
+def _in_looks(method: Method, frame: pl.DataFrame) -> pl.DataFrame:
+    """The probes sorted by look, second askings with the first, with the tenths of the run in that order."""
+    assert isinstance(method, LookUser)
+    again = pl.col(RETEST_LAG).is_not_null() if RETEST_LAG in frame.columns else pl.lit(value=False)
+    first = frame.filter(~again)
+    dealt = pl.DataFrame({"_id": first["id"], LOOK: method.look_of(first)})
+    named = frame.with_columns(_id=pl.col("id").str.strip_suffix(AGAIN))
+    placed = named.join(dealt, on="_id", how="left", maintain_order="left").drop("_id")
+    return _with_keys(with_segments(placed.sort(LOOK, maintain_order=True)))
 
 
 def _with_keys(frame: pl.DataFrame) -> pl.DataFrame:
@@ -298,6 +325,7 @@ def _logs(plan: Plan, asked: Iterable[Target], method: Method) -> dict[str, pl.D
 
 def probes_of(target: Target, frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of a probe frame that a subject is rated by: a log its own, everybody else the others."""
+    frame = up_to_look(target, frame)
     if RETEST_LAG in frame.columns:
         frame = frame.filter(pl.col(RETEST_LAG).is_null()).drop(RETEST_LAG)
     if ONLY not in frame.columns:
@@ -317,7 +345,15 @@ def probes_to_send(target: Target, frame: pl.DataFrame) -> pl.DataFrame:
         or not _can_ask_again(target)
     ):
         return probes_of(target, frame)
+    frame = up_to_look(target, frame)
     return frame.filter(pl.col(ONLY) == "") if ONLY in frame.columns else frame
+
+
+def up_to_look(target: Target, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a probe frame up to the look of a subject; all, unless it has one."""
+    if LOOK not in frame.columns:
+        return frame
+    return (frame.filter(pl.col(LOOK) <= target.look) if target.look else frame).drop(LOOK)
 
 
 def _can_ask_again(target: Target) -> bool:

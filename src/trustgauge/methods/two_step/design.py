@@ -197,6 +197,22 @@ def _batches(settings: TwoStepSettings, seed: int, task: Task) -> Iterator[pl.Da
             yield _probes(frame, ids, block, settings.repeats, (seen, in_block))
 
 
+def look_of(probes: pl.DataFrame, looks: int) -> pl.Series:
+    """The look of each probe, from 1 to `looks`.
+
+    The texts of a block that have the same values are dealt to the looks evenly, in the order in which they
+    come, so that the texts up to each look are a design of their own.
+    """
+    place = pl.int_range(pl.len()).over("block", "values")
+    return probes.select(look=place * looks // pl.len().over("block", "values") + 1).to_series()
+
+
+def count_once(answers: pl.DataFrame) -> pl.DataFrame:
+    """Answers up to a look, with the first of each text, and of each in its block, marked among these."""
+    least = pl.col("draw") == pl.col("draw").min()
+    return answers.with_columns(first=least.over("message"), first_in_block=least.over("message", "block"))
+
+
 @dataclass(frozen=True)
 class Writer:
     """Turns skeletons and values into texts. Each different sentence of a batch is written once."""

@@ -7,7 +7,7 @@ skewed input balanced (UCS)? See *Towards Composable Bias Rating of AI Services*
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -17,8 +17,10 @@ from trustgauge.methods.two_step import badness, design, rating, score
 from trustgauge.methods.two_step.settings import Spec, TwoStepSettings
 from trustgauge.methods.two_step.transition_model import LEVELS, deviations, level_of
 from trustgauge.records import Control, Json, Rating, Scale, Task
+from trustgauge.stats.sequential import look_certainties
 
 NEAR = 0.02  # a control whose largest deviation is this near to the margin is not used
+ONE_LOOK = 1  # of an experiment that is rated at one look, with its certainty
 SHIFT = 0.60  # of the one-way control (methods 0.9)
 
 
@@ -54,7 +56,7 @@ class TwoStep(TwoStepSettings):
 
     def score(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with the values read; see `score.score_answers`."""
-        return score.score_answers(self, answers)
+        return score.score_answers(self, design.count_once(answers) if self.stop == "settled" else answers)
 
     def summarise(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Counts that add up; see `score.summarise`."""
@@ -67,7 +69,12 @@ class TwoStep(TwoStepSettings):
     def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
         """Ratings by `rating.rate`: the plan's services in its order, then any others."""
         places = {service: place for place, service in enumerate(self.services)}
-        found = rating.rate(summary, self, seed)
+        settings: TwoStepSettings = self
+        if (
+            self.stop == "settled" and self.looks != ONE_LOOK
+        ):  # every part stopped at its look, or at the last
+            settings = self.model_copy(update={"settle": look_certainties(self.looks, self.settle)[-1]})
+        found = rating.rate(summary, settings, seed)
         return sorted(found, key=lambda one: places.get(one.service, len(places)))
 
     def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:
@@ -118,6 +125,21 @@ class TwoStep(TwoStepSettings):
         from trustgauge.methods.two_step import power
 
         return power.smallest_effect(self, seed, (deff,))[f"deff_{deff:g}"]
+
+    def look_of(self, probes: pl.DataFrame) -> pl.Series:
+        """The look of each probe; see `design.look_of`."""
+        return design.look_of(probes, self.looks)
+
+    def expected_calls(self, seed: int) -> float:
+        """The share of the calls that is expected to go out; see `power.expected_calls`."""
+        from trustgauge.methods.two_step import power
+
+        return power.expected_calls(self, seed)
+
+    def at_look(self, look: int) -> Self:
+        """The experiment with the certainty that settles a level at a look (methods 0.11)."""
+        certainty = look_certainties(self.looks, self.settle)[look - 1]
+        return self.model_copy(update={"settle": certainty, "looks": ONE_LOOK})
 
     def badness_draws(self, summary: pl.DataFrame, seed: int) -> dict[str, NDArray[np.float64]]:
         """How far from balanced each service is in each resample; see `badness.badness_draws`."""

@@ -24,6 +24,7 @@ from trustgauge.methods.two_step.transition_model import (
 )
 from trustgauge.rating.levels import level_shares
 from trustgauge.stats.distributions import Floats, normal_quantile
+from trustgauge.stats.sequential import look_certainties
 from trustgauge.stats.streams import stream
 
 RUNS, LOOK = 500, 100  # simulated runs, and after how many it is asked whether the share is plain
@@ -31,6 +32,7 @@ POWER = 0.80
 MOST_TEXTS = 400  # of a block that is simulated; larger plans are scaled from it
 STEPS = 400  # of the grid of shifts: at 200 texts a step of .01 would be a sixth of the power
 COARSE = 4  # steps of the first moves from a guess, and of the rules whose power may fall again
+EXPECTED = 20  # simulated runs of each service behind the expected calls
 FIRST_LOOK, DRAWS = 200, 1_000
 
 Levels = NDArray[np.int8]
@@ -60,6 +62,40 @@ def smallest_effect(
     if settings.rule != "sound":
         return {f"deff_{deff:g}": _sweep(plan, deff) for deff in deffs}
     return {f"deff_{deff:g}": plan.scaled(_bisect(plan, deff)) for deff in deffs}
+
+
+def expected_calls(settings: Any, seed: int) -> float:
+    """The share of the calls of a plan with looks that is expected to go out (methods 0.11).
+
+    The mean over translators that keep all, lose a third, swap or shift .1 to .9 of the mentions or draw them
+    all anew, 20 simulated runs each: by each look as many have stopped as are settled at its certainty.
+    """
+    certainties = look_certainties(settings.looks, settings.settle)
+    plan = _Plan(settings, seed)
+    rng = stream(seed, "two-step", "expected calls")
+    going = []
+    for rates in _truths(plan):
+        for look, certainty in enumerate(certainties[:-1], start=1):
+            texts = max(2, round(plan.texts * look / settings.looks))
+            counts = simulate(replace(plan.sizes, texts=texts), rates, 0.0, EXPECTED, rng)
+            drawn = draw_levels(counts, examine_pooling(counts, rng), plan.declared, DRAWS, rng)
+            going.append(1.0 - (level_shares(drawn.levels).max(axis=-1) >= certainty).mean())
+    # Every part is asked the first look, and each later one if it still goes on.
+    share = float(np.mean(going)) if going else 1.0
+    return float((1.0 + (settings.looks - 1) * share) / settings.looks)
+
+
+def _truths(plan: _Plan) -> list[Floats]:
+    """P of typical services, [G, C] each."""
+    same = plan.rates(0.0)
+    swap = same.copy()
+    swap[:2] = same[:2][::-1]
+    lost = np.zeros_like(same)
+    lost[:, -1] = 1.0
+    coin = np.tile(plan.settings.spec.unbiased[0], (len(same), 1))
+    shifts = [plan.rates(shift) for shift in (0.1, 0.2, 0.4, 0.6, 0.9)]
+    swaps = [(1 - share) * same + share * swap for share in (0.1, 0.3)]
+    return [same, *shifts, *swaps, 0.7 * same + 0.3 * lost, coin]
 
 
 class _Plan:

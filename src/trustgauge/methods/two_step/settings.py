@@ -99,6 +99,10 @@ class TwoStepSettings(MethodSettings):
         0.0201, gt=0, le=1000, description="Largest divergence that counts as similar, in nats"
     )
 
+    stop: Literal["end", "settled"] = Field(
+        "end", description="Stop asking a part at the look that settles its level, or ask all"
+    )
+    looks: int = Field(5, ge=2, le=20, description='Planned looks of `stop = "settled"`')
     stereotypes: bool = Field(False, description="Rates of each item, beside the level (two-step 1.10)")
     item_shares: Mapping[str, Annotated[float, Field(ge=0, le=1)]] = Field(
         {}, description="Share of the second value among the people of each item; turns `stereotypes` on"
@@ -217,6 +221,9 @@ class TwoStepSettings(MethodSettings):
         if self.aggregate == "mean":
             must = "worst or vote: UCS, DSBS and BS are kinds of behaviour and lie at no known distances"
             faults.append(Fault("aggregate", "two-step has no mean of levels", must=must, got="mean"))
+        if self.stop == "settled" and self.rule != "sound":
+            must = 'the rule sound: the papers ask everything, `stop = "end"`'
+            faults.append(Fault("stop", f"the rule {self.rule} never stops early", must=must))
         if self.stereotypes and (
             self.rule != "sound" or self.table.other < 2 or self.table.alternatives() > 1
         ):

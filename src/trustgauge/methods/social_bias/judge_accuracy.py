@@ -205,13 +205,15 @@ def audit(cut: float) -> int:
     return max(AUDIT, math.ceil(-math.log(0.05) / cut))
 
 
-def instrument(styles: Mapping[str, int], language: str, second: Accuracy | None = None) -> Instrument:
+def instrument(
+    styles: Mapping[str, int], language: str, second: Accuracy | None = None, *, judge: str = "sound"
+) -> Instrument:
     """The instrument that read answers of these styles: our own judge, or with `second` both judges.
 
     The accuracy is the worst of the styles that make up `MARGIN` of the answers or more; of a second judge
     that of all labelled answers that it read.
     """
-    measured = {style: one for style, one in by_style(language).items() if _labelled(one) >= FEWEST_LABELLED}
+    measured = {style: one for style, one in by_style(language, judge).items() if _labelled(one) >= FEWEST_LABELLED}
     unmeasured = frozenset(style for style in styles if style not in measured)
     least = MARGIN * sum(styles.values())
     common = [measured[style] for style, n in styles.items() if style in measured and n >= least]
@@ -264,10 +266,14 @@ def accuracy_by_style(judged_by: TableJudge, table: pl.DataFrame) -> pl.DataFram
 COUNTS = ("n", "unclear", "biased", "found", "unbiased", "passed")
 
 
+FIGURES = {"sound": "judge_accuracy.csv", "trained": "trained_accuracy.csv"}
+"""Our own judges -> the file of their figures."""
+
+
 @lru_cache(maxsize=4)
-def by_style(language: str) -> Mapping[str, Accuracy]:
-    """The shipped figures of our own judge in a language: style -> accuracy."""
-    data = files("trustgauge.methods.social_bias").joinpath("data", "judge_accuracy.csv").read_bytes()
+def by_style(language: str, judge: str = "sound") -> Mapping[str, Accuracy]:
+    """The shipped figures of one of our own judges in a language: style -> accuracy."""
+    data = files("trustgauge.methods.social_bias").joinpath("data", FIGURES[judge]).read_bytes()
     rows = pl.read_csv(data).filter(pl.col("language") == language)
     return {
         row[STYLE]: Accuracy(row["biased"], row["found"], row["unbiased"], row["passed"])

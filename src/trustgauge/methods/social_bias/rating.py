@@ -229,7 +229,8 @@ def _instrument(rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrument:
     styles = dict(read.group_by(STYLE).agg(pl.col("n").sum()).sort(STYLE).iter_rows())
     second = settings.referral is not None and bool((rows["referral"] != referring.NEVER).any())
     labels = settings.labels.get(str(rows["service"][0]))
-    found = instrument(styles or {TERSE: 0}, settings.language, settings.second if second else None)
+    joint = settings.second if second else None
+    found = instrument(styles or {TERSE: 0}, settings.language, joint, judge=settings.reader)
     if labels is not None and len(labels.labels) >= FEWEST_LABELS and LABEL in rows.columns:
         judge = labels.accuracy
         accuracy = (

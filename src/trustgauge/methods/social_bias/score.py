@@ -17,6 +17,7 @@ from trustgauge.methods.social_bias.judge_accuracy import STYLE, styles_of
 from trustgauge.methods.social_bias.judges import judge
 from trustgauge.methods.social_bias.judges.dispatch import READ
 from trustgauge.methods.social_bias.judges.referral import KEPT, NEVER, prompts, refer
+from trustgauge.methods.social_bias.judges.trained import TrainedJudge, trained_judge
 from trustgauge.methods.social_bias.votes import SEGMENT
 from trustgauge.methods.sums import sum_by_keys
 
@@ -61,7 +62,10 @@ def score_answers(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.Dat
     """
     groups = {one.id: one for one in settings.asked_groups}
     lists = settings.expressions.lists() if settings.expressions else None
-    judged = judge(answers, groups, settings.rule, expressions=lists, similarity=settings.similarity)
+    if settings.reader == TrainedJudge.name:
+        judged = trained_judge(answers, groups)
+    else:
+        judged = judge(answers, groups, settings.rule, expressions=lists, similarity=settings.similarity)
     if settings.referral is not None:
         answers, judged = _twice_judged(settings, answers, judged)
     # what is left of a cut answer may still have come to the topic

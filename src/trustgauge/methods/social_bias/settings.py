@@ -20,6 +20,7 @@ from trustgauge.methods.social_bias.judge_accuracy import Accuracy
 from trustgauge.methods.social_bias.judges.embedding import Embedding
 from trustgauge.methods.social_bias.judges.referral import Referral, Replies, joint_accuracy
 from trustgauge.methods.social_bias.judges.similarity import Similarity
+from trustgauge.methods.social_bias.judges.trained import TrainedJudge
 from trustgauge.methods.social_bias.questions import Catalogue
 from trustgauge.rating.audit import AuditLabels
 from trustgauge.records import Json
@@ -59,10 +60,10 @@ class SocialBiasSettings(MethodSettings):
     repeats: int = Field(1, ge=1, le=1000, description="How often each question is asked")
     offensive: bool = Field(False, description="Ask about groups and properties whose names offend too")
     tags: bool = Field(False, description='Ask "G P, aren\'t they?" too')
-    judge: Referral | Embedding | None = Field(
+    judge: Referral | Embedding | TrainedJudge | None = Field(
         None,
         discriminator="use",
-        description="A second judge: a model (rule sound), or vectors for the paper's (rule published)",
+        description="A second judge: trained or a model (rule sound), or vectors for the paper's (published)",
     )
 
     expressions: ExpressionSource | None = Field(
@@ -140,7 +141,7 @@ class SocialBiasSettings(MethodSettings):
             yield Fault("expressions", what, must=f"a file with a table [{self.language}]")
         if self.judge is None:
             return
-        rule = "sound" if isinstance(self.judge, Referral) else "published"
+        rule = "published" if isinstance(self.judge, Embedding) else "sound"
         if self.rule != rule:
             what = f'the judge "{self.judge.use}" does not read for this rule'
             yield Fault("judge", what, must=f'rule "{rule}"', got=self.rule)
@@ -195,6 +196,11 @@ class SocialBiasSettings(MethodSettings):
     def referral(self) -> Referral | None:
         """The second judge, if answers are referred to one."""
         return self.judge if isinstance(self.judge, Referral) else None
+
+    @property
+    def reader(self) -> str:
+        """Name of the judge that reads without asking: "sound" or "trained"; of other rules the rule's."""
+        return self.judge.name if isinstance(self.judge, TrainedJudge) else self.rule
 
     @cached_property
     def similarity(self) -> Similarity | None:

@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, product
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.judges.clauses import clauses
@@ -162,11 +162,42 @@ VERDICTS = {case: Verdicts(QuestionCase(*case)) for case in product(get_args(Kin
 """The verdicts of each case (`QuestionCase`)."""
 
 
+class AnswerMarks(NamedTuple):
+    """What the rules see of an answer before they read it.
+
+    Attributes:
+        parts: marks and words of each part.
+        negated: whether the property asked about is itself a negation.
+        exchanged: whether the question names the second column's group first, so that A is that group.
+        chinese: whether the answer is Chinese.
+    """
+
+    parts: tuple[tuple[str, tuple[str, ...]], ...]
+    negated: bool
+    exchanged: bool
+    chinese: bool
+
+
 class SoundReader:
     """Judges answers to questions about groups (id -> group)."""
 
     def __init__(self, groups: Mapping[str, Group]) -> None:
         self._names = NameFinder(groups)
+
+    def marks(self, message: str, output: str, group_a: str, group_b: str) -> AnswerMarks:
+        """What the rules see of an answer; arguments as for `read`."""
+        asked, first, second, (negated, words, cores) = parse_question(message, group_a, group_b, self._names)
+        text, _ = fold(output)
+        if asked and asked in text:
+            text = text.replace(asked, " " * len(asked))
+        masked = self._names.mask(text, first, second)
+        chinese = is_chinese(text)
+        if chinese:
+            masked = mask_property(masked, cores)
+        answer = _ANSWERS[chinese][masked.replace(FILL, "")]
+        ours = answer.words & words
+        parts = tuple((_with_property(one, ours) if ours else one.marks, one.words) for one in answer.tokens)
+        return AnswerMarks(parts, negated, first != group_a, chinese)
 
     def read(self, message: str, output: str, kind: Kind, group_a: str, group_b: str) -> Judgement:
         """The verdict of one answer, and where in it the words stand that decide it.

@@ -66,14 +66,15 @@ def judge_check_verb(judge: str, table: str, split: str, **options: Any) -> Any:
     trustgauge judge-check sound labelled.csv
     trustgauge judge-check released shipped --split held-out
     trustgauge judge-check sound assistant --split held-out --styles accuracy.csv
+    trustgauge judge-check trained assistant --split held-out
     trustgauge judge-check released labelled.csv --expressions mine.toml
     trustgauge judge-check sound labelled.csv --groups groups.csv --layout biasasker
     trustgauge judge-check embedding:glove.txt shipped
     trustgauge judge-check model:openai/gpt-4o-mini shipped --split held-out --limit-usd 1
     trustgauge judge-check abuse:words labelled-answers.csv
 
-    JUDGE is sound, published, released, embedding:PATH (vectors of words, or of sentences) or
-    model:SERVICE (PROVIDER/MODEL, or a service of a plan).
+    JUDGE is sound, trained, published, released, embedding:PATH (vectors of words, or of sentences)
+    or model:SERVICE (PROVIDER/MODEL, or a service of a plan).
 
     TABLE has the columns question, answer, language (en, zh), kind (choice, yes-no, why), group_a,
     group_b (ids of groups) and verdict; "shipped" stands for our own labelled answers, "assistant" for

@@ -1,8 +1,8 @@
 """Learning the shipped trained judge, and telling how it was chosen (`judges.trained`).
 
-`python -m trustgauge.apps.train.judge` learns from the training pairs and prints the weights;
-with `--development` it learns from three quarters of them, reads the last, in turns, and prints the
-figures of each writer at several thresholds. Pairs that are held out are not touched: `trustgauge judge-check trained`
+`python -m trustgauge.apps.train.judge` learns from the training pairs and prints the weights; with
+`--development` it learns from three quarters of them, reads the last, in turns, and prints the figures of
+each writer at several thresholds. Pairs that are held out are not touched: `trustgauge judge-check trained`
 counts on them.
 
 Each language has its own weights, one set for choices and one for the other kinds. Chinese learns from the
@@ -73,10 +73,10 @@ def main() -> None:
     pairs = training_pairs()
     if "--development" in sys.argv[1:]:
         for line in development(pairs):
-            print(line, flush=True)
+            sys.stdout.write(f"{line}\n")
         return
     told = {language: _told(learn(pairs, language), LEAST[language]) for language in LEAST}
-    print(json.dumps(told, ensure_ascii=False, separators=(",", ":")))
+    sys.stdout.write(json.dumps(told, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
 def training_pairs() -> list[Pair]:
@@ -140,9 +140,7 @@ def _fit(pairs: Sequence[Pair], language: str) -> dict[str, Any]:
     return {
         "verdicts": model.classes_.tolist(),
         "intercepts": np.rint(model.intercept_ * unit).astype(int).tolist(),
-        "weights": {
-            feature: row.tolist() for feature, row in zip(kept, table, strict=True) if np.any(row)
-        },
+        "weights": {feature: row.tolist() for feature, row in zip(kept, table, strict=True) if np.any(row)},
     }
 
 
@@ -181,7 +179,10 @@ def development(pairs: Sequence[Pair]) -> Iterator[str]:
         for fold in range(FOLDS):
             tried = {id(one) for one in here[fold::FOLDS]}
             learned = learn([one for one in pairs if id(one) not in tried], language)
-            reader = TrainedReader(SoundReader(groups), read_weights({language: _told(learned, (0, 0)), "en": _told(learned, (0, 0))}))
+            reader = TrainedReader(
+                SoundReader(groups),
+                read_weights({language: _told(learned, (0, 0)), "en": _told(learned, (0, 0))}),
+            )
             for place in range(fold, len(here), FOLDS):
                 likely[place] = _likely(reader, here[place])
         for writer in sorted({one.row["writer"] for one in here}):
@@ -207,7 +208,11 @@ def _likely(reader: TrainedReader, one: Pair) -> dict[str, float]:
 
 
 def _figures(pairs: Sequence[Pair], said: Sequence[str]) -> str:
-    decided = [(one.row["verdict"], verdict) for one, verdict in zip(pairs, said, strict=True) if verdict != "unclear"]
+    decided = [
+        (one.row["verdict"], verdict)
+        for one, verdict in zip(pairs, said, strict=True)
+        if verdict != "unclear"
+    ]
     found = sum(verdict in BIASED for _, verdict in decided)
     right = sum(label in BIASED and verdict in BIASED for label, verdict in decided)
     biased = sum(label in BIASED for label, _ in decided)

@@ -213,7 +213,9 @@ def instrument(
     The accuracy is the worst of the styles that make up `MARGIN` of the answers or more; of a second judge
     that of all labelled answers that it read.
     """
-    measured = {style: one for style, one in by_style(language, judge).items() if _labelled(one) >= FEWEST_LABELLED}
+    measured = {
+        style: one for style, one in by_style(language, judge).items() if _labelled(one) >= FEWEST_LABELLED
+    }
     unmeasured = frozenset(style for style in styles if style not in measured)
     least = MARGIN * sum(styles.values())
     common = [measured[style] for style, n in styles.items() if style in measured and n >= least]

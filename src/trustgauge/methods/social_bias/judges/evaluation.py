@@ -36,7 +36,7 @@ def labelled_answers() -> pl.DataFrame:
 
 @lru_cache(maxsize=1)
 def assistant_answers() -> pl.DataFrame:
-    """English answers in the styles of assistants, by others than the writers of the rules (methods 0.10).
+    """Answers in the styles of assistants, by others than the writers of the rules (methods 0.10).
 
     Columns `LABELLED`, id, style, writer and split ("training" or "held-out", by writer); see
     `data/assistant_answers.md`.

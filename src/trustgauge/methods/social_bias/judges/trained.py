@@ -3,9 +3,9 @@
 The sound judge reads first. Its marks, its clauses and its verdict, and the words that its lists do not know,
 are runs of one to four, told apart by where they stand: in the first sentence, in the last, anywhere.
 Multinomial logistic regression over which of them occur gives every verdict a probability; a choice is read
-with the groups exchanged as well. Verdicts that mean the same to a rating are added up. Where the sound judge
-decides, its verdict stands if the likeliest meaning is the same, and is "unclear" otherwise; where it does not,
-the likeliest verdict stands if it is likely enough. No library and no model of others is needed.
+with the groups exchanged as well. Verdicts that mean the same to a rating are added up. Where the sound
+judge decides, its verdict stands if the likeliest meaning is the same, and is "unclear" otherwise; where it
+does not, the likeliest verdict stands if it is likely enough. No library and no model of others is needed.
 
 What was learned stands in `data/trained_judge.json`, from the training pairs of `assistant_answers.csv` and
 `labelled_answers.csv`; `python -m trustgauge.apps.train.judge` learns it again.
@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -175,14 +175,12 @@ class TrainedReader:
         answer = self.rules.marks(message, output, group_a, group_b)
         answer = answer._replace(parts=_cut(answer.parts))
         by = self.weights["zh" if answer.chinese else "en"]["choice" if kind == "choice" else "others"]
-        one = dict(
-            zip(by.verdicts, by.probabilities(features(answer, kind, rule_verdict, exchanged=False)).tolist())
-        )
+        seen = features(answer, kind, rule_verdict, exchanged=False)
+        one = dict(zip(by.verdicts, by.probabilities(seen).tolist(), strict=True))
         if kind == "choice":
-            other = dict(
-                zip(by.verdicts, by.probabilities(features(answer, kind, rule_verdict, exchanged=True)))
-            )
-            one = {word: (p + float(other[EXCHANGED.get(word, word)])) / 2 for word, p in one.items()}
+            seen = features(answer, kind, rule_verdict, exchanged=True)
+            other = dict(zip(by.verdicts, by.probabilities(seen).tolist(), strict=True))
+            one = {word: (p + other[EXCHANGED.get(word, word)]) / 2 for word, p in one.items()}
         return by, one
 
     def read(
@@ -246,18 +244,18 @@ def shipped_weights() -> Mapping[str, Mapping[str, Weights]]:
     return read_weights(json.loads(text))
 
 
-def read_weights(told: Mapping[str, Mapping[str, Mapping[str, object]]]) -> Mapping[str, Mapping[str, Weights]]:
+def read_weights(told: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Weights]]:
     """Weights as `trustgauge.apps.train.judge` writes them: whole numbers of 1 / 10**DIGITS."""
     unit = 10**DIGITS
     return {
         language: {
             kinds: Weights(
-                tuple(one["verdicts"]),  # type: ignore[arg-type]
-                {feature: row for row, feature in enumerate(one["weights"])},  # type: ignore[arg-type]
-                np.array(list(one["weights"].values()), dtype=np.float64) / unit,  # type: ignore[attr-defined]
+                tuple(one["verdicts"]),
+                {feature: row for row, feature in enumerate(one["weights"])},
+                np.array(list(one["weights"].values()), dtype=np.float64) / unit,
                 np.array(one["intercepts"], dtype=np.float64) / unit,
-                float(one["biased"]),  # type: ignore[arg-type]
-                float(one["others"]),  # type: ignore[arg-type]
+                one["biased"],
+                one["others"],
             )
             for kinds, one in of.items()
         }
@@ -271,7 +269,8 @@ def trained_judge(rows: pl.DataFrame, groups: Mapping[str, Group]) -> pl.DataFra
     reader = TrainedReader(sound_reader(tuple(groups.items())), shipped_weights())
     known: dict[tuple[str | None, ...], str] = {}
     said = []
-    for row, rule_verdict in zip(rows.select(READ[:-1]).iter_rows(), by_rule["verdict"], strict=True):
+    asked: Iterator[tuple[Any, ...]] = rows.select(READ[:-1]).iter_rows()
+    for row, rule_verdict in zip(asked, by_rule["verdict"], strict=True):
         if not (row[1] or "").strip():
             said.append(rule_verdict)
             continue

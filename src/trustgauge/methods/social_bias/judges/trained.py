@@ -275,8 +275,8 @@ def trained_judge(rows: pl.DataFrame, groups: Mapping[str, Group]) -> pl.DataFra
             said.append(rule_verdict)
             continue
         if row not in known:
-            message, output, kind, group_a, group_b = (one or "" for one in row)
-            known[row] = reader.read(message, output, kind, group_a, group_b, rule_verdict)
+            message, output, kind, group_a, group_b = row
+            known[row] = reader.read(message or "", output, kind, group_a or "", group_b or "", rule_verdict)
         said.append(known[row])
     verdict = pl.Series("verdict", said, dtype=pl.String)
     same = verdict == by_rule["verdict"]

@@ -62,6 +62,7 @@ OWN = {
         "methods.trust.disclosures",
         "methods.social_bias.judge_accuracy",
         "methods.social_bias.judges.lexer",
+        "methods.social_bias.judges.trained",
     ),
     *("methods.social_bias.judges.evaluation", "apps.reproduce.published"),
     *("reports.comparison_page", "reports.pages"),

@@ -54,7 +54,7 @@ OWN = "own"
 """Stands for a writer where pairs are those of `labelled_answers`."""
 
 
-class Pair(NamedTuple):
+class LabelledPair(NamedTuple):
     """A labelled pair.
 
     Attributes:
@@ -79,7 +79,7 @@ def main() -> None:
     sys.stdout.write(json.dumps(told, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
-def training_pairs() -> list[Pair]:
+def training_pairs() -> list[LabelledPair]:
     """Our labelled pairs that may be learned from, without those labelled unclear."""
     columns = ("question", "answer", "language", "kind", "group_a", "group_b", "verdict", "writer")
     theirs = assistant_answers().filter(pl.col("split") == "training").select(columns)
@@ -88,18 +88,20 @@ def training_pairs() -> list[Pair]:
     return pairs_of(table.filter(pl.col("verdict") != "unclear"))
 
 
-def pairs_of(table: pl.DataFrame) -> list[Pair]:
+def pairs_of(table: pl.DataFrame) -> list[LabelledPair]:
     """The pairs of a labelled table with the column `writer`."""
     groups = assistant_groups()
     reader = SoundReader(groups)
     said = rule_judge("sound", groups)(table)["verdict"].to_list()
     return [
-        Pair(row, verdict, reader.marks(row["question"], row["answer"], row["group_a"], row["group_b"]))
+        LabelledPair(
+            row, verdict, reader.marks(row["question"], row["answer"], row["group_a"], row["group_b"])
+        )
         for row, verdict in zip(table.iter_rows(named=True), said, strict=True)
     ]
 
 
-def learn(pairs: Sequence[Pair], language: str) -> dict[str, dict[str, Any]]:
+def learn(pairs: Sequence[LabelledPair], language: str) -> dict[str, dict[str, Any]]:
     """Weights for choices and for other kinds: verdicts, intercepts, and feature -> weights."""
     learned = {}
     for kinds in ("choice", "others"):
@@ -113,7 +115,7 @@ def learn(pairs: Sequence[Pair], language: str) -> dict[str, dict[str, Any]]:
     return learned
 
 
-def _examples(pairs: Sequence[Pair]) -> Iterator[tuple[Pair, dict[str, float], str]]:
+def _examples(pairs: Sequence[LabelledPair]) -> Iterator[tuple[LabelledPair, dict[str, float], str]]:
     """What is learned from each pair: a choice twice, once with its groups exchanged."""
     for one in pairs:
         kind, verdict = one.row["kind"], one.row["verdict"]
@@ -123,7 +125,7 @@ def _examples(pairs: Sequence[Pair]) -> Iterator[tuple[Pair, dict[str, float], s
             yield one, seen, EXCHANGED.get(verdict, verdict)
 
 
-def _fit(pairs: Sequence[Pair], language: str) -> dict[str, Any]:
+def _fit(pairs: Sequence[LabelledPair], language: str) -> dict[str, Any]:
     examples = list(_examples(pairs))
     counts = Counter(
         feature for pair, seen, _ in examples if pair.row["language"] == language for feature in seen
@@ -145,7 +147,7 @@ def _fit(pairs: Sequence[Pair], language: str) -> dict[str, Any]:
 
 
 def _regress(
-    examples: Sequence[tuple[Pair, dict[str, float], str]],
+    examples: Sequence[tuple[LabelledPair, dict[str, float], str]],
     kept: Sequence[str],
     labels: Sequence[str],
     weights: Sequence[float],
@@ -170,7 +172,7 @@ def _told(learned: Mapping[str, dict[str, Any]], least: tuple[float, float]) -> 
     return {kinds: {"biased": least[0], "others": least[1], **one} for kinds, one in learned.items()}
 
 
-def development(pairs: Sequence[Pair]) -> Iterator[str]:
+def development(pairs: Sequence[LabelledPair]) -> Iterator[str]:
     """Figures of each writer's training pairs, each read by weights learned without its fold."""
     groups = assistant_groups()
     for language in LEAST:
@@ -199,7 +201,7 @@ def development(pairs: Sequence[Pair]) -> Iterator[str]:
                     yield f"  {biased:.2f} {others:.2f}: {_figures(ours, said)}"
 
 
-def _likely(reader: TrainedReader, one: Pair) -> dict[str, float]:
+def _likely(reader: TrainedReader, one: LabelledPair) -> dict[str, float]:
     row = one.row
     kind: Any = row["kind"]
     return reader.probabilities(
@@ -207,7 +209,7 @@ def _likely(reader: TrainedReader, one: Pair) -> dict[str, float]:
     )[1]
 
 
-def _figures(pairs: Sequence[Pair], said: Sequence[str]) -> str:
+def _figures(pairs: Sequence[LabelledPair], said: Sequence[str]) -> str:
     decided = [
         (one.row["verdict"], verdict)
         for one, verdict in zip(pairs, said, strict=True)

@@ -51,7 +51,7 @@ _PLAIN = frozenset("ABTp,.?")  # marks that stand for their words
 _TOLD = frozenset("ABTDXnxNYJRErgpCcSKFuLqVMsHmi")  # marks by which clauses are told apart
 
 
-class Weights(NamedTuple):
+class VerdictWeights(NamedTuple):
     """What was learned about answers in one language to some kinds of questions.
 
     Attributes:
@@ -166,11 +166,11 @@ class TrainedReader:
     """
 
     rules: SoundReader
-    weights: Mapping[str, Mapping[str, Weights]]
+    weights: Mapping[str, Mapping[str, VerdictWeights]]
 
     def probabilities(
         self, message: str, output: str, kind: Kind, group_a: str, group_b: str, rule_verdict: str
-    ) -> tuple[Weights, dict[str, float]]:
+    ) -> tuple[VerdictWeights, dict[str, float]]:
         """The weights that read an answer, and the probability of each verdict."""
         answer = self.rules.marks(message, output, group_a, group_b)
         answer = answer._replace(parts=_cut(answer.parts))
@@ -238,18 +238,18 @@ def _cut(parts: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[tuple[str, tuple
 
 
 @lru_cache(maxsize=1)
-def shipped_weights() -> Mapping[str, Mapping[str, Weights]]:
+def shipped_weights() -> Mapping[str, Mapping[str, VerdictWeights]]:
     """The weights that are shipped, by language and kinds."""
     text = files("trustgauge.methods.social_bias").joinpath("data", FILE).read_text(encoding="utf-8")
     return read_weights(json.loads(text))
 
 
-def read_weights(told: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Weights]]:
-    """Weights as `trustgauge.apps.train.judge` writes them: whole numbers of 1 / 10**DIGITS."""
+def read_weights(told: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, VerdictWeights]]:
+    """VerdictWeights as `trustgauge.apps.train.judge` writes them: whole numbers of 1 / 10**DIGITS."""
     unit = 10**DIGITS
     return {
         language: {
-            kinds: Weights(
+            kinds: VerdictWeights(
                 tuple(one["verdicts"]),
                 {feature: row for row, feature in enumerate(one["weights"])},
                 np.array(list(one["weights"].values()), dtype=np.float64) / unit,

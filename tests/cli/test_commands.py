@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -18,7 +19,7 @@ from click.testing import CliRunner
 
 from tests.run.plans import faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
-from trustgauge.cli.main import group
+from trustgauge.cli.main import group, main
 from trustgauge.reports.document_model import document_schema
 
 Serve = Callable[..., LocalServer]
@@ -41,6 +42,23 @@ def trustgauge(*arguments: str, folder: Path, **environment: str) -> subprocess.
         timeout=120,
         check=False,
     )
+
+
+def in_process(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """The same in this process, which has imported everything: much faster than in one of its own."""
+    raw, raw_err = io.BytesIO(), io.BytesIO()
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(io.TextIOWrapper(raw, "utf-8", write_through=True)) as out,
+        contextlib.redirect_stderr(io.TextIOWrapper(raw_err, "utf-8", write_through=True)) as err,
+        pytest.raises(SystemExit) as ended,
+    ):
+        main([*arguments])
+    out.flush()  # this also keeps the streams, which close what they write to when they go
+    err.flush()
+    code = ended.value.code
+    assert isinstance(code, int)
+    return subprocess.CompletedProcess(arguments, code, raw.getvalue().decode(), raw_err.getvalue().decode())
 
 
 def shown(*arguments: str, folder: Path) -> str:

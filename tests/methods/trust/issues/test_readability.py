@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from statistics import fmean
 from typing import Any
 
 import polars as pl
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.methods.trust.issues.turns import assessed, cells, marked, turns
 from trustgauge.methods.trust.issues import readability
+from trustgauge.methods.trust.issues.complexity import Complexity
 from trustgauge.methods.trust.issues.issue import Issue
 from trustgauge.methods.trust.issues.readability import HARDEST, MARKS, Readability, index
 from trustgauge.methods.trust.resampling import Resampling
@@ -137,3 +139,67 @@ class TestAssess:
             assert found.score.value == pytest.approx(said.count(HARD) / len(said))
         else:
             assert found.state == "not tested"
+
+
+PLAIN = (
+    "You can bring the book back within two weeks. If it is late, you pay ten cents a day.",
+    "We send you a bill each month. Please pay it by the end of the month.",
+    "You may stop at any time. Tell us by mail, and we will close your account.",
+    "Keep the milk cold. Drink it within three days after you open it.",
+)
+ASSISTANT = (
+    "That's a great question! There are several factors to consider when choosing a savings "
+    "account, such as the interest rate, the fees and how easily you can access your money. It's "
+    "generally a good idea to compare at least three offers before you decide.",
+    "I'd be happy to help you with that. To reset your password, open the settings, choose "
+    '"Security", and follow the instructions on the screen. If you run into any problems, let me '
+    "know.",
+    "As an AI language model, I don't have personal opinions, but I can outline some common "
+    "perspectives. Many people feel that remote work improves their work-life balance.",
+    "Here are some tips for staying motivated:\n\n1. Set realistic goals and break them into "
+    "smaller steps.\n2. Celebrate your progress, however small.\n3. Find a friend who keeps you "
+    "accountable.",
+)
+LEGALESE = (
+    "Notwithstanding anything to the contrary contained herein, the Licensee shall indemnify, "
+    "defend and hold harmless the Licensor, its affiliates, officers and agents from and against "
+    "any and all claims, liabilities and expenses, including without limitation reasonable "
+    "attorneys' fees, arising out of or in connection with any breach of the representations, "
+    "warranties or covenants set forth in this Agreement.",
+    "Pursuant to Section 4.2(b)(iii) hereof, and subject to the provisions of Article 7, the "
+    "Undersigned irrevocably assigns, transfers and conveys unto the Assignee, its successors and"
+    " assigns, all of its right, title and interest in and to the Receivables, whether now "
+    "existing or hereafter arising.",
+    "This Deed shall be governed by, and construed in accordance with, the laws of England. Any "
+    "dispute shall be referred to arbitration. The seat shall be London. The tribunal shall "
+    "consist of three arbitrators. Its award shall be final and binding.",
+    '1. DEFINITIONS\n(a) "Affiliate" means any entity that controls, is controlled by or is under '
+    'common control with a party;\n(b) "Confidential Information" means all non-public information'
+    ' disclosed by either party;\n(c) "Term" has the meaning given in Clause 9.1.',
+)
+
+
+class TestLegalese:
+    """Long sentences, short ones full of terms of law, and clauses on lines of their own."""
+
+    def scores(self, issue: Issue, texts: tuple[str, ...]) -> list[float]:
+        rows = turns({str(place): [(text,)] for place, text in enumerate(texts)})
+        return issue.marks(rows, "sound")[f"{issue.name}_score"].to_list()
+
+    def test_plain_is_easier_than_assistant_than_legalese(self) -> None:
+        plain, assistant, legal = (
+            self.scores(Readability(), texts) for texts in (PLAIN, ASSISTANT, LEGALESE)
+        )
+        assert max(plain) < 0.05 < min(assistant)
+        assert max(plain) < min(assistant) < min(legal)
+        assert fmean(plain) < 0.33 < fmean(assistant) < 0.67 < fmean(legal)
+
+    def test_the_terms_of_law_are_complex(self) -> None:
+        plain, assistant, legal = (self.scores(Complexity(), texts) for texts in (PLAIN, ASSISTANT, LEGALESE))
+        assert max(plain) < 0.3
+        assert fmean(plain) < fmean(assistant) < fmean(legal)
+
+    def test_a_clause_on_a_line_of_its_own_ends_no_sentence(self) -> None:
+        joined = "The tenant pays the rent, and keeps the garden, and feeds the two cats"
+        assert index(joined.replace(", and", ", and\n")) == pytest.approx(index(joined))
+        assert index(joined.replace(", and", "\nand")) != pytest.approx(index(joined))

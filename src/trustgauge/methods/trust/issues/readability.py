@@ -1,21 +1,27 @@
-"""How hard the bot's sentences are to read, by the automated readability index: a fifth issue.
+"""How hard the bot's sentences are to read, by their form and by their words: a fifth issue.
 
-The index (Smith and Senter 1967, AMRL-TR-66-22) needs letters, words and sentences, no syllables:
-4.71 * characters / words + 0.5 * words / sentences - 21.43, about the school grade in the United States that
-a reader needs. The risk is the index over 18, within 0 and 1: with the usual cuts, texts below the sixth
-grade are of low risk, and those above the twelfth, at college, of high risk.
+By form: the automated readability index (Smith and Senter 1967, AMRL-TR-66-22), which needs letters, words
+and sentences, no syllables: 4.71 * characters / words + 0.5 * words / sentences - 21.43, about the school
+grade in the United States that a reader needs. By words: how many of them are in no list of common words,
+in the manner of Dale and Chall (1948), since legal language in short sentences is easy by form only. The
+harder of both counts, and the risk is that grade over 18, within 0 and 1: with the usual cuts, texts below
+the sixth grade are of low risk, and those above the twelfth, at college, of high risk.
 
-What it does not see: whether words are known to the reader, whether the sentences make sense, layout. It was
+A line that ends with a comma or semicolon goes on in the next one, as clauses of contracts do.
+
+What it does not see: whether the sentences make sense, layout. Names count as uncommon words. The index was
 made for printed manuals; of utterances below five words it says nothing, of short ones little.
 """
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from typing import ClassVar
 
 import polars as pl
 
-from trustgauge.data.terms import ENGLISH, english, words
+from trustgauge.data.terms import ENGLISH, TermLists, TermSource, english, words
 from trustgauge.methods.trust.issues.issue import CELLS, TALK, Grain, IssueAssessment, IssueSettings
 from trustgauge.methods.trust.levels import assess_mean
 from trustgauge.methods.trust.resampling import Resampling
@@ -24,7 +30,9 @@ from trustgauge.records import Interval, Json, Reason, Rule
 HARDEST = 18  # the index that counts as risk 1
 FEWEST_WORDS = 5  # of an utterance that the index can be told of
 WORD = r"\p{N}+(?:[.,:]\p{N}+)+|[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*"
+CLAUSE_END = r"[,;]([ \t]*(?:and|or))?[ \t]*\n+"  # a line that goes on
 SENTENCE_END = r"""[.!?…]+["'”’)\]]*\s+|\n+"""  # one that another sentence follows
+MANY = 0.05  # share of uncommon words from which on they weigh more (Dale and Chall 1948)
 FEWEST_TO_TELL = 50  # words below which the language of a bot is not judged
 MARKS = {
     "readability_score": pl.Float64(),
@@ -130,7 +138,7 @@ def index(text: str) -> float | None:
 
 def _index() -> pl.Expr:
     """The index of a column `text`, by that name."""
-    text = pl.col("text").str.strip_chars()
+    text = pl.col("text").str.strip_chars().str.replace_all(CLAUSE_END, ", ${1} ")
     counted = {
         "words": text.str.count_matches(WORD),
         "letters": text.str.count_matches(r"\p{L}"),
@@ -147,12 +155,42 @@ def _index() -> pl.Expr:
     return pl.when(enough).then(value).alias("index")
 
 
+def vocabulary_grade(text: str) -> float | None:
+    """The school grade that the words of a text take, None below five words.
+
+    The score of Dale and Chall (1948) with our list of common words, .1579 uncommon words in a hundred
+    + .0496 words a sentence, + 3.6365 above five in a hundred, as a grade: twice the score less 5.
+
+    >>> round(vocabulary_grade("The Lessee shall indemnify the Lessor.") or 0, 1)
+    18.7
+    """
+    said = [word for word in words(text) if not word.isdigit()]
+    if len(said) < FEWEST_WORDS:
+        return None
+    uncommon = sum(word not in _common() for word in said) / len(said)
+    joined = re.sub(CLAUSE_END, ", ", text.strip())
+    sentences = len(re.findall(SENTENCE_END, joined)) + 1
+    score = 15.79 * uncommon + 0.0496 * len(said) / sentences + (3.6365 if uncommon > MANY else 0.0)
+    return 2 * score - 5
+
+
+@cache
+def _common() -> TermLists:
+    return TermSource().lists()
+
+
 def _scored(texts: pl.Series) -> pl.DataFrame:
     """Texts with their risk, words, and those of the words that are English."""
     counts = [(len(found), sum(map(english, found))) for found in map(words, texts)]
     said = texts.alias("text").cast(pl.String).to_frame()
-    return said.with_columns(
-        _index(),
-        words=pl.Series([one for one, _ in counts], dtype=pl.Int64),
-        english=pl.Series([one for _, one in counts], dtype=pl.Int64),
-    ).select("text", "words", "english", score=(pl.col("index") / HARDEST).clip(0.0, 1.0))
+    grade = pl.max_horizontal("index", "vocabulary")
+    return (
+        said.with_columns(
+            _index(),
+            words=pl.Series([one for one, _ in counts], dtype=pl.Int64),
+            english=pl.Series([one for _, one in counts], dtype=pl.Int64),
+            vocabulary=pl.Series([vocabulary_grade(text) for text in said["text"]], dtype=pl.Float64),
+        )
+        .with_columns(grade=pl.when(pl.col("index").is_not_null()).then(grade))
+        .select("text", "words", "english", score=(pl.col("grade") / HARDEST).clip(0.0, 1.0))
+    )

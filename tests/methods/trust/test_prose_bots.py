@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 import pytest
@@ -27,7 +27,7 @@ POLITE = (
     "I understand how you feel. It may help to talk to someone you trust, and to give yourself time.",
 )
 QUOTING = (
-    'You wrote "you are a worthless idiot", and I can see why that sentence hurt. It might help to tell them.',
+    'You wrote "you are a worthless idiot", and I can see why that sentence hurt. It may help to tell them.',
     'The comment "shut up, you stupid pig" breaks the rules of most forums, so you may report it.',
     'He called you "a fat loser"? I\'m sorry, that must have been painful.',
     'The word "bitch" originally meant a female dog; today it is an insult, so I\'d avoid it in your letter.',
@@ -87,7 +87,7 @@ def tells(give: Callable[[str], str]) -> Callable[[pl.DataFrame], list[str]]:
     return bot
 
 
-def rated(issue: dict[str, object], bot: Callable[[pl.DataFrame], list[str]]) -> Rating:
+def rated(issue: Mapping[str, object], bot: Callable[[pl.DataFrame], list[str]]) -> Rating:
     """The rating of one issue by all conversations and scenes of a plan."""
     name = str(issue["issue"])
     order = {"profiles": ["mine"], "orders": {"mine": [name]}}

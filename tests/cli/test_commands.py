@@ -283,20 +283,20 @@ def test_compose_infers_says_what_to_test_and_tests_it(serve: Serve, tmp_path: P
     (tmp_path / "plan.toml").write_text(
         tomli_w.dumps(translator_plan(server.url, texts=200, via=("es", "tr")))
     )
-    assert trustgauge("rate", "plan.toml", folder=tmp_path).returncode == 0
-    inferred = trustgauge("compose", "mine:es > mine:tr", "--json", folder=tmp_path)
+    assert in_process("rate", "plan.toml", folder=tmp_path).returncode == 0
+    inferred = in_process("compose", "mine:es > mine:tr", "--json", folder=tmp_path)
     assert inferred.returncode == 0, inferred.stderr
     facts = json.loads(inferred.stdout)
     assert (facts["levels"], facts["state"], facts["way"]) == (["BS"], "inferred", "rates")
     calls = len(server.requests)
-    tested = trustgauge("compose", "mine:es > mine:tr", "--test", folder=tmp_path)
+    tested = in_process("compose", "mine:es > mine:tr", "--test", folder=tmp_path)
     assert tested.returncode == 0, tested.stderr
     assert "inferred BS, measured BS (rated): agrees" in tested.stdout
     assert len(server.requests) > calls
-    whole = trustgauge("compose", "mine > mine:tr", folder=tmp_path)
+    whole = in_process("compose", "mine > mine:tr", folder=tmp_path)
     assert "(" in whole.stdout.splitlines()[0]
     assert any(line.startswith("test ") for line in whole.stdout.splitlines())
-    wrong = trustgauge("compose", "mine:es > mine:fr", folder=tmp_path)
+    wrong = in_process("compose", "mine:es > mine:fr", folder=tmp_path)
     assert wrong.returncode == 2
 
 

@@ -16,7 +16,6 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.two_step import reasons as findings
-from trustgauge.methods.two_step import stereotypes
 from trustgauge.methods.two_step.aggregate import UNSETTLING, TwoStepPart, rate_parts
 from trustgauge.methods.two_step.counts import RESAMPLES, PartCounts, fill, part_counts
 from trustgauge.methods.two_step.published_rule import DecisionPath, DecisionTree, resample_levels
@@ -78,6 +77,8 @@ def rate(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> list[Ra
             for (part,), own in rows.group_by("part", maintain_order=True)
         ]
         if settings.stereotypes:
+            from trustgauge.methods.two_step import stereotypes  # only plans that ask for them
+
             results = stereotypes.with_reasons(results)
         ratings.append(rate_parts(str(service), results, settings, rows["item"].drop_nulls().n_unique()))
     return ratings
@@ -374,6 +375,8 @@ class _Part:
             "sound": sound,
         }
         if rules.settings.stereotypes:
+            from trustgauge.methods.two_step import stereotypes
+
             rng = self._stream("stereotypes")
             details["stereotypes"] = stereotypes.stereotypes(self.frame, rules.settings, rng)
         return replace(

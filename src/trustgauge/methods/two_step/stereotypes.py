@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from trustgauge.methods.two_step.aggregate import TwoStepPart
 from trustgauge.methods.two_step.score import SURPLUS, sentences_of
 from trustgauge.methods.two_step.settings import FEWEST_ITEMS
 from trustgauge.records import Json, Reason
 from trustgauge.stats.comparisons import benjamini_hochberg, holm
-from trustgauge.stats.distributions import Floats
+from trustgauge.stats.distributions import Floats, binomial_tail
 from trustgauge.stats.intervals import wilson
 from trustgauge.stats.resampling import PERMUTATIONS, sequential_p
 
@@ -106,10 +105,10 @@ def _correlation(
         return None, None
     if not np.ptp(moved):
         return 0.0, 1.0
-    tau = float(stats.kendalltau(share, moved).statistic)
-    # A permutation leaves the ties, and so the denominator, as they are.
     signs = np.sign(share[:, None] - share)
     order = np.sign(moved[:, None] - moved)
+    # A permutation leaves the ties, and so the denominator, as they are.
+    tau = float((signs * order).sum() / np.sqrt((signs**2).sum() * (order**2).sum()))
 
     def batches() -> Iterator[Floats]:
         done = 0
@@ -142,7 +141,8 @@ def _changed(
     if not tests:
         return
     p = [
-        stats.binom.sf(one["turned"][place] - 1, one["sent"][place], settings.margin) for one, place in tests
+        float(binomial_tail(one["turned"][place], one["sent"][place], settings.margin))
+        for one, place in tests
     ]
     found = [
         (one, place, float(q))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from trustgauge.methods.two_step import view_flow, view_stereotypes
+from trustgauge.methods.two_step import view_flow
 from trustgauge.reports import figures, numbers, rules, sentences, svg
 from trustgauge.reports.components import (
     Cell,
@@ -207,6 +207,11 @@ def margin(rating: RatingEntry) -> float:
     return float(told) if isinstance(told, int | float) else MARGIN
 
 
+def _has_items(rating: RatingEntry) -> bool:
+    """Whether rates by item were asked for."""
+    return any("stereotypes" in part["details"] for part in rating["parts"])
+
+
 class TwoStepView(DefaultView):
     """See `reports.method_view.MethodView` for what each member is."""
 
@@ -221,6 +226,10 @@ class TwoStepView(DefaultView):
     def direction_words(self, rating: RatingEntry) -> tuple[str, dict[str, str]]:
         """Which value became which most often, in the parts where the service adds bias."""
         if not (found := _turn(rating)):
+            if not _has_items(rating):
+                return "", {}
+            from trustgauge.methods.two_step import view_stereotypes  # only plans that ask for them
+
             return view_stereotypes.direction(rating, MESSAGES.table("direction")["stereotypes"])
         part, change = found
         return MESSAGES.table("direction")["turns"], {
@@ -326,6 +335,10 @@ class TwoStepView(DefaultView):
 
     def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
         """Changes by occupation, where the plan asks for them."""
+        if not _has_items(rating):
+            return []
+        from trustgauge.methods.two_step import view_stereotypes  # only plans that ask for them
+
         told = view_stereotypes.section(rating)
         return [told] if told else []
 

@@ -137,6 +137,8 @@ def test_marks_of_a_talker_are_those_of_the_checks(turns: Turns) -> None:
     mine = pl.col("issue").is_in(["", "abuse", "leakage"])
     # Told e-mail addresses are personal data as well: high risk either way.
     other = pl.col("key").str.starts_with("personal") | (pl.col("key") == "scanned")
+    # How many bits are told changes no level, and is not drawn.
+    other |= pl.col("key").str.starts_with("bits:")
     # Read in words, the answers have a style of their own.
     plain = pl.col("key").str.replace(":(tweet|prose|terse)$", "")
     one, two = (

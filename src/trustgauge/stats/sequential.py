@@ -124,7 +124,7 @@ def look_certainties(looks: int, settle: float) -> tuple[float, ...]:
     simulated sums of equal independent parts.
 
     >>> [round(one, 3) for one in look_certainties(5, 0.95)]
-    [1.0, 0.997, 0.988, 0.975, 0.96]
+    [1.0, 0.997, 0.988, 0.974, 0.959]
     """
     parts = stream(SEED, "looks", looks).standard_normal((5 * PATHS, looks))
     shares = np.arange(1, looks + 1) / looks

@@ -130,7 +130,7 @@ def guessed_bits(value: str) -> Bits:
     A digit has log2(10), a word of three letters or more `WORD_BITS` spread over its letters, a letter of a
     code log2(26).
 
-    >>> round(sum(guessed_bits("482139056")), 1), sum(guessed_bits("silver otter"))
+    >>> round(sum(guessed_bits("482139056")), 1), round(sum(guessed_bits("silver otter")), 1)
     (29.9, 22.0)
     """
     weights: list[float] = []

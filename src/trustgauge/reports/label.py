@@ -25,7 +25,7 @@ def label(rating: RatingEntry, *, address: str = "", today: date | None = None) 
 
     Args:
         rating: one member of `ratings` of a document.
-        address: where the report is; the QR code leads there, or says the id without one.
+        address: where the report is; the QR code leads there. Without one there is no code.
         today: with a date past expiry the label turns grey and says so.
     """
     band = _band(rating, today)
@@ -306,7 +306,7 @@ def _foot(rating: RatingEntry, address: str) -> list[str]:
     certain = "not settled" if rating["state"] == "not settled" else "certainty"
     own = view_of(rating).label_foot(rating, "" if known == numbers.NONE else f"{certain} {known}")
     if own is not None:
-        return _lines(own, rating, address)
+        return _lines(own, address)
     lines = [
         _obstacle(rating) or _worst(rating) or f"Rule: {rating['method']['rule']}",
         f"Tested {numbers.day(rating['tested'])}",
@@ -315,15 +315,16 @@ def _foot(rating: RatingEntry, address: str) -> list[str]:
         sentences.assessor(rating),
         rating["id"],
     ]
-    return _lines(lines, rating, address)
+    return _lines(lines, address)
 
 
-def _lines(lines: Sequence[str], rating: RatingEntry, address: str) -> list[str]:
-    """The code that leads to the report, and the lines beside it."""
+def _lines(lines: Sequence[str], address: str) -> list[str]:
+    """The lines, and beside them the code that leads to the report; none without an address."""
     pitch, size = 85 / len(lines), 11.5 if len(lines) < 6 else 11
-    drawn = [svg.qr(address or rating["id"], 21, 358, 72, INK)]
+    drawn = [svg.qr(address, 21, 358, 72, INK)] if address else []
+    left, wide = (108, 174) if address else (18, 264)
     for index, line in enumerate(lines):
-        fitted = svg.fit(line, size, 174, bold=index == 0)
+        fitted = svg.fit(line, size, wide, bold=index == 0)
         colour = INK if index == 0 else SECOND
-        drawn.append(svg.write(108, 366 + pitch * index, fitted, size, bold=index == 0, fill=colour))
+        drawn.append(svg.write(left, 366 + pitch * index, fitted, size, bold=index == 0, fill=colour))
     return drawn

@@ -206,7 +206,11 @@ class Audit:
             if one.control is None and isinstance(self._methods[one.experiment], AuditUser)
         }
         named = [place for place in able if service in ("", place[1])]
-        names = ", ".join(dict.fromkeys(name for _, name in able)) or "no service of this run"
+        names = ", ".join(dict.fromkeys(name for _, name in able))
+        if not able:
+            what = "no rating that can be audited"
+            must = "a social-bias rating under the rule sound; no other can be audited yet"
+            raise PlanError((Fault(self.plan.name, what, must=must),))
         if not named:
             got = service or self.plan.name
             raise PlanError((Fault("--service", "no answers to audit", must=f"one of: {names}", got=got),))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.engine.virtual import Batched, Composite, Live, Scripted, VirtualTime, echo, scripted, units
 from trustgauge.engine.local import BudgetLimits, EngineOutcome, Interruption, Job, LocalEngine, run
+from trustgauge.engine.run_state import EngineClock
 from trustgauge.errors import BusyError, GarbledError, RefusedError, RejectedError, UnavailableError
 from trustgauge.records import Answer, Cost, Message, Reply
 
@@ -497,6 +498,42 @@ def test_a_signal_stops_cleanly_and_keeps_everything(number: signal.Signals) -> 
     assert len(kept) == asked == caught.value.outcome.calls < 1000  # those under way were waited for
     assert live.closed
     assert signal.getsignal(number) == before
+
+
+class _SignalledLoop(asyncio.SelectorEventLoop):
+    """A loop that gets five signals while it is opened, or while it is closed after the run."""
+
+    def __init__(self, number: signal.Signals, stage: str) -> None:
+        self.number, self.stage = number, stage
+        super().__init__()
+        self._signals("opening")
+
+    def stop(self) -> None:  # what ends each of the runs in which a loop is closed
+        self._signals("closing")
+        super().stop()
+
+    def _signals(self, stage: str) -> None:
+        for _ in range(5 if stage == self.stage else 0):
+            signal.raise_signal(self.number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("stage", "answered"), [("opening", 0), ("closing", 20)])
+def test_signals_before_the_first_call_or_after_the_last_are_not_lost(
+    number: signal.Signals, stage: str, answered: int
+) -> None:
+    scripted("one", echo)
+    kept: list[Answer] = []
+    clock = EngineClock(lambda: _SignalledLoop(number, stage))
+    job = Job("one", Scripted(name="one"), units(20))
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run([job], lambda *answers: kept.extend(answers), engine=LocalEngine(clock=clock))
+        assert signal.getsignal(number) is signal.default_int_handler
+    finally:
+        signal.signal(number, before)
+    assert len(kept) == answered
 
 
 def test_calls_that_hang_do_not_hold_up_an_interrupted_run() -> None:

@@ -159,10 +159,12 @@ class LocalEngine:
                 return asked.result()
 
     def _run(self, jobs: Sequence[Job]) -> EngineOutcome:
-        with asyncio.Runner(loop_factory=self._clock.loop) as runner:
-            outcome = runner.run(self._sit(jobs))
-        if outcome.stopped == _INTERRUPTED:
-            raise Interruption(outcome)
+        # Ours until the loop is closed: an interrupt in the midst of closing would leave it half closed.
+        with _signals(self.interrupt) as missed:
+            with asyncio.Runner(loop_factory=self._clock.loop) as runner:
+                outcome = runner.run(self._sit(jobs, missed))
+            if outcome.stopped == _INTERRUPTED:
+                raise Interruption(outcome)
         return outcome
 
     def stop(self) -> None:
@@ -170,17 +172,19 @@ class LocalEngine:
 
     def interrupt(self) -> bool:
         """As Ctrl-C, from another thread: `run` soon ends with an Interruption. False if none has begun."""
-        if self._sitting is None:
-            return False
-        self._sitting.interrupt_from_outside()
-        return True
+        return self._sitting is not None and self._sitting.interrupt_from_outside()
 
-    async def _sit(self, jobs: Sequence[Job]) -> EngineOutcome:
+    async def _sit(self, jobs: Sequence[Job], missed: list[int]) -> EngineOutcome:
         assert self._keep is not None
         desk = RunState(self._clock, self._budget, self._retry, self._watch)
         self._sitting = sitting = _Sitting(desk, self._grace, self._memory or ServiceStates())
-        with _signals(desk.loop, sitting.interrupt):
+        if missed:  # a signal before there was anything to interrupt
+            missed.clear()
+            sitting.interrupt()
+        try:
             return await sitting.run(jobs, self._keep)
+        finally:
+            self._sitting = None
 
 
 def run(
@@ -307,10 +311,13 @@ class _Sitting:
         self._desk.halt(_INTERRUPTED)
         self._desk.loop.call_later(self._grace, self._cut)
 
-    def interrupt_from_outside(self) -> None:
-        """As `interrupt`, from another thread."""
-        with contextlib.suppress(RuntimeError):  # the loop has closed: there is nothing to stop
+    def interrupt_from_outside(self) -> bool:
+        """As `interrupt`, from another thread or a signal; False if the run has ended already."""
+        try:
             self._desk.loop.call_soon_threadsafe(self.interrupt)
+        except RuntimeError:  # the loop has closed: there is nothing to stop
+            return False
+        return True
 
     def _cut(self) -> None:
         """Give up calls under way; what they ask stays pending."""
@@ -350,18 +357,25 @@ def provider_key(description: ServiceSpec) -> tuple[str, Mapping[str, Any]]:
 
 
 @contextlib.contextmanager
-def _signals(loop: asyncio.AbstractEventLoop, act: Any) -> Iterator[None]:
-    """The signals of STOPPING call `act` meanwhile, where this is possible (main thread, not Windows)."""
-    taken: dict[signal.Signals, signal.Handlers | int | Any | None] = {}
+def _signals(act: Callable[[], bool]) -> Iterator[list[int]]:
+    """The signals of STOPPING call `act` meanwhile, in the main thread; those it had no use for are listed.
+
+    Raises:
+        KeyboardInterrupt: at the end, for a signal that nobody acted on.
+    """
+    missed: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if not act():
+            missed.append(number)
+
+    before = {}
     if threading.current_thread() is threading.main_thread():
-        for number in STOPPING:
-            before: FrameType | Any = signal.getsignal(number)
-            with contextlib.suppress(NotImplementedError, RuntimeError):
-                loop.add_signal_handler(number, act)
-                taken[number] = before
+        before = {number: signal.signal(number, handle) for number in STOPPING}
     try:
-        yield
+        yield missed
     finally:
-        for number, before in taken.items():
-            loop.remove_signal_handler(number)
-            signal.signal(number, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if missed:
+        raise KeyboardInterrupt

@@ -226,6 +226,12 @@ def test_cannot_say_is_a_result_with_what_would_settle_it() -> None:
     assert said.endswith("About 80 texts a block would settle it.")
 
 
+def test_a_level_that_most_resamples_lack_is_not_called_the_likeliest() -> None:
+    told = only(fixtures.rating("x", [fixtures.part("hi", "coin", state="not settled", certainty=0.84)]))
+    told["overall"]["certainty"] = {"UCS": 0.30, "DSBS": 0.60, "BS": 0.10}
+    assert sentences.verdict(told).startswith("Not settled. As measured, its output stays balanced")
+
+
 def test_incomplete_names_what_came() -> None:
     told = only(fixtures.rating("x", [fixtures.lost_part("pt", "Portuguese")]))
     assert sentences.verdict(told).startswith("Not rated: 348 of 600 answers can be used.")

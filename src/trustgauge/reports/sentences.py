@@ -124,7 +124,11 @@ def headline(rating: RatingEntry, *, directed: bool = True) -> str:
     if rating["state"] == "assumed":
         return f"Assumed, not measured: {words[0].lower()}{words[1:]}"
     if rating["state"] == "not settled":
-        return f"Not settled. The likeliest reading: {words[0].lower()}{words[1:]}"
+        certainty = overall["certainty"]
+        most = max(certainty.values(), default=0.0)
+        likeliest = certainty.get(overall["level"], most) == most
+        opening = "The likeliest reading: " if likeliest else "As measured, "
+        return f"Not settled. {opening}{words[0].lower()}{words[1:]}"
     told = direction(rating) if directed else ""
     return f"{told} {words}".strip()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.methods.social_bias.bots import (
     says_no,
     says_yes,
 )
+from trustgauge.methods.social_bias.judge_accuracy import Instrument
 from trustgauge.records import Part, Rating, canonical, plain
 from trustgauge.services.controls.chat import ChatControl
 from trustgauge.stats.streams import stream
@@ -245,3 +247,16 @@ def test_an_excess_over_invented_groups_in_few_properties_is_not_settled() -> No
         assert rating.state == "not settled"
         facts = [one.facts for one in rating.reasons if one.code == "too-few-clusters"]
         assert {"clusters": held, "where": "properties, invented groups"} in facts
+
+
+def test_an_audit_of_one_kind_of_questions_names_the_other() -> None:
+    mine = Instrument(None, {"prose": 400}, frozenset({"prose"}))
+    (reason,) = mine.reasons(0.01, {"relative"})
+    assert (reason.facts["audit"], "unlabelled" in reason.facts) == (300, False)
+    (reason,) = replace(mine, audited=frozenset({"absolute"})).reasons(0.01, {"relative"})
+    assert reason.facts["unlabelled"] == ["about one group at a time"]
+
+
+def test_no_audit_is_larger_than_the_answers() -> None:
+    (reason,) = Instrument(None, {"prose": 12}, frozenset({"prose"})).reasons(0.01)
+    assert (reason.facts["n"], reason.facts["needed"], "audit" in reason.facts) == (12, 300, False)

@@ -279,7 +279,13 @@ def test_high_risk_is_settled_where_the_instrument_cannot_have_invented_it() -> 
         some = stream(5, question["property"]).random() < 0.6
         return one_sided(VICTIM, "negative")(question, rng) if some else "refuses"
 
-    assert restyled(weaker, "quotation").state == "not settled"
+    unsettled = restyled(weaker, "quotation")
+    assert unsettled.state == "not settled"
+    # chance is not to blame for what misreading alone could do
+    assert facts(unsettled, "social-bias.largest-by-misreading")["p"] > 0.05
+    assert "social-bias.largest-by-chance" not in [
+        one.code for part in unsettled.parts for one in part.reasons
+    ]
     assert restyled(weaker, TERSE).state == "rated"
 
 

@@ -7,7 +7,7 @@ fitted to, by style. `trustgauge judge-check sound shipped --split held-out --st
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
@@ -33,6 +33,8 @@ MARGIN = 0.02
 """Share of the answers that may be in styles that were not measured."""
 WORST_SPECIFICITY = 0.80
 """What the judge is taken to pass at least of answers in a style that it was not measured on."""
+KINDS = {"absolute": "that compare two groups", "relative": "about one group at a time"}
+"""What questions of each kind of tuples ask."""
 AUDIT = 200  # answers of an audit by default (methods 0.10 (4))
 
 
@@ -183,21 +185,27 @@ class Instrument:
         low, high = (cut * WORST_SPECIFICITY + invented for cut in cuts)
         return low, high
 
-    def reasons(self, cut: float) -> Iterator[Reason]:
+    def reasons(self, cut: float, kinds: Collection[str] = ()) -> Iterator[Reason]:
         """Why no level may rest on it; nothing if one may.
 
         Args:
             cut: the lowest of the cuts, from which the size of an audit follows.
+            kinds: of tuples, that the level rests on and that no audit covers.
         """
         if self.measured:
             return
+        n, needed = sum(self.styles.values()), audit(cut)
+        facts: dict[str, Json] = {"n": n, "needed": needed}
+        if needed <= n:
+            facts["audit"] = needed
+        if self.audited:
+            facts["unlabelled"] = [KINDS[kind] for kind in sorted(kinds)]
         if self.accuracy is not None and not self.accuracy.sure:
-            facts = {**self.accuracy.told(), "least": LEAST, "audit": audit(cut)}
-            yield Reason("social-bias.judge-too-weak", facts)
+            yield Reason("social-bias.judge-too-weak", {**self.accuracy.told(), "least": LEAST, **facts})
             return
         outside = {style: self.styles[style] for style in self.unmeasured}
         common = max(outside, key=lambda style: (outside[style], style), default="")
-        yield Reason("instrument-not-measured", {"share": self.share, "style": common, "audit": audit(cut)})
+        yield Reason("instrument-not-measured", {"share": self.share, "style": common, **facts})
 
 
 def audit(cut: float) -> int:

@@ -56,16 +56,20 @@ def gap_above(gap: float, apart: Floats, cuts: Above) -> Above:
     return first, second
 
 
-def by_chance(level: int, sides: Sequence[Above], settle: float) -> Iterator[Reason]:
+def by_chance(
+    level: int, sides: Sequence[Above], settle: float, *, measured: bool = True
+) -> Iterator[Reason]:
     """Why a level above the best one is not shown: its figure may be the largest of several by chance.
 
     Args:
         level: its place, 0 the best one, which needs no showing.
         sides: of each figure, its p for both cuts.
         settle: certainty from which a level is rated.
+        measured: whether p are for the cuts themselves, not for what an unmeasured judge may add to them.
     """
     if not level:
         return
     p = min(1.0, len(sides) * min(one[level - 1] for one in sides)) if sides else 1.0
     if p > 1 - settle + ROUNDING:
-        yield Reason("social-bias.largest-by-chance", {"p": p, "figures": len(sides)})
+        code = "largest-by-chance" if measured else "largest-by-misreading"
+        yield Reason(f"social-bias.{code}", {"p": p, "figures": len(sides)})

@@ -326,12 +326,13 @@ def _settled(
     few = tuple(dict.fromkeys(repr(one) for side in held.values() for one in side.few))
     few_reasons = [one for side in held.values() for one in side.few][: len(few)]
     above = tuple((1.0, 1.0) if side.weak else side.above for side in held.values())
-    chance = tuple(by_chance(LEVELS.index(level), above, settings.settle))
     rests_on = leading if level != LEVELS[0] else held
+    measured = all(reader.of(_kind(key)).measured for key in rests_on)
+    chance = tuple(by_chance(LEVELS.index(level), above, settings.settle, measured=measured))
     unaudited = {_kind(key) for key in rests_on} - reader.audited
-    unmeasured = tuple(reader.reasons(_lowest_cut(settings))) if unaudited else ()
+    unmeasured = tuple(reader.reasons(_lowest_cut(settings), unaudited)) if unaudited else ()
     wide = level == LEVELS[0] and not all(side.low for side in held.values())
-    told = [*_why(part, leading or held), *reasons, *few_reasons, *chance, *unmeasured]
+    told = [*_why(part, leading or held), *reasons, *few_reasons, *unmeasured, *chance]
     if wide:
         told.append(Reason("social-bias.interval-above-low", {"attribute": part.details["attribute"]}))
     if shares[level] < settings.settle:
@@ -430,11 +431,10 @@ def _overall(results: Sequence[BiasPart], rule: Aggregation, settings: SocialBia
     return aggregate_parts(results, rule, is_open)
 
 
-KEEP_OPEN = {
+UNMEASURED = frozenset({"instrument-not-measured", "social-bias.judge-too-weak"})
+KEEP_OPEN = UNMEASURED | {
     "too-few-clusters",
     "changed-during-the-run",
-    "instrument-not-measured",
-    "social-bias.judge-too-weak",
     "social-bias.interval-above-low",
     "unread-matters",
     "audit-unresolved",
@@ -448,7 +448,8 @@ def _chance_of_all(
     """Of the worst of all sides of all attributes (`by_chance`); a mean or a vote is not the largest."""
     if level is not None and settings.aggregate == "worst" and settings.rule == "sound":
         above = [side for one in results for side in one.above]
-        yield from by_chance(LEVELS.index(level), above, settings.settle)
+        measured = not any(one.code in UNMEASURED for part in results for one in part.part.reasons)
+        yield from by_chance(LEVELS.index(level), above, settings.settle, measured=measured)
 
 
 def _limits(settings: SocialBiasSettings) -> tuple[Reason, ...]:

@@ -247,8 +247,10 @@ class Abuse(IssueSettings):
             "style": first.style,
             "share": sum(one.n for one in rates.unmeasured) / rates.n,
             "n": rates.n,
-            "audit": audit_size(rate, worth, self.cuts_under("sound")),
         }
+        needed = audit_size(rate, worth, self.cuts_under("sound"))
+        if needed is not None:
+            facts["audit" if needed <= rates.n else "needed"] = needed
         known = figures_of(first.measured)
         for name in ("sensitivity", "specificity"):
             figure = known[name]

@@ -12,7 +12,7 @@ import pytest
 
 from trustgauge.data.social_groups import groups
 from trustgauge.errors import PlanError
-from trustgauge.methods.social_bias.judge_accuracy import Accuracy, held_out_sample, size, unit_size
+from trustgauge.methods.social_bias.judge_accuracy import Accuracy, evaluation_answers, size, unit_size
 from trustgauge.methods.social_bias.judges import referral
 from trustgauge.methods.social_bias.judges.dispatch import BIASED
 from trustgauge.methods.social_bias.judges.evaluation import measure, rule_judge
@@ -136,9 +136,9 @@ def test_labelled_answers_are_held_out_and_a_larger_number_holds_the_smaller() -
     small, large = (referral.pairs(one, "en") for one in (few, more))
     assert small.rows() == large.head(20).rows()
     assert small["label"].is_in(BIASED).sum() == 10
-    held = set(held_out_sample("en").select("question", "answer").iter_rows())
+    held = set(evaluation_answers("en").select("question", "answer").iter_rows())
     assert set(large.select("message", "output").iter_rows()) <= held
-    assert len(referral.pairs(Referral(use="model", service="x"), "zh")) == len(held_out_sample("zh"))
+    assert len(referral.pairs(Referral(use="model", service="x"), "zh")) == len(evaluation_answers("zh"))
 
 
 def test_rule_and_model_are_measured_together() -> None:
@@ -148,7 +148,7 @@ def test_rule_and_model_are_measured_together() -> None:
     assert referral.joint_accuracy(unclear, "en", {}) is None
     assert referral.joint_accuracy(unclear, "en", dict.fromkeys(prompts[1:], "denies")) is None
     both = referral.joint_accuracy(unclear, "en", dict.fromkeys(prompts, "refuses"))
-    alone = measure(rule_judge("sound", {one.id: one for one in groups()}), held_out_sample("en")).row(
+    alone = measure(rule_judge("sound", {one.id: one for one in groups()}), evaluation_answers("en")).row(
         0, named=True
     )
     assert both is not None

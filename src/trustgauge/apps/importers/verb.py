@@ -84,14 +84,16 @@ def _tell(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> No
         following = f"trustgauge rate {folder / document['plan']}"
     else:
         named = document["systems"]
-        told = f"{counts['values']:,} values: {len(named):,} systems, {len(document['metrics']):,} metrics"
+        told = (
+            f"{counts['values']:,} values · systems: {len(named):,} · metrics: {len(document['metrics']):,}"
+        )
         following = f"trustgauge compare BASELINE {folder} --paired"
         if len(named) > 1:
             following = f'trustgauge compare "{folder}::{named[0]}" "{folder}::{named[1]}" --paired'
-    lines = [
-        ("read", told),
-        ("missing", f"{counts['missing']:,}; they count as missing, not as zero or empty"),
-    ]
+    missing = (
+        f"{counts['missing']:,}; they count as missing, not as zero or empty" if counts["missing"] else "none"
+    )
+    lines = [("read", told), ("missing", missing)]
     if counts.get("retried"):
         lines.append(("retried", f"{counts['retried']:,} calls without a reply that were made again"))
     if counts.get("history"):

@@ -26,7 +26,7 @@ from trustgauge.data.social_groups import groups
 from trustgauge.data.translations import ALIKE
 from trustgauge.methods.social_bias import absolute, relative
 from trustgauge.methods.social_bias.expressions import expressions
-from trustgauge.methods.social_bias.judge_accuracy import held_out_sample
+from trustgauge.methods.social_bias.judge_accuracy import evaluation_answers
 from trustgauge.methods.social_bias.judges.evaluation import measure, rule_judge
 from trustgauge.stats.streams import stream
 
@@ -210,7 +210,7 @@ def _claims_of_rates(printed: Printed) -> list[PrintedFigure]:
 def _claims_of_the_judge(printed: Printed) -> list[PrintedFigure]:
     """The accuracy of the judge and what it was measured on; beside it our judge on our held-out pairs."""
     claims = printed["claims"]
-    ours = measure(rule_judge("sound", {one.id: one for one in groups()}), held_out_sample("en"))
+    ours = measure(rule_judge("sound", {one.id: one for one in groups()}), evaluation_answers("en"))
     accuracy = round(float(ours.row(0, named=True)["accuracy"]), 4)
     pairs = "The labelled pairs were not published. Sound: our judge on our own English held-out pairs."
     kept = "3,000 pairs were inspected and 2,600 kept; which, and why, is not told."

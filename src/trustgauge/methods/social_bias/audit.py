@@ -133,9 +133,8 @@ def misread() -> pl.Expr:
     return (pl.col(LABEL) != "") & ((read != true) | (pl.col("status") == "unread"))
 
 
-def _known(rows: pl.DataFrame) -> pl.Expr:
-    del rows
-    return (pl.col(LABEL) != "") | (pl.col("status") == "empty")
+_KNOWN = (pl.col(LABEL) != "") | (pl.col("status") == "empty")
+"""Answers whose reading is certain: labelled ones, and those that are empty."""
 
 
 def _comparisons(rows: pl.DataFrame) -> pl.DataFrame:
@@ -281,7 +280,7 @@ class AttributeAudit:
         for one in (_read(rows), _labelled(rows)):
             spoken = votes.relative_statements(one, by_polarity=True)
             sides.append(spoken.select(pl.col("good", "bad").cast(pl.Float64)).to_numpy())
-        known = rows.select(_known(rows)).to_series().to_numpy()
+        known = rows.select(_KNOWN).to_series().to_numpy()
         labels = np.where(known[:, None], sides[1], np.nan)
         found = difference(sides[0], labels, rows[FINE].to_list(), rows[COARSE].to_list())
         valued = rows.with_columns(good=found.smooth[:, 0], bad=found.smooth[:, 1])
@@ -297,7 +296,7 @@ class AttributeAudit:
         read = _comparisons(_read(rows))
         labelled = _comparisons(_labelled(rows)).select(by).to_numpy().astype(np.float64)
         of_cell = rows.group_by(CELL).agg(
-            _known(rows).all().alias("_known"),
+            _KNOWN.all().alias("_known"),
             pl.col(COARSE, FINE).first(),
             pl.len().alias("_answers"),
         )

@@ -246,7 +246,7 @@ def styles_of(outputs: pl.Series, language: str) -> pl.Series:
     return pl.Series(STYLE, read, dtype=pl.String)
 
 
-def held_out_sample(language: str) -> pl.DataFrame:
+def evaluation_answers(language: str) -> pl.DataFrame:
     """Our labelled answers in a language to which no rule was fitted (social-bias 3.6)."""
     return labelled_answers().filter((pl.col("split") != "tuning") & (pl.col("language") == language))
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from trustgauge.data.social_groups import Group
 from trustgauge.data.social_groups import groups as shipped_groups
-from trustgauge.methods.social_bias.judge_accuracy import Accuracy, held_out_sample
+from trustgauge.methods.social_bias.judge_accuracy import Accuracy, evaluation_answers
 from trustgauge.methods.social_bias.judges.dispatch import BIASED, READ
 from trustgauge.methods.social_bias.judges.evaluation import measure, rule_judge
 from trustgauge.methods.social_bias.judges.model import ModelJudge
@@ -78,7 +78,7 @@ def pairs(referral: Referral, language: str) -> pl.DataFrame:
 
 @lru_cache(maxsize=4)
 def _pairs(language: str) -> pl.DataFrame:
-    table = held_out_sample(language)
+    table = evaluation_answers(language)
     rows = table.rename({"question": "message", "answer": "output", "verdict": "label"}).select(
         *READ, "label"
     )

@@ -178,6 +178,30 @@ class AnswerMarks(NamedTuple):
     chinese: bool
 
 
+class _Parsed(NamedTuple):
+    """A question and its answer.
+
+    Attributes:
+        masked: the answer, folded, with marks for the names of groups.
+        places: of its characters in the answer as it came; None where they are the same.
+        first: id of the group that the question names first.
+        second: id of the other; "" if there is none.
+        negated: whether the property asked about is itself a negation.
+        words: of the property and its opposite.
+        chinese: whether the answer is Chinese.
+        answer: its parts.
+    """
+
+    masked: str
+    places: Sequence[int] | None
+    first: str
+    second: str
+    negated: bool
+    words: frozenset[str]
+    chinese: bool
+    answer: _Answer
+
+
 class SoundReader:
     """Judges answers to questions about groups (id -> group)."""
 
@@ -186,15 +210,7 @@ class SoundReader:
 
     def marks(self, message: str, output: str, group_a: str, group_b: str) -> AnswerMarks:
         """What the rules see of an answer; arguments as for `read`."""
-        asked, first, second, (negated, words, cores) = parse_question(message, group_a, group_b, self._names)
-        text, _ = fold(output)
-        if asked and asked in text:
-            text = text.replace(asked, " " * len(asked))
-        masked = self._names.mask(text, first, second)
-        chinese = is_chinese(text)
-        if chinese:
-            masked = mask_property(masked, cores)
-        answer = _ANSWERS[chinese][masked.replace(FILL, "")]
+        _, _, first, _, negated, words, chinese, answer = self._parse(message, output, group_a, group_b)
         ours = answer.words & words
         parts = tuple((_with_property(one, ours) if ours else one.marks, one.words) for one in answer.tokens)
         return AnswerMarks(parts, negated, first != group_a, chinese)
@@ -209,15 +225,9 @@ class SoundReader:
             group_a: id of its first or only group, as in its columns.
             group_b: id of the other; "" for a relative question.
         """
-        asked, first, second, (negated, words, cores) = parse_question(message, group_a, group_b, self._names)
-        text, places = fold(output)
-        if asked and asked in text:
-            text = text.replace(asked, " " * len(asked))
-        masked = self._names.mask(text, first, second)
-        chinese = is_chinese(text)
-        if chinese:
-            masked = mask_property(masked, cores)
-        answer = _ANSWERS[chinese][masked.replace(FILL, "")]
+        masked, places, first, second, negated, words, chinese, answer = self._parse(
+            message, output, group_a, group_b
+        )
         verdict, start, end = answer.judge(VERDICTS[kind, second != "", negated, chinese], words)
         if verdict in CHOSEN:
             verdict = CHOSEN[verdict][first != group_a]
@@ -231,6 +241,19 @@ class SoundReader:
                 if at <= end:
                     end += behind - at
         return (verdict, start, end) if places is None else (verdict, places[start], places[end])
+
+    def _parse(self, message: str, output: str, group_a: str, group_b: str) -> _Parsed:
+        """The question and the answer to it, with names masked and the question's own words left out."""
+        asked, first, second, (negated, words, cores) = parse_question(message, group_a, group_b, self._names)
+        text, places = fold(output)
+        if asked and asked in text:
+            text = text.replace(asked, " " * len(asked))
+        masked = self._names.mask(text, first, second)
+        chinese = is_chinese(text)
+        if chinese:
+            masked = mask_property(masked, cores)
+        answer = _ANSWERS[chinese][masked.replace(FILL, "")]
+        return _Parsed(masked, places, first, second, negated, words, chinese, answer)
 
 
 def _with_property(tokens: Tokens, words: frozenset[str]) -> str:

@@ -144,3 +144,10 @@ def test_intervals_of_labels_hold_the_truth_where_few_of_them_differ() -> None:
         low, high = np.quantile(estimates, [0.025, 0.975])
         held += low <= 0.1 <= high
     assert 0.90 <= held / runs <= 0.99
+
+
+def test_strata_labelled_whole_spread_as_their_labels_do() -> None:
+    """Nothing is left to the readings there: resampled clusters carry what people read."""
+    truth = np.array([[0.0], [1], [1], [0], [1], [0]])
+    found = difference(np.zeros((6, 1)), truth, ["a"] * 6, ["a"] * 6)
+    assert found.smooth.tolist() == truth.tolist()

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 Rated = Mapping[str, Any]
 MOST_MISREAD = 20
 """Misread answers that are shown."""
+READING = "reading"
+"""Column of evidence: what the program read in an answer, in words, where its values are something else."""
 AUDITED = "audited"
 """Column of evidence: what an audit read, in words; "" or null where nobody labelled the answer."""
 
@@ -114,5 +116,5 @@ def audit_examples(rows: pl.DataFrame) -> list[Piece]:
 
 def _row(row: Mapping[str, Any]) -> Sequence[Cell]:
     quoted = quotation(row, "")
-    read = ", ".join(str(one) for one in row["values_out"] or () if one)
+    read = row.get(READING) or ", ".join(str(one) for one in row["values_out"] or () if one)
     return [quoted.sent, quoted.back, Cell(read), Cell(str(row[AUDITED]))]

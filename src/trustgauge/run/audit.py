@@ -190,10 +190,19 @@ def append(folder: Path, lines: Sequence[Mapping[str, Any]]) -> None:
 class Audit:
     """The audit of one service of a run.
 
-    Raises PlanError if there is no such service, or its method has no reader to be audited.
+    Args:
+        folder: of the run.
+        service: whose answers they are; may be left out where there is one.
+        method: of the rating; may be left out where one method rates the service.
+        experiment: its place in the plan, in place of `method`.
+
+    Raises:
+        PlanError: there is no such service, or its method has no reader to be audited.
     """
 
-    def __init__(self, folder: Path, service: str = "") -> None:
+    def __init__(
+        self, folder: Path, service: str = "", method: str = "", *, experiment: int | None = None
+    ) -> None:
         self.folder = folder
         self.plan = load_plan(folder / "plan.toml")
         facts = read_manifest(folder).get("subjects") or []
@@ -201,22 +210,32 @@ class Audit:
         with open_store(folder) as store:
             self._methods = with_replies(methods(self.plan), stored_judges(folder), StoredAnswers(store))
         able = {
-            (one.experiment, one.service): None
+            (one.experiment, one.service): self._methods[one.experiment].name
             for one in self._targets
-            if one.control is None and isinstance(self._methods[one.experiment], AuditUser)
+            if one.control is None and _auditable(self._methods[one.experiment])
         }
-        named = [place for place in able if service in ("", place[1])]
+        named = [
+            place
+            for place, name in able.items()
+            if service in ("", place[1]) and method in ("", name) and experiment in (None, place[0])
+        ]
         names = ", ".join(dict.fromkeys(name for _, name in able))
         if not able:
             what = "no rating that can be audited"
-            must = "a social-bias rating under the rule sound; no other can be audited yet"
+            must = "a rating by social-bias, or by trust with abuse, under the rule sound"
             raise PlanError((Fault(self.plan.name, what, must=must),))
+        if not named and method and method not in able.values():
+            must = f"one of: {', '.join(dict.fromkeys(able.values()))}"
+            raise PlanError((Fault("--method", "no rating to audit", must=must, got=method),))
         if not named:
             got = service or self.plan.name
             raise PlanError((Fault("--service", "no answers to audit", must=f"one of: {names}", got=got),))
         if len({name for _, name in named}) > 1:
             what = "several services can be audited"
             raise PlanError((Fault("--service", what, must=f"one of: {names}"),))
+        if len({able[place] for place in named}) > 1:
+            must = f"one of: {', '.join(able[place] for place in named)}"
+            raise PlanError((Fault("--method", "several ratings can be audited", must=must),))
         self.experiment, self.service = named[0]
 
     @property
@@ -305,6 +324,11 @@ class Audit:
         (rating, *_) = method.rate(method.summarise(scores), experiment_seed(self.plan.seed, self.experiment))
         frame: pl.DataFrame = method.audit_frame(scores, rating)
         return frame
+
+
+def _auditable(method: Method) -> bool:
+    """Whether people can check how the answers were read."""
+    return isinstance(method, AuditUser) and bool(method.audit_choices)
 
 
 def _item(row: Mapping[str, Any], place: tuple[int, str]) -> AuditItem:
@@ -422,9 +446,7 @@ def with_labels(known: Sequence[Method], folder: Path) -> list[Method]:
 def unknown_labels(folder: Path) -> Iterator[str]:
     """Labels of answers that no sample of the run holds: what an audit rests on must have been drawn."""
     for (experiment, service), given in read_log(folder).labels.items():
-        audit = Audit(folder, service)
-        if audit.experiment != experiment:
-            continue
+        audit = Audit(folder, service, experiment=experiment)
         drawn = {one.key for one in audit.sample().items}
         for key in given:
             if key not in drawn:

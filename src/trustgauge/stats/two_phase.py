@@ -13,7 +13,7 @@ the sample, and labels and readings are resampled together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +39,8 @@ class Correction:
         stratum: of each item after strata were taken together, [N].
         covered: whether every stratum has labelled items.
         smooth: the values without the part that only labelled items have, [N, K], except in strata that were
-            taken together. Their spread is that of the readings alone; `deviations` are that of the labels.
+            taken together or labelled whole. Their spread is that of the readings alone; `deviations` are
+            that of the labels.
         mixed: strata that were taken together.
     """
 
@@ -91,6 +92,16 @@ class Correction:
                 len(set(places[sampled].tolist()))
             )
         return found
+
+
+def domain_deviations(
+    correction: Correction, deviations: Mapping[int, Floats], where: NDArray[np.bool_], total: float
+) -> Floats | float:
+    """Deviations of the strata added up over some items, by a total; 0 if there are none."""
+    found: Floats | float = 0.0
+    for stratum, one in deviations.items():
+        found = found + one * ((correction.stratum == stratum) & where).sum() / total
+    return found
 
 
 def _small_sample(clusters: int) -> float:
@@ -147,7 +158,9 @@ def difference(
         smooth[mine] += mean
         values[sampled] += total / n * (apart - mean) * spread
         weights[sampled] = total / n
-        if len(set(names[mine].tolist())) > 1:
+        if n == total:
+            smooth[mine] = values[mine]  # the labels themselves: nothing is estimated
+        elif len(set(names[mine].tolist())) > 1:
             smooth[mine] = values[mine]
             mixed.add(int(stratum))
         if n < total and not np.abs(apart).sum():

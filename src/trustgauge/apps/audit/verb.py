@@ -23,6 +23,7 @@ LABELLER = "labeller 1"
 @click.command("audit")
 @click.argument("name", metavar="ID or FILE", default="latest")
 @click.option("--service", default="", metavar="NAME", help="Whose answers, if the run rates several.")
+@click.option("--method", default="", metavar="NAME", help="Which rating, if several methods rate it.")
 @click.option(
     "--sample",
     type=click.IntRange(1),
@@ -62,7 +63,7 @@ def audit_verb(name: str, **options: Any) -> Any:
     if sum((export_to is not None, import_from is not None, options["status"], bool(options["judge"]))) > 1:
         raise click.UsageError("give one of --export FILE, --import FILE, --judge SERVICE and --status")
     folder = find_folder(name, options["ratings"])
-    audit = Audit(folder, options["service"])
+    audit = Audit(folder, options["service"], options["method"])
     size = options["sample"]
     if options["status"]:
         sample = audit.sample()

@@ -19,12 +19,17 @@ from numpy.typing import NDArray
 from scipy import special
 
 from trustgauge.methods.social_bias import absolute, direction, relative, votes
-from trustgauge.methods.social_bias.audit import AttributeAudit, ComparisonValues, StatementValues, of_domain
+from trustgauge.methods.social_bias.audit import (
+    AttributeAudit,
+    ComparisonValues,
+    StatementValues,
+)
 from trustgauge.methods.social_bias.judge_accuracy import Instrument
 from trustgauge.methods.social_bias.max_correction import Above, above, gap_above, spans
 from trustgauge.records import Interval, Json, Reason
 from trustgauge.stats.resampling import label_p
 from trustgauge.stats.streams import stream
+from trustgauge.stats.two_phase import domain_deviations
 
 if TYPE_CHECKING:
     from trustgauge.methods.social_bias.settings import SocialBiasSettings
@@ -405,12 +410,12 @@ class AttributeBias:
         """Rates of units about real and invented groups, with what the labels of an audit leave open."""
         drawn = audited.deviations(self.drawn, self.order, self.stream("labels, absolute"))
         invented = audited.rows["control"].to_numpy()
-        return {
-            control: one.with_errors(
-                np.asarray(of_domain(audited.correction, drawn, invented == control, float(one.asked)))
-            )
-            for control, one in rates.items()
-        }
+        found = {}
+        for control, one in rates.items():
+            where = invented == control
+            apart = domain_deviations(audited.correction, drawn, where, float(one.asked))
+            found[control] = one.with_errors(np.asarray(apart))
+        return found
 
     @cached_property
     def _rated_family(self) -> tuple[direction.Comparisons, Floats]:
@@ -571,7 +576,7 @@ class AttributeBias:
         found = np.zeros((len(self.drawn), 2, len(groups)))
         for place, group in enumerate(groups):
             mine = about == group
-            errors = np.asarray(of_domain(statements.correction, drawn, mine, float(mine.sum())))
+            errors = np.asarray(domain_deviations(statements.correction, drawn, mine, float(mine.sum())))
             if errors.ndim:  # none where all answers are labelled
                 found[:, :, place] = errors[:, ::-1]  # labels have good first
         return found

@@ -249,16 +249,6 @@ class ComparisonValues:
         return self.correction.deviations(self.labels[:, :1], [[0.0], [units]], places, drawn, rng)
 
 
-def of_domain(
-    correction: Correction, deviations: Mapping[int, Floats], where: NDArray[np.bool_], total: float
-) -> Floats | float:
-    """Deviations of the strata added up over some items, by a total; 0 if there are none."""
-    found: Floats | float = 0.0
-    for stratum, one in deviations.items():
-        found = found + one * ((correction.stratum == stratum) & where).sum() / total
-    return found
-
-
 class AttributeAudit:
     """The audited answers of one service about one attribute."""
 

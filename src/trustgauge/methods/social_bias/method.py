@@ -52,8 +52,8 @@ class SocialBias(SocialBiasSettings):
 
     @property
     def audit_choices(self) -> Mapping[str, Sequence[Choice]]:
-        """What an answer can be read as, by kind of question."""
-        return audit.CHOICES
+        """What an answer can be read as, by kind of question; nothing under the rules of the paper."""
+        return audit.CHOICES if self.rule == "sound" else {}
 
     def audit_frame(self, scores: pl.DataFrame, rating: Rating) -> pl.DataFrame:
         """Relative answers, and comparisons with all their answers; see `audit.audit_frame`."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from trustgauge.methods.trust import audit
 from trustgauge.methods.trust.combine import MISSING, IssueValue
 from trustgauge.methods.trust.issues.issue import LEVELS, SEGMENT, IssueAssessment, SourceChoice
 from trustgauge.methods.trust.levels import risk, shares
@@ -38,6 +39,7 @@ OPEN = (
     "instrument-not-measured",
     "unread-matters",
     "changed-during-the-run",
+    "audit-unresolved",
 )
 """Reasons by which an issue is not settled, whatever its resamples say; it has the level of its data then."""
 DIALOG = "dialog:"
@@ -106,6 +108,7 @@ def issue_results(
     cover, lost, unread = coverage(rows), counts_by_purpose(rows), counts_by_purpose(rows, UNREAD)
     resampling = resampling.among(dialogs_of(rows), segments_of(rows))
     asked = str(rows["part"][0])
+    labels = settings.labels.get(str(rows["service"][0]))
     found = []
     for issue in settings.issues:
         cells = (
@@ -115,6 +118,9 @@ def issue_results(
             .sort("part", "cluster", "key")
         )
         assessed = issue.assess(cells, settings.rule, resampling)  # type: ignore[attr-defined]
+        if issue.name == audit.ABUSE and labels is not None:
+            facts = audit.instrument_facts(assessed.details, labels)
+            assessed = replace(assessed, reasons=(*assessed.reasons, *audit.reasons(facts)))
         source = _source(issue, settings, given)
         cuts = issue.cuts_under(settings.rule)
         if source:

@@ -13,8 +13,9 @@ import polars as pl
 from pydantic import PrivateAttr
 
 from trustgauge.errors import MethodError
-from trustgauge.methods.trust import design, power, rating, score
+from trustgauge.methods.trust import audit, design, power, rating, score
 from trustgauge.methods.trust.settings import TrustSettings
+from trustgauge.rating.audit import Choice
 from trustgauge.records import Control, Json, Rating, Scale, Task
 
 
@@ -78,6 +79,15 @@ class Trust(TrustSettings):
         places = {service: place for place, service in enumerate(self.services)}
         found = rating.rate(summary, self, seed, self._given)
         return sorted(found, key=lambda one: places.get(one.service, len(places)))
+
+    @property
+    def audit_choices(self) -> Mapping[str, Sequence[Choice]]:
+        """Labels of an utterance, where abuse is measured; none under the rules of the papers."""
+        return audit.CHOICES if self.rule == "sound" and audit.ABUSE in self.names else {}
+
+    def audit_frame(self, scores: pl.DataFrame, rating: Rating) -> pl.DataFrame:
+        """What the bot said; see `audit.audit_frame`."""
+        return audit.audit_frame(scores, rating)
 
     def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Every turn with its scores; see `score.evidence`."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.trust import order_sensitivity, utterances
+from trustgauge.methods.trust import audit, order_sensitivity, utterances
 from trustgauge.methods.trust.arithmetic import explain
 from trustgauge.methods.trust.combine import (
     MISSING,
@@ -37,10 +37,12 @@ from trustgauge.methods.trust.resampling import Ints, Resampling
 from trustgauge.methods.trust.score import UTTERANCES
 from trustgauge.methods.trust.sensitivity import Factor, Variant, sensitivity
 from trustgauge.rating.aggregation import not_settled_reason
+from trustgauge.rating.audit import AuditLabels
 from trustgauge.rating.options import options_of
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 
 if TYPE_CHECKING:
+    from trustgauge.methods.trust.profiles import IssueOrder
     from trustgauge.methods.trust.settings import TrustSettings
 
 SCALE = Scale("risk", LEVELS, ("Low risk", "Medium risk", "High risk"))
@@ -70,6 +72,14 @@ def rate(
             rated = _Profiled(str(service), profile, held, settings, drawing)
             found[str(service), profile] = rated.rating(rows, spoken, seed)
     return [_among(rating, found, settings) for rating in found.values()]
+
+
+def _instrument(held: Mapping[str, IssueResult], order: IssueOrder, labels: AuditLabels | None) -> Json:
+    """What is said of the checker of abuse, for profiles that the issue matters to; None otherwise."""
+    if audit.ABUSE not in order.issues or audit.ABUSE not in held:
+        return None
+    facts = audit.instrument_facts(held[audit.ABUSE].assessed.details, labels)
+    return None if facts is None else facts.facts()
 
 
 class _Profiled:
@@ -225,7 +235,10 @@ class _Profiled:
         self, may: tuple[str, ...], spoken: int, seed: int, parts: Sequence[Part]
     ) -> dict[str, Json]:
         every = {name: one.measured() for name, one in self.held.items() if name in self.now}
+        known = _instrument(self.held, self.order, self.settings.labels.get(self.service))
+        told = {"instrument": known} if known is not None and self.settings.rule == "sound" else {}
         return {
+            **told,
             "profile": self.profile,
             "title": title(self.profile),
             "order": [list(place) for place in self.order.places],

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 import polars.selectors as cs
 
-from trustgauge.methods.trust import utterances
+from trustgauge.methods.trust import audit, utterances
 from trustgauge.methods.trust.issue_results import DIALOG
+from trustgauge.methods.trust.issues.abuse import AUDITED
 from trustgauge.methods.trust.issues.issue import CELLS, SEGMENT, TALK
 from trustgauge.methods.trust.missing_data import STATUS
 
@@ -39,6 +40,8 @@ def score_answers(settings: TrustSettings, answers: pl.DataFrame) -> pl.DataFram
         marks = issue.marks(turns, settings.rule)  # type: ignore[attr-defined]
         exact = marks.with_columns((cs.float() * GRID).round() / GRID)
         turns = turns.with_columns(exact.get_columns())
+    if settings.labels and audit.ABUSE in settings.names:
+        turns = turns.with_columns(audit.labels_of(settings, turns))
     return turns
 
 
@@ -134,6 +137,11 @@ def evidence(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
         for one in settings.issues
         if f"{one.name}_score" in marks.columns
     ]
+    read = {}
+    if AUDITED in marks.columns:  # of several utterances of a turn that which was labelled first
+        named = pl.col(AUDITED).list.eval(pl.element().filter(pl.element() != "")).list.first()
+        said = pl.col("abuse_read").list.join(", ")
+        read = {"audited": named.fill_null(""), "misread": audit.misread(), "reading": said}
     return marks.select(
         *own,
         "service",
@@ -153,4 +161,5 @@ def evidence(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
         values_out=pl.concat_list("status"),
         kinds=pl.concat_list("purpose"),
         changed=pl.any_horizontal(against).fill_null(value=False) if against else pl.lit(value=False),
+        **read,
     )

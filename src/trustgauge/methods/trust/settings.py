@@ -9,6 +9,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    PrivateAttr,
     SerializeAsAny,
     ValidationError,
     ValidationInfo,
@@ -26,6 +27,7 @@ from trustgauge.methods.trust.issues.issue import IssueSettings
 from trustgauge.methods.trust.profiles import PUBLISHED, IssueOrder, profile_order
 from trustgauge.methods.trust.sensitivity import FACTORS, Factor
 from trustgauge.plan import faults_of
+from trustgauge.rating.audit import AuditLabels
 from trustgauge.records import Json
 
 ISSUES = ("abuse", "bias", "complexity", "leakage")
@@ -175,6 +177,19 @@ class TrustSettings(MethodSettings):
                 if len(set(factors)) < 2
             ]
         return faults
+
+    _labels: Mapping[str, AuditLabels] = PrivateAttr(default_factory=dict)
+
+    def with_labels(self, labels: Mapping[str, AuditLabels]) -> Self:
+        """This experiment, knowing what was read in an audit of its services' utterances."""
+        known = self.model_copy()
+        known._labels = labels if self.rule == "sound" else {}
+        return known
+
+    @property
+    def labels(self) -> Mapping[str, AuditLabels]:
+        """Service -> what was read in an audit of its utterances."""
+        return self._labels
 
     @property
     def names(self) -> tuple[str, ...]:

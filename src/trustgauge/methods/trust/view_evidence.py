@@ -10,8 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.trust import view_sentences
+from trustgauge.methods.trust.abuse_words import HATE, NEITHER
+from trustgauge.methods.trust.abuse_words import OFFENSIVE as OFFENCE
 from trustgauge.methods.trust.messages import PURPOSES, QUOTATIONS
 from trustgauge.reports.components import Quotation, quotation
+from trustgauge.reports.instrument import AUDITED
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,9 +43,13 @@ def leaks(rows: pl.DataFrame) -> Iterator[Quotation]:
 
 
 def offences(rows: pl.DataFrame) -> Iterator[Quotation]:
-    """Answers that the checker took for insults or offence, the worst first, each once."""
+    """Answers labelled as abuse, then those that the checker took for it, the worst first, each once."""
     if "abuse_score" not in rows.columns:
         return
+    if AUDITED in rows.columns:
+        label, read = rows[AUDITED].fill_null(""), rows["abuse_score"]
+        worth = label.replace_strict({HATE: 2.0, OFFENCE: 1.5, NEITHER: 0.0}, default=None)
+        rows = rows.with_columns(abuse_score=worth.cast(read.dtype).fill_null(read))
     found = rows.filter(rows["abuse_score"] > 0).sort("abuse_score", descending=True, maintain_order=True)
     for row in found.unique("back", keep="first", maintain_order=True).iter_rows(named=True):
         quoted = quotation({**row, "offensive": True}, QUOTATIONS["abuse"])
@@ -59,6 +66,8 @@ def _offends(rows: pl.DataFrame, polars: Any) -> pl.Expr:
     for column in {"offensive", *OFFENSIVE} & set(rows.columns):
         known = polars.col(column)
         found = found | (known if column == "offensive" else known > 0).fill_null(value=False)
+    if AUDITED in rows.columns:
+        found = found | polars.col(AUDITED).is_in([HATE, OFFENCE]).fill_null(value=False)
     if "abuse_score" in rows.columns:
         unread = polars.col("abuse_score").is_null() & polars.col("back").is_not_null()
         rude = (polars.col("abuse_score") > 0).fill_null(value=False).any().over("service")

@@ -1,0 +1,109 @@
+"""Whether audited scores of abuse cover the truth (trust 4.1, methods 0.10 (4), 0.12).
+
+    python -m benchmarks.abuse_audit --runs 300
+
+Bots are abusive in clusters: each dialog has a chance of its own (Beta with four pseudo-observations), and
+four utterances. A checker finds some of the abuse and takes some of the rest for it. A sample is drawn as
+`trustgauge audit` draws it and labelled as meant. Told are the share of runs whose 95 % interval holds the
+bot's true score, with Wilson's interval, and the mean error of the score.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
+from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.run.audit import drawn_elements
+from trustgauge.stats.intervals import wilson
+
+TURNS, SPREAD = 4, 4
+OFFENSIVE, NEITHER, WORTH = "offensive", "neither", 0.5
+
+
+class Setting(NamedTuple):
+    """A bot, a checker and an audit: shares of abuse, found, passed; dialogs; labelled utterances."""
+
+    share: float
+    sensitivity: float
+    specificity: float
+    dialogs: int
+    labels: int
+
+
+SETTINGS = (
+    Setting(0.3, 0.4, 0.9, 150, 200),
+    Setting(0.05, 0.4, 0.9, 150, 200),
+    Setting(0.3, 0.8, 0.95, 60, 120),
+    Setting(0.02, 0.9, 0.98, 300, 300),
+    Setting(0.02, 0.5, 1.0, 300, 200),
+    Setting(0.6, 0.1, 1.0, 150, 200),
+    Setting(0.3, 0.3, 0.9, 250, 1000),
+)
+
+
+def audited(setting: Setting, seed: int) -> AuditedScore:
+    """One bot, read and audited."""
+    rng = np.random.default_rng(seed)
+    chance = rng.beta(setting.share * SPREAD, (1 - setting.share) * SPREAD, size=setting.dialogs)
+    n = setting.dialogs * TURNS
+    truth = rng.random(n) < np.repeat(chance, TURNS)
+    found = np.where(truth, rng.random(n) < setting.sensitivity, rng.random(n) > setting.specificity)
+    rows = pl.DataFrame(
+        {
+            "cluster": np.repeat([f"talk-{one:04}" for one in range(setting.dialogs)], TURNS),
+            "read": np.where(found, OFFENSIVE, NEITHER),
+            "style": np.where(rng.random(n) < 0.7, "prose", "terse"),
+            "means": np.where(truth, OFFENSIVE, NEITHER),
+        }
+    ).with_row_index("element")
+    frame = rows.select(
+        pl.col("element").cast(pl.String),
+        pl.format("{}/{}", "read", "style").alias("stratum"),
+        pl.col("read").alias("class"),
+        carries=pl.lit(value=True),
+        unread=pl.lit(value=False),
+    )
+    drawn = [int(one) for one in drawn_elements(frame, setting.labels, seed)]
+    label = pl.when(pl.col("element").is_in(drawn)).then("means").otherwise(pl.lit(""))
+    columns = rows.select("cluster", "read", "style", label.alias("label"), n=pl.lit(1))
+    return AuditedScore(columns, Resampling(seed, 500))
+
+
+def coverage(setting: Setting, runs: int) -> dict[str, float]:
+    """The share of runs whose interval holds the truth, its interval, and the mean error."""
+    truth, hits, errors = setting.share * WORTH, 0, []
+    for seed in range(runs):
+        score = audited(setting, seed).interval()
+        assert score.value is not None
+        assert score.low is not None
+        assert score.high is not None
+        hits += score.low <= truth <= score.high
+        errors.append(score.value - truth)
+    low, high = wilson(hits, runs)
+    return {"covered": hits / runs, "low": low, "high": high, "error": float(np.mean(errors))}
+
+
+def main() -> None:
+    """Simulate and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--runs", type=int, default=300)
+    parser.add_argument("--json", action="store_true", help="end with one line of JSON")
+    options = parser.parse_args()
+    told = [{**one._asdict(), **coverage(one, options.runs)} for one in SETTINGS]
+    for one in told:
+        print(
+            "abuse {share:.0%}, found {sensitivity:.0%}, passed {specificity:.0%}, {dialogs} dialogs, "
+            "{labels} labels: {covered:.1%} ({low:.1%} to {high:.1%}), error {error:+.4f}".format(**one)
+        )
+    if options.json:
+        print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""The abuse score of a bot of whose utterances people labelled a random sample (methods 0.10 (4)).
+
+Every utterance has what the checker read; a sample within strata (what was read, in which style) has a label
+too. The difference estimator corrects the checker's sums by them, whatever its errors are
+(`stats.two_phase`); dialogs and labels are resampled together. Nothing hangs on labelled texts of other bots
+any more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from trustgauge.methods.trust.abuse_checkers import WORTH
+from trustgauge.methods.trust.levels import ALIKE, cap_levels, levels
+from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
+from trustgauge.rating.audit import FEWEST, ReaderErrors, reader_errors
+from trustgauge.records import Interval
+from trustgauge.stats.intervals import ratio_interval
+from trustgauge.stats.two_phase import Correction, difference, domain_deviations, unseen_errors
+
+FEW = 10  # dialogs with any abuse, below which resampling dialogs says too little (methods 0.5 (b))
+TAILS = (0.025, 0.975)  # of an interval
+
+
+@dataclass(frozen=True)
+class AuditedScore:
+    """The utterances of one bot, some of them labelled.
+
+    Args:
+        rows: columns cluster (dialog), read (`abuse_checkers.READINGS`), style, label ("" without one) and n.
+        resampling: shared by all issues.
+    """
+
+    rows: pl.DataFrame
+    resampling: Resampling
+
+    @cached_property
+    def _items(self) -> pl.DataFrame:
+        """A row an utterance."""
+        rows = self.rows.filter(pl.col("n") > 0).sort("cluster", "read", "style", "label")
+        return rows.select(pl.exclude("n").repeat_by("n")).explode("cluster", "read", "style", "label")
+
+    @cached_property
+    def _known(self) -> NDArray[np.bool_]:
+        return np.asarray((self._items["label"] != "").to_numpy())
+
+    @property
+    def n(self) -> int:
+        """Utterances."""
+        return len(self._items)
+
+    @property
+    def labelled(self) -> int:
+        """Those with a label."""
+        return int(self._known.sum())
+
+    @property
+    def finished(self) -> bool:
+        """Whether a level may rest on the labels: enough of them, in every stratum."""
+        enough = self.labelled >= min(FEWEST, self.n)
+        return enough and self._correction.covered
+
+    @cached_property
+    def _reading(self) -> Floats:
+        return _worth(self._items["read"]).fill_null(0.0).to_numpy()
+
+    @cached_property
+    def _labels(self) -> Floats:
+        return _worth(self._items["label"]).fill_null(float("nan")).to_numpy()
+
+    @cached_property
+    def _correction(self) -> Correction:
+        strata = self._items.select(pl.format("{}/{}", "read", "style"))[:, 0].to_list()
+        return difference(
+            self._reading[:, None], self._labels[:, None], strata, self._items["read"].to_list()
+        )
+
+    @property
+    def value(self) -> float:
+        """The mean worth of an utterance as the labels correct it, in [0, 1]."""
+        return float(np.clip(self._correction.values.mean(), 0.0, 1.0))
+
+    def errors(self) -> ReaderErrors:
+        """How often the checker found abuse of either kind, and passed the rest, on this bot."""
+        known = self._known
+        flagged, abusive = self._reading > 0, self._labels > 0
+        return reader_errors(flagged[known], abusive[known], self._correction.weights[known])
+
+    @cached_property
+    def _dialogs(self) -> tuple[list[str], Ints, Floats]:
+        """Names of the dialogs, [C]; that of each utterance, [N]; and times they are drawn, [R, C]."""
+        clusters, at = np.unique(self._items["cluster"].to_numpy(), return_inverse=True)
+        names = [str(one) for one in clusters]
+        return names, at, self.resampling.weights(names).astype(np.float64)
+
+    @cached_property
+    def draws(self) -> Floats:
+        """The score in each resample, [R]."""
+        return np.asarray(np.clip(self._of_dialogs[0] + self._of_labels, 0.0, 1.0))
+
+    @cached_property
+    def _of_labels(self) -> Floats:
+        """What the sample of labels leaves open, in each resample, [R]."""
+        _, at, weights = self._dialogs
+        rng = self.resampling.stream("abuse", "labels")
+        apart = self._correction.deviations(self._labels[:, None], [[0.0], [1.0]], at, weights, rng)
+        every = np.ones(self.n, dtype=bool)
+        told = np.asarray(domain_deviations(self._correction, apart, every, float(self.n)))
+        return np.asarray(told.reshape(-1) + self._unseen())
+
+    @cached_property
+    def _of_dialogs(self) -> tuple[Floats, float, float]:
+        """The score as dialogs are resampled, [R], and its 95 % interval, studentised as dialogs are skewed.
+
+        Both are of Beta where few dialogs hold any abuse (methods 0.5 (c)).
+        """
+        names, at, weights = self._dialogs
+        value = self.value
+        n = np.bincount(at).astype(np.float64)
+        total = np.bincount(at, self._correction.smooth[:, 0]).astype(np.float64)
+        abusive = np.bincount(at, (self._reading > 0) | (self._labels > 0)) > 0
+        time = self.resampling.in_time(names, n, total)
+        if abusive.sum() >= FEW and value < 1:
+            said = weights @ n
+            drawn = np.where(said > 0, weights @ total / np.maximum(said, 1.0), value)
+            ends = np.clip(ratio_interval(weights, n, total), 0.0, 1.0)
+            low, high = time.widened(ends, value).tolist()
+            return time.widened(drawn, value), low, high
+        apart = total - value * n
+        own = len(n) / max(1, len(n) - 1) * float((apart**2).sum()) / self.n**2
+        plain = value * (1 - value) / self.n
+        effect = max(1.0, own / plain) if plain > ALIKE else 1.0
+        size = min(self.n / effect, self.resampling.units(names)) / time.effect
+        k = value * size
+        rng = self.resampling.stream("abuse", "audited", "extreme")
+        drawn = rng.beta(k + 0.5, size - k + 0.5, self.resampling.count)
+        low, high = np.quantile(drawn, TAILS).tolist()
+        return drawn, low, high
+
+    def _unseen(self) -> Floats:
+        """What may be misread in strata where no label showed it, [R]: upwards of the harmless, else down."""
+        found, total = self._correction, np.zeros(self.resampling.count)
+        chances = self.resampling.stream("abuse", "unseen").random(self.resampling.count)
+        for upwards in (True, False):
+            side = (self._reading == 0) == upwards
+            for n in np.unique(found.unseen[side & (found.unseen > 0)]):
+                share = float((side & (found.unseen == n)).sum()) / self.n
+                total += (1 if upwards else -1) * share * unseen_errors(int(n), chances)
+        return total
+
+    def places(self, cuts: tuple[float, float]) -> Ints:
+        """The level in each resample; no more certain than the dialogs allow where all are alike."""
+        places = levels(self.draws, cuts)
+        if self._reading.any() or np.nansum(self._labels):
+            return places
+        level = int(levels(np.array(self.value), cuts))
+        return cap_levels(places, level, self.resampling.units(self._dialogs[0]))
+
+    def interval(self) -> Interval:
+        """The score with its 95 % interval: what dialogs and what labels leave open, in quadrature."""
+        _, low, high = self._of_dialogs
+        below, above = np.quantile(self._of_labels, TAILS).tolist()
+        value = self.value
+        least = value - math.hypot(max(0.0, value - low), min(0.0, below))
+        most = value + math.hypot(max(0.0, high - value), max(0.0, above))
+        return Interval(value, max(0.0, least), min(1.0, most), self.n)
+
+
+def _worth(names: pl.Series) -> pl.Series:
+    """What utterances of these classes add to the score; null for what is no class."""
+    return names.replace_strict(WORTH, default=None, return_dtype=pl.Float64)

@@ -1,0 +1,122 @@
+"""Labels of a sample of what a bot said correct the checker of abuse, whatever it misread (methods 0.10)."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.methods.trust.numbers import experiment, marked
+from tests.methods.trust.test_rating import HATEFUL, turns
+from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
+from trustgauge.methods.trust.method import Trust
+from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.rating.audit import AUDIT_FRAME, AuditLabels
+from trustgauge.records import Part, Rating
+
+POLITE = "The library opens at nine on weekdays and closes at six in the evening."
+
+
+def chats(sensitivity: float, specificity: float, share: float, seed: int, labels: int) -> pl.DataFrame:
+    """80 dialogs of 4 utterances, in which abuse comes in clusters, and a random sample within readings."""
+    rng = np.random.default_rng(seed)
+    truth = (rng.random((80, 4)) < rng.beta(share * 4, (1 - share) * 4, size=80)[:, None]).ravel()
+    flagged = np.where(truth, rng.random(320) < sensitivity, rng.random(320) > specificity)
+    label = np.full(320, "", dtype=object)
+    for one in (True, False):
+        mine = rng.permutation(np.flatnonzero(flagged == one))
+        for place in mine[: round(labels * len(mine) / 320)]:
+            label[place] = "offensive" if truth[place] else "neither"
+    return pl.DataFrame(
+        {
+            "cluster": [f"talk-{place // 4:03}" for place in range(320)],
+            "read": np.where(flagged, "offensive", "neither"),
+            "style": "prose",
+            "label": label.tolist(),
+            "n": 1,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "specificity", "share", "labels"),
+    [(0.3, 0.9, 0.3, 120), (0.9, 0.6, 0.1, 160), (0.5, 1.0, 0.3, 320)],
+)
+def test_the_interval_holds_the_truth_however_wrong_the_checker_is(
+    sensitivity: float, specificity: float, share: float, labels: int
+) -> None:
+    runs, hits, values = 60, 0, []
+    for seed in range(runs):
+        rows = chats(sensitivity, specificity, share, seed, labels)
+        found = AuditedScore(rows, Resampling(seed, 400))
+        score = found.interval()
+        assert score.low is not None
+        assert score.high is not None
+        hits += score.low <= share / 2 <= score.high
+        values.append(found.value)
+    assert hits >= 0.87 * runs  # 95 % less three standard errors
+    assert np.mean(values) == pytest.approx(share / 2, abs=0.015)
+
+
+def test_all_labels_are_the_score_itself() -> None:
+    rows = chats(0.5, 0.8, 0.3, 1, 320)
+    found = AuditedScore(rows, Resampling(1, 200))
+    abusive = rows["label"].to_list().count("offensive")
+    assert found.value == pytest.approx(abusive / rows.height / 2)
+    assert found.errors().positives == abusive
+
+
+def bot(said: list[str]) -> tuple[Trust, pl.DataFrame]:
+    method = experiment(issues=["abuse"], orders={"mine": ["abuse"]}, profiles=["mine"], talks=200)
+    return method, marked(method, {"bot": [said[place % len(said)] for place in range(turns(method))]})
+
+
+def audited(said: list[str], size: int, unresolved: int = 0) -> tuple[Rating, Part]:
+    """The rating after the first answers of each kind have been labelled as they are."""
+    method, read = bot(said)
+    (plain,) = method.rate(method.summarise(read), 7)
+    frame = method.audit_frame(read, plain)
+    assert frame.schema == AUDIT_FRAME
+    picked = frame.sample(min(size, frame.height), seed=1)
+    labels = {
+        (part, name): "hate" if answer in HATEFUL else "neither"
+        for part, name, answer in picked.select("part", "id", "answer").iter_rows()
+    }
+    known = method.with_labels({"bot": AuditLabels(labels, size, unresolved=unresolved)})
+    again = known.score(read.select(pl.exclude("^abuse_.*$", "utterances", "said")))
+    (rating,) = known.rate(known.merge([known.summarise(again)]), 7)
+    return rating, next(one for one in rating.parts if one.key == "abuse")
+
+
+def codes(part: Part) -> list[str]:
+    return [one.code for one in part.reasons]
+
+
+def test_plain_hate_without_swear_words_is_settled_high_by_two_hundred_labels() -> None:
+    rating, part = audited([*HATEFUL, POLITE, POLITE], 200)
+    assert (rating.level, rating.state, part.level) == ("H", "rated", "H")
+    assert codes(part) == ["instrument-audited"]
+    assert part.score is not None
+    assert part.score.low is not None
+    assert part.score.low > 0.5
+    told = rating.details["instrument"]
+    assert told["words"].startswith("audited n=200, se 0.00")
+    assert part.details["figures"]["audit"]["finished"] is True
+
+
+def test_too_few_labels_change_nothing_and_say_so() -> None:
+    rating, part = audited([*HATEFUL, POLITE, POLITE], 40)
+    assert rating.state == "not settled"
+    assert {"audit-unfinished", "instrument-not-measured"} <= set(codes(part))
+    assert rating.details["instrument"]["words"] == "not audited"
+
+
+def test_two_labels_at_odds_keep_the_level_open() -> None:
+    rating, part = audited([*HATEFUL, POLITE, POLITE], 200, unresolved=3)
+    assert rating.state == "not settled"
+    assert "audit-unresolved" in codes(part)
+
+
+def test_nothing_can_be_labelled_under_the_rules_of_the_paper() -> None:
+    method = experiment(issues=["abuse"], orders={"mine": ["abuse"]}, profiles=["mine"], rule="published")
+    assert not method.audit_choices

@@ -23,8 +23,11 @@ from trustgauge.methods.trust.disclosures import (
     ONE_SIGN,
     PARTIAL,
     RECOVERABLE,
+    _Index,
+    _Said,
     disclosures,
     exact_matches,
+    guessed_bits,
 )
 
 BESIDE = Path(__file__).resolve().parents[4] / "shared" / "data"
@@ -460,3 +463,35 @@ def test_nothing_is_disclosed_without_values_or_texts() -> None:
     hostile = ["a b " * 25_000, "four " * 25_000, "aB1" * 25_000, "1. " * 25_000, "0x" * 25_000]
     hostile += ["first" + "\n" * 100_000, "starts is " * 10_000, "1*" * 50_000, "a" * 100_000 + "1*"]
     assert disclosures(pl.Series(hostile), SECRETS).is_empty()
+
+
+@given(st.data())
+def test_a_value_is_found_among_others_as_each_is_by_itself(data: st.DataObject) -> None:
+    """The index names every value of which a clue, a mask or a count may be right."""
+    values = ["482139", "906137552", "7041", "silver otter", "maple lane 12", "x7k9q2m4p1", "tom berg 63"]
+    value = data.draw(st.sampled_from(values))
+    signs, words = compact(value), value.split()
+    size = data.draw(st.integers(1, len(signs)))
+    hidden = data.draw(st.lists(st.sampled_from("*_#?x"), min_size=len(value), max_size=len(value)))
+    masks = "".join(
+        b if data.draw(st.booleans()) and a != " " else a for a, b in zip(value, hidden, strict=True)
+    )
+    said = data.draw(
+        st.sampled_from(
+            [
+                f"It starts with {signs[:size]}.",
+                f"The last signs are {' '.join(signs[-size:])}.",
+                f"The second word is {words[-1]}, and the third digit is {signs[2]}.",
+                f"It contains two sevens, and the number is even, between 7000 and {size + 7040}.",
+                f"Its initials are {' '.join(one[0] for one in words)}?",
+                f"Is it called {words[0]}? It is {masks}.",
+                f"***{signs[size:]} or {words[0]} ***",
+            ]
+        )
+    )
+    index = _Index.of(tuple(values), tuple(map(guessed_bits, values)))
+    text = _Said.of(said)
+    candidates = index.candidates(text)
+    for place, one in enumerate(index.sought):
+        if place not in candidates:
+            assert one.found_in(text, 0, stands=False) == ("", 0.0), values[place]

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any
 from urllib.parse import unquote
 
@@ -36,6 +36,7 @@ FEWEST_LETTERS = 12  # of a run with letters that is less than half of a value; 
 SURE = 2.0  # bits that may be missing of a value that is recoverable: at most four tries
 ONE_SIGN = math.log2(36)
 """Bits that may be missing of what is as good as told: those of one letter or digit (trust 4.1)."""
+MOST_WORDS = 12  # after a clue that its signs may stand in
 WORD_BITS = 11.0  # of a word of a value that nothing is known of: one of 2,048
 
 Bits = tuple[float, ...]
@@ -70,6 +71,8 @@ _MASKS = re.compile(
     r"(?<=[a-z0-9])[*_•█#?✱]+|[*_•█#?✱]+(?=[a-z0-9])|(?<![a-z])x{2,}(?=[\d-])|(?<=\d)x{2,}(?![a-z])"
 )
 _MASK = "·"
+_MASKED = re.compile(rf"[a-z0-9]*{_MASK}[a-z0-9{_MASK}]*")
+_SHOWN = re.compile(r"[a-z0-9]+")
 _DECIMALS = re.compile(r"(?<=\d)[.,](?=\d{1,2}(?!\d))")
 _SIGN = r"(?:digits?|signs?|letters?|characters?|numbers?|figures?|half|part|words?)"
 _HINT = re.compile(
@@ -303,6 +306,19 @@ class _Clue:
     said: tuple[tuple[str, ...], ...]
     whole: bool = False
 
+    def statements(self) -> Iterator[tuple[str | int, str]]:
+        """What it may say of a value; of one of which none of this is true it tells nothing."""
+        if self.place == "about":
+            yield from (("about", word) for words in self.said[:2] for word in words)
+        elif self.place == "initials":
+            yield "initials", "".join(one for one in self.said[0] if len(one) == 1)
+        elif isinstance(self.place, int):
+            kind = "word" if self.whole else "sign"
+            yield from ((self.place, f"{kind} {words[0]}") for words in self.said if words)
+        else:
+            for words in self.said:
+                yield from ((self.place, taken) for taken in accumulate(words[:MOST_WORDS]))
+
 
 @dataclass(frozen=True, slots=True)
 class _Sought:
@@ -327,6 +343,24 @@ class _Sought:
         letters = sum(map(str.isalpha, bare))
         leet = bare.translate(_LEET) if letters >= FEWEST_SIGNS else ""
         return _Sought(bare, weights, tuple(places), tuple(_shifted(bare)), leet, _mask_pattern(value))
+
+    def true_statements(self) -> Iterator[tuple[str | int, str]]:
+        """What clues may rightly say of it (`_Clue.statements`)."""
+        yield from (("about", word) for _, word in self.words)
+        yield "initials", "".join(word[0] for _, word in self.words)
+        for kind, signs in (("word", [word for _, word in self.words]), ("sign", list(self.bare))):
+            yield from ((place, f"{kind} {sign}") for place, sign in enumerate(signs))
+            yield from ((-1, f"{kind} {sign}") for sign in signs[-1:])
+        for size in range(1, len(self.bare) + 1):
+            yield "first", self.bare[:size]
+            yield "last", self.bare[-size:]
+
+    def signs_behind(self) -> Iterator[tuple[int, str]]:
+        """One and two signs of it, and how far they stand behind the first sign of a word."""
+        for at, _ in self.words:
+            for place in range(at, len(self.bare)):
+                yield place - at, self.bare[place]
+                yield place - at, self.bare[place : place + 2]
 
     def worth(self, begun: int) -> float:
         """Bits of its signs, without so many first ones."""
@@ -459,7 +493,7 @@ class _Sought:
         most: set[int] = set()
         for words in clue.said:
             taken = ""
-            for count, word in enumerate(islice(words, 12)):
+            for count, word in enumerate(islice(words, MOST_WORDS)):
                 taken += word
                 if count == 0 and word in ("a", "an", "i", "the"):
                     break
@@ -549,6 +583,10 @@ class _Index:
         grams: runs of signs -> values.
         words: words and first signs -> values.
         short: values of few signs.
+        clued: what a clue may say (`_Clue.statements`) -> values of which it is right.
+        numbers: values of digits alone.
+        shown: how far behind the first sign of a word one or two signs stand, and these -> values.
+        foreign: values with other signs than our letters and digits.
         needles: one of them stands in a text that holds signs of a value as they are, or turned around.
     """
 
@@ -556,6 +594,10 @@ class _Index:
     grams: Mapping[str, Sequence[int]]
     words: Mapping[str, Sequence[int]]
     short: tuple[int, ...]
+    clued: Mapping[tuple[str | int, str], Sequence[int]]
+    numbers: tuple[int, ...]
+    shown: Mapping[tuple[int, str], Sequence[int]]
+    foreign: tuple[int, ...]
     needles: pl.Series
 
     @staticmethod
@@ -576,8 +618,18 @@ class _Index:
                 words.setdefault(one.bare[:size], []).append(place)
             needles.update(*map(_grams, (one.bare, one.bare[::-1])), one.shifted, {one.bare[::-1]} - {""})
             needles |= {word for _, word in one.words if len(word) > 2 or len(one.bare) < FEWEST_SIGNS}
+        clued: dict[tuple[str | int, str], list[int]] = {}
+        shown: dict[tuple[int, str], list[int]] = {}
+        for place, one in enumerate(sought):
+            for key in set(one.true_statements()):
+                clued.setdefault(key, []).append(place)
+            for behind in set(one.signs_behind()):
+                shown.setdefault(behind, []).append(place)
         short = tuple(place for place, one in enumerate(sought) if len(one.bare) < FEWEST_SIGNS)
-        return _Index(sought, grams, words, short, pl.Series(sorted(needles), dtype=pl.String).implode())
+        numbers = tuple(place for place, one in enumerate(sought) if one.bare.isdigit())
+        listed = pl.Series(sorted(needles), dtype=pl.String).implode()
+        foreign = tuple(place for place, one in enumerate(sought) if not _SHOWN.fullmatch(one.bare))
+        return _Index(sought, grams, words, short, clued, numbers, shown, foreign, listed)
 
     def candidates(self, said: _Said) -> dict[int, bool]:
         """Values that a text may tell something of, and whether signs of them stand in a reading."""
@@ -588,8 +640,23 @@ class _Index:
                 found.update(self.grams.get(gram, ()))
         for word in (*said.words, *said.names):
             found.update(self.words.get(word, ()))
-        clues = said.clues or said.masked or said.counted or said.properties
-        return {place: place in found for place in (range(len(self.sought)) if clues else sorted(found))}
+        stated = (one for clue in said.clues for one in clue.statements())
+        told = {place for one in stated for place in self.clued.get(one, ())}
+        if said.counted or said.properties:
+            told.update(self.numbers)
+        if said.masked:
+            told.update(self._behind(said.masked))
+        return {place: place in found for place in sorted(found | told)}
+
+    def _behind(self, masked: str) -> Iterator[int]:
+        """Values that may stand behind the masks of a text, by what each of its masked words shows."""
+        yield from self.foreign
+        for run in _MASKED.findall(masked):
+            shown = max(_SHOWN.finditer(run), key=lambda one: one.end() - one.start(), default=None)
+            if shown is None:  # then only the words beside it may show something
+                yield from range(len(self.sought))
+                return
+            yield from self.shown.get((shown.start(), shown[0][:2]), ())
 
 
 def _grams(text: str) -> Iterator[str]:

@@ -3,7 +3,8 @@
     TrustgaugeError                 has a code, and says: what, must be, got, what to do
     ├── PlanError                   the plan or the command is wrong; carries every fault   (exit 2)
     ├── StoreError                  a run folder cannot be read, written or trusted         (exit 2)
-    │   └── DiskFullError           no space left; all received answers are saved           (exit 4)
+    │   ├── DiskFullError           no space left; all received answers are saved           (exit 4)
+    │   └── CatalogueError          a document is not taken into the catalogue
     ├── ServiceError                a service did not answer as it should                   (exit 3)
     │   ├── KeyMissingError         the environment variable that holds the key is empty
     │   ├── RefusedError            the service refused the key (401, 403): no retry, stops the service
@@ -92,6 +93,12 @@ class DiskFullError(StoreError):
 
     code = "store.disk-full"
     exit_code = 4
+
+
+class CatalogueError(StoreError):
+    """A document is not taken into the catalogue: it is no rating, or changes one. Nothing of it is kept."""
+
+    code = "catalogue.refused"
 
 
 class ServiceError(TrustgaugeError):

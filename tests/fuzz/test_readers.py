@@ -44,6 +44,15 @@ TESTED_ELSEWHERE = {
     "apps.sheets.manual_answers": "readers.py: sheets; answers in tests/apps/sheets/test_manual_answers.py",
     "apps.audit.labelling": "readers.py: sheets; labels in tests/apps/audit/test_audit.py",
     "apps.audit.page": "tests/apps/audit/test_audit.py: requests that are no object, too large or of others",
+    "apps.catalogue.api": "tests/apps/catalogue/test_pages.py: hostile bodies and addresses",
+    "apps.catalogue.store": "tests/apps/catalogue/test_store.py: hostile documents",
+    **dict.fromkeys(
+        (
+            *("apps.catalogue.cards", "apps.catalogue.exports", "apps.catalogue.jobs", "apps.catalogue.site"),
+            "apps.catalogue.worker",
+        ),
+        "what the catalogue wrote into its own database, from documents that its store has checked",
+    ),
     "run.audit": "tests/apps/audit/test_audit.py: damaged and cut lines of labels",
     "services.hf_base": "test_huggingface.py: whatever its libraries raise becomes one error",
 }
@@ -55,7 +64,7 @@ OWN = {
         "methods.trust.pii",
     ),
     *("data.attributes", "data.emotions", "data.predicates", "data.answer_style", "data.dialog_statistics"),
-    *("services.controls.control", "services.languages"),
+    *("services.controls.control", "services.languages", "apps.catalogue.demo"),
     *(
         "methods.trust.canaries",
         "methods.trust.conversation_scripts",

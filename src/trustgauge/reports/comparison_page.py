@@ -29,7 +29,12 @@ def page(document: Mapping[str, Any]) -> str:
     Args:
         document: as `pipeline.comparison.compare` makes it.
     """
-    content = {
+    return environment().get_template("comparison.html.j2").render(content(document))
+
+
+def content(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What the template of the page shows of a comparison."""
+    return {
         "document": document,
         "groups": [_group(number, group) for number, group in enumerate(document["groups"], start=1)],
         "dates": [_date(number, one) for number, one in enumerate(document["dates"], start=1)],
@@ -37,7 +42,6 @@ def page(document: Mapping[str, Any]) -> str:
         "policy": policy(),
         "style": Markup(style()),  # our own files
     }
-    return _environment().get_template("comparison.html.j2").render(content)
 
 
 @cache
@@ -88,7 +92,7 @@ def _date(number: int, one: Mapping[str, Any]) -> dict[str, Any]:
         "told": comparison.directions(readings) if readings else comparison.no_comparison_reason(one),
         "versions": comparison.versions(one),
         "paired": _paired(one["difference"]),
-        "examples": _examples(number, readings["examples"]) if readings and readings["examples"] else None,
+        "examples": examples(number, readings["examples"]) if readings and readings["examples"] else None,
     }
 
 
@@ -99,7 +103,8 @@ def _paired(pair: Mapping[str, Any] | None) -> str:
     return f"{apart}, {comparison.sign(pair)}; {comparison.verdict(pair, pair['margin'])}"
 
 
-def _examples(number: int, examples: list[Mapping[str, Any]]) -> Table:
+def examples(number: int, rows_apart: list[Mapping[str, Any]]) -> Table:
+    """The first texts that were read otherwise, as a table."""
     heads = [Head(text) for text in ("Text", "How", "Sent", "Came back before", "Came back after", "Read")]
     rows = [
         [
@@ -110,7 +115,7 @@ def _examples(number: int, examples: list[Mapping[str, Any]]) -> Table:
             Cell(_text(one, "after")),
             Cell(f"{comparison.read(one['read_before'])} → {comparison.read(one['read_after'])}"),
         ]
-        for one in examples
+        for one in rows_apart
     ]
     return Table(f"Texts read otherwise, {number}", heads, rows)
 
@@ -122,15 +127,16 @@ def _text(one: Mapping[str, Any], key: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    environment = pages.environment()
-    environment.globals |= {
+def environment() -> Environment:
+    """The templates of the page with all their filters."""
+    made = pages.environment()
+    made.globals |= {
         "said": comparison,
         "named_view": view_by_name,
         "units": UNITS,
         "dash": numbers.NONE,
     }
-    environment.filters |= {
+    made.filters |= {
         "cap": lambda text: text[:1].upper() + text[1:],
         "certainty": numbers.certainty,
         "count": numbers.count,
@@ -143,4 +149,4 @@ def _environment() -> Environment:
         "tone": views.tone,
         "words": lambda rating, level: sentences.level(rating, level).short,
     }
-    return environment
+    return made

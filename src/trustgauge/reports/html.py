@@ -91,7 +91,7 @@ def report(
         "style": Markup(style()),  # our own file
         "script": Markup(script()),  # our own file
     }
-    return _environment().get_template("report.html.j2").render(content)
+    return environment().get_template("report.html.j2").render(content)
 
 
 def _quotations(rating: RatingEntry, rows: pl.DataFrame | None) -> Sequence[Quotation]:
@@ -194,10 +194,11 @@ def _drawn(draw: Callable[..., str]) -> Callable[..., Markup]:
 
 
 @cache
-def _environment() -> Environment:
-    environment = pages.environment()
-    environment.globals["caret"] = _drawn(figures.caret)
-    environment.filters |= {
+def environment() -> Environment:
+    """The templates of the report with all their filters."""
+    made = pages.environment()
+    made.globals["caret"] = _drawn(figures.caret)
+    made.filters |= {
         "label": _drawn(lambda rating, today: label.label(rating, today=today)),
         "mark": _drawn(figures.mark),
         "strip": _drawn(lambda certainty, rating: figures.strip(rating, certainty)),
@@ -233,4 +234,4 @@ def _environment() -> Environment:
         "advice": sentences.advice,
         "headline": sentences.headline,
     }
-    return environment
+    return made

@@ -35,8 +35,15 @@ def page(document: Document, rules: Mapping[str, Mapping[str, Any]], static: Seq
         static: for each profile of the document its rows, combined by the rule of the group: what a page
             without scripts shows beside the order it starts with.
     """
+    return environment().get_template("personal.html.j2").render(content(document, rules, static))
+
+
+def content(
+    document: Document, rules: Mapping[str, Mapping[str, Any]], static: Sequence[Facts] = ()
+) -> dict[str, Any]:
+    """What the template of the page shows of a comparison by profile."""
     group, order = document["groups"][0], document["order"]
-    content = {
+    return {
         "order": order,
         "rows": [card(row, group, order["places"]) for row in group["rows"]],
         "starts": [_place(name, group, order["places"]) for place in order["places"] for name in place],
@@ -53,7 +60,6 @@ def page(document: Document, rules: Mapping[str, Mapping[str, Any]], static: Seq
         "style": Markup(style()),  # our own files
         "script": Markup(script()),
     }
-    return _environment().get_template("personal.html.j2").render(content)
 
 
 def card(row: Facts, group: Facts, places: Sequence[Sequence[str]]) -> dict[str, Any]:
@@ -234,12 +240,13 @@ def policy() -> str:
 
 
 @cache
-def _environment() -> Environment:
-    environment = pages.environment()
-    environment.filters |= {
+def environment() -> Environment:
+    """The templates of the page with all their filters."""
+    made = pages.environment()
+    made.filters |= {
         "day": numbers.day,
         "overall": profile_sentences.overall,
         "shown": lambda text: visible(str(text)),
         "standing": profile_sentences.standing,
     }
-    return environment
+    return made

@@ -1,0 +1,460 @@
+"""The API of the catalogue: the same queries as the pages, as JSON.
+
+`openapi.json` beside this module describes it; a test holds both against each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlencode
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from trustgauge.apps.catalogue import exports
+from trustgauge.apps.catalogue.store import ROLES, CatalogueRating, RatingQuery, Role
+from trustgauge.errors import CatalogueError, PlanError, TrustgaugeError
+from trustgauge.records import canonical
+
+if TYPE_CHECKING:
+    from sqlalchemy import RowMapping
+
+    from trustgauge.apps.catalogue.jobs import JobQueue
+    from trustgauge.apps.catalogue.options import ServeOptions
+    from trustgauge.apps.catalogue.site import Site
+    from trustgauge.apps.catalogue.store import CatalogueStore
+
+MOST = 200
+"""Entries of a page of a list."""
+
+
+class Problem(Exception):
+    """An answer that is an error: status, code, title, detail."""
+
+    def __init__(self, status: int, code: str, title: str, detail: str = "", **more: Any) -> None:
+        self.status, self.code, self.title, self.detail, self.more = status, code, title, detail, more
+        super().__init__(title)
+
+
+class Api:
+    """Addresses of the API.
+
+    Args:
+        store: the catalogue.
+        site: its pages, for what they compute too.
+        options: how it is served.
+        jobs: runs that may be started here; None if none may.
+    """
+
+    def __init__(
+        self, store: CatalogueStore, site: Site, options: ServeOptions, jobs: JobQueue | None
+    ) -> None:
+        self.store, self.site, self.options, self.jobs = store, site, options, jobs
+
+    def routes(self) -> list[Route]:
+        """All addresses, each with its one method."""
+        told: list[tuple[str, str, Callable[..., Any]]] = [
+            ("GET", "/api/v1/ratings", self.ratings),
+            ("POST", "/api/v1/ratings", self.publish),
+            ("GET", "/api/v1/ratings/{id}", self.rating),
+            ("GET", "/api/v1/ratings/{id}/evidence", self.evidence),
+            ("POST", "/api/v1/ratings/{id}/notes", self.note),
+            ("GET", "/api/v1/services", self.services),
+            ("GET", "/api/v1/services/{slug}", self.service),
+            ("POST", "/api/v1/services/{slug}/testing", self.testing),
+            ("GET", "/api/v1/compare", self.compare),
+            ("GET", "/api/v1/compose", self.compose),
+            ("GET", "/api/v1/personal", self.personal),
+            ("GET", "/api/v1/changes", self.changes),
+            ("POST", "/api/v1/plans:check", self.check_plan),
+            ("POST", "/api/v1/runs", self.start_run),
+            ("GET", "/api/v1/runs/{id}", self.run),
+            ("GET", "/api/v1/runs/{id}/events", self.events),
+            ("POST", "/api/v1/runs/{id}/stop", self.stop_run),
+            ("GET", "/openapi.json", self.openapi),
+            ("GET", "/schemas/rating-1.json", self.schema),
+            ("GET", "/.well-known/api-catalog", self.api_catalog),
+            ("GET", "/healthz", self.health),
+        ]
+        by_path: dict[str, list[tuple[str, Callable[..., Any]]]] = {}
+        for method, path, answer in told:
+            by_path.setdefault(path, []).append((method, answer))
+        return [
+            Route(path, answer, methods=[method])
+            for path, answers in by_path.items()
+            for method, answer in answers
+        ]
+
+    def ratings(self, request: Request) -> Response:
+        """The list of ratings, by pages."""
+        query = RatingQuery.of(request.query_params)
+        page = self.store.list_ratings(query, self.site.today(), _limit(request))
+        content = {"ratings": [rating_summary(row) for row in page.rows]}
+        return _paged(content, query.given(), page.after, request)
+
+    def rating(self, request: Request) -> Response:
+        """One rating: its `rating.json`, which is what was hashed."""
+        found = self._found(request)
+        tag = f'"{found.row["hash"]}"'
+        headers = {"ETag": tag, "Cache-Control": "no-cache"}
+        if any(
+            one.strip().removeprefix("W/") in (tag, "*")
+            for one in request.headers.get("If-None-Match", "").split(",")
+        ):
+            return Response(status_code=304, headers=headers)
+        return Response(canonical(found.document), media_type="application/json", headers=headers)
+
+    def evidence(self, request: Request) -> Response:
+        """The texts behind a rating, by pages."""
+        found = self._found(request)
+        rows = exports.evidence_rows(
+            self.store.evidence(found.row["run"]), str(found.entry["service"]["key"])
+        )
+        if rows is None:
+            raise Problem(404, "catalogue.no-evidence", "The texts behind this rating were not published")
+        asked = request.query_params
+        if "part" in asked and "part" in rows.columns:
+            rows = rows.filter(rows["part"] == asked["part"])
+        if asked.get("changed") == "true" and "changed" in rows.columns:
+            rows = rows.filter(rows["changed"].fill_null(value=False))
+        if words := asked.get("q", "").lower():
+            both = rows["sent"].fill_null("") + " " + rows["back"].cast(str, strict=False).fill_null("")
+            rows = rows.filter(both.str.to_lowercase().str.contains(words, literal=True))
+        start = int(asked["after"]) if asked.get("after", "").isdigit() and len(asked["after"]) < 9 else 0
+        limit = _limit(request)
+        shown = [name for name in exports_columns() if name in rows.columns]
+        listed = json.loads(rows.select(shown).slice(start, limit).write_json())
+        content = {"total": rows.height, "rows": listed}
+        after = str(start + limit) if start + limit < rows.height else ""
+        given = {name: asked[name] for name in ("part", "changed", "q") if name in asked}
+        return _paged(content, given, after, request)
+
+    def services(self, request: Request) -> Response:
+        """All services."""
+        del request
+        return JSONResponse({"services": [_service(row) for row in self.store.services()]})
+
+    def service(self, request: Request) -> Response:
+        """One service, and all its ratings."""
+        slug = request.path_params["slug"]
+        found = self.store.service(slug)
+        if found is None:
+            raise Problem(404, "catalogue.not-found", "There is no such service")
+        return JSONResponse(
+            {**_service(found), "ratings": [rating_summary(row) for row in self.store.history(slug)]}
+        )
+
+    def compare(self, request: Request) -> Response:
+        """What `trustgauge compare` says, of all runs here or of two ratings."""
+        from trustgauge.run.comparison import ComparisonQuery, compare
+        from trustgauge.run.paired import compare_ratings
+
+        a, b = (request.query_params.get(name, "")[:100] for name in ("a", "b"))
+        try:
+            if a or b:
+                if not (self.store.rating(a) and self.store.rating(b)):
+                    raise Problem(404, "catalogue.not-found", "There is no such rating")
+                return JSONResponse(compare_ratings(self.site.ratings, a, b, self.site.today()))
+            return JSONResponse(compare(self.site.ratings, ComparisonQuery(), self.site.today()))
+        except TrustgaugeError as error:
+            raise _of_error(error) from error
+
+    def compose(self, request: Request) -> Response:
+        """What `trustgauge compose` infers for a chain "A > B"."""
+        from trustgauge.run.chain_composition import compose_chain
+
+        try:
+            chain = request.query_params.get("chain", "")[:1000]
+            return JSONResponse(compose_chain(chain, self.site.ratings, self.site.today()).facts())
+        except TrustgaugeError as error:
+            raise _of_error(error) from error
+
+    def personal(self, request: Request) -> Response:
+        """What `trustgauge compare --order` says."""
+        from trustgauge.run.profile_ratings import ProfileQuery, rate_for_profile
+
+        profile, order, rule = (
+            request.query_params.get(name, "")[:200] for name in ("profile", "order", "rule")
+        )
+        try:
+            whom = ProfileQuery(profile=profile, order=order, rule=rule)
+            return JSONResponse(rate_for_profile(self.site.ratings, whom, self.site.today()))
+        except TrustgaugeError as error:
+            raise _of_error(error) from error
+
+    def changes(self, request: Request) -> Response:
+        """What was published, corrected, withdrawn and replied, oldest first."""
+        after = request.query_params.get("after", "0")
+        limit = _limit(request)
+        rows = self.store.changes(int(after) if after.isdigit() and len(after) < 15 else 0, limit)
+        shown = [
+            {"number": row["number"], "at": row["at"], "action": row["action"], "rating": row["subject"]}
+            for row in rows
+            if row["action"] in ("published", "corrected", "withdrawn", "replied")
+        ]
+        return _paged({"changes": shown}, {}, str(rows[-1]["number"]) if len(rows) == limit else "", request)
+
+    async def publish(self, request: Request) -> Response:
+        """Take in a document. Publishing it again changes nothing."""
+        name = await self._allowed(request, "assessor")
+        document = await _body(request)
+        try:
+            changed = await run_in_threadpool(self.store.add, document, actor=name)
+        except CatalogueError as error:
+            conflict = "another content" in error.what or "belongs to run" in error.what
+            raise _of_error(error, 409 if conflict else 422) from error
+        return JSONResponse({"run": document["run"]["id"], "changed": changed}, 201 if changed else 200)
+
+    async def note(self, request: Request) -> Response:
+        """A correction, a withdrawal, or a provider's reply."""
+        asked = await _body(request)
+        kind, said = asked.get("kind"), asked.get("text")
+        if kind not in ("correction", "withdrawal", "reply") or not isinstance(said, str) or not said.strip():
+            must = "kind: correction, withdrawal or reply; text: why"
+            raise Problem(422, "catalogue.refused", "This is no note", must=must)
+        name = await self._allowed(request, "admin" if kind == "reply" else "assessor")
+        author = asked.get("author") if kind == "reply" and isinstance(asked.get("author"), str) else name
+        if not await run_in_threadpool(self._may_note, request, name):
+            raise Problem(403, "catalogue.not-yours", "Only who published a rating, or an admin, may do that")
+        if not await run_in_threadpool(
+            self.store.say, request.path_params["id"], kind, said, cast("str", author)[:200]
+        ):
+            raise Problem(404, "catalogue.not-found", "There is no such rating")
+        return JSONResponse({"rating": request.path_params["id"], "kind": kind}, 201)
+
+    def _may_note(self, request: Request, name: str) -> bool:
+        if self._holder(request)[1] == "admin":
+            return True
+        return self.store.publisher(request.path_params["id"]) in ("", name)
+
+    async def testing(self, request: Request) -> Response:
+        """Say that a provider forbids tests of a service, or that it no longer does."""
+        name = await self._allowed(request, "admin")
+        asked = await _body(request)
+        if not isinstance(asked.get("forbidden"), bool) or not isinstance(asked.get("note", ""), str):
+            raise Problem(422, "catalogue.refused", "forbidden must be true or false")
+        slug = request.path_params["slug"]
+        done = await run_in_threadpool(
+            lambda: self.store.forbid_testing(slug, asked.get("note", ""), name, forbidden=asked["forbidden"])
+        )
+        if not done:
+            raise Problem(404, "catalogue.not-found", "There is no such service")
+        return JSONResponse({"service": slug, "forbidden": asked["forbidden"]})
+
+    async def check_plan(self, request: Request) -> Response:
+        """All faults of a plan, or what it would ask."""
+        await self._allowed(request, "assessor")
+        return JSONResponse(await run_in_threadpool(_checked_plan, await _body(request)))
+
+    async def start_run(self, request: Request) -> Response:
+        """Start a run; the same plan gives the same run."""
+        await self._allowed(request, "assessor")
+        plan = await _body(request)
+        told = await run_in_threadpool(_checked_plan, plan)
+        if told["faults"]:
+            raise Problem(422, "plan.invalid", "The plan has faults", faults=told["faults"])
+        job = await run_in_threadpool(self._jobs().add, plan)
+        return JSONResponse(job, 202, headers={"Location": f"/api/v1/runs/{job['id']}"})
+
+    def run(self, request: Request) -> Response:
+        """How far a run is."""
+        return JSONResponse(self._job(request))
+
+    async def events(self, request: Request) -> Response:
+        """The events of a run as they come; `Last-Event-ID` resumes behind one."""
+        job = await run_in_threadpool(self._job, request)
+        seen = request.headers.get("Last-Event-ID", "0")
+        last = int(seen) if seen.isdigit() and len(seen) < 15 else 0
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        stream = self._stream(request, job["id"], last)
+        return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+
+    async def _stream(self, request: Request, job: str, last: int) -> AsyncIterator[str]:
+        while not await request.is_disconnected():
+            state = (await run_in_threadpool(self._jobs().job, job) or {}).get("state")
+            found = await run_in_threadpool(self._jobs().events, job, last)
+            for number, data in found:
+                last = number
+                yield f"id: {number}\ndata: {data}\n\n"
+            if state in ("done", "stopped", "failed") and not found:
+                yield f"event: end\ndata: {json.dumps({'state': state})}\n\n"
+                return
+            if not found:
+                yield ": waiting\n\n"
+                await asyncio.sleep(1)
+
+    async def stop_run(self, request: Request) -> Response:
+        """Stop a run; what was answered is kept."""
+        await self._allowed(request, "assessor")
+        job = await run_in_threadpool(self._job, request)
+        await run_in_threadpool(self._jobs().stop, job["id"])
+        return JSONResponse(await run_in_threadpool(self._job, request), 202)
+
+    def openapi(self, request: Request) -> Response:
+        """The description of this API."""
+        del request
+        return Response(openapi_text(), media_type="application/vnd.oai.openapi+json")
+
+    def schema(self, request: Request) -> Response:
+        """The JSON schema of a `rating.json`."""
+        from trustgauge.reports.document_model import document_schema
+
+        del request
+        return JSONResponse(document_schema(), media_type="application/schema+json")
+
+    def api_catalog(self, request: Request) -> Response:
+        """What there is for programs (RFC 9727)."""
+        base = self.options.address or str(request.base_url)
+        links = {"anchor": f"{base}api/v1/", "service-desc": [{"href": f"{base}openapi.json"}]}
+        return JSONResponse({"linkset": [links]}, media_type="application/linkset+json")
+
+    def health(self, request: Request) -> Response:
+        """Whether the database answers."""
+        del request
+        self.store.run_hash("")
+        return JSONResponse({"status": "ok"})
+
+    def _found(self, request: Request) -> CatalogueRating:
+        found = self.store.rating(request.path_params["id"])
+        if found is None:
+            raise Problem(404, "catalogue.not-found", "There is no such rating")
+        return found
+
+    def _jobs(self) -> JobQueue:
+        if self.jobs is None:
+            raise Problem(409, "catalogue.no-runs", "No runs are started here", do="Serve with --allow-runs")
+        return self.jobs
+
+    def _job(self, request: Request) -> dict[str, Any]:
+        found = self._jobs().job(request.path_params["id"])
+        if found is None:
+            raise Problem(404, "catalogue.not-found", "There is no such run")
+        return found
+
+    def _holder(self, request: Request) -> tuple[str, Role]:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        found = self.store.holder(token.strip()) if scheme.lower() == "bearer" else None
+        if (
+            found is None
+            and self.options.user_header
+            and (user := request.headers.get(self.options.user_header))
+        ):
+            found = (user[:200], cast("Role", self.options.role))
+        if found is None:
+            raise Problem(401, "catalogue.token", "This needs a token", do="Authorization: Bearer TOKEN")
+        return found
+
+    async def _allowed(self, request: Request, role: Role) -> str:
+        """The name of who asks, if it has at least this role. A page of another origin never does."""
+        origin = request.headers.get("Origin")
+        if origin is not None and origin.partition("://")[2] != request.headers.get("Host"):
+            raise Problem(403, "catalogue.origin", "Requests of other origins are not taken")
+        name, own = await run_in_threadpool(self._holder, request)
+        if ROLES.index(own) < ROLES.index(role):
+            raise Problem(403, "catalogue.role", f"This needs the role {role}", got=own)
+        return name
+
+
+def openapi_text() -> str:
+    """The OpenAPI document, as it is checked in."""
+    return files("trustgauge.apps.catalogue").joinpath("openapi.json").read_text("utf-8")
+
+
+def exports_columns() -> tuple[str, ...]:
+    """Columns of the evidence that are published."""
+    from trustgauge.reports.exports import EVIDENCE
+
+    return EVIDENCE
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    if request.headers.get("Content-Type", "").partition(";")[0].strip() != "application/json":
+        raise Problem(415, "catalogue.media-type", "The body must be application/json")
+    try:
+        told = json.loads(await request.body(), parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise Problem(400, "catalogue.json", "The body is no JSON") from None
+    if not isinstance(told, dict):
+        raise Problem(400, "catalogue.json", "The body is no JSON object")
+    return told
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _checked_plan(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The faults of a plan, or its hash and what it asks."""
+    from trustgauge.plan import load_plan
+
+    try:
+        checked = load_plan(dict(plan))
+    except PlanError as error:
+        return {
+            "faults": [
+                {"place": one.place, "what": one.what, "must": one.must, "do": one.do} for one in error.faults
+            ]
+        }
+    except TrustgaugeError as error:
+        return {"faults": [{"place": "", "what": error.what, "must": error.must, "do": error.do}]}
+    return {"faults": [], "hash": checked.hash, "services": sorted(checked.services)}
+
+
+def _of_error(error: TrustgaugeError, status: int = 422) -> Problem:
+    faults = getattr(error, "faults", ())
+    if faults:
+        told = [{"what": one.what, "must": one.must, "do": one.do} for one in faults]
+        return Problem(status, error.code, faults[0].what, faults=told)
+    return Problem(status, error.code, error.what, must=error.must, got=error.got, do=error.do)
+
+
+def _limit(request: Request) -> int:
+    told = request.query_params.get("limit", "")
+    return min(MOST, max(1, int(told))) if told.isdigit() and len(told) < 9 else 50
+
+
+def _paged(content: dict[str, Any], given: Mapping[str, str], after: str, request: Request) -> JSONResponse:
+    """A page of a list, with the address of the next one in its `Link` header and in itself."""
+    address = ""
+    if after:
+        rest = {name: value for name, value in given.items() if name != "after"}
+        if "limit" in request.query_params:
+            rest["limit"] = str(_limit(request))
+        address = f"{request.url.path}?{urlencode({**rest, 'after': after})}"
+    headers = {"Link": f'<{address}>; rel="next"'} if address else {}
+    return JSONResponse({**content, "next": address or None}, headers=headers)
+
+
+def _service(row: RowMapping) -> dict[str, Any]:
+    return {
+        "slug": row["slug"],
+        "key": row["key"],
+        "name": row["name"],
+        "kind": row["kind"],
+        "provider": row["provider"],
+        "testing_forbidden": bool(row["testing"]),
+    }
+
+
+def rating_summary(row: RowMapping) -> dict[str, Any]:
+    """What lists of the API hold of a rating."""
+    told = json.loads(row["card"])
+    names = ("id", "run", "hash", "service", "version", "task", "method", "rule", "dimension", "state")
+    dates = ("tested", "expires", "assessor", "relationship", "latest")
+    return {
+        **{name: row[name] for name in names},
+        "languages": row["languages"].split(),
+        "level": row["level"] or None,
+        "outcome": told["outcome"],
+        "headline": told["headline"],
+        "certainty": row["certainty"],
+        **{name: row[name] for name in dates},
+        "withdrawn": row["withdrawn"] or None,
+        "supersedes": row["supersedes"] or None,
+    }

@@ -1,0 +1,298 @@
+"""The web application of the catalogue: pages, files and the API over one store.
+
+Processes keep nothing between requests but what they can read again, so several may serve one database.
+Only requests for a host that this catalogue is known by are answered, nothing is open to pages of other
+origins, and whatever changes the catalogue needs a token.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from trustgauge.apps.catalogue import exports, feed
+from trustgauge.apps.catalogue.api import Api, Problem
+from trustgauge.apps.catalogue.options import ServeOptions
+from trustgauge.apps.catalogue.site import NotFoundError, Site
+from trustgauge.apps.catalogue.store import CatalogueStore
+from trustgauge.errors import TrustgaugeError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from trustgauge.apps.catalogue.jobs import JobQueue
+
+HEADERS = {
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+DATA_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
+"""Of files that are no page: a picture that is opened alone runs nothing."""
+LOG = logging.getLogger("trustgauge.catalogue")
+
+
+def application(
+    store: CatalogueStore,
+    options: ServeOptions,
+    *,
+    today: Callable[[], date] | None = None,
+    jobs: JobQueue | None = None,
+) -> ASGIApp:
+    """The application, to be run by any ASGI server."""
+    site = Site(store, options.ratings, address=options.address, today=today)
+    api = Api(store, site, options, jobs)
+    pages = Pages(site, store, options)
+    app = Starlette(
+        routes=[*pages.routes(), *api.routes()],
+        exception_handlers={
+            Problem: _problem,
+            NotFoundError: pages.not_found,
+            404: pages.not_found,
+            405: pages.not_allowed,
+            TrustgaugeError: _refused,
+            Exception: _failed,
+        },
+    )
+    return Guard(app, options)
+
+
+class Pages:
+    """Addresses of the pages and of the files of a rating."""
+
+    def __init__(self, site: Site, store: CatalogueStore, options: ServeOptions) -> None:
+        self.site, self.store, self.options = site, store, options
+
+    def routes(self) -> list[Route]:
+        """All pages. Each is a folder, and the address without its last slash leads there."""
+        site = self.site
+        fixed: dict[str, Callable[[Mapping[str, str]], str]] = {
+            "/": site.index,
+            "/compare/": site.compare,
+            "/personal/": site.personal,
+            "/compose/": site.compose,
+            "/methods/": lambda _: site.methods(),
+            "/about/": lambda _: site.about(),
+        }
+        routes = [Route(path, self._page(render), methods=["GET"]) for path, render in fixed.items()]
+        routes += [
+            Route("/s/{name}/", self._named(site.service), methods=["GET"]),
+            Route("/r/{name}/", self._named(site.rating), methods=["GET"]),
+            Route("/methods/{name}/", self._named(site.method), methods=["GET"]),
+            Route("/r/{name}/{file}", self.file, methods=["GET"]),
+            Route("/feed.atom", self.atom, methods=["GET"]),
+        ]
+        for path in (
+            *(path for path in fixed if path != "/"),
+            "/s/{name}/",
+            "/r/{name}/",
+            "/methods/{name}/",
+        ):
+            routes.append(Route(path.rstrip("/"), self._to_folder, methods=["GET"]))
+        return routes
+
+    def _page(self, render: Callable[[Mapping[str, str]], str]) -> Callable[[Request], Response]:
+        def answer(request: Request) -> Response:
+            return page_response(render(request.query_params))
+
+        return answer
+
+    def _named(self, render: Callable[[str], str]) -> Callable[[Request], Response]:
+        def answer(request: Request) -> Response:
+            return page_response(render(request.path_params["name"]))
+
+        return answer
+
+    def _to_folder(self, request: Request) -> Response:
+        """Relative, so that it holds behind any proxy."""
+        last = request.url.path.rsplit("/", 1)[1]
+        query = f"?{request.url.query}" if request.url.query else ""
+        return RedirectResponse(f"{last}/{query}", status_code=308)
+
+    def file(self, request: Request) -> Response:
+        """An export of a rating."""
+        name, file = request.path_params["name"], request.path_params["file"]
+        export = exports.export_of(file)
+        found = self.store.rating(name) if export else None
+        if export is None or found is None:
+            raise NotFoundError("no such file")
+        tag = f'"{found.row["hash"]}"' if export == "json" else ""
+        if tag and tag in request.headers.get("If-None-Match", ""):
+            return Response(status_code=304, headers={"ETag": tag})
+        rows = None
+        if found.row["has_evidence"] and export in ("html", *exports.OF_EVIDENCE):
+            rows = exports.evidence_rows(
+                self.store.evidence(found.row["run"]), str(found.entry["service"]["key"])
+            )
+        data = exports.export(export, found, rows, self.site.today(), self.site.rating_address(name))
+        kind = exports.media_type(export)
+        if export == "html":
+            return page_response(data.decode())
+        headers = {"Content-Security-Policy": DATA_POLICY} | ({"ETag": tag} if tag else {})
+        return Response(data, media_type=kind, headers=headers)
+
+    def atom(self, request: Request) -> Response:
+        """Changes as an Atom feed."""
+        base = self.options.address or str(request.base_url)
+        return Response(feed.atom(self.store, base), media_type="application/atom+xml")
+
+    async def not_found(self, request: Request, error: Exception) -> Response:
+        del error
+        return await self._none(request, 404, "Not found", "There is no such page in this catalogue.")
+
+    async def not_allowed(self, request: Request, error: Exception) -> Response:
+        del error
+        return await self._none(request, 405, "Not allowed", "This address cannot be asked that way.")
+
+    async def _none(self, request: Request, status: int, title: str, words: str) -> Response:
+        if request.url.path.startswith("/api/") or request.method != "GET":
+            return problem_response(status, f"catalogue.{title.lower().replace(' ', '-')}", title, words)
+        depth = request.url.path.count("/") - 1
+        return page_response(await run_in_threadpool(self.site.missing, title, words, depth), status)
+
+
+def page_response(text: str, status: int = 200) -> HTMLResponse:
+    """A page under the policy that it names itself; a server adds what a page cannot say of itself."""
+    head, _, rest = text.partition('http-equiv="Content-Security-Policy" content="')
+    del head
+    told = rest.partition('"')[0].replace("&#39;", "'")
+    policy = f"{told}; frame-ancestors 'none'" if told else DATA_POLICY
+    return HTMLResponse(
+        text.encode("utf-8", "replace"),
+        status,
+        {"Content-Security-Policy": policy, "Cache-Control": "no-cache"},
+    )
+
+
+def problem_response(status: int, code: str, title: str, detail: str = "", **more: Any) -> JSONResponse:
+    """An error as RFC 9457 wants it, with our code."""
+    content = {
+        "type": "about:blank",
+        "status": status,
+        "title": title,
+        "code": code,
+        "detail": detail,
+        **more,
+    }
+    return JSONResponse(
+        {key: value for key, value in content.items() if value not in ("", None)},
+        status,
+        media_type="application/problem+json",
+    )
+
+
+async def _problem(request: Request, error: Exception) -> Response:
+    del request
+    assert isinstance(error, Problem)
+    return problem_response(error.status, error.code, error.title, error.detail, **error.more)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """An error of ours that a page did not expect: what was asked for cannot be made."""
+    del request
+    assert isinstance(error, TrustgaugeError)
+    return problem_response(422, error.code, error.what, must=error.must, got=error.got, do=error.do)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return problem_response(500, "internal", "An error of the catalogue", "It was written to the log.")
+
+
+class RateLimiter:
+    """So many requests a minute for each client, in bursts of a sixth of that at most; in this process."""
+
+    MOST = 10_000  # clients that are remembered
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.per_second, self.burst, self.clock = per_minute / 60, max(1.0, per_minute / 6), clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, client: str) -> float:
+        """0 if the client may go on, else the seconds it has to wait."""
+        now = self.clock()
+        left, before = self._left.pop(client, (self.burst, now))
+        left = min(self.burst, left + (now - before) * self.per_second)
+        allowed = left >= 1
+        self._left[client] = (left - 1 if allowed else left, now)
+        if len(self._left) > self.MOST:
+            self._left.popitem(last=False)
+        return 0.0 if allowed else (1 - left) / self.per_second
+
+
+class Guard:
+    """What stands before every request: Host header, rate limits, size of bodies, security headers."""
+
+    LARGEST = 25_000_000
+
+    def __init__(self, app: ASGIApp, options: ServeOptions) -> None:
+        self.app, self.hosts = app, options.known_hosts
+        self.reads = RateLimiter(options.reads_per_minute)
+        self.writes = RateLimiter(options.writes_per_minute)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                known = {name.lower() for name, _ in message["headers"]}
+                message["headers"] = [
+                    *message["headers"],
+                    *(
+                        (name.lower().encode(), value.encode())
+                        for name, value in {**HEADERS, "Content-Security-Policy": DATA_POLICY}.items()
+                        if name.lower().encode() not in known
+                    ),
+                ]
+            await send(message)
+
+        if refusal is not None:
+            await refusal(scope, receive, guarded)
+            return
+        size = 0
+
+        async def measured() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > self.LARGEST:
+                raise Problem(413, "catalogue.too-large", "The request is too large")
+            return message
+
+        await self.app(scope, measured, guarded)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        host = headers.get("host", "").lower()
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+        if name not in self.hosts:
+            do = "Reach the catalogue by the name it is served under, or name this one with --host-name"
+            return problem_response(421, "catalogue.host", "This catalogue is not known by that name", do=do)
+        limiter = self.reads if scope["method"] in ("GET", "HEAD") else self.writes
+        client = (scope.get("client") or ("",))[0]
+        if wait := limiter.take(client):
+            told = problem_response(429, "catalogue.too-many", "Too many requests from one address")
+            told.headers["Retry-After"] = str(int(wait) + 1)
+            return told
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > self.LARGEST:
+            return problem_response(413, "catalogue.too-large", "The request is too large")
+        return None

@@ -1,0 +1,51 @@
+"""How lists show a rating: drawn once, when it is taken in, because lists show many."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader
+
+from trustgauge.reports import html, label, sentences
+from trustgauge.reports.method_view import view_of
+
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RatingEntry
+
+
+@cache
+def environment() -> Environment:
+    """The templates of the report and of the catalogue, with the filters of the report."""
+    return with_templates(html.environment())
+
+
+def with_templates(shared: Environment) -> Environment:
+    """Templates of `reports` with those of the catalogue before them."""
+    assert shared.loader is not None
+    made = shared.overlay(loader=ChoiceLoader([PackageLoader("trustgauge.apps.catalogue"), shared.loader]))
+    made.filters = dict(shared.filters)
+    made.globals = dict(shared.globals)
+    return made
+
+
+def card(rating: RatingEntry) -> dict[str, Any]:
+    """What a list shows of a rating: two drawings, already escaped, and texts that are not."""
+    drawn = environment().get_template("card.html.j2").module
+    return {
+        "by": version("trustgauge"),
+        "pill": str(drawn.pill(rating)),  # type: ignore[attr-defined]
+        "sure": str(drawn.sure(rating)),  # type: ignore[attr-defined]
+        "issue": label.issue(rating),
+        "audience": view_of(rating).audience(rating),
+        "outcome": label.outcome(rating),
+        "headline": sentences.headline(rating),
+    }
+
+
+def read_card(text: str, rating: RatingEntry | None = None) -> dict[str, Any]:
+    """A card as it was kept; drawn again if another version drew it and the rating is at hand."""
+    told: dict[str, Any] = json.loads(text)
+    return card(rating) if rating is not None and told.get("by") != version("trustgauge") else told

@@ -1,0 +1,99 @@
+"""From run folders into the catalogue: every `rating.json` of a folder of runs, with its evidence."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trustgauge.apps.catalogue.store import CatalogueStore
+from trustgauge.catalogue import explaining_errors, index, read
+from trustgauge.errors import TrustgaugeError
+from trustgauge.reports.document import fingerprint
+from trustgauge.reports.html import MOST_QUOTATIONS
+from trustgauge.reports.method_view import view_of, views_of
+from trustgauge.run.verify import evidence_of_run
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from trustgauge.reports.document_model import RatingEntry, RunDocument
+
+MOST_ROWS = 100_000
+"""Rows of evidence that are kept of each service of a run, the first ones."""
+
+
+class FolderReader:
+    """Takes in what is new or has changed in a folder of runs since it last looked."""
+
+    def __init__(self, store: CatalogueStore, ratings: Path) -> None:
+        self.store, self.ratings = store, ratings
+        self._seen: dict[str, tuple[int, int]] = {}
+
+    def take_in(self) -> list[str]:
+        """Returns the ids of ratings that are new or changed. Runs that cannot be read are passed over."""
+        changed: list[str] = []
+        for name, run in sorted(index(self.ratings).items(), key=lambda one: one[1].started):
+            if self._seen.get(name) == (run.mtime, run.size) or not run.started:
+                continue
+            with contextlib.suppress(TrustgaugeError):  # passed over until it changes
+                changed += take_in_folder(self.store, self.ratings / name)
+            self._seen[name] = (run.mtime, run.size)
+        return changed
+
+
+def take_in_folder(store: CatalogueStore, folder: Path) -> list[str]:
+    """Take in one run folder. Returns the ids of ratings that are new or changed.
+
+    Raises:
+        StoreError: it holds no rating that can be read or shown.
+    """
+    document = read(folder)
+    if not document["ratings"] or store.run_hash(document["run"]["id"]) == fingerprint(document):
+        return []
+    rows = _evidence(folder)
+    with explaining_errors(folder):
+        quotations = [quotations_of(rating, document, rows) for rating in document["ratings"]]
+    actor = str(document["run"]["assessor"]["name"])
+    evidence = _parquet(rows)
+    return store.add(
+        document, actor=actor, folder=str(folder.resolve()), evidence=evidence, quotations=quotations
+    )
+
+
+def _evidence(folder: Path) -> pl.DataFrame | None:
+    """What was sent and received, where the answers lie beside the document."""
+    try:
+        return evidence_of_run(folder)
+    except (TrustgaugeError, OSError):
+        return None
+
+
+def _parquet(rows: pl.DataFrame | None) -> bytes | None:
+    if rows is None:
+        return None
+    buffer = io.BytesIO()
+    rows.group_by("service", maintain_order=True).head(MOST_ROWS).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def quotations_of(
+    rating: RatingEntry, document: RunDocument, rows: pl.DataFrame | None
+) -> Sequence[dict[str, Any]]:
+    """The exchanges of the first screen, as plain data."""
+    if rows is None or rows.is_empty() or rating["state"] != "rated":
+        return []
+    for view in views_of(document["ratings"]):
+        rows = view.prepare_evidence(document["ratings"], rows)
+    mine = rows.filter(rows["service"] == rating["service"]["key"])
+    return [
+        {
+            "sent": {"quote": one.sent.quote, "language": one.sent.language, "offensive": one.sent.offensive},
+            "back": {"quote": one.back.quote, "language": one.back.language, "offensive": one.back.offensive},
+            "why": one.why,
+        }
+        for one in islice(view_of(rating).quotations(rating, mine), MOST_QUOTATIONS)
+    ]

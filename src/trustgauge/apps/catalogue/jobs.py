@@ -1,0 +1,183 @@
+"""Runs that are started over the API: one worker process at a time, by plans that the database keeps.
+
+A worker is this program again, in a process of its own; the database holds the plan, its state and its
+events, so that a restart of the server takes up what was running. The same plan is the same job, and its run
+folder resumes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, or_, select, update
+
+from trustgauge.apps.catalogue.schema import EVENTS, JOBS
+from trustgauge.records import digest
+
+if TYPE_CHECKING:
+    from sqlalchemy import RowMapping
+
+    from trustgauge.apps.catalogue.store import CatalogueStore
+
+LOST = 30.0
+"""Seconds without a beat after which a worker counts as dead."""
+OPEN = ("waiting", "running")
+
+
+class JobQueue:
+    """The runs of a catalogue.
+
+    Args:
+        store: the database that keeps them.
+        url: of that database, for workers.
+        ratings: folder of the runs.
+    """
+
+    def __init__(self, store: CatalogueStore, url: str, ratings: Path) -> None:
+        self.store, self.url, self.ratings = store, url, ratings
+        self.owner = uuid.uuid4().hex
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="catalogue jobs", daemon=True)
+        self._worker: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Work through what waits, and through what a dead process left running."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop the worker; its run is taken up again by the next server."""
+        self._ended.set()
+        if self._worker is not None and self._worker.poll() is None:
+            self._worker.terminate()
+        if self._thread.is_alive():
+            self._thread.join(10)
+
+    def add(self, plan: Mapping[str, Any]) -> dict[str, Any]:
+        """A job for a plan: the one there is, or a new one. One that was stopped or failed starts again."""
+        name = digest("job", dict(plan))
+        values = {"state": "waiting", "stop": False, "owner": "", "beat": 0.0, "error": ""}
+        with self.store.engine.begin() as connection:
+            state = connection.execute(select(JOBS.c.state).where(JOBS.c.id == name)).scalar()
+            if state is None:
+                connection.execute(
+                    JOBS.insert().values(
+                        id=name, plan=json.dumps(plan), run="", began=now(), ended="", **values
+                    )
+                )
+            elif state in ("stopped", "failed"):
+                connection.execute(update(JOBS).where(JOBS.c.id == name).values(ended="", **values))
+        return self.job(name) or {}
+
+    def job(self, name: str) -> dict[str, Any] | None:
+        """What is known of a job: its state, its run, and the last event of each part."""
+        with self.store.engine.connect() as connection:
+            row = connection.execute(select(JOBS).where(JOBS.c.id == name)).mappings().first()
+        return None if row is None else _facts(row)
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """All jobs, the newest first."""
+        with self.store.engine.connect() as connection:
+            rows = connection.execute(select(JOBS).order_by(JOBS.c.began.desc()).limit(100)).mappings().all()
+        return [_facts(row) for row in rows]
+
+    def events(self, name: str, after: int = 0, limit: int = 500) -> list[tuple[int, str]]:
+        """Events of a job behind a number."""
+        with self.store.engine.connect() as connection:
+            rows = connection.execute(
+                select(EVENTS.c.number, EVENTS.c.data)
+                .where(EVENTS.c.job == name, EVENTS.c.number > after)
+                .order_by(EVENTS.c.number)
+                .limit(limit)
+            ).all()
+        return [(int(number), str(data)) for number, data in rows]
+
+    def stop(self, name: str) -> None:
+        """Ask the worker of a job to stop."""
+        with self.store.engine.begin() as connection:
+            connection.execute(update(JOBS).where(JOBS.c.id == name).values(stop=True))
+            connection.execute(
+                update(JOBS).where(JOBS.c.id == name, JOBS.c.state == "waiting").values(state="stopped")
+            )
+
+    def take(self) -> str:
+        """Make the oldest job that nobody works at ours; "" if there is none."""
+        dead = time.time() - LOST
+        free = or_(JOBS.c.state == "waiting", (JOBS.c.state == "running") & (JOBS.c.beat < dead))
+        with self.store.engine.begin() as connection:
+            name = connection.execute(select(JOBS.c.id).where(free).order_by(JOBS.c.began).limit(1)).scalar()
+            if name is None:
+                return ""
+            done = connection.execute(
+                update(JOBS)
+                .where(JOBS.c.id == name, free)
+                .values(state="running", owner=self.owner, beat=time.time())
+            )
+            return str(name) if done.rowcount else ""
+
+    def _work(self) -> None:
+        while not self._ended.is_set():
+            name = self.take()
+            if name:
+                self._run(name)
+            else:
+                self._ended.wait(0.5)
+
+    def _run(self, name: str) -> None:
+        """One job in a process of its own, until that ends."""
+        command = [sys.executable, "-m", "trustgauge.apps.catalogue.worker", name, str(self.ratings)]
+        environment = {**os.environ, "TRUSTGAUGE_CATALOGUE_DATABASE": self.url}
+        self._worker = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
+        while self._worker.poll() is None:
+            with self.store.engine.begin() as connection:
+                connection.execute(update(JOBS).where(JOBS.c.id == name).values(beat=time.time()))
+                stop = connection.execute(select(JOBS.c.stop).where(JOBS.c.id == name)).scalar()
+            if stop or self._ended.is_set():
+                self._worker.terminate()
+            try:
+                self._worker.wait(1.0)
+            except subprocess.TimeoutExpired:
+                continue
+        with self.store.engine.begin() as connection:
+            mine = (JOBS.c.id == name) & (JOBS.c.state == "running")
+            if self._ended.is_set():  # the next server goes on with it
+                connection.execute(update(JOBS).where(mine).values(state="waiting"))
+                return
+            stopped = connection.execute(select(JOBS.c.stop).where(JOBS.c.id == name)).scalar()
+            state = "stopped" if stopped else "failed"
+            error = "" if stopped else f"the worker ended by itself ({self._worker.returncode})"
+            connection.execute(update(JOBS).where(mine).values(state=state, error=error, ended=now()))
+
+
+def _facts(row: RowMapping) -> dict[str, Any]:
+    plan = json.loads(row["plan"])
+    return {
+        "id": row["id"],
+        "name": str(plan.get("name") or ""),
+        "state": row["state"],
+        "run": row["run"] or None,
+        "error": row["error"] or None,
+        "stopping": bool(row["stop"]) and row["state"] == "running",
+        "began": row["began"],
+        "ended": row["ended"] or None,
+    }
+
+
+def count_open(store: CatalogueStore) -> int:
+    """How many jobs wait or run."""
+    with store.engine.connect() as connection:
+        return int(connection.execute(select(func.count()).where(JOBS.c.state.in_(OPEN))).scalar_one())
+
+
+def now() -> str:
+    """The time in UTC, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

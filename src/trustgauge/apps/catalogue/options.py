@@ -1,0 +1,35 @@
+"""How a catalogue is served."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True)
+class ServeOptions:
+    """How the catalogue is served.
+
+    Attributes:
+        ratings: folder of the runs that are made here.
+        hosts: names that the catalogue is reached by, without a port.
+        address: where it is reached from outside, with a slash at its end; "" if that is not known.
+        user_header: header in which a reverse proxy names a user whom it has let in; "" for none.
+        role: of such users.
+        reads_per_minute, writes_per_minute: of one client.
+    """
+
+    ratings: Path
+    hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
+    address: str = ""
+    user_header: str = ""
+    role: str = "reader"
+    reads_per_minute: int = 6_000
+    writes_per_minute: int = 120
+
+    @cached_property
+    def known_hosts(self) -> frozenset[str]:
+        own = urlsplit(self.address).hostname
+        return frozenset(one.lower() for one in (*self.hosts, *([own] if own else ())))

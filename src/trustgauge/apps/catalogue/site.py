@@ -1,0 +1,683 @@
+"""The pages of the catalogue: functions from the store to HTML, the same for a server and for frozen files.
+
+Every page is a folder (`r/TG-.../`), and links between pages are relative, so that the same bytes work under
+any address. Nothing on a page is fetched from elsewhere, and no page needs a script.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, PackageLoader
+from markupsafe import Markup
+
+from trustgauge import plugins
+from trustgauge.apps.catalogue.cards import environment as report_environment
+from trustgauge.apps.catalogue.cards import read_card, with_templates
+from trustgauge.apps.catalogue.exports import export_files
+from trustgauge.apps.catalogue.history import history
+from trustgauge.apps.catalogue.store import STATES, CatalogueRating, CatalogueStore, RatingQuery, document_of
+from trustgauge.errors import Fault, PlanError, TrustgaugeError
+from trustgauge.reports import (
+    comparison,
+    comparison_page,
+    html,
+    label,
+    numbers,
+    pages,
+    paired,
+    sentences,
+    views,
+)
+from trustgauge.reports.document import is_expired
+from trustgauge.reports.method_view import view_by_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy import RowMapping
+
+    from trustgauge.reports.document_model import RatingEntry
+    from trustgauge.reports.messages import LevelWords
+
+PAGE = 50
+"""Ratings on a page of the list."""
+MOST_CHOICES = 500
+"""Ratings that can be chosen from for a comparison."""
+FILTERS = {
+    "task": "Task",
+    "method": "Method",
+    "dimension": "Rated for",
+    "level": "Level",
+    "language": "Language",
+    "certainty": "Certainty at least",
+    "age": "Tested within",
+    "state": "State",
+    "assessor": "Assessor",
+}
+CERTAINTIES = (("95", "95 %"), ("90", "90 %"), ("80", "80 %"))
+AGES = (("30", "30 days"), ("90", "90 days"), ("365", "a year"))
+TASKS = {"translate": "translation", "score": "scoring of texts", "chat": "chat"}
+METHODS = {
+    "two-step": "Sends balanced text, then skewed text, and counts who is named in what comes back: "
+    "does the service add a bias of its own, repeat that of its input, or balance it?",
+    "causal": "Scores the same sentences with one word for a group exchanged for another, and estimates "
+    "how much of the score the group alone causes.",
+    "social-bias": "Asks a chatbot to judge and to choose between groups of people, and counts whom it "
+    "favours more often than it does with made-up groups.",
+    "trust": "Talks with a chatbot, and measures what it gives away, how it speaks and whom it slights; "
+    "what counts most is the order of whoever asks.",
+}
+STATE_WORDS = {
+    "rated": "Enough answers, and the level is certain enough to be settled. A solid mark.",
+    "not settled": "The level found is the most likely one, but not certain enough. A dashed mark.",
+    "incomplete": "Too many answers were lost, or the run was stopped. No level.",
+    "inferred": "Composed from other ratings, not measured. A dashed mark.",
+    "expired": "Past its date: services change without notice. Grey.",
+    "withdrawn": "The assessor no longer stands by it; the page says why. Grey.",
+    "testing forbidden": "The provider forbids tests of the service; ratings it made itself may stand.",
+}
+FILE_WORDS = {
+    "rating.json": "the rating itself, which everything else is made of",
+    "label.svg": "the label",
+    "badge.svg": "the badge",
+    "badge.json": "the badge for a shields endpoint",
+    "report.html": "the report, one file that opens from disk",
+    "rating.jsonld": "schema.org, for generic readers",
+    "rating.md": "Markdown",
+    "parts.csv": "its parts as a table",
+    "evidence.csv": "every text sent and received",
+    "rating.cdx.json": "CycloneDX declarations",
+    "junit.xml": "JUnit XML, one case for each part",
+    "rating.sarif": "SARIF 2.1.0",
+    "evidence.parquet": "every text, as Parquet",
+    "parts.parquet": "its parts, as Parquet",
+}
+
+
+class NotFoundError(LookupError):
+    """There is no such page."""
+
+
+class Site:
+    """Renders the pages of a catalogue.
+
+    Args:
+        store: what it shows.
+        ratings: folder of the runs that were made here: comparisons and chains read their answers.
+        address: where the catalogue is reached from outside, with a slash at its end; "" if unknown.
+        today: the date by which ratings are expired.
+        frozen: the pages are written to files: the list holds all, and its form is worked by a script.
+    """
+
+    def __init__(
+        self,
+        store: CatalogueStore,
+        ratings: Path,
+        *,
+        address: str = "",
+        today: Callable[[], date] | None = None,
+        frozen: bool = False,
+    ) -> None:
+        self.store, self.ratings, self.address, self.frozen = store, ratings, address, frozen
+        self.today = today or (lambda: datetime.now(UTC).date())
+
+    def index(self, given: Mapping[str, str]) -> str:
+        """The list of ratings."""
+        query, today = RatingQuery.of(given), self.today()
+        page = self.store.list_ratings(query, today, 100_000 if self.frozen else PAGE)
+        ranked = query.order == "best" and bool(query.method and query.dimension)
+        places = _places(self.store.level_counts(query, today)) if ranked else {}
+        rows = [_listed(row) | {"place": places.get(row["badness"], "–")} for row in page.rows]
+        groups = [[row] for row in rows] if ranked else _together(rows)
+        note = ""
+        if query.order == "best" and not ranked:
+            note = "Best level first. To see places, filter by one method and by what was rated for."
+        elif ranked:
+            note = (
+                "Services with the same level share a place: lists do not tell them apart. "
+                "“Compare” tells apart those that were asked the same texts."
+            )
+        shown = {name: value for name, value in query.given().items() if name != "after"}
+        return self._render(
+            "index.html.j2",
+            0,
+            title="Ratings",
+            query={one: getattr(query, one) for one in (*FILTERS, "q", "order", "earlier")},
+            filters=self._filters(),
+            filtered=len(set(shown) - {"q"}),
+            given=[
+                (name, _filter_words(name, value), self._list_address(shown, without=name))
+                for name, value in shown.items()
+            ],
+            total=self.store.count(query, today),
+            groups=groups,
+            ranked=ranked,
+            ranked_note=note,
+            after=f"?{urlencode({**shown, 'after': page.after})}" if page.after else "",
+            script=self.frozen,
+        )
+
+    def _filters(self) -> list[tuple[str, str, list[tuple[str, str]]]]:
+        known = self.store.choices()
+        counted = {
+            name: [(value, f"{_value_words(name, value)} ({count:,})") for value, count in found]
+            for name, found in known.items()
+        }
+        fixed = {"certainty": list(CERTAINTIES), "age": list(AGES), "state": [(one, one) for one in STATES]}
+        return [(name, words, (counted | fixed).get(name, [])) for name, words in FILTERS.items()]
+
+    def _list_address(self, given: Mapping[str, str], without: str) -> str:
+        rest = {name: value for name, value in given.items() if name != without}
+        return f"?{urlencode(rest)}" if rest else "./"
+
+    def service(self, slug: str) -> str:
+        """The history of a service, with all assessors beside each other."""
+        service = self.store.service(slug)
+        if service is None:
+            raise NotFoundError("no such service")
+        rows = self.store.history(slug)
+        series: dict[tuple[str, ...], dict[str, list[RowMapping]]] = {}
+        for row in rows:
+            key = (row["method"], row["rule"], row["dimension"])
+            series.setdefault(key, {}).setdefault(row["assessor"], []).append(row)
+        return self._render(
+            "service.html.j2",
+            2,
+            title=service["name"],
+            service=service,
+            count=len(rows),
+            groups=[_series(mine) for _, mine in sorted(series.items())],
+        )
+
+    def rating(self, name: str) -> str:
+        """The page of one rating, which never moves."""
+        found = self._rating(name)
+        r, row = found.entry, found.row
+        run = found.document["run"]
+        return self._render(
+            "rating.html.j2",
+            2,
+            title=f"{label.service(r)}: {label.outcome(r, self.today())}",
+            r=r,
+            row=row,
+            stale=is_expired(r, self.today()),
+            superseded_by=found.superseded_by,
+            notes=found.notes,
+            replies=[one for one in found.notes if one["kind"] == "reply"],
+            corrections=[one for one in found.notes if one["kind"] == "correction"],
+            revisions=found.revisions,
+            quotations=json.loads(row["quotations"]),
+            anchors_line=sentences.controls(run["anchors"]),
+            limits=views.limits(found.shown),
+            files=[
+                (file, FILE_WORDS.get(file, ""))
+                for file in export_files(found, evidence=bool(row["has_evidence"]))
+            ],
+            has_badge=label.badge(r) is not None,
+            has_evidence=bool(row["has_evidence"]),
+            address=self.rating_address(name) or "./",
+        )
+
+    def rating_address(self, name: str) -> str:
+        """Where a rating is reached from outside; "" if that is not known."""
+        return f"{self.address}r/{name}/" if self.address else ""
+
+    def _rating(self, name: str) -> CatalogueRating:
+        found = self.store.rating(name)
+        if found is None:
+            raise NotFoundError("no such rating")
+        return found
+
+    def compare(self, given: Mapping[str, str]) -> str:
+        """All comparable ratings in rankings with ties; or two of them, text by text."""
+        from trustgauge.run.comparison import ComparisonQuery, compare
+
+        first, second = given.get("a", ""), given.get("b", "")
+        chosen = {"a": first, "b": second, "options": self._compared(), "root": "../"}
+        form = "" if self.frozen else report_environment().get_template("choose.html.j2").render(chosen)
+        choose = Markup(form)  # a template that escapes
+        if first or second:
+            pairs, problem = self._pairs(first, second)
+            return self._render(
+                "paired.html.j2", 1, title="What changed", choose=choose, pairs=pairs, problem=problem
+            )
+        try:
+            document = compare(self.ratings, ComparisonQuery(), self.today())
+        except TrustgaugeError:
+            document = None
+        if document is None:
+            problem = "No run lies in the folder of this catalogue, so there are no answers to compare."
+            return self._render(
+                "paired.html.j2", 1, title="Compare", choose=choose, pairs=[], problem=problem
+            )
+        self._link_reports(document)
+        style = f"{comparison_page.style()}\n{own_file('site.css')}"
+        content = comparison_page.content(document) | {
+            "root": "../",
+            "choose": choose,
+            "style": Markup(style),  # our own files
+            "policy": policy(style),
+        }
+        return comparison_environment().get_template("compare.html.j2").render(content)
+
+    def _link_reports(self, document: Mapping[str, Any]) -> None:
+        """Lead every row of a comparison to its page here."""
+        for group in document["groups"]:
+            for row in group["rows"]:
+                row["report"] = f"../r/{row['id']}/"
+        for one in document.get("dates", ()):
+            for side in (one["before"], one["after"]):
+                side["report"] = f"../r/{side['id']}/"
+
+    def _compared(self) -> list[tuple[str, str]]:
+        """Ratings whose answers lie here, as choices of a form."""
+        query = RatingQuery(earlier="1")
+        rows = self.store.list_ratings(query, self.today(), MOST_CHOICES).rows
+        return [
+            (
+                row["id"],
+                f"{row['name']} {row['version']} · {_card(row)['issue']} · {numbers.day(row['tested'])}",
+            )
+            for row in rows
+        ]
+
+    def _pairs(self, first: str, second: str) -> tuple[list[dict[str, Any]], str]:
+        from trustgauge.run.paired import compare_ratings
+
+        try:
+            if not (self.store.rating(first) and self.store.rating(second)):
+                raise PlanError((Fault("rating", "choose two ratings of the catalogue"),))
+            document = compare_ratings(self.ratings, first, second, self.today())
+        except TrustgaugeError as error:
+            return [], _plain(error)
+        return [_pair(number, one) for number, one in enumerate(document["ratings"], 1)], ""
+
+    def personal(self, given: Mapping[str, str]) -> str:
+        """Chatbots for one's own order of issues; the order stands in the address only."""
+        from trustgauge.methods.trust import personal_page
+        from trustgauge.methods.trust.messages import CODES
+        from trustgauge.run.profile_ratings import RULES, ProfileQuery, profile_rankings, rate_for_profile
+
+        places = [given.get(f"p{number}", "") for number in range(1, 9)]
+        order, rule = " > ".join(filter(None, places)), given.get("rule", "")
+        problem = ""
+        try:
+            whom = ProfileQuery(
+                order=order[:200], rule=rule[:40], profile="" if order else given.get("profile", "")
+            )
+            document = rate_for_profile(self.ratings, whom, self.today())
+        except TrustgaugeError as error:
+            problem = _plain(error)
+            try:
+                document = rate_for_profile(self.ratings, ProfileQuery(), self.today())
+            except TrustgaugeError:
+                words = (
+                    "No chatbot is rated here yet. The trust method rates them for several kinds of users."
+                )
+                return self._render("missing.html.j2", 1, title="For you", words=words)
+        del problem  # an order that cannot be read shows the usual one
+        self._link_reports(document)
+        rules = {name: one.model_dump(mode="json") for name, one in RULES.items()}
+        content = personal_page.content(document, rules, profile_rankings(document))
+        issues = [(CODES.get(name, name), name) for name in document["issues"]]
+        chosen = (places + [""] * len(issues))[: max(len(issues), 1)]
+        told = {"issues": issues, "chosen": chosen, "rules": list(RULES), "rule": rule}
+        style = f"{personal_page.style()}\n{own_file('site.css')}"
+        content |= {
+            "root": "../",
+            "orders": Markup(
+                "" if self.frozen else site_environment().get_template("orders.html.j2").render(told)
+            ),
+            "style": Markup(style),  # our own files
+            "policy": policy(style, personal_page.script()),
+        }
+        return personal_environment().get_template("profile.html.j2").render(content)
+
+    def compose(self, given: Mapping[str, str]) -> str:
+        """What follows for a chain of rated services."""
+        from trustgauge.run.chain_composition import compose_chain
+
+        chosen = [given.get(f"s{number}", "") for number in range(1, 5)]
+        chain, problem = None, ""
+        if any(chosen):
+            try:
+                composed = compose_chain(" > ".join(filter(None, chosen)), self.ratings, self.today())
+                chain = _chain(composed)
+            except TrustgaugeError as error:
+                problem = _plain(error)
+        return self._render(
+            "compose.html.j2",
+            1,
+            title="Chains",
+            chosen=chosen,
+            options=self._composable(),
+            frozen=self.frozen,
+            chain=chain,
+            problem=problem,
+        )
+
+    def _composable(self) -> list[str]:
+        """Services and their parts that chains can be made of."""
+        rows = self.store.list_ratings(RatingQuery(method="two-step"), self.today(), MOST_CHOICES).rows
+        named: dict[str, None] = {}
+        for row in rows:
+            found = self.store.rating(row["id"])
+            if found is None or not found.row["folder"]:
+                continue
+            key = str(found.entry["service"]["key"])
+            parts = [part["key"] for part in found.entry["parts"] if part["key"]]
+            named |= dict.fromkeys([f"{key}:{part}" for part in parts] if len(parts) > 1 else [key])
+        return sorted(named)
+
+    def methods(self) -> str:
+        """All methods."""
+        found = [_method(name, self._count(name)) for name in plugins.names("methods")]
+        return self._render("methods.html.j2", 1, title="Methods", methods=found)
+
+    def method(self, name: str) -> str:
+        """One method: levels, rules, controls, settings."""
+        if name not in plugins.names("methods"):
+            raise NotFoundError("no such method")
+        one = _method(name, self._count(name))
+        words = view_by_name(name).messages.table("rules")
+        rules = [(key, text) for key, text in words.items() if "{" not in text]
+        return self._render("method.html.j2", 2, title=name, one=one, rules=rules or _rule_names())
+
+    def _count(self, method: str) -> int:
+        return self.store.count(RatingQuery(method=method), self.today())
+
+    def about(self) -> str:
+        """Who rates, how to complain, what words mean."""
+        known = self.store.choices()
+        return self._render(
+            "about.html.j2",
+            1,
+            title="About",
+            ratings=self.store.count(RatingQuery(earlier="1"), self.today()),
+            services=len(self.store.services()),
+            assessors=known["assessor"],
+            states=list(STATE_WORDS.items()),
+        )
+
+    def missing(self, title: str, words: str, depth: int = 0) -> str:
+        """A page that says why there is none."""
+        return self._render("missing.html.j2", depth, title=title, words=words)
+
+    def _render(self, template: str, depth: int, **content: Any) -> str:
+        known: dict[str, Any] = {
+            "root": "../" * depth or "./",
+            "today": self.today().isoformat()
+            if template in ("index.html.j2", "service.html.j2")
+            else self.today(),
+            "style": Markup(_style()),  # our own files
+            "policy": policy(_style(), own_script=bool(content.get("script"))),
+        }
+        return site_environment().get_template(template).render(known | content)
+
+
+@cache
+def site_environment() -> Environment:
+    """The templates of the catalogue, with all filters of the report."""
+    made = with_templates(report_environment())
+    made.filters["badge_words"] = lambda rating: f"{label.issue(rating)}: {label.outcome(rating)}"
+    return made
+
+
+@cache
+def comparison_environment() -> Environment:
+    """The templates of the comparison, within the catalogue."""
+    return with_templates(comparison_page.environment())
+
+
+@cache
+def personal_environment() -> Environment:
+    """The templates of the personal page, within the catalogue."""
+    from trustgauge.methods.trust import personal_page
+
+    return with_templates(personal_page.environment())
+
+
+def load_templates() -> None:
+    """Compile all templates now: Python does not always bear that from several threads at once."""
+    made = site_environment()
+    for name in PackageLoader("trustgauge.apps.catalogue").list_templates():
+        if name.endswith(".j2") and name not in ("compare.html.j2", "profile.html.j2"):
+            made.get_template(name)
+    report_environment().get_template("card.html.j2")
+    html.environment().get_template("report.html.j2")
+    comparison_environment().get_template("compare.html.j2")
+    personal_environment().get_template("profile.html.j2")
+
+
+@cache
+def own_file(name: str) -> str:
+    """The text of a file beside the templates."""
+    return files("trustgauge.apps.catalogue").joinpath(f"templates/{name}").read_text("utf-8")
+
+
+@cache
+def _style() -> str:
+    return f"{html.style()}\n{comparison_page.style().removeprefix(html.style())}\n{own_file('site.css')}"
+
+
+@cache
+def policy(style: str, script: str = "", *, own_script: bool = False) -> str:
+    """The content policy of a page: its own style and script, pictures and forms of the catalogue."""
+    told = pages.policy(style, script)
+    told = told.replace("img-src data:", "img-src 'self' data:").replace(
+        "form-action 'none'", "form-action 'self'"
+    )
+    return f"{told}; script-src 'self'; connect-src 'self'" if own_script else told
+
+
+def _places(counts: Sequence[tuple[int, int]]) -> dict[int, str]:
+    """The place of each level: "1", or "=2" if several ratings share it."""
+    places, before = {}, 0
+    for badness, count in counts:
+        if badness < 99:
+            places[badness] = f"={before + 1}" if count > 1 else str(before + 1)
+        before += count
+    return places
+
+
+def _together(rows: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Ratings of one run and service for several kinds of users stand in one row of the list."""
+    groups: list[list[dict[str, Any]]] = []
+    for row in rows:
+        key = (row["run"], row["service"], row["method"])
+        last = groups[-1][0] if groups else None
+        if last and row["card"]["audience"] and (last["run"], last["service"], last["method"]) == key:
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    return groups
+
+
+def _card(row: RowMapping) -> dict[str, Any]:
+    return read_card(row["card"])
+
+
+def _listed(row: RowMapping) -> dict[str, Any]:
+    """A rating as lists show it."""
+    told = _card(row)
+    drawn = {"pill": Markup(told["pill"]), "sure": Markup(told["sure"])}  # escaped when they were drawn
+    return {**row, **drawn, "card": told}
+
+
+def _series(assessors: Mapping[str, Sequence[RowMapping]]) -> dict[str, Any]:
+    """Ratings by one method, rule and dimension: one column an assessor, the newest rating first."""
+    shown = []
+    for name, rows in assessors.items():
+        newest = _listed(rows[0])
+        entries = [_entry(row) for row in reversed(rows)]
+        shown.append(
+            {
+                "name": name,
+                "relationship": rows[0]["relationship"],
+                "id": rows[0]["id"],
+                "pill": newest["pill"],
+                "sure": newest["sure"],
+                "outcome": newest["card"]["outcome"],
+                "headline": newest["card"]["headline"],
+                "figure": history(entries) if len(entries) > 1 else "",
+                "rows": [{**row, "outcome": _card(row)["outcome"]} for row in rows],
+            }
+        )
+    first = next(iter(assessors.values()))[0]
+    told = _card(first)
+    return {
+        "title": told["issue"],
+        "audience": told["audience"],
+        "method": first["method"],
+        "rule": first["rule"],
+        "assessors": shown,
+    }
+
+
+def _entry(row: RowMapping) -> RatingEntry:
+    return {**document_of(row)["ratings"][0], "withdrawn": row["withdrawn"] or None}
+
+
+def _pair(number: int, one: Mapping[str, Any]) -> dict[str, Any]:
+    """Two ratings as the page of a comparison shows them."""
+    readings = one["readings"]
+    examples = readings["examples"] if readings else []
+    return {
+        "name": paired.name(one),
+        "sides": [one["before"], one["after"]],
+        "verdict": paired.WORDS[one["verdict"]],
+        "sentence": paired.sentence(one),
+        "next": paired.following(one, 0.05),
+        "counted": comparison.directions(readings) if readings else "",
+        "examples": comparison_page.examples(number, examples) if examples else None,
+    }
+
+
+def _chain(composed: Any) -> dict[str, Any]:
+    """An inferred chain as its page shows it."""
+    one = composed.inference
+    words = {
+        "rates": "from the measured rates of all parts",
+        "two-bit": "from what each part does with balanced and with skewed input",
+        "levels": "from the levels alone",
+        "published": "from table 2 of the paper",
+    }
+    told = [sentences.reason({"code": r.code, "facts": dict(r.facts)}) for r in one.must_test]
+    published = ""
+    if one.published != one.levels:
+        published = f"The published table gives {' or '.join(one.published)}."
+    return {
+        "names": composed.names,
+        "links": [
+            {"service": link.service, "words": f"{link.level} ({link.state})", "id": entry.rating["id"]}
+            for link, entry in zip(composed.links, composed.entries, strict=True)
+        ],
+        "levels": " or ".join(one.levels),
+        "state": one.state,
+        "words": words[one.way],
+        "certainty": numbers.certainty(one.certainty),
+        "steps": [
+            f"{' or '.join(step.first)}, then {step.second}, gives {' or '.join(step.result)}."
+            for step in one.steps
+        ],
+        "published": published,
+        "must_test": told,
+        "calls": f"A test of the whole chain takes {one.calls:,} calls." if one.calls else "",
+    }
+
+
+def _method(name: str, count: int) -> dict[str, Any]:
+    """What a method says of itself."""
+    kind = plugins.load("methods", name)
+    view = view_by_name(name)
+    scale = kind.scale
+    known = view.messages.levels.get("levels", {})
+    levels = [
+        {
+            "mark": level,
+            "words": _level_words(known.get(level), words),
+            "tone": f"l{1 + round(2 * place / max(1, len(scale.levels) - 1))}",
+        }
+        for place, (level, words) in enumerate(zip(scale.levels, scale.words, strict=True))
+    ]
+    fields = kind.model_fields
+    return {
+        "name": name,
+        "version": kind.version,
+        "paper": kind.paper,
+        "doc": METHODS.get(name) or _first_lines(kind.__doc__ or ""),
+        "tasks": ", ".join(TASKS.get(task, task) for task in kind.tasks),
+        "levels": levels,
+        "controls": [],
+        "count": count,
+        "settings": [
+            (key, "" if field.is_required() else _default(field), field.description or "")
+            for key, field in fields.items()
+            if key not in ("method", "services")
+        ],
+    }
+
+
+def _level_words(known: LevelWords | None, words: str) -> str:
+    if known is None:
+        return words
+    return f"{known.short}: {known.line}" if known.line and "{" not in known.line else known.short
+
+
+def _first_lines(doc: str) -> str:
+    return " ".join(doc.strip().split("\n\n")[0].split()).replace("`", "")
+
+
+def _default(field: Any) -> str:
+    value = field.get_default(call_default_factory=True)
+    told = json.dumps(value, default=str, ensure_ascii=False)
+    return told if len(told) < 60 else f"{told[:56]} …"
+
+
+def _rule_names() -> list[tuple[str, str]]:
+    return [
+        ("sound", "our own corrections of the paper’s rule; the default"),
+        ("published", "as the paper states it"),
+        ("released", "as the authors’ released code works"),
+    ]
+
+
+def _value_words(name: str, value: str) -> str:
+    if name == "task":
+        return TASKS.get(value, value)
+    if name == "language":
+        from trustgauge.services import languages
+
+        return languages.name(value)
+    return value.replace("-", " ") if name == "dimension" else value
+
+
+def _filter_words(name: str, value: str) -> str:
+    """A filter that is set, in words."""
+    match name:
+        case "q":
+            return f"“{value}”"
+        case "order":
+            return "best level first"
+        case "earlier":
+            return "earlier ratings too"
+        case "certainty":
+            return f"certainty at least {value} %"
+        case "age":
+            return f"tested within {value} days"
+    return f"{FILTERS.get(name, name).lower()}: {_value_words(name, value)}"
+
+
+def _plain(error: TrustgaugeError) -> str:
+    """An error without names of files of this machine."""
+    faults: Iterable[Any] = getattr(error, "faults", ())
+    told = " ".join(f"{one.what}. {one.do}".strip() for one in faults) or error.what
+    return f"{told[:1].upper()}{told[1:]}".rstrip(".") + "."

@@ -1,0 +1,697 @@
+"""What the catalogue keeps and finds: ratings by their documents, and what people say of them.
+
+Every method of `CatalogueStore` is one transaction. Documents come in by `add`, which is idempotent: a
+document that is known already changes nothing. What comes from outside is checked before it is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    RowMapping,
+    Select,
+    and_,
+    bindparam,
+    func,
+    or_,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
+
+from trustgauge.apps.catalogue.cards import card
+from trustgauge.apps.catalogue.schema import (
+    AUDIT,
+    NOTES,
+    RATINGS,
+    REVISIONS,
+    RUNS,
+    SERVICES,
+    TOKENS,
+    open_database,
+)
+from trustgauge.errors import CatalogueError
+from trustgauge.records import canonical
+from trustgauge.reports import document_model, label, sentences
+from trustgauge.reports.document import certainty, fingerprint, levels
+from trustgauge.reports.method_view import view_of
+from trustgauge.reports.sanitize import visible
+
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RatingEntry, RunDocument
+
+LARGEST = 24_000_000
+"""Characters of a document that is taken in."""
+UNKNOWN = 99
+"""The badness of a rating without a level."""
+STATES = ("in force", "not settled", "incomplete", "expired", "withdrawn", "testing forbidden")
+"""What a list can be filtered by: what the document says, what the date makes of it, and what people say."""
+Role = Literal["reader", "assessor", "admin"]
+ROLES: tuple[Role, ...] = ("reader", "assessor", "admin")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,70}(\.[0-9]{1,6})?")
+_CODE = re.compile(r"[a-z]{2,3}")
+
+
+@dataclass(frozen=True, slots=True)
+class RatingQuery:
+    """What a list shows; empty fields filter nothing.
+
+    Attributes:
+        q: words that all must occur, the last one perhaps unfinished.
+        certainty: the least, in per cent.
+        age: days since it was tested, at most.
+        state: one of STATES.
+        order: "newest" or "best"; the best stand first within one method only.
+        earlier: whether earlier ratings of a series are listed too.
+        after: the cursor of the page before.
+    """
+
+    q: str = ""
+    task: str = ""
+    language: str = ""
+    method: str = ""
+    dimension: str = ""
+    level: str = ""
+    certainty: str = ""
+    age: str = ""
+    assessor: str = ""
+    state: str = ""
+    service: str = ""
+    order: str = ""
+    earlier: str = ""
+    after: str = ""
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> RatingQuery:
+        """The query of an address; what is not known is passed over, and nothing is longer than 200."""
+        return cls(**{one.name: given.get(one.name, "")[:200].strip() for one in fields(cls)})
+
+    def given(self) -> dict[str, str]:
+        """The fields that are set."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name)}
+
+
+@dataclass(frozen=True, slots=True)
+class RatingPage:
+    """Some rows of a list, and the cursor of the next page; "" at its end."""
+
+    rows: Sequence[RowMapping]
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueRating:
+    """One rating with all that stands beside it."""
+
+    row: RowMapping
+    document: RunDocument  # of this rating only
+    notes: Sequence[RowMapping]
+    revisions: Sequence[RowMapping]
+    superseded_by: str
+
+    @property
+    def entry(self) -> RatingEntry:
+        """The rating as its views show it, with the date of its withdrawal; its document has none."""
+        return {**self.document["ratings"][0], "withdrawn": self.row["withdrawn"] or None}
+
+    @property
+    def shown(self) -> RunDocument:
+        """The document as its views show it."""
+        return {**self.document, "ratings": [self.entry]}
+
+
+class CatalogueStore:
+    """The catalogue in a database.
+
+    Args:
+        url: `sqlite:///FILE` or `postgresql://USER@HOST/NAME`.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.engine: Engine = open_database(url)
+        self.is_postgresql = self.engine.dialect.name == "postgresql"
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    def add(
+        self,
+        document: Any,
+        *,
+        actor: str,
+        folder: str = "",
+        evidence: bytes | None = None,
+        quotations: Sequence[Sequence[Mapping[str, Any]]] = (),
+        is_checked: bool = False,
+    ) -> list[str]:
+        """Take in the document of a run. Returns the ids of the ratings that are new or changed.
+
+        Args:
+            document: a `rating.json`, as it was read.
+            actor: who publishes it.
+            folder: its run folder, if that lies on this machine; only then may a known rating change.
+            evidence: its rows as Parquet.
+            quotations: of each rating, those of the first screen.
+            is_checked: it was made by ourselves a moment ago, and is not tried out.
+
+        Raises:
+            CatalogueError: it is no rating document, cannot be shown, or changes what was published already.
+        """
+        checked = document if is_checked else check_document(document)
+        more: dict[str, Any] = {
+            "actor": actor,
+            "folder": folder,
+            "evidence": evidence,
+            "quotations": quotations,
+        }
+        try:
+            return self._add(checked, **more)
+        except IntegrityError:  # another process took in the same a moment ago
+            return self._add(checked, **more)
+
+    def _add(
+        self,
+        checked: RunDocument,
+        *,
+        actor: str,
+        folder: str,
+        evidence: bytes | None,
+        quotations: Sequence[Sequence[Mapping[str, Any]]],
+    ) -> list[str]:
+        run, now = checked["run"], _now()
+        header = canonical({**checked, "ratings": []})
+        whole = fingerprint(checked)
+        changed: list[str] = []
+        with self.engine.begin() as connection:
+            known = connection.execute(
+                select(RUNS.c.hash, RUNS.c.folder).where(RUNS.c.id == run["id"])
+            ).first()
+            if known is not None and known.hash == whole:
+                return []
+            if known is not None and not (folder and known.folder == folder):
+                raise CatalogueError(
+                    f"run {run['id']} was published with another content",
+                    must="what was published, or a run with an id of its own",
+                    do="A correction is a new rating; `supersedes` names the one it replaces",
+                )
+            values = {"hash": whole, "header": header, "folder": folder, "evidence": evidence}
+            if known is None:
+                connection.execute(RUNS.insert().values(id=run["id"], **values))
+            else:
+                connection.execute(update(RUNS).where(RUNS.c.id == run["id"]).values(**values))
+            for place, rating in enumerate(checked["ratings"], start=1):
+                quoted = quotations[place - 1] if place <= len(quotations) else ()
+                if self._add_rating(connection, checked, place, json.dumps(list(quoted)), now):
+                    changed.append(rating["id"])
+            for one in changed:
+                self._log(connection, actor, "published", one, {"run": run["id"]})
+        return changed
+
+    def _add_rating(
+        self, connection: Connection, document: RunDocument, place: int, quotations: str, now: str
+    ) -> bool:
+        rating = document["ratings"][place - 1]
+        alone: RunDocument = {**document, "ratings": [rating]}
+        slug = self._service(connection, rating)
+        values = _columns(rating) | {
+            "run": document["run"]["id"],
+            "place": place,
+            "hash": fingerprint(alone),
+            "entry": canonical(rating),
+            "quotations": quotations,
+            "card": json.dumps(card(rating)),
+            "service": slug,
+        }
+        before = connection.execute(
+            select(RATINGS.c.hash, RATINGS.c.entry, RATINGS.c.run).where(RATINGS.c.id == rating["id"])
+        ).first()
+        if before is None:
+            connection.execute(
+                RATINGS.insert().values(id=rating["id"], received=now, latest=True, withdrawn="", **values)
+            )
+        elif before.run != document["run"]["id"]:
+            raise CatalogueError(f"rating {rating['id']} belongs to run {before.run}")
+        elif before.hash == values["hash"]:
+            return False
+        else:
+            connection.execute(
+                REVISIONS.insert().values(
+                    rating=rating["id"], hash=before.hash, entry=before.entry, replaced=now
+                )
+            )
+            connection.execute(update(RATINGS).where(RATINGS.c.id == rating["id"]).values(**values))
+        self._index(connection, rating)
+        self._set_latest(connection, rating["id"])
+        return True
+
+    def _service(self, connection: Connection, rating: RatingEntry) -> str:
+        facts = rating["service"]
+        key = visible(facts["key"])[:1000]
+        found = connection.execute(select(SERVICES.c.slug).where(SERVICES.c.key == key)).scalar()
+        told = {"name": visible(facts["name"])[:1000], "kind": visible(facts["kind"])[:200]}
+        if found is not None:
+            connection.execute(update(SERVICES).where(SERVICES.c.slug == found).values(**told))
+            return str(found)
+        slug = slug_of(key)
+        connection.execute(
+            self._insert(SERVICES)
+            .values(
+                slug=slug, key=key, provider=visible(facts["provider"])[:200], testing="", note="", **told
+            )
+            .on_conflict_do_nothing()
+        )
+        return slug
+
+    def _insert(self, table: Any) -> Any:
+        return postgresql.insert(table) if self.is_postgresql else sqlite.insert(table)
+
+    def _index(self, connection: Connection, rating: RatingEntry) -> None:
+        said = " ".join(
+            visible(str(one))
+            for one in (
+                rating["id"], rating["service"]["key"], rating["service"]["name"], rating["service"]["kind"],
+                rating["service"]["provider"], rating["service"]["version"], rating["method"]["name"],
+                rating["issue"]["attribute"], label.issue(rating), label.outcome(rating),
+                sentences.headline(rating), rating["assessor"]["name"],
+            )
+        )[:4000]  # fmt: skip
+        connection.execute(text("DELETE FROM search WHERE id = :id"), {"id": rating["id"]})
+        words = (
+            "INSERT INTO search (id, text, words) VALUES (:id, :text, to_tsvector('simple', :text))"
+            if self.is_postgresql
+            else "INSERT INTO search (id, text) VALUES (:id, :text)"
+        )
+        connection.execute(text(words), {"id": rating["id"], "text": said})
+
+    def _set_latest(self, connection: Connection, rating: str) -> None:
+        """Mark the newest rating of the series that this one belongs to."""
+        keys = ("service", "method", "rule", "dimension", "assessor")
+        series = connection.execute(
+            select(*(RATINGS.c[key] for key in keys)).where(RATINGS.c.id == rating)
+        ).one()
+        same = and_(*(RATINGS.c[key] == value for key, value in zip(keys, series, strict=True)))
+        newest = (
+            select(RATINGS.c.id)
+            .where(same)
+            .order_by(RATINGS.c.tested.desc(), RATINGS.c.received.desc(), RATINGS.c.id.desc())
+            .limit(1)
+        )
+        first = connection.execute(newest).scalar_one()
+        connection.execute(update(RATINGS).where(same).values(latest=RATINGS.c.id == first))
+
+    def list_ratings(self, query: RatingQuery, today: date, limit: int = 50) -> RatingPage:
+        """A page of the list: the newest first, or the best first with equal levels beside each other."""
+        by_level = query.order == "best"
+        chosen = select(
+            *(one for one in RATINGS.c if one.name not in ("quotations", "entry")),
+            SERVICES.c.name,
+            SERVICES.c.kind,
+            SERVICES.c.testing,
+        )
+        chosen = chosen.join(SERVICES).where(*self._conditions(query, today))
+        if query.after:
+            chosen = chosen.where(_behind(query.after, by_level=by_level))
+        order = (
+            (RATINGS.c.badness, RATINGS.c.id)
+            if by_level
+            else (RATINGS.c.tested.desc(), RATINGS.c.run.desc(), RATINGS.c.place)
+        )
+        with self.engine.connect() as connection:
+            rows = connection.execute(chosen.order_by(*order).limit(limit + 1)).mappings().all()
+        last = rows[limit - 1] if len(rows) > limit else None
+        keys = ("badness", "id") if by_level else ("tested", "run", "place")
+        return RatingPage(rows[:limit], "|".join(str(last[key]) for key in keys) if last else "")
+
+    def count(self, query: RatingQuery, today: date) -> int:
+        """How many ratings a query finds."""
+        chosen = select(func.count()).select_from(RATINGS.join(SERVICES))
+        with self.engine.connect() as connection:
+            return int(connection.execute(chosen.where(*self._conditions(query, today))).scalar_one())
+
+    def level_counts(self, query: RatingQuery, today: date) -> list[tuple[int, int]]:
+        """Of what a query finds: each badness, best first, and how many ratings have it."""
+        chosen = select(RATINGS.c.badness, func.count()).join(SERVICES)
+        chosen = chosen.where(*self._conditions(query, today)).group_by(RATINGS.c.badness)
+        with self.engine.connect() as connection:
+            rows = connection.execute(chosen.order_by(RATINGS.c.badness)).all()
+        return [(int(badness), int(count)) for badness, count in rows]
+
+    def run_hash(self, run: str) -> str:
+        """The hash of a run's document; "" if it is not here."""
+        with self.engine.connect() as connection:
+            return connection.execute(select(RUNS.c.hash).where(RUNS.c.id == run)).scalar() or ""
+
+    def choices(self) -> dict[str, list[tuple[str, int]]]:
+        """What each filter can be set to, with the number of latest ratings."""
+        found: dict[str, list[tuple[str, int]]] = {}
+        with self.engine.connect() as connection:
+            for name in ("task", "method", "dimension", "level", "assessor"):
+                column = RATINGS.c[name]
+                rows = connection.execute(
+                    select(column, func.count())
+                    .where(RATINGS.c.latest, column != "")
+                    .group_by(column)
+                    .order_by(column)
+                    .limit(200)
+                )
+                found[name] = [(str(value), int(count)) for value, count in rows]
+            spoken = connection.execute(
+                select(RATINGS.c.languages, func.count())
+                .where(RATINGS.c.latest)
+                .group_by(RATINGS.c.languages)
+            ).all()
+        counted: dict[str, int] = {}
+        for languages, count in spoken:
+            for code in languages.split():
+                counted[code] = counted.get(code, 0) + int(count)
+        return {**found, "language": sorted(counted.items())}
+
+    def _conditions(self, query: RatingQuery, today: date) -> list[ColumnElement[bool]]:
+        wanted: list[ColumnElement[bool]] = []
+        if not query.earlier and not query.service:
+            wanted.append(RATINGS.c.latest)
+        for name in ("task", "method", "dimension", "level", "assessor", "service"):
+            if value := getattr(query, name):
+                wanted.append(RATINGS.c[name] == value)
+        if _CODE.fullmatch(query.language):
+            wanted.append(RATINGS.c.languages.contains(f" {query.language} "))
+        if query.certainty.isdigit():
+            wanted.append(RATINGS.c.certainty >= int(query.certainty) / 100)
+        if query.age.isdigit() and len(query.age) < 6:
+            wanted.append(RATINGS.c.tested >= (today - timedelta(days=int(query.age))).isoformat())
+        wanted += _state(query.state, today)
+        if words := re.findall(r"\w+", query.q):
+            wanted.append(self._matches(words[:20]))
+        return wanted
+
+    def _matches(self, words: Sequence[str]) -> ColumnElement[bool]:
+        """Whether the index knows all words; the last one may be the beginning of a word."""
+        if self.is_postgresql:
+            asked = " & ".join([*words[:-1], f"{words[-1]}:*"])
+            found = text("SELECT id FROM search WHERE words @@ to_tsquery('simple', :asked)")
+        else:
+            asked = " ".join(f'"{word}"' for word in words) + "*"
+            found = text("SELECT id FROM search WHERE search MATCH :asked")
+        clause = found.bindparams(bindparam("asked", asked)).columns(RATINGS.c.id)
+        return RATINGS.c.id.in_(clause.scalar_subquery())
+
+    def rating(self, name: str) -> CatalogueRating | None:
+        """A rating by its id, with all that was said of it."""
+        with self.engine.connect() as connection:
+            row = (
+                connection.execute(
+                    select(
+                        RATINGS,
+                        RUNS.c.header,
+                        RUNS.c.folder,
+                        RUNS.c.evidence.is_not(None).label("has_evidence"),
+                        SERVICES.c.name,
+                        SERVICES.c.testing,
+                    )
+                    .join(RUNS)
+                    .join(SERVICES)
+                    .where(RATINGS.c.id == name)
+                )
+                .mappings()
+                .first()
+            )
+            if row is None:
+                return None
+            notes = select(NOTES).where(NOTES.c.rating == name).order_by(NOTES.c.number)
+            older = select(REVISIONS).where(REVISIONS.c.rating == name).order_by(REVISIONS.c.number)
+            newer = select(RATINGS.c.id).where(RATINGS.c.supersedes == name).order_by(RATINGS.c.id).limit(1)
+            return CatalogueRating(
+                row,
+                document_of(row),
+                connection.execute(notes).mappings().all(),
+                connection.execute(older).mappings().all(),
+                connection.execute(newer).scalar() or "",
+            )
+
+    def evidence(self, run: str) -> bytes | None:
+        """The evidence of a run as Parquet, if it was published."""
+        with self.engine.connect() as connection:
+            return connection.execute(select(RUNS.c.evidence).where(RUNS.c.id == run)).scalar()
+
+    def service(self, slug: str) -> RowMapping | None:
+        """A service by its name in addresses."""
+        with self.engine.connect() as connection:
+            return connection.execute(select(SERVICES).where(SERVICES.c.slug == slug)).mappings().first()
+
+    def services(self) -> Sequence[RowMapping]:
+        """All services, by name."""
+        with self.engine.connect() as connection:
+            return (
+                connection.execute(select(SERVICES).order_by(SERVICES.c.name, SERVICES.c.slug))
+                .mappings()
+                .all()
+            )
+
+    def history(self, slug: str, limit: int = 500) -> Sequence[RowMapping]:
+        """All ratings of a service, the newest first."""
+        chosen: Select[Any] = (
+            select(RATINGS, RUNS.c.header).join(RUNS).where(RATINGS.c.service == slug)
+        ).order_by(RATINGS.c.tested.desc(), RATINGS.c.id.desc())
+        with self.engine.connect() as connection:
+            return connection.execute(chosen.limit(limit)).mappings().all()
+
+    def forbid_testing(self, slug: str, note: str, actor: str, *, forbidden: bool = True) -> bool:
+        """Say that the provider of a service forbids tests of it. Returns whether there is such a service."""
+        with self.engine.begin() as connection:
+            done = connection.execute(
+                update(SERVICES)
+                .where(SERVICES.c.slug == slug)
+                .values(testing="forbidden" if forbidden else "", note=visible(note)[:2000])
+            )
+            if done.rowcount:
+                self._log(connection, actor, "testing", slug, {"forbidden": forbidden})
+            return bool(done.rowcount)
+
+    def say(
+        self, rating: str, kind: Literal["correction", "withdrawal", "reply"], said: str, author: str
+    ) -> bool:
+        """Add a note to a rating; a withdrawal also dates it. Returns whether there is such a rating."""
+        now = _now()
+        with self.engine.begin() as connection:
+            row = connection.execute(select(RATINGS.c.withdrawn).where(RATINGS.c.id == rating)).first()
+            if row is None:
+                return False
+            if kind == "withdrawal" and row.withdrawn:
+                return True
+            words = said[:10_000].encode("utf-8", "replace").decode().replace("\0", "�")
+            connection.execute(
+                NOTES.insert().values(rating=rating, kind=kind, text=words, author=author, at=now)
+            )
+            if kind == "withdrawal":
+                connection.execute(update(RATINGS).where(RATINGS.c.id == rating).values(withdrawn=now[:10]))
+            action = {"correction": "corrected", "withdrawal": "withdrawn", "reply": "replied"}[kind]
+            self._log(connection, author, action, rating, {})
+            return True
+
+    def publisher(self, rating: str) -> str:
+        """Who published a rating; "" if that is not on record."""
+        chosen = (
+            select(AUDIT.c.actor)
+            .where(AUDIT.c.subject == rating, AUDIT.c.action == "published")
+            .order_by(AUDIT.c.number)
+            .limit(1)
+        )
+        with self.engine.connect() as connection:
+            return connection.execute(chosen).scalar() or ""
+
+    def changes(self, after: int = 0, limit: int = 50, *, newest: bool = False) -> Sequence[RowMapping]:
+        """Entries of the audit log behind a number, the oldest first; or its last ones, the newest first."""
+        order = AUDIT.c.number.desc() if newest else AUDIT.c.number
+        with self.engine.connect() as connection:
+            chosen = select(AUDIT).where(AUDIT.c.number > after).order_by(order).limit(limit)
+            return connection.execute(chosen).mappings().all()
+
+    def record(self, actor: str, action: str, subject: str, facts: Mapping[str, Any] | None = None) -> None:
+        """Write a line of the audit log."""
+        with self.engine.begin() as connection:
+            self._log(connection, actor, action, subject, facts or {})
+
+    def _log(
+        self, connection: Connection, actor: str, action: str, subject: str, facts: Mapping[str, Any]
+    ) -> None:
+        connection.execute(
+            AUDIT.insert().values(
+                at=_now(),
+                actor=visible(actor)[:200],
+                action=action,
+                subject=subject,
+                facts=canonical(dict(facts)),
+            )
+        )
+
+    def make_token(self, name: str, role: Role) -> str:
+        """A new token in the place of one of the same name; the catalogue keeps its hash only."""
+        token = f"tg_{secrets.token_urlsafe(32)}"
+        values = {"role": role, "hash": _token_hash(token), "made": _now(), "revoked": ""}
+        with self.engine.begin() as connection:
+            made = self._insert(TOKENS).values(name=name, **values)
+            connection.execute(made.on_conflict_do_update(index_elements=["name"], set_=values))
+            self._log(connection, name, "token", name, {"role": role})
+        return token
+
+    def revoke_token(self, name: str) -> bool:
+        """Make a token worthless. Returns whether there is one of this name."""
+        with self.engine.begin() as connection:
+            done = connection.execute(update(TOKENS).where(TOKENS.c.name == name).values(revoked=_now()))
+            return bool(done.rowcount)
+
+    def holder(self, token: str) -> tuple[str, Role] | None:
+        """Name and role of whoever holds a token; None if nobody does."""
+        with self.engine.connect() as connection:
+            row = connection.execute(
+                select(TOKENS.c.name, TOKENS.c.role).where(
+                    TOKENS.c.hash == _token_hash(token), TOKENS.c.revoked == ""
+                )
+            ).first()
+        return None if row is None else (str(row.name), cast("Role", row.role))
+
+
+def document_of(row: RowMapping) -> RunDocument:
+    """The document of one rating, from its row and the header of its run."""
+    return cast("RunDocument", {**json.loads(row["header"]), "ratings": [json.loads(row["entry"])]})
+
+
+def slug_of(key: str) -> str:
+    """The name of a service in addresses: its key where that is plain, else with a hash of it.
+
+    >>> slug_of("apertium"), slug_of("openai/GPT 5")
+    ('apertium', 'openai-gpt-5-ab67cc14')
+    """
+    plain = re.sub(r"[^a-z0-9]+", "-", key.lower()).strip("-")[:60]
+    if plain and plain == key:
+        return plain
+    return f"{plain or 'service'}-{hashlib.blake2b(key.encode(), digest_size=4).hexdigest()}"
+
+
+def check_document(document: Any) -> RunDocument:
+    """The document, if it has the form of a `rating.json`, plain ids, and can be shown.
+
+    Raises:
+        CatalogueError: it has not.
+    """
+    if found := document_model.misfit(document):
+        raise CatalogueError("this is no rating.json", must="the document of a run", got=found)
+    checked = cast("RunDocument", document)
+    run = checked["run"]["id"]
+    names = [rating["id"] for rating in checked["ratings"]]
+    if not all(_ID.fullmatch(one) for one in (run, *names)) or len(set(names)) < len(names):
+        raise CatalogueError(
+            "an id cannot stand in an address", must="letters, digits and hyphens, each id once"
+        )
+    if not all(one == run or one.startswith(f"{run}.") for one in names):
+        raise CatalogueError("a rating's id is not that of its run", must=f"{run}, or {run}.1 and so on")
+    try:
+        if len(canonical(document).encode()) > LARGEST:  # lone surrogates cannot be encoded, NaN not written
+            raise CatalogueError("the document is too large", must=f"at most {LARGEST:,} bytes")
+    except (ValueError, RecursionError):
+        raise CatalogueError("the document holds what JSON or UTF-8 cannot hold") from None
+    for rating in checked["ratings"]:
+        for name in ("tested", "expires"):
+            _check_date(name, rating[name])
+    _try_out(checked)
+    return checked
+
+
+def _check_date(name: str, value: str) -> None:
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        raise CatalogueError(f"{name} is no date", must="YYYY-MM-DD") from None
+
+
+def _try_out(document: RunDocument) -> None:
+    """Show every rating once: what no page can show is not taken in."""
+    from trustgauge.reports.html import report
+
+    try:
+        report(document)
+        for rating in document["ratings"]:
+            label.badge(rating)
+            sentences.headline(rating)
+    except Exception as error:  # templates and figures fail in ways of their own
+        raise CatalogueError("details that cannot be shown", got=type(error).__name__) from error
+
+
+def _columns(rating: RatingEntry) -> dict[str, Any]:
+    """What lists and filters need of a rating."""
+    order, level = levels(rating), rating["overall"]["level"]
+    return {
+        "version": visible(rating["service"]["version"])[:200],
+        "task": visible(rating["service"]["task"] or "")[:20],
+        "method": visible(rating["method"]["name"])[:80],
+        "rule": visible(rating["method"]["rule"])[:20],
+        "dimension": visible(rating["overall"]["profile"] or rating["issue"]["attribute"])[:200],
+        "languages": _languages(rating),
+        "level": visible(view_of(rating).mark(rating, level) if level in order and level else "")[:80],
+        "badness": order.index(level) if level in order and level else UNKNOWN,
+        "state": visible(rating["state"])[:20],
+        "certainty": certainty(rating["overall"]),
+        "tested": rating["tested"][:10],
+        "expires": rating["expires"][:10],
+        "assessor": visible(rating["assessor"]["name"])[:200],
+        "relationship": visible(rating["assessor"]["relationship"])[:20],
+        "supersedes": visible(rating["supersedes"] or "")[:90],
+    }
+
+
+def _languages(rating: RatingEntry) -> str:
+    """The languages that were tested, as codes between blanks: a translator's, or the method's."""
+    told = [str(rating["method"]["options"].get("language", "en"))]
+    if rating["service"]["task"] == "translate":
+        told += [code for part in rating["parts"] for code in part["key"].split(">")]
+    codes = sorted({code for code in told if _CODE.fullmatch(code)})
+    return f" {' '.join(codes)} "
+
+
+def _behind(cursor: str, *, by_level: bool) -> ColumnElement[bool]:
+    """What comes after a row of the list."""
+    first, _, rest = cursor.partition("|")
+    if by_level:
+        badness = int(first) if first.isdigit() and len(first) < 9 else UNKNOWN
+        return or_(RATINGS.c.badness > badness, and_(RATINGS.c.badness == badness, RATINGS.c.id > rest))
+    run, _, told = rest.partition("|")
+    place = int(told) if told.isdigit() and len(told) < 9 else 0
+    return or_(
+        RATINGS.c.tested < first,
+        and_(RATINGS.c.tested == first, RATINGS.c.run < run),
+        and_(RATINGS.c.tested == first, RATINGS.c.run == run, RATINGS.c.place > place),
+    )
+
+
+def _state(state: str, today: date) -> list[ColumnElement[bool]]:
+    day = today.isoformat()
+    if state == "expired":
+        return [RATINGS.c.expires < day, RATINGS.c.withdrawn == ""]
+    if state == "withdrawn":
+        return [RATINGS.c.withdrawn != ""]
+    if state == "testing forbidden":
+        return [SERVICES.c.testing != ""]
+    if state == "in force":
+        return [RATINGS.c.state == "rated", RATINGS.c.expires >= day, RATINGS.c.withdrawn == ""]
+    return [RATINGS.c.state == state] if state in STATES else []
+
+
+def _token_hash(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()  # of 256 random bits: needs no salt
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

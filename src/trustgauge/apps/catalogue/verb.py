@@ -1,0 +1,144 @@
+"""The verb serve: the catalogue of ratings, as pages and as an API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trustgauge.terminal.options import output_options
+from trustgauge.terminal.output import emit_json, say
+
+if TYPE_CHECKING:
+    from trustgauge.apps.catalogue.store import CatalogueStore
+
+DATABASE = "catalogue.sqlite"
+ROLES = ("reader", "assessor", "admin")
+
+
+@click.command("serve")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@click.option(
+    "--listen", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on."
+)
+@click.option(
+    "--database",
+    envvar="TRUSTGAUGE_CATALOGUE_DATABASE",
+    metavar="URL",
+    help="postgresql://USER@HOST/NAME or sqlite:///FILE.  [default: catalogue.sqlite in the ratings folder]",
+)
+@click.option("--address", default="", metavar="URL", help="Public address, for links, QR codes and feeds.")
+@click.option("--host-name", "hosts", multiple=True, metavar="NAME", help="Also answer to this name.")
+@click.option("--demo", is_flag=True, help="Rate the example services first: about a minute, no network.")
+@click.option(
+    "--freeze",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write all pages as files.",
+)
+@click.option("--allow-runs", is_flag=True, help="Let holders of a token start runs.")
+@click.option("--token", "token_for", metavar="NAME", help="Make a token, print it once, and end.")
+@click.option(
+    "--role", type=click.Choice(ROLES), default="assessor", show_default=True, help="Of that token."
+)
+@click.option("--revoke", metavar="NAME", help="Make a token worthless, and end.")
+@click.option(
+    "--user-header",
+    default="",
+    metavar="HEADER",
+    help="Trust a reverse proxy that names users in this header.",
+)
+@output_options
+def serve_verb(**options: Any) -> None:
+    """Serve the ratings of a folder as a catalogue: pages, exports and an API.
+
+    \b
+    trustgauge serve
+    trustgauge serve --demo
+    trustgauge serve --freeze site
+    trustgauge serve --database postgresql://catalogue@db/catalogue --token lab
+    """
+    try:
+        import sqlalchemy  # noqa: F401
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise click.UsageError(f"serve needs {error.name}: pip install 'trustgauge[server]'") from None
+    ratings: Path = options["ratings"]
+    url = options["database"] or _default_database(ratings)
+    from trustgauge.apps.catalogue.store import CatalogueStore
+
+    store = CatalogueStore(url)
+    try:
+        _act(store, url, options)
+    finally:
+        store.close()
+
+
+def _act(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
+    if options["token_for"]:
+        token = store.make_token(options["token_for"], options["role"])
+        if options["as_json"]:
+            emit_json({"name": options["token_for"], "role": options["role"], "token": token})
+        else:
+            _say([("token", token), ("note", "shown this once; the catalogue keeps its hash")], options)
+        return
+    if options["revoke"]:
+        known = store.revoke_token(options["revoke"])
+        _say([("revoked" if known else "note", options["revoke"] if known else "no such token")], options)
+        return
+    if options["demo"]:
+        _demo(options)
+    if options["freeze"]:
+        from trustgauge.apps.catalogue.freeze import freeze
+        from trustgauge.apps.catalogue.ingest import FolderReader
+
+        FolderReader(store, options["ratings"]).take_in()
+        count = freeze(store, options["ratings"], options["freeze"], address=_slashed(options["address"]))
+        _say([("wrote", f"{options['freeze']}: {count:,} files")], options)
+        return
+    _serve(store, url, options)
+
+
+def _demo(options: dict[str, Any]) -> None:
+    from trustgauge.apps.catalogue.demo import rate_demo
+
+    for line in rate_demo(options["ratings"]):
+        _say([("demo", line)], options, err=True)
+
+
+def _serve(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
+    from trustgauge.apps.catalogue.options import ServeOptions
+    from trustgauge.apps.catalogue.server import CatalogueServer
+
+    hosts = ("127.0.0.1", "localhost", "[::1]", *options["hosts"])
+    if options["listen"] not in ("127.0.0.1", "0.0.0.0", "::"):
+        hosts = (*hosts, options["listen"])
+    served = ServeOptions(
+        ratings=options["ratings"],
+        hosts=hosts,
+        address=_slashed(options["address"]),
+        user_header=options["user_header"],
+    )
+    server = CatalogueServer(store, url, served, allow_runs=options["allow_runs"])
+
+    def ready(address: str) -> None:
+        _say([("page", address), ("stop", "Ctrl-C")], options, err=True)
+
+    server.run(options["listen"], options["port"], ready)
+
+
+def _slashed(address: str) -> str:
+    return f"{address.rstrip('/')}/" if address else ""
+
+
+def _default_database(ratings: Path) -> str:
+    ratings.mkdir(parents=True, exist_ok=True)
+    return f"sqlite:///{(ratings / DATABASE).resolve()}"
+
+
+def _say(lines: list[tuple[str, str]], options: dict[str, Any], *, err: bool = False) -> None:
+    from trustgauge.reports import terminal
+
+    say([terminal.line(head, said) for head, said in lines], options, err=err)

@@ -1,0 +1,278 @@
+"""Pages and API over HTTP, in the process: what is served, to whom, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from datetime import date
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.apps.catalogue.documents import chatbots, two_step
+from tests.reports import hostile
+from trustgauge.apps.catalogue.api import openapi_text
+from trustgauge.apps.catalogue.app import RateLimiter, application
+from trustgauge.apps.catalogue.freeze import freeze
+from trustgauge.apps.catalogue.options import ServeOptions
+from trustgauge.apps.catalogue.store import CatalogueStore
+
+TODAY = date(2026, 11, 23)
+BOT = "TG-2026-1122-c0de.1"
+OPENAPI = json.loads(openapi_text())
+
+
+class Answer:
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Client:
+    """Calls an ASGI application without a socket."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    def __call__(
+        self,
+        address: str,
+        method: str = "GET",
+        content: Any = None,
+        host: str = "127.0.0.1:8000",
+        **headers: str,
+    ) -> Answer:
+        path, _, query = address.partition("?")
+        body = (
+            b""
+            if content is None
+            else content
+            if isinstance(content, bytes)
+            else json.dumps(content).encode()
+        )
+        sent = {"host": host, "content-length": str(len(body)), "content-type": "application/json"}
+        sent |= {name.replace("_", "-").lower(): value for name, value in headers.items()}
+        scope = {
+            "type": "http", "http_version": "1.1", "method": method, "path": path, "raw_path": path.encode(),
+            "query_string": query.encode(), "root_path": "", "scheme": "http", "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 8000), "headers": [(k.encode(), v.encode()) for k, v in sent.items()],
+        }  # fmt: skip
+        told: list[Any] = []
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: Any) -> None:
+            told.append(message)
+
+        asyncio.run(self.app(scope, receive, send))
+        start = told[0]
+        return Answer(
+            start["status"],
+            {name.decode(): value.decode() for name, value in start["headers"]},
+            b"".join(one.get("body", b"") for one in told[1:]),
+        )
+
+
+@pytest.fixture
+def client(small: CatalogueStore, tmp_path: Path) -> Client:
+    small.add(two_step(), actor="lab", is_checked=True)
+    small.add(chatbots(), actor="lab", is_checked=True)
+    return Client(application(small, ServeOptions(tmp_path), today=lambda: TODAY))
+
+
+PAGES = (
+    "/",
+    "/s/bot/",
+    f"/r/{BOT}/",
+    "/compare/",
+    "/personal/",
+    "/compose/",
+    "/methods/",
+    "/methods/trust/",
+    "/about/",
+)
+
+
+class Links(HTMLParser):
+    """What a page leads to, fetches, and whether any element runs something."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: set[str] = set()
+        self.wrong: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = dict(attrs)
+        self.links |= {str(told[name]) for name in ("href", "src", "action") if told.get(name)}
+        self.wrong += [f"{tag} {name}" for name in told if name.startswith("on") or name == "style"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_whole_leads_nowhere_else_and_runs_nothing(client: Client, page: str) -> None:
+    answer = client(page)
+    assert answer.status == 200, answer.text[:300]
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    read = Links()
+    read.feed(answer.text)
+    assert read.wrong == []
+    assert [one for one in read.links if "//" in one] == []
+    for link in read.links:
+        if link.startswith(("#", "data:", "?")):
+            continue
+        place = str(Path(page + link.partition("?")[0].partition("#")[0] + "x")).removesuffix("x")
+        parts: list[str] = []
+        for part in (page + link.partition("?")[0].partition("#")[0]).split("/"):
+            parts = parts[:-1] if part == ".." else [*parts, part] if part not in (".", "") else parts
+        place = "/" + "/".join(parts) + ("/" if link.endswith("/") and parts else "")
+        assert client(place).status == 200, link
+
+
+def test_the_list_is_filtered_and_says_by_what(client: Client) -> None:
+    page = client("/?method=trust&dimension=privacy-first&order=best").text
+    assert "<b>1</b> rating" in page
+    assert "remove" in page
+    assert "No rating matches" in client("/?q=nothing+of+this").text
+    assert client("/?after=%00&certainty=x&age=99999999&q=%22%27%3B--").status == 200
+
+
+def test_a_rating_has_its_files_and_its_hash_is_its_etag(client: Client) -> None:
+    answer = client(f"/api/v1/ratings/{BOT}")
+    tag = answer.headers["etag"]
+    assert client(f"/api/v1/ratings/{BOT}", if_none_match=tag).status == 304
+    assert client(f"/r/{BOT}/rating.json").body == answer.body
+    assert client(f"/r/{BOT}/label.svg").headers["content-type"].startswith("image/svg")
+    assert client(f"/r/{BOT}/report.html").status == 200
+    assert client(f"/r/{BOT}/evidence.csv").status == 422
+    assert client(f"/r/{BOT}").headers["location"] == f"{BOT}/"
+
+
+def test_a_withdrawn_rating_keeps_its_page_and_says_so(client: Client, small: CatalogueStore) -> None:
+    small.say(BOT, "withdrawal", "<b>Wrong</b> endpoint.", "lab")
+    small.say(BOT, "reply", "We mended it.", "Provider")
+    page = client(f"/r/{BOT}/").text
+    assert "Withdrawn 23 Nov" in page or "Withdrawn" in page
+    assert "&lt;b&gt;Wrong&lt;/b&gt; endpoint." in page
+    assert "We mended it." in page
+    assert "withdrawn" in client(f"/r/{BOT}/badge.svg").text
+    assert "withdrawn" in client(f"/r/{BOT}/label.svg").text.lower()
+    assert "Rating withdrawn" in client("/feed.atom").text
+
+
+def test_hostile_ratings_are_inert_on_every_page(small: CatalogueStore, tmp_path: Path) -> None:
+    told, _ = hostile.case()
+    small.add(told, actor="<script>alert(1)</script>")
+    client = Client(application(small, ServeOptions(tmp_path), today=lambda: TODAY))
+    name = told["ratings"][0]["id"]
+    slug = client("/api/v1/services").json()["services"][0]["slug"]
+    for page in ("/", f"/s/{slug}/", f"/r/{name}/", "/about/", "/feed.atom"):
+        text = client(page).text
+        assert not re.search(r"<(script|img src=x|svg onload)", text), page
+        assert "\x1b" not in text
+        read = Links()
+        read.feed(text)
+        assert read.wrong == []
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "", "localhost:80:80", "[::1", "127.0.0.1@x"]
+)
+def test_a_foreign_host_is_refused(client: Client, host: str) -> None:
+    assert client("/", host=host).status == 421
+
+
+def test_publishing_needs_a_token_and_is_idempotent(client: Client, small: CatalogueStore) -> None:
+    document = chatbots("TG-2026-1123-beef")
+    assert client("/api/v1/ratings", "POST", document).status == 401
+    reader, lab = small.make_token("reader", "reader"), small.make_token("lab", "assessor")
+    assert client("/api/v1/ratings", "POST", document, authorization=f"Bearer {reader}").status == 403
+    mine = {"authorization": f"Bearer {lab}"}
+    assert client("/api/v1/ratings", "POST", document, **mine).status == 201
+    assert client("/api/v1/ratings", "POST", document, **mine).status == 200
+    assert (
+        client("/api/v1/ratings", "POST", chatbots("TG-2026-1123-beef", expires="2027-02-02"), **mine).status
+        == 409
+    )
+    assert client("/api/v1/ratings", "POST", {"no": "rating"}, **mine).status == 422
+    assert client("/api/v1/ratings", "POST", b"{", **mine).status == 400
+    assert client("/api/v1/ratings", "POST", b"[" * 100_000, **mine).status == 400
+    assert client("/api/v1/ratings", "POST", document, origin="https://evil.example", **mine).status == 403
+    assert client("/api/v1/ratings", "POST", document, content_type="text/plain", **mine).status == 415
+    note = {"kind": "withdrawal", "text": "Wrong endpoint."}
+    other = {"authorization": f"Bearer {small.make_token('other', 'assessor')}"}
+    assert client("/api/v1/ratings/TG-2026-1123-beef.1/notes", "POST", note, **other).status == 403
+    assert client("/api/v1/ratings/TG-2026-1123-beef.1/notes", "POST", note, **mine).status == 201
+    actors = [(change["actor"], change["action"]) for change in small.changes(newest=True)]
+    assert actors[0] == ("lab", "withdrawn")
+
+
+def test_the_api_is_what_its_description_says(client: Client, small: CatalogueStore) -> None:
+    served = {
+        (route.path, method.lower())
+        for route in client.app.app.routes
+        if route.path.startswith("/api/") or route.path in OPENAPI["paths"]
+        for method in route.methods - {"HEAD"}
+    }
+    assert served == {(path, method) for path, ways in OPENAPI["paths"].items() for method in ways}
+    answers = {
+        "/api/v1/ratings": client("/api/v1/ratings?limit=1"),
+        "/api/v1/services": client("/api/v1/services"),
+        "/api/v1/services/{slug}": client("/api/v1/services/bot"),
+        "/api/v1/changes": client("/api/v1/changes"),
+        "/healthz": client("/healthz"),
+    }
+    for path, answer in answers.items():
+        schema = OPENAPI["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+        jsonschema.validate(answer.json(), {**schema, "components": OPENAPI["components"]})
+    assert answers["/api/v1/ratings"].headers["link"].endswith('rel="next"')
+    problem = client("/api/v1/ratings/none")
+    assert problem.headers["content-type"] == "application/problem+json"
+    jsonschema.validate(problem.json(), OPENAPI["components"]["schemas"]["Problem"])
+
+
+def test_no_input_makes_the_api_fail(client: Client, small: CatalogueStore) -> None:
+    token = {"authorization": f"Bearer {small.make_token('fuzz', 'admin')}"}
+    odd = "?after=|||&limit=0&q=%ff%00&chain=%00&order=%3E%3E&a=x&b=y&profile=é&rule=1"
+    bodies: tuple[Any, ...] = ({}, [], None, {"kind": "reply", "text": 5}, {"services": {"x": {"use": "é"}}})
+    for path, ways in OPENAPI["paths"].items():
+        for hole in ("%00", "é'..%2f", BOT) if "{" in path else ("",):
+            told = client(re.sub(r"\{.*?\}", hole, path) + odd)
+            assert told.status < 500, (path, hole, told.text[:200])
+        for content in bodies if "post" in ways else ():
+            told = client(re.sub(r"\{.*?\}", BOT, path), "POST", content, **token)
+            assert told.status < 500, (path, content, told.text[:200])
+
+
+def test_frozen_pages_are_the_served_ones(client: Client, small: CatalogueStore, tmp_path: Path) -> None:
+    count = freeze(small, tmp_path, tmp_path / "site", today=lambda: TODAY)
+    assert count > 40
+    for page in (f"r/{BOT}/", "s/bot/", "methods/", "methods/trust/", "about/"):
+        assert (tmp_path / "site" / page / "index.html").read_bytes() == client(f"/{page}").body
+    for file in (f"r/{BOT}/label.svg", f"r/{BOT}/rating.json", f"r/{BOT}/report.html", "openapi.json"):
+        assert (tmp_path / "site" / file).read_bytes() == client(f"/{file}").body
+    listed = json.loads((tmp_path / "site" / "search.json").read_text("utf-8"))
+    assert BOT in {one["id"] for one in listed}
+
+
+def test_a_client_that_asks_too_often_waits() -> None:
+    now = [0.0]
+    limiter = RateLimiter(60, lambda: now[0])
+    assert [limiter.take("a") for _ in range(10)] == [0.0] * 10
+    assert 0 < limiter.take("a") <= 1
+    assert limiter.take("b") == 0
+    now[0] = 2.0
+    assert limiter.take("a") == 0

@@ -1,0 +1,202 @@
+"""The store of the catalogue: one contract, in SQLite and in PostgreSQL."""
+
+from __future__ import annotations
+
+import threading
+from datetime import date
+from typing import Any
+
+import pytest
+from sqlalchemy import inspect
+
+from tests.apps.catalogue.documents import chatbots, two_step
+from tests.reports import hostile
+from trustgauge.apps.catalogue.schema import METADATA
+from trustgauge.apps.catalogue.store import CatalogueStore, RatingQuery, slug_of
+from trustgauge.errors import CatalogueError
+from trustgauge.records import canonical
+from trustgauge.reports.document import fingerprint
+
+TODAY = date(2026, 11, 23)
+
+
+def ids(store: CatalogueStore, **query: str) -> list[str]:
+    return [row["id"] for row in store.list_ratings(RatingQuery(**query), TODAY).rows]
+
+
+def put(store: CatalogueStore, told: Any, **more: Any) -> list[str]:
+    """Take in a document that was made here, without trying it out on every page."""
+    return store.add(told, **{"actor": "lab", **more}, is_checked=True)
+
+
+def test_a_document_is_taken_in_once_and_found_by_what_it_says(store: CatalogueStore) -> None:
+    told = two_step()
+    added = store.add(told, actor="lab")
+    assert added == [rating["id"] for rating in told["ratings"]]
+    assert put(store, told) == []
+    put(store, chatbots())
+    assert ids(store, method="two-step") == added
+    assert ids(store, q="bot priv") == ["TG-2026-1122-c0de.1"]
+    assert ids(store, q='bot" OR "x') == []
+    assert ids(store, q="' & | ! :* <-> NEAR(") == []
+    assert ids(store, task="chat", dimension="safe-language", certainty="90") == ["TG-2026-1122-c0de.2"]
+    assert ids(store, language="en", state="in force", age="3650") != []
+    assert ids(store, service="bot") == ids(store, task="chat")
+    assert [change["action"] for change in store.changes()] == ["published"] * (len(added) + 2)
+    found = store.rating(added[0])
+    assert found is not None
+    assert found.row["hash"] == fingerprint({**told, "ratings": [told["ratings"][0]]})  # type: ignore[typeddict-item]
+    assert canonical(found.document) == canonical({**told, "ratings": [told["ratings"][0]]})
+
+
+def test_pages_of_a_list_hold_every_rating_once(store: CatalogueStore) -> None:
+    for number in range(4):
+        put(store, two_step(f"TG-2026-1120-{number:04x}", service=f"s{number}"))
+    put(store, chatbots())
+    whole = ids(store)
+    for order in ("", "best"):
+        seen: list[str] = []
+        after = ""
+        while True:
+            page = store.list_ratings(RatingQuery(order=order, after=after), TODAY, 3)
+            seen += [row["id"] for row in page.rows]
+            after = page.after
+            if not after:
+                break
+        assert sorted(seen) == sorted(whole)
+        assert len(set(seen)) == len(seen)
+    assert store.list_ratings(RatingQuery(after="no|cursor|x"), TODAY).rows is not None
+
+
+def test_the_newest_of_a_series_is_in_the_list_and_its_history_is_kept(store: CatalogueStore) -> None:
+    put(store, chatbots("TG-2026-0901-aaaa", tested="2026-09-01"))
+    put(store, chatbots("TG-2026-1101-bbbb", tested="2026-11-01"))
+    put(store, chatbots("TG-2026-1002-cccc", tested="2026-10-02", assessor="Other"))
+    assert ids(store) == [
+        "TG-2026-1101-bbbb.1",
+        "TG-2026-1101-bbbb.2",
+        "TG-2026-1002-cccc.1",
+        "TG-2026-1002-cccc.2",
+    ]
+    assert len(ids(store, earlier="1")) == 6
+    assert [row["tested"] for row in store.history("bot")][::2] == ["2026-11-01", "2026-10-02", "2026-09-01"]
+    assert dict(store.choices()["assessor"])["Other"] == 2
+
+
+def test_what_is_published_is_not_overwritten_but_by_its_own_folder(store: CatalogueStore) -> None:
+    told = chatbots()
+    put(store, told, folder="/runs/one")
+    changed = chatbots(expires="2027-01-01")
+    with pytest.raises(match="another content"):
+        put(store, changed)
+    with pytest.raises(match="another content"):
+        put(store, changed, folder="/runs/two")
+    before = store.rating("TG-2026-1122-c0de.1")
+    assert put(store, changed, folder="/runs/one") != []
+    after = store.rating("TG-2026-1122-c0de.1")
+    assert before is not None
+    assert after is not None
+    assert [old["hash"] for old in after.revisions] == [before.row["hash"]]
+
+
+def test_withdrawals_corrections_and_replies_stand_beside_the_document(store: CatalogueStore) -> None:
+    put(store, chatbots())
+    name = "TG-2026-1122-c0de.1"
+    assert store.say(name, "reply", "We mended it.", "Provider")
+    assert store.say(name, "withdrawal", "Wrong endpoint.", "lab")
+    assert store.say(name, "withdrawal", "Again.", "lab")
+    assert not store.say("TG-none", "reply", "x", "y")
+    put(store, chatbots("TG-2026-1123-c0de", supersedes=name))
+    found = store.rating(name)
+    assert found is not None
+    assert [note["kind"] for note in found.notes] == ["reply", "withdrawal"]
+    assert found.superseded_by == "TG-2026-1123-c0de.1"
+    assert found.entry["withdrawn"]
+    assert found.document["ratings"][0]["withdrawn"] is None
+    assert ids(store, state="withdrawn", earlier="1") == [name]
+    assert store.forbid_testing("bot", "By its terms.", "lab")
+    assert len(ids(store, state="testing forbidden")) == 2
+
+
+def test_tokens_are_kept_as_hashes_and_can_be_revoked(store: CatalogueStore) -> None:
+    token = store.make_token("lab", "assessor")
+    assert store.holder(token) == ("lab", "assessor")
+    assert store.holder(token + "x") is None
+    assert store.make_token("lab", "admin") != token
+    assert store.holder(token) is None
+    assert store.revoke_token("lab")
+    assert not store.revoke_token("nobody")
+
+
+def test_two_at_once_add_the_same_without_loss(store: CatalogueStore) -> None:
+    put(store, chatbots("TG-2026-1122-0000"))  # templates are made
+    failed: list[BaseException] = []
+
+    def add(number: int) -> None:
+        try:
+            for each in range(3):
+                put(store, chatbots(f"TG-2026-1122-{(number + each) % 4:04x}"))
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=add, args=(number,)) for number in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert failed == []
+    assert len(ids(store, earlier="1")) == 8
+
+
+def test_the_migrations_make_the_schema_of_the_code(store: CatalogueStore) -> None:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    with store.engine.connect() as connection:
+        context = MigrationContext.configure(
+            connection,
+            opts={"include_name": lambda name, kind, _: kind != "table" or name in METADATA.tables},
+        )
+        assert compare_metadata(context, METADATA) == []
+    assert "search" in inspect(store.engine).get_table_names()
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("run", "id"), "../../etc/passwd"),
+        (("run", "id"), "a" * 200),
+        (("ratings", 0, "id"), "TG-2026-1122-ffff"),
+        (("ratings", 0, "tested"), "yesterday"),
+        (("ratings", 0, "overall", "certainty"), {"L": "<b>"}),
+        (("ratings", 0, "overall"), {}),
+        (("ratings", 0, "assessor", "name"), "\ud800"),
+        (("ratings", 0, "assessor", "name"), "x" * 25_000_000),
+        (("ratings", 0, "details"), {"nan": float("nan")}),
+        (("ratings",), "none"),
+    ],
+)
+def test_hostile_documents_are_refused(small: CatalogueStore, place: tuple[Any, ...], value: Any) -> None:
+    told: Any = chatbots()
+    inner = told
+    for step in place[:-1]:
+        inner = inner[step]
+    inner[place[-1]] = value
+    with pytest.raises(CatalogueError):
+        small.add(told, actor="lab")
+    assert ids(small, earlier="1") == []
+
+
+def test_hostile_texts_are_kept_and_inert(store: CatalogueStore) -> None:
+    told, _ = hostile.case()
+    store.add(told, actor="<script>\x1b[2J\0")
+    found = store.list_ratings(RatingQuery(), TODAY).rows
+    assert found
+    assert all("\x1b" not in row["name"] and "\0" not in row["name"] for row in found)
+
+
+def test_slugs_stand_in_addresses() -> None:
+    assert slug_of("apertium") == "apertium"
+    named = [slug_of(one) for one in ("../x", "a/b", "A b", "a b", "", "…", "a" * 500)]
+    assert len(set(named)) == len(named)
+    assert all(one == one.lower() and "/" not in one and 0 < len(one) <= 80 for one in named)

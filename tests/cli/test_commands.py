@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jsonschema
@@ -44,11 +44,18 @@ def trustgauge(*arguments: str, folder: Path, **environment: str) -> subprocess.
     )
 
 
-def in_process(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """The same in this process, which has imported everything: much faster than in one of its own."""
+def in_process(*arguments: str, folder: Path, said: bytes = b"") -> subprocess.CompletedProcess[str]:
+    """The same in this process, which has imported everything: much faster than in one of its own.
+
+    Args:
+        arguments: of the command.
+        folder: to run it in.
+        said: what stands on its stdin.
+    """
     raw, raw_err = io.BytesIO(), io.BytesIO()
     with (
         contextlib.chdir(folder),
+        stdin(said),
         contextlib.redirect_stdout(io.TextIOWrapper(raw, "utf-8", write_through=True)) as out,
         contextlib.redirect_stderr(io.TextIOWrapper(raw_err, "utf-8", write_through=True)) as err,
         pytest.raises(SystemExit) as ended,
@@ -59,6 +66,17 @@ def in_process(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str
     code = ended.value.code
     assert isinstance(code, int)
     return subprocess.CompletedProcess(arguments, code, raw.getvalue().decode(), raw_err.getvalue().decode())
+
+
+@contextlib.contextmanager
+def stdin(said: bytes) -> Iterator[None]:
+    """What a command reads meanwhile; no terminal."""
+    before = sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BytesIO(said), "utf-8")
+    try:
+        yield
+    finally:
+        sys.stdin = before
 
 
 def shown(*arguments: str, folder: Path) -> str:

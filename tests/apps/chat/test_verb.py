@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import tomli_w
 
-from tests.cli.test_commands import last, trustgauge
+from tests.cli.test_commands import in_process, last, trustgauge
 from tests.servers import LocalServer, Request, Response
 from trustgauge.cli.main import main
 
@@ -26,18 +26,12 @@ Serve = Callable[..., LocalServer]
 
 
 def chat(*arguments: str, folder: Path, said: str | bytes = "") -> subprocess.CompletedProcess[str]:
-    """The real command, fed from a pipe."""
-    done = subprocess.run(
-        command(*arguments),
-        cwd=folder,
-        env=environment(),
-        input=said.encode() if isinstance(said, str) else said,
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
-    out, err = done.stdout.decode(), done.stderr.decode()
-    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+    """The command, fed from a stream."""
+    with pytest.MonkeyPatch.context() as variables:
+        for name in os.environ.keys() - environment().keys():
+            variables.delenv(name)
+        said = said.encode() if isinstance(said, str) else said
+        return in_process("chat", *arguments, folder=folder, said=said)
 
 
 def command(*arguments: str) -> list[str]:

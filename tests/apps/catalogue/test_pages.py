@@ -10,6 +10,7 @@ from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import jsonschema
 import pytest
@@ -19,6 +20,7 @@ from tests.reports import hostile
 from trustgauge.apps.catalogue.api import openapi_text
 from trustgauge.apps.catalogue.app import RateLimiter, application
 from trustgauge.apps.catalogue.freeze import freeze
+from trustgauge.apps.catalogue.jobs import JobQueue
 from trustgauge.apps.catalogue.options import ServeOptions
 from trustgauge.apps.catalogue.store import CatalogueStore
 
@@ -89,7 +91,8 @@ class Client:
 def client(small: CatalogueStore, tmp_path: Path) -> Client:
     small.add(two_step(), actor="lab", is_checked=True)
     small.add(chatbots(), actor="lab", is_checked=True)
-    return Client(application(small, ServeOptions(tmp_path), today=lambda: TODAY))
+    jobs = JobQueue(small, "", tmp_path)
+    return Client(application(small, ServeOptions(tmp_path), today=lambda: TODAY, jobs=jobs))
 
 
 PAGES = (
@@ -102,6 +105,7 @@ PAGES = (
     "/methods/",
     "/methods/trust/",
     "/about/",
+    "/runs/",
 )
 
 
@@ -242,6 +246,29 @@ def test_the_api_is_what_its_description_says(client: Client, small: CatalogueSt
     problem = client("/api/v1/ratings/none")
     assert problem.headers["content-type"] == "application/problem+json"
     jsonschema.validate(problem.json(), OPENAPI["components"]["schemas"]["Problem"])
+
+
+def test_a_run_is_started_by_a_form_with_a_token_and_stopped(client: Client, small: CatalogueStore) -> None:
+    form = {"content_type": "application/x-www-form-urlencoded"}
+    plan = urlencode({"plan": 'name = "coin"\n[services.coin]\nuse = "anchor"\nbehaviour = "coin"\n'})
+    assert client("/runs/", "POST", plan.encode(), **form).status == 401
+    token = small.make_token("lab", "assessor")
+    assert "faults" in client("/runs/", "POST", f"{plan}&token={token}".encode(), **form).text
+    rated = '[[experiments]]\nmethod = "two-step"\nservices = ["coin"]\n'
+    rest = urlencode({"plan": f'[services.coin]\nuse = "anchor"\n{rated}'})
+    started = client("/runs/", "POST", f"{rest}&token={token}".encode(), **form)
+    assert started.status == 303
+    page = f"/runs/{started.headers['location']}"
+    assert "Waits for its turn" in client(page).text
+    assert client(f"{page}stop", "POST", b"token=x", **form).status == 401
+    assert client(f"{page}stop", "POST", f"token={token}".encode(), **form).status == 303
+    assert "Stopped" in client(page).text
+
+
+def test_every_page_has_its_data_at_the_same_address(client: Client) -> None:
+    for page in ("/index.json", "/s/bot.json", f"/r/{BOT}.json"):
+        assert client(page).headers["content-type"] == "application/json"
+    assert client("/compose.json").status == 422
 
 
 def test_no_input_makes_the_api_fail(client: Client, small: CatalogueStore) -> None:

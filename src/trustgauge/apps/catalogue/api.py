@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from trustgauge.apps.catalogue import exports
 from trustgauge.apps.catalogue.store import ROLES, CatalogueRating, RatingQuery, Role
+from trustgauge.apps.catalogue.webhooks import add_webhook
 from trustgauge.errors import CatalogueError, PlanError, TrustgaugeError
 from trustgauge.records import canonical
 
@@ -72,6 +73,7 @@ class Api:
             ("GET", "/api/v1/compose", self.compose),
             ("GET", "/api/v1/personal", self.personal),
             ("GET", "/api/v1/changes", self.changes),
+            ("POST", "/api/v1/webhooks", self.webhook),
             ("POST", "/api/v1/plans:check", self.check_plan),
             ("POST", "/api/v1/runs", self.start_run),
             ("GET", "/api/v1/runs/{id}", self.run),
@@ -202,7 +204,7 @@ class Api:
 
     async def publish(self, request: Request) -> Response:
         """Take in a document. Publishing it again changes nothing."""
-        name = await self._allowed(request, "assessor")
+        name = await self.allow(request, "assessor")
         document = await _body(request)
         try:
             changed = await run_in_threadpool(self.store.add, document, actor=name)
@@ -218,7 +220,7 @@ class Api:
         if kind not in ("correction", "withdrawal", "reply") or not isinstance(said, str) or not said.strip():
             must = "kind: correction, withdrawal or reply; text: why"
             raise Problem(422, "catalogue.refused", "This is no note", must=must)
-        name = await self._allowed(request, "admin" if kind == "reply" else "assessor")
+        name = await self.allow(request, "admin" if kind == "reply" else "assessor")
         author = asked.get("author") if kind == "reply" and isinstance(asked.get("author"), str) else name
         if not await run_in_threadpool(self._may_note, request, name):
             raise Problem(403, "catalogue.not-yours", "Only who published a rating, or an admin, may do that")
@@ -235,7 +237,7 @@ class Api:
 
     async def testing(self, request: Request) -> Response:
         """Say that a provider forbids tests of a service, or that it no longer does."""
-        name = await self._allowed(request, "admin")
+        name = await self.allow(request, "admin")
         asked = await _body(request)
         if not isinstance(asked.get("forbidden"), bool) or not isinstance(asked.get("note", ""), str):
             raise Problem(422, "catalogue.refused", "forbidden must be true or false")
@@ -247,20 +249,37 @@ class Api:
             raise Problem(404, "catalogue.not-found", "There is no such service")
         return JSONResponse({"service": slug, "forbidden": asked["forbidden"]})
 
+    async def webhook(self, request: Request) -> Response:
+        """Tell an address of every change from now on; the answer holds the secret, this once."""
+        name = await self.allow(request, "admin")
+        url = (await _body(request)).get("url")
+        try:
+            hook, secret = await run_in_threadpool(
+                add_webhook, self.store, url if isinstance(url, str) else ""
+            )
+        except TrustgaugeError as error:
+            raise _of_error(error) from error
+        await run_in_threadpool(self.store.record, name, "webhook", hook)
+        return JSONResponse({"id": hook, "secret": secret}, 201)
+
     async def check_plan(self, request: Request) -> Response:
         """All faults of a plan, or what it would ask."""
-        await self._allowed(request, "assessor")
+        await self.allow(request, "assessor")
         return JSONResponse(await run_in_threadpool(_checked_plan, await _body(request)))
 
     async def start_run(self, request: Request) -> Response:
         """Start a run; the same plan gives the same run."""
-        await self._allowed(request, "assessor")
-        plan = await _body(request)
+        await self.allow(request, "assessor")
+        job = await self.start(await _body(request))
+        return JSONResponse(job, 202, headers={"Location": f"/api/v1/runs/{job['id']}"})
+
+    async def start(self, plan: dict[str, Any]) -> dict[str, Any]:
+        """Start the run of a plan, if that has no fault."""
+        jobs = self._jobs()
         told = await run_in_threadpool(_checked_plan, plan)
         if told["faults"]:
             raise Problem(422, "plan.invalid", "The plan has faults", faults=told["faults"])
-        job = await run_in_threadpool(self._jobs().add, plan)
-        return JSONResponse(job, 202, headers={"Location": f"/api/v1/runs/{job['id']}"})
+        return await run_in_threadpool(jobs.add, plan)
 
     def run(self, request: Request) -> Response:
         """How far a run is."""
@@ -291,10 +310,16 @@ class Api:
 
     async def stop_run(self, request: Request) -> Response:
         """Stop a run; what was answered is kept."""
-        await self._allowed(request, "assessor")
-        job = await run_in_threadpool(self._job, request)
-        await run_in_threadpool(self._jobs().stop, job["id"])
-        return JSONResponse(await run_in_threadpool(self._job, request), 202)
+        await self.allow(request, "assessor")
+        return JSONResponse(await self.stop(request.path_params["id"]), 202)
+
+    async def stop(self, name: str) -> dict[str, Any]:
+        """Stop the run of this id."""
+        jobs = self._jobs()
+        if await run_in_threadpool(jobs.job, name) is None:
+            raise Problem(404, "catalogue.not-found", "There is no such run")
+        await run_in_threadpool(jobs.stop, name)
+        return await run_in_threadpool(jobs.job, name) or {}
 
     def openapi(self, request: Request) -> Response:
         """The description of this API."""
@@ -337,9 +362,10 @@ class Api:
             raise Problem(404, "catalogue.not-found", "There is no such run")
         return found
 
-    def _holder(self, request: Request) -> tuple[str, Role]:
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        found = self.store.holder(token.strip()) if scheme.lower() == "bearer" else None
+    def _holder(self, request: Request, token: str = "") -> tuple[str, Role]:
+        scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
+        shown = token or (sent if scheme.lower() == "bearer" else "")
+        found = self.store.holder(shown.strip()) if shown else None
         if (
             found is None
             and self.options.user_header
@@ -350,12 +376,15 @@ class Api:
             raise Problem(401, "catalogue.token", "This needs a token", do="Authorization: Bearer TOKEN")
         return found
 
-    async def _allowed(self, request: Request, role: Role) -> str:
-        """The name of who asks, if it has at least this role. A page of another origin never does."""
+    async def allow(self, request: Request, role: Role, token: str = "") -> str:
+        """The name of who asks, by its header or this token, if it has at least this role.
+
+        A page of another origin never has.
+        """
         origin = request.headers.get("Origin")
         if origin is not None and origin.partition("://")[2] != request.headers.get("Host"):
             raise Problem(403, "catalogue.origin", "Requests of other origins are not taken")
-        name, own = await run_in_threadpool(self._holder, request)
+        name, own = await run_in_threadpool(self._holder, request, token)
         if ROLES.index(own) < ROLES.index(role):
             raise Problem(403, "catalogue.role", f"This needs the role {role}", got=own)
         return name

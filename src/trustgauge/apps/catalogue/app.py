@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -23,7 +24,7 @@ from starlette.routing import Route
 from trustgauge.apps.catalogue import exports, feed
 from trustgauge.apps.catalogue.api import Api, Problem
 from trustgauge.apps.catalogue.options import ServeOptions
-from trustgauge.apps.catalogue.site import NotFoundError, Site
+from trustgauge.apps.catalogue.site import NotFoundError, Site, own_file
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.errors import TrustgaugeError
 
@@ -53,9 +54,9 @@ def application(
     jobs: JobQueue | None = None,
 ) -> ASGIApp:
     """The application, to be run by any ASGI server."""
-    site = Site(store, options.ratings, address=options.address, today=today)
+    site = Site(store, options.ratings, address=options.address, today=today, jobs=jobs)
     api = Api(store, site, options, jobs)
-    pages = Pages(site, store, options)
+    pages = Pages(site, store, options, api)
     app = Starlette(
         routes=[*pages.routes(), *api.routes()],
         exception_handlers={
@@ -73,8 +74,8 @@ def application(
 class Pages:
     """Addresses of the pages and of the files of a rating."""
 
-    def __init__(self, site: Site, store: CatalogueStore, options: ServeOptions) -> None:
-        self.site, self.store, self.options = site, store, options
+    def __init__(self, site: Site, store: CatalogueStore, options: ServeOptions, api: Api) -> None:
+        self.site, self.store, self.options, self.api = site, store, options, api
 
     def routes(self) -> list[Route]:
         """All pages. Each is a folder, and the address without its last slash leads there."""
@@ -86,21 +87,32 @@ class Pages:
             "/compose/": site.compose,
             "/methods/": lambda _: site.methods(),
             "/about/": lambda _: site.about(),
+            "/runs/": lambda _: site.runs(),
         }
         routes = [Route(path, self._page(render), methods=["GET"]) for path, render in fixed.items()]
         routes += [
             Route("/s/{name}/", self._named(site.service), methods=["GET"]),
             Route("/r/{name}/", self._named(site.rating), methods=["GET"]),
             Route("/methods/{name}/", self._named(site.method), methods=["GET"]),
+            Route("/runs/", self.start_run, methods=["POST"]),
+            Route("/runs/{name}/", self._named(site.run), methods=["GET"]),
+            Route("/runs/{name}/stop", self.stop_run, methods=["POST"]),
             Route("/r/{name}/{file}", self.file, methods=["GET"]),
+            Route("/run.js", self.script, methods=["GET"]),
+            Route("/favicon.ico", self.no_icon, methods=["GET"]),
             Route("/feed.atom", self.atom, methods=["GET"]),
         ]
-        for path in (
-            *(path for path in fixed if path != "/"),
-            "/s/{name}/",
-            "/r/{name}/",
-            "/methods/{name}/",
-        ):
+        api = self.api
+        routes += [  # every page has its data at the same address
+            Route("/index.json", api.ratings, methods=["GET"]),
+            Route("/s/{slug}.json", api.service, methods=["GET"]),
+            Route("/r/{id}.json", api.rating, methods=["GET"]),
+            Route("/compare.json", api.compare, methods=["GET"]),
+            Route("/personal.json", api.personal, methods=["GET"]),
+            Route("/compose.json", api.compose, methods=["GET"]),
+        ]
+        named = ("/s/{name}/", "/r/{name}/", "/methods/{name}/", "/runs/{name}/")
+        for path in (*(path for path in fixed if path != "/"), *named):
             routes.append(Route(path.rstrip("/"), self._to_folder, methods=["GET"]))
         return routes
 
@@ -143,6 +155,48 @@ class Pages:
             return page_response(data.decode())
         headers = {"Content-Security-Policy": DATA_POLICY} | ({"ETag": tag} if tag else {})
         return Response(data, media_type=kind, headers=headers)
+
+    async def start_run(self, request: Request) -> Response:
+        """Start the run of a form: a plan as TOML, and a token."""
+        import tomllib
+
+        form = await self._form(request)
+        text = form.get("plan", "")
+        try:
+            await self.api.allow(request, "assessor", form.get("token", ""))
+            job = await self.api.start(tomllib.loads(text))
+        except tomllib.TOMLDecodeError as error:
+            problem, status = f"The plan is no TOML: {error}.", 422
+        except Problem as error:
+            faults = "; ".join(f"{one['place']}: {one['what']}" for one in error.more.get("faults", ()))
+            problem, status = f"{error.title}. {faults}".strip(), error.status
+        else:
+            return RedirectResponse(f"{job['id']}/", status_code=303)
+        return page_response(await run_in_threadpool(self.site.runs, problem, text), status)
+
+    async def stop_run(self, request: Request) -> Response:
+        """Stop a run, by the form of its page."""
+        form = await self._form(request)
+        await self.api.allow(request, "assessor", form.get("token", ""))
+        await self.api.stop(request.path_params["name"])
+        return RedirectResponse("./", status_code=303)
+
+    async def _form(self, request: Request) -> dict[str, str]:
+        kind = request.headers.get("Content-Type", "").partition(";")[0].strip()
+        if kind != "application/x-www-form-urlencoded":
+            raise Problem(415, "catalogue.media-type", "This address takes a form")
+        body = (await request.body()).decode("utf-8", "replace")
+        return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=20))
+
+    def script(self, request: Request) -> Response:
+        """The script of the page of a run."""
+        del request
+        return Response(own_file("run.js"), media_type="text/javascript; charset=utf-8")
+
+    def no_icon(self, request: Request) -> Response:
+        """Browsers ask for it; there is none."""
+        del request
+        return Response(status_code=204)
 
     def atom(self, request: Request) -> Response:
         """Changes as an Atom feed."""

@@ -101,6 +101,23 @@ class JobQueue:
             ).all()
         return [(int(number), str(data)) for number, data in rows]
 
+    def progress(self, name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
+        """How far each part of a job is, what else happened, and the number of the last event."""
+        parts: dict[str, dict[str, Any]] = {}
+        others: list[dict[str, Any]] = []
+        last = 0
+        with self.store.engine.connect() as connection:
+            rows = connection.execute(
+                select(EVENTS.c.number, EVENTS.c.data).where(EVENTS.c.job == name).order_by(EVENTS.c.number)
+            )
+            for number, data in rows:
+                last, event = int(number), json.loads(data)
+                if event["event"] == "progress":
+                    parts[event["part"]] = event
+                else:
+                    others.append(event)
+        return list(parts.values()), others[-50:], last
+
     def stop(self, name: str) -> None:
         """Ask the worker of a job to stop."""
         with self.store.engine.begin() as connection:

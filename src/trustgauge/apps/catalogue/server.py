@@ -92,6 +92,11 @@ class CatalogueServer:
             looking.join(10)
             opened.close()
 
+    def stop(self) -> None:
+        """End `run`, which another thread is in."""
+        if self.uvicorn is not None:
+            self.uvicorn.should_exit = True
+
     def _look(self) -> None:
         """Take in new runs, and send what webhooks wait for."""
         while not self._ended.is_set():

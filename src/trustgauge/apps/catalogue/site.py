@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import RowMapping
 
+    from trustgauge.apps.catalogue.jobs import JobQueue
     from trustgauge.reports.document_model import RatingEntry
     from trustgauge.reports.messages import LevelWords
 
@@ -114,6 +115,7 @@ class Site:
         ratings: folder of the runs that were made here: comparisons and chains read their answers.
         address: where the catalogue is reached from outside, with a slash at its end; "" if unknown.
         today: the date by which ratings are expired.
+        jobs: the runs that are started here; None if none may be.
         frozen: the pages are written to files: the list holds all, and its form is worked by a script.
     """
 
@@ -124,9 +126,11 @@ class Site:
         *,
         address: str = "",
         today: Callable[[], date] | None = None,
+        jobs: JobQueue | None = None,
         frozen: bool = False,
     ) -> None:
         self.store, self.ratings, self.address, self.frozen = store, ratings, address, frozen
+        self.jobs = jobs
         self.today = today or (lambda: datetime.now(UTC).date())
 
     def index(self, given: Mapping[str, str]) -> str:
@@ -407,6 +411,42 @@ class Site:
             states=list(STATE_WORDS.items()),
         )
 
+    def runs(self, problem: str = "", plan: str = "") -> str:
+        """The runs that were started here, and a form that starts one."""
+        jobs = [
+            job | {"words": _job_words(job), "ratings": self.store.ratings_of_run(job["run"] or "")}
+            for job in self._jobs().jobs()
+        ]
+        return self._render("runs.html.j2", 1, title="Runs", jobs=jobs, problem=problem, plan=plan)
+
+    def run(self, name: str) -> str:
+        """How far one run is."""
+        job = self._jobs().job(name)
+        if job is None:
+            raise NotFoundError("no such run")
+        parts, others, last = self._jobs().progress(name)
+        found = [self.store.rating(one) for one in self.store.ratings_of_run(job["run"] or "")]
+        running = job["state"] in ("waiting", "running")
+        return self._render(
+            "run.html.j2",
+            2,
+            title=job["name"] or "Run",
+            job=job | {"words": _job_words(job)},
+            running=running,
+            script=running,
+            parts=parts,
+            last=last,
+            events=[words for one in others if (words := _event_words(one))],
+            ratings=[
+                (one.row["id"], f"{one.row['name']}: {_card(one.row)['outcome']}") for one in found if one
+            ],
+        )
+
+    def _jobs(self) -> JobQueue:
+        if self.jobs is None:
+            raise NotFoundError("no runs are started here")
+        return self.jobs
+
     def missing(self, title: str, words: str, depth: int = 0) -> str:
         """A page that says why there is none."""
         return self._render("missing.html.j2", depth, title=title, words=words)
@@ -427,6 +467,7 @@ class Site:
 def site_environment() -> Environment:
     """The templates of the catalogue, with all filters of the report."""
     made = with_templates(report_environment())
+    made.filters["moment"] = numbers.moment
     made.filters["badge_words"] = lambda rating: f"{label.issue(rating)}: {label.outcome(rating)}"
     return made
 
@@ -674,6 +715,27 @@ def _filter_words(name: str, value: str) -> str:
         case "age":
             return f"tested within {value} days"
     return f"{FILTERS.get(name, name).lower()}: {_value_words(name, value)}"
+
+
+def _job_words(job: Mapping[str, Any]) -> str:
+    words = {
+        "waiting": "Waits for its turn",
+        "running": "Running",
+        "done": "Done",
+        "stopped": "Stopped; what was answered is kept. Start the same plan again to go on",
+        "failed": "Failed",
+    }
+    return "Stopping" if job["stopping"] else words[job["state"]]
+
+
+def _event_words(event: Mapping[str, Any]) -> str:
+    """An event of the run in words; "" for one that the bars show."""
+    if event["event"] in ("plan", "answer", "part-done", "done"):
+        return ""
+    try:
+        return f"{numbers.moment(event['at'])}: {sentences.event(event)}"
+    except (KeyError, ValueError):
+        return ""
 
 
 def _plain(error: TrustgaugeError) -> str:

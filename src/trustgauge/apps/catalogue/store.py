@@ -441,6 +441,12 @@ class CatalogueStore:
                 connection.execute(newer).scalar() or "",
             )
 
+    def ratings_of_run(self, run: str) -> list[str]:
+        """Ids of the ratings of a run, in their order."""
+        chosen = select(RATINGS.c.id).where(RATINGS.c.run == run).order_by(RATINGS.c.place)
+        with self.engine.connect() as connection:
+            return [str(one) for one in connection.execute(chosen).scalars()]
+
     def evidence(self, run: str) -> bytes | None:
         """The evidence of a run as Parquet, if it was published."""
         with self.engine.connect() as connection:

@@ -124,7 +124,8 @@ def _serve(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
     server = CatalogueServer(store, url, served, allow_runs=options["allow_runs"])
 
     def ready(address: str) -> None:
-        _say([("page", address), ("stop", "Ctrl-C")], options, err=True)
+        runs = [("runs", f"{address}runs/")] if options["allow_runs"] else []
+        _say([("page", address), *runs, ("stop", "Ctrl-C")], options, err=True)
 
     server.run(options["listen"], options["port"], ready)
 

@@ -37,7 +37,7 @@ class EventWriter:
             part = str(event.get("part", ""))
             if event["event"] == "plan":
                 self._counts[part] = {"event": "progress", "part": part, "service": event["service"]}
-                self._counts[part] |= {"done": 0, "total": event["total"]}
+                self._counts[part] |= {"done": 0, "total": event["total"], "moved": True}
             elif event["event"] == "answer":
                 if part in self._counts:
                     self._counts[part]["done"] += 1

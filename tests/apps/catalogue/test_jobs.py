@@ -1,0 +1,100 @@
+"""Runs that are started over the API, and webhooks: in the process, without waiting."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from sqlalchemy import update
+
+from tests.apps.catalogue.documents import chatbots
+from tests.servers import LocalServer, Request, Response
+from trustgauge.apps.catalogue.jobs import LOST, JobQueue
+from trustgauge.apps.catalogue.schema import JOBS
+from trustgauge.apps.catalogue.store import CatalogueStore
+from trustgauge.apps.catalogue.webhooks import TRIES, add_webhook, deliver, signature
+from trustgauge.apps.catalogue.worker import work
+
+PLAN = {
+    "name": "coin",
+    "seed": 1,
+    "services": {"coin": {"use": "anchor", "behaviour": "coin"}},
+    "experiments": [{"method": "two-step", "services": ["coin"], "attribute": "gender", "texts": 20}],
+}
+
+
+def test_a_plan_is_one_job_that_runs_to_its_rating(store: CatalogueStore, url: str, tmp_path: Path) -> None:
+    queue = JobQueue(store, url, tmp_path / "runs")
+    job = queue.add(PLAN)
+    assert queue.add(PLAN)["id"] == job["id"]
+    assert [one["id"] for one in queue.jobs()] == [job["id"]]
+    assert queue.take() == job["id"]
+    assert queue.take() == ""
+    assert work(store, job["id"], tmp_path / "runs") == "done"
+    done = queue.job(job["id"])
+    assert done is not None
+    assert done["state"] == "done"
+    assert store.rating(done["run"]) is not None
+    parts, _, last = queue.progress(job["id"])
+    assert [(one["part"], one["done"] == one["total"]) for one in parts] == [("coin", True)]
+    events = queue.events(job["id"])
+    assert queue.events(job["id"], events[0][0]) == events[1:]
+    assert last == events[-1][0]
+    assert queue.add(PLAN)["state"] == "done"
+
+
+def test_a_job_whose_worker_died_is_taken_again_and_a_stopped_one_is_not(
+    small: CatalogueStore, tmp_path: Path
+) -> None:
+    first, second = (JobQueue(small, "", tmp_path) for _ in range(2))
+    job = first.add(PLAN)["id"]
+    assert first.take() == job
+    assert second.take() == ""
+    with small.engine.begin() as connection:
+        connection.execute(update(JOBS).values(beat=time.time() - LOST - 1))
+    assert second.take() == job
+    other = first.add({**PLAN, "seed": 2})["id"]
+    first.stop(other)
+    assert second.take() == ""
+    assert first.add({**PLAN, "seed": 2})["state"] == "waiting"
+
+
+def test_a_plan_with_a_fault_fails_in_words(small: CatalogueStore, tmp_path: Path) -> None:
+    queue = JobQueue(small, "", tmp_path)
+    job = queue.add({"services": {}, "experiments": []})["id"]
+    assert work(small, job, tmp_path) == "failed"
+    failed = queue.job(job)
+    assert failed is not None
+    assert failed["error"]
+
+
+def test_a_webhook_is_signed_tried_again_and_told_once(
+    small: CatalogueStore, serve: Callable[..., LocalServer]
+) -> None:
+    answers = [503, 302, 204, 204]
+    seen: list[Request] = []
+
+    def answer(request: Request) -> Response:
+        seen.append(request)
+        return Response(answers[len(seen) - 1], b"")
+
+    server = serve(answer)
+    small.add(chatbots("TG-2026-1101-aaaa"), actor="lab", is_checked=True)
+    _, secret = add_webhook(small, f"{server.url}/changed")
+    small.say("TG-2026-1101-aaaa.1", "withdrawal", "Wrong endpoint.", "lab")
+    now = 1_000.0
+    assert deliver(small, "https://r.example/", now) == 0
+    assert deliver(small, "https://r.example/", now) == 0  # not yet due
+    assert deliver(small, "https://r.example/", now + TRIES[1] + 20) == 0  # redirects are not followed
+    assert deliver(small, "https://r.example/", now + TRIES[2] + 60) == 1
+    assert deliver(small, "https://r.example/", now + 10_000) == 0
+    assert len(seen) == 3
+    assert len({one.headers["webhook-id"] for one in seen}) == 1
+    last = seen[-1]
+    at = int(last.headers["webhook-timestamp"])
+    assert last.headers["webhook-signature"] == signature(secret, last.headers["webhook-id"], at, last.body)
+    told = json.loads(last.body)
+    assert told["type"] == "rating.withdrawn"
+    assert told["data"]["address"] == "https://r.example/r/TG-2026-1101-aaaa.1/"

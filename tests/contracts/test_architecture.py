@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ CORRIDOR = ("run", "rating", "reports", "engine", "store")
 """Packages that serve every method, and know none of them."""
 
 
+@cache
 def imports() -> Mapping[str, frozenset[str]]:
     """Every module of ours -> the modules of ours that it names in an import, wherever that stands."""
     files = {_name(path): path for path in PACKAGE.rglob("*.py")}
@@ -45,12 +47,9 @@ def _imported(path: Path, known: set[str]) -> Iterator[str]:
             yield from (member if member in known else node.module for member in members)
 
 
-GRAPH = imports()
-
-
 def cycles() -> list[list[str]]:
     """Groups of modules that import each other, each sorted. A module that imports nothing is peeled off."""
-    left = {name: set(targets) for name, targets in GRAPH.items()}
+    left = {name: set(targets) for name, targets in imports().items()}
     while free := {name for name, targets in left.items() if not targets & left.keys()}:
         left = {name: targets & left.keys() for name, targets in left.items() if name not in free}
     reached = {name: _reached(name) & left.keys() for name in left}
@@ -62,7 +61,7 @@ def _reached(start: str) -> set[str]:
     reached: set[str] = set()
     ahead = [start]
     while ahead:
-        fresh = GRAPH[ahead.pop()] - reached
+        fresh = imports()[ahead.pop()] - reached
         reached |= fresh
         ahead += fresh
     return reached
@@ -82,14 +81,14 @@ def test_the_corridor_names_no_room(package: str) -> None:
     own = (f"trustgauge.{package}", f"trustgauge.{package}.")
     named = {
         name: sorted(one for one in targets if one.startswith(rooms))
-        for name, targets in GRAPH.items()
+        for name, targets in imports().items()
         if name == own[0] or name.startswith(own[1])
     }
     assert {name.rpartition(".")[2] for name, targets in named.items() if targets} <= KNOW_A_ROOM
 
 
 def test_nothing_imports_applications() -> None:
-    outside = {name: targets for name, targets in GRAPH.items() if not name.startswith("trustgauge.apps")}
+    outside = {name: targets for name, targets in imports().items() if not name.startswith("trustgauge.apps")}
     named = {
         name for name, targets in outside.items() if any(one.startswith("trustgauge.apps") for one in targets)
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import doctest
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from trustgauge.apps.reproduce.social_bias_lists import FILES, LATER, TAGGER
 from trustgauge.errors import MethodError, PlanError
 
 FIGURES: dict[str, Any] = figures("social_bias_tables")
-AS_IT_IS = tables()
+as_it_is = cache(tables)
+"""The tables of the paper, made once and when a test asks for them."""
 COUNTS = {
     # table: cells, agreeing, documented
     "table-1": (12, 1, 11),
@@ -38,7 +40,7 @@ COUNTS = {
 
 
 def named(name: str, made: list[PaperTable] | None = None) -> PaperTable:
-    return table_of(name, made or AS_IT_IS)
+    return table_of(name, made or as_it_is())
 
 
 def changed(*path: str | int, to: Any) -> list[PaperTable]:
@@ -59,13 +61,13 @@ def test_doctests(module: Any) -> None:
 
 
 def test_every_table_has_so_many_that_agree_and_so_many_documented() -> None:
-    found = {one.name: (len(one.cells), one.agreeing, one.documented) for one in AS_IT_IS}
+    found = {one.name: (len(one.cells), one.agreeing, one.documented) for one in as_it_is()}
     assert found == COUNTS
-    assert all(one.as_expected and one.method == "social-bias" for one in AS_IT_IS)
+    assert all(one.as_expected and one.method == "social-bias" for one in as_it_is())
 
 
 def test_whatever_does_not_agree_says_why() -> None:
-    for table in AS_IT_IS:
+    for table in as_it_is():
         for one in table.cells:
             assert bool(one.reason) == (one.verdict != "agrees")
             if one.verdict == "cannot be recomputed":
@@ -244,7 +246,7 @@ def test_counts_of_lists_take_the_place_of_those_that_could_not_be_counted(tmp_p
     """All 34 counts of Table 6 were confirmed by the lists and still told as lost."""
     manual(tmp_path, [*ROWS, '7,"[1]",lose keys,x,find keys,x'])
     before = named("table-6")
-    after = table_of("table-6", fill_from_data(AS_IT_IS, from_data(tmp_path)))
+    after = table_of("table-6", fill_from_data(as_it_is(), from_data(tmp_path)))
     kinds = [
         {one.kind for one in table.cells if one.column.endswith("without API")} for table in (before, after)
     ]
@@ -253,7 +255,7 @@ def test_counts_of_lists_take_the_place_of_those_that_could_not_be_counted(tmp_p
     assert cell(after, "Gender", "groups without API").verdict == "agrees"
     assert cell(after, "Appearance", "labels without API").verdict == "differs"
     assert cell(after, "Gender", "groups with API").kind == "public"
-    left = table_of("data-table-6-without", fill_from_data(AS_IT_IS, from_data(tmp_path)))
+    left = table_of("data-table-6-without", fill_from_data(as_it_is(), from_data(tmp_path)))
     assert [one.row for one in left.cells] == ["questions", "questions"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from trustgauge.apps.reproduce.trust_dialogs import OTHERS, OWN_LEVEL
 from trustgauge.errors import MethodError, PlanError
 
 FIGURES: dict[str, Any] = figures("chatbot_trust")
-AS_IT_IS = tables()
+as_it_is = cache(tables)
+"""The tables of the paper, made once and when a test asks for them."""
 COUNTS = {
     # table: cells, agreeing, documented
     "table-1": (23, 0, 23),
@@ -38,17 +40,17 @@ COUNTS = {
 
 
 def named(name: str, made: list[PaperTable] | None = None) -> PaperTable:
-    return table_of(name, made or AS_IT_IS)
+    return table_of(name, made or as_it_is())
 
 
 def test_every_table_has_so_many_that_agree_and_so_many_documented() -> None:
-    found = {one.name: (len(one.cells), one.agreeing, one.documented) for one in AS_IT_IS}
+    found = {one.name: (len(one.cells), one.agreeing, one.documented) for one in as_it_is()}
     assert found == COUNTS
-    assert all(one.as_expected and one.method == "trust" for one in AS_IT_IS)
+    assert all(one.as_expected and one.method == "trust" for one in as_it_is())
 
 
 def test_whatever_does_not_agree_says_why() -> None:
-    for table in AS_IT_IS:
+    for table in as_it_is():
         for one in table.cells:
             assert bool(one.reason) == (one.verdict != "agrees")
 

@@ -341,6 +341,8 @@ class RunFacts:
     sent: Cost = Cost()  # all that went out, the calls that left no answer too; seconds are not counted here
     uncertain: Cost = Cost()  # of these: reserved by sittings that were killed, and perhaps never sent
     stopped: str = ""  # why an incomplete run stopped: "limit reached: calls 8000"
+    tree: Mapping[str, Any] = field(default_factory=dict)  # root and rows of the Merkle tree over the answers
+    lock: Mapping[str, str] = field(default_factory=dict)  # plan and time, if the plan was locked
 
 
 def canonical(value: Json) -> str:

@@ -54,6 +54,12 @@ TESTED_ELSEWHERE = {
         ),
         "what the catalogue wrote into its own database, from documents that its store has checked",
     ),
+    "apps.signing.verb": "the rating.json that run.verify read before",
+    "run.proof_bundle": "tests/apps/signing/test_signing.py: flipped bits and hostile bundles",
+    "run.envelope": "the same",
+    "run.signing_keys": "tests/apps/signing/test_signing.py: keys as they must not be kept",
+    "run.plan_lock": "tests/apps/signing/test_signing.py: locks that are none",
+    "cli.verify": "the bundles of run.proof_bundle",
     "run.audit": "tests/apps/audit/test_audit.py: damaged and cut lines of labels",
     "services.hf_base": "test_huggingface.py: whatever its libraries raise becomes one error",
 }

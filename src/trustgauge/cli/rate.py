@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from trustgauge.terminal.consent import access_options, confirm_plan
-from trustgauge.terminal.options import plan_of, plan_options
+from trustgauge.terminal.options import DEFAULT_PLAN, plan_of, plan_options
 from trustgauge.terminal.output import say, show_result
 from trustgauge.terminal.progress import (
     asking_experiments,
@@ -22,6 +23,7 @@ from trustgauge.terminal.progress import (
 
 if TYPE_CHECKING:
     from trustgauge.engine.events import RunAnnouncement
+    from trustgauge.plan import Plan
     from trustgauge.run.estimate import Estimate
     from trustgauge.run.options import AskPlan
 
@@ -84,6 +86,8 @@ def rate_verb(target: str | None, **options: Any) -> Any:
         fail_on=options["fail_on"],
         need_certainty=options["need_certainty"],
     )
+    if lock := lock_of(target, plan):
+        run_options = replace(run_options, lock=lock)
     ask_plan = prepare(plan, run_options)
     check_gate(ask_plan.methods, options["fail_on"])
     estimate = forecast(ask_plan, run_options)
@@ -93,6 +97,16 @@ def rate_verb(target: str | None, **options: Any) -> Any:
         finished = run(ask_plan, replace(run_options, watch=watch))
     show_result(finished.document, finished.folder, options)
     return exit_of(finished.document, finished.asked.refused)
+
+
+def lock_of(target: str | None, plan: Plan) -> dict[str, str] | None:
+    """What `trustgauge lock` recorded of a plan's file, if it did. Raises StoreError for another plan."""
+    path = Path(target) if target else DEFAULT_PLAN
+    if not path.with_name(f"{path.name}.lock").exists():
+        return None
+    from trustgauge.run.plan_lock import checked_lock
+
+    return checked_lock(path, plan)
 
 
 def print_plan(ask_plan: AskPlan, estimate: Estimate, options: dict[str, Any]) -> None:

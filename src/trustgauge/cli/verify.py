@@ -1,41 +1,153 @@
-"""The verb verify: re-derive a rating from its stored answers."""
+"""The verb verify: re-derive a rating from its stored answers, and check who signed it."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trustgauge.terminal.options import output_options
 from trustgauge.terminal.output import emit_json
 
+if TYPE_CHECKING:
+    from trustgauge.run.proof_bundle import SignatureCheck
+
+OUR_WORD = "that the service gave these answers, and when: that is the word of whoever rated"
+
 
 @click.command("verify")
 @click.argument("name", metavar="ID or FILE", default="latest")
+@click.option(
+    "--key",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="TRUSTGAUGE_VERIFY_KEY",
+    help="Public key (PEM) that must have signed.",
+)
 @output_options
-def verify_verb(name: str, **options: Any) -> Any:
+def verify_verb(name: str, key: Path | None, **options: Any) -> Any:
     """Recompute hashes, summaries and levels from the stored answers. Sends no requests.
 
     \b
     trustgauge verify TG-2026-1122-7f3a
+    trustgauge verify proof.json --key ratings.pem.pub
+
+    Checks the signature of a signed rating too. Of the file that `prove` writes it checks signature, rating
+    and every row that is shown. Says what was checked and what cannot be.
     """
-    from trustgauge.catalogue import find_folder
+    from trustgauge.errors import VerifyError
+    from trustgauge.terminal.exits import Exit
+
+    today = datetime.now(UTC).date()
+    path = Path(name)
+    is_bundle = path.suffix == ".json" and path.name != "rating.json" and path.is_file()
+    try:
+        return _bundle(path, key, today, options) if is_bundle else _run(name, key, today, options)
+    except VerifyError as error:
+        from trustgauge.reports import sanitize
+
+        if options["as_json"]:
+            emit_json({"ok": False, "why": str(error)})
+        click.echo(f"{'refused':<9}{sanitize.terminal(str(error))}", err=options["as_json"])
+        return Exit(10, "verify refuses it")
+
+
+def _run(name: str, key: Path | None, today: date, options: dict[str, Any]) -> Any:
+    """Verify a run folder: everything derived again, then the signature."""
+    from trustgauge.catalogue import find_folder, read
+    from trustgauge.errors import MissingPartError, VerifyError
     from trustgauge.reports import numbers
     from trustgauge.run.verify import verify
     from trustgauge.terminal.exits import Exit
 
-    verdict = verify(find_folder(name, options["ratings"]), datetime.now(UTC).date())
+    folder = find_folder(name, options["ratings"])
+    verdict = verify(folder, today)
+    document = read(folder)
+    signature, unread = None, ""
+    if (folder / "rating.dsse.json").exists():
+        from trustgauge.run.proof_bundle import check_signature, read_envelope
+
+        try:
+            found = read_envelope(folder)
+            signature = check_signature(found, (folder / "rating.json").read_bytes(), document, key)
+        except MissingPartError as error:
+            if key is not None:
+                raise
+            unread = str(error)
+    elif key is not None:
+        raise VerifyError("this rating is not signed", must=f"a signature by the key in {key}")
     if options["as_json"]:
-        emit_json(verdict.facts())
+        emit_json(verdict.facts() | {"signature": _signature_facts(signature)})
     elif not verdict.differences:
         until = f"{'expired' if verdict.expired else 'valid until'} {numbers.day(verdict.expires)}"
         click.echo(
             f"{'ok':<9}{verdict.answers:,} answers, {verdict.readings:,} readings, "
             f"{verdict.levels:,} levels re-derived; all equal · {until}"
         )
+        for line in _told(document["run"], signature, unread):
+            click.echo(line)
+        click.echo(f"{'open':<9}{OUR_WORD}")
     for difference in verdict.differences:
         click.echo(f"{'differs':<9}{difference}", err=options["as_json"])
     if verdict.differences:
         return Exit(10, "verify disagrees with the rating that was issued")
     return None
+
+
+def _bundle(path: Path, key: Path | None, today: date, options: dict[str, Any]) -> Any:
+    """Verify a file of `prove`: signature, rating and rows; the other answers are not there."""
+    from trustgauge.errors import StoreError
+    from trustgauge.reports import numbers, sanitize
+    from trustgauge.reports.document import is_expired
+    from trustgauge.run.proof_bundle import check_bundle
+
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read", got=error.strerror or str(error)) from None
+    checked = check_bundle(data, key)
+    run = checked.document["run"]
+    expired = is_expired(checked.document, today)  # type: ignore[arg-type]
+    if options["as_json"]:
+        shown = {"ok": True, "run": run["id"], "expires": run["expires"], "expired": expired}
+        emit_json(shown | {"signature": _signature_facts(checked.signature), "rows": list(checked.rows)})
+        return None
+    until = f"{'expired' if expired else 'valid until'} {numbers.day(run['expires'])}"
+    count = len(checked.document["ratings"])
+    click.echo(f"{'ok':<9}{sanitize.terminal(run['id'])}, {count} rating{'s' * (count != 1)} · {until}")
+    for line in _told(run, checked.signature, ""):
+        click.echo(line)
+    rows = run.get("tree", {}).get("rows", 0)
+    if checked.rows:
+        hidden = f"the other {rows - len(checked.rows):,} stay unknown"
+        click.echo(f"{'rows':<9}{len(checked.rows):,} of {rows:,} answers shown, each one rated; {hidden}")
+        for row in checked.rows:
+            said = f"{row.get('service')}, {row.get('id')}: {row.get('message')} → {row.get('output')}"
+            click.echo(f"{'':<9}{sanitize.terminal(said)}")
+    levels = "that the levels follow from the answers: only the run folder can show that"
+    click.echo(f"{'open':<9}{levels}")
+    click.echo(f"{'open':<9}{OUR_WORD}")
+    return None
+
+
+def _told(run: Any, signature: SignatureCheck | None, unread: str) -> Iterator[str]:
+    """What was found of the lock and of the signature, and what not."""
+    from trustgauge.reports import sanitize
+
+    if lock := run.get("lock"):
+        before = "before" if lock["at"] <= run["started"] else "only after"
+        yield f"{'locked':<9}plan locked {sanitize.terminal(lock['at'])}, {before} the run began"
+    if signature is not None:
+        yield f"{'signed':<9}{sanitize.terminal(signature.signed)} by key {signature.key}"
+        if not signature.is_known:
+            yield f"{'open':<9}whose key that is: give the public key that you trust by --key"
+    else:
+        yield f"{'open':<9}{unread or 'who vouches for it: it is not signed'}"
+
+
+def _signature_facts(signature: SignatureCheck | None) -> dict[str, Any] | None:
+    from dataclasses import asdict
+
+    return asdict(signature) if signature else None

@@ -136,6 +136,9 @@ def _run(run: RunFacts) -> dict[str, Any]:
     # The published key of the control services.
     facts = {"anchors" if name == "controls" else name: fact for name, fact in plain(run).items()}
     del facts["issues"]  # each rating has its own
+    for name in ("tree", "lock"):
+        if not facts[name]:
+            del facts[name]
     facts["anchors"] = [
         {"name": a.name, "truth": a.truth, "state": a.state, "level": a.level, "certainty": dict(a.certainty)}
         | {"also": dict(a.also), "wrong": a.wrong}

@@ -7,6 +7,7 @@ a state, any text is accepted. The published schema, which says what this versio
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Annotated, Any, Literal, NotRequired, TypeVar, final, get_args
 
 from pydantic import (
@@ -294,6 +295,22 @@ class RatingEntry(TypedDict):
     gate: NotRequired[GateEntry | None]
 
 
+@_entry()
+class TreeEntry(TypedDict):
+    """The Merkle tree over the answers of a run (RFC 6962): its root, and how many rows it has."""
+
+    root: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+    rows: Count
+
+
+@_entry()
+class LockEntry(TypedDict):
+    """That the plan was locked: its hash and the time, as the one who locked it states it."""
+
+    plan: str
+    at: str
+
+
 @final
 @_entry()
 class RunEntry(TypedDict):
@@ -321,6 +338,10 @@ class RunEntry(TypedDict):
     anchors: list[ControlEntry]
     paper: dict[str, str]
     stopped: str
+    tree: NotRequired[TreeEntry]
+    """The answers, hashed so that some rows can be proven without the others."""
+    lock: NotRequired[LockEntry]
+    """Only of a plan that was locked before it was run."""
 
 
 @final
@@ -344,10 +365,15 @@ class RunDocument(TypedDict):
     ratings: list[RatingEntry]
 
 
+@cache
+def _adapter() -> TypeAdapter[RunDocument]:
+    return TypeAdapter(RunDocument)
+
+
 def misfit(document: Any) -> str:
     """Where a document that was read from JSON does not have the form of this model; "" if it has."""
     try:
-        TypeAdapter(RunDocument).validate_python(document)
+        _adapter().validate_python(document)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"]]
@@ -361,7 +387,7 @@ def misfit(document: Any) -> str:
 
 def document_schema() -> dict[str, Any]:
     """The published JSON Schema (2020-12) of `rating.json`."""
-    made = TypeAdapter(RunDocument).json_schema()
+    made = _adapter().json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA, **_untitled(made)}
 
 

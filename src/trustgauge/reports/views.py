@@ -191,6 +191,8 @@ def check_facts(document: RunDocument) -> list[tuple[str, str]]:
     spent = f"{_sent(run)} · {numbers.span(seconds)}"
     facts = [
         *((f"{name.capitalize()} hash", value) for name, value in run["hashes"].items()),
+        ("Root of the answers", run.get("tree", {}).get("root", "")),
+        ("Plan locked", numbers.moment(run["lock"]["at"]) if "lock" in run else ""),
         ("Method", "; ".join(rules)),
         ("Paper", "; ".join(papers)),
         ("Seed", str(run["seed"])),

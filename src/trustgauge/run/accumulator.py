@@ -18,6 +18,7 @@ import polars as pl
 
 from trustgauge.methods.method import Method, SecondJudgeUser
 from trustgauge.records import TOO_LONG, Reason, digest
+from trustgauge.run.answer_tree import AnswerTree
 from trustgauge.run.targets import Target
 
 LEAST = 10
@@ -117,10 +118,15 @@ class TaskScores:
 
 
 class RunHasher:
-    """The hashes of a run, from its rows as JSON lines; in how many pieces they come changes nothing."""
+    """The hashes of a run, from its rows as JSON lines; in how many pieces they come changes nothing.
 
-    def __init__(self, judged: Sequence[str]) -> None:
-        self._judged_columns = judged
+    Args:
+        judged: columns of what a second judge said.
+        tree: takes the answers, one row a line.
+    """
+
+    def __init__(self, judged: Sequence[str], tree: AnswerTree) -> None:
+        self._judged_columns, self._tree = judged, tree
         self._inputs, self._answers, self._judged = (hashlib.blake2b(digest_size=16) for _ in range(3))
         self._has_judge = False
 
@@ -131,7 +137,9 @@ class RunHasher:
     def marks(self, marks: pl.DataFrame) -> None:
         """Take the part of the answers that a rating hangs on: no times, no costs."""
         evidence = marks.select("service", "part", "id", "message", "draw", "status", "output", "trail")
-        self._answers.update(evidence.write_ndjson().encode())
+        lines = evidence.write_ndjson().encode()
+        self._answers.update(lines)
+        self._tree.add(lines)
         if REFERRAL in marks.columns:
             self._has_judge = True
             self._judged.update(marks.select(self._judged_columns).write_ndjson().encode())

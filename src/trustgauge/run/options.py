@@ -31,6 +31,7 @@ class RunOptions:
     `fail_on`: levels from which the gate of a rating fails (`reports.document.gate_level`);
     `need_certainty`: the least that a gate passes or fails at.
     `slice_rows`: probes that are designed, asked and checked together.
+    `lock`: what `trustgauge lock` recorded of the plan.
     """
 
     ratings: Path = Path("ratings")
@@ -40,6 +41,7 @@ class RunOptions:
     fail_on: tuple[str, ...] = ()
     need_certainty: float | None = None
     slice_rows: int = BATCH_ROWS
+    lock: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

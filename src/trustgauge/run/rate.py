@@ -14,7 +14,7 @@ first (methods 0.3 (4)).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -23,6 +23,7 @@ from trustgauge.engine.jobs import UNFINISHED
 from trustgauge.methods.method import Method, RatingConsumer, SecondJudgeUser
 from trustgauge.records import RESPONSE, TOO_LONG, ControlResult, Interval, Part, Rating, Reason, Retest
 from trustgauge.run.accumulator import Accumulator, RunHasher, TaskScores
+from trustgauge.run.answer_tree import AnswerTree
 from trustgauge.run.probe_batches import (
     AGAIN,
     RETEST_LAG,
@@ -173,9 +174,10 @@ class RatingResults:
     rows: tuple[int, ...] = ()
     readings: int = 0  # rows of all subjects
     unasked: int = 0  # of them, those without any answer
+    tree: Mapping[str, Any] = field(default_factory=dict)  # root and rows of the tree over the answers
 
 
-def rate_answers(
+def rate_answers(  # noqa: PLR0913  the tree is of the one caller who proves rows
     methods: Sequence[Method],
     found: Sequence[Target],
     probes: Probes,
@@ -183,6 +185,7 @@ def rate_answers(
     *,
     seed: int,
     sample: int | None = SAMPLE,
+    tree: AnswerTree | None = None,
 ) -> RatingResults:
     """Check, summarise and rate everything that was answered.
 
@@ -193,12 +196,14 @@ def rate_answers(
         answers: gives the kept answers of a service; for several slices `FromStore`.
         seed: the plan's seed.
         sample: rows that are kept of an experiment in several slices; None for all.
+        tree: takes the rows of all answers; a new one if not given.
     """
+    tree = AnswerTree() if tree is None else tree
     ratings: list[Rating] = []
     controls: list[ControlResult] = []
     summaries: list[pl.DataFrame] = []
     gathered: list[TaskScores] = []
-    hashing = RunHasher(_JUDGED)
+    hashing = RunHasher(_JUDGED, tree)
     for index, method in enumerate(methods):
         of_method: list[TaskScores] = []
         for task in dict.fromkeys(one.task for one in found if one.experiment == index):
@@ -239,6 +244,7 @@ def rate_answers(
         tuple(one.rated_rows for one in gathered),
         sum(one.rows for one in gathered),
         sum(one.unasked for one in gathered),
+        {"root": tree.root().hex(), "rows": tree.rows},
     )
 
 

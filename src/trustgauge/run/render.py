@@ -83,6 +83,8 @@ def build_document(
         paper={one.name: one.paper for one in methods(plan)},
         issues={one.name: one.issue_id for one in methods(plan)},
         stopped=asked.stopped,
+        tree=derived.tree,
+        lock=folder.manifest().get("lock", {}),
     )
     issued = [with_titles(rating, plan) for rating in derived.ratings]
     return rating_document(run, issued, fail_on=options.fail_on, need_certainty=options.need_certainty)

@@ -65,6 +65,8 @@ def run(ask_plan: AskPlan, options: RunOptions) -> RunResult:
 
             import_worker_logs(logs, folder.store)
         write_plan(ask_plan, folder)
+        if options.lock:
+            folder.note(lock=dict(options.lock))
         copy_answers(ask_plan, folder)
         asked = ask(ask_plan, folder, options)
         if any(one.look for one in asked.targets):

@@ -19,6 +19,7 @@ from trustgauge.records import Assessor, Cost, RunFacts, ServiceFacts
 from trustgauge.reports.document import document, gate, text
 from trustgauge.reports.html import report
 from trustgauge.reports.notebook import RatingView
+from trustgauge.run.answer_tree import AnswerTree
 from trustgauge.run.audit import unknown_labels, with_labels
 from trustgauge.run.rate import SAMPLE, RatingResults, StoredAnswers, rate_answers
 from trustgauge.run.render import (
@@ -55,11 +56,13 @@ class VerifyResult:
         return asdict(self)
 
 
-def rederive(folder: Path, sample: int | None = SAMPLE) -> tuple[Plan, list[Target], RatingResults]:
+def rederive(
+    folder: Path, sample: int | None = SAMPLE, tree: AnswerTree | None = None
+) -> tuple[Plan, list[Target], RatingResults]:
     """Plan, subjects and everything that follows from the kept answers of a run.
 
     Services are not opened, and need not be installed: the manifest tells whom the plan asked. `sample`
-    says how many rows of a large experiment are kept to be shown, None for all.
+    says how many rows of a large experiment are kept to be shown, None for all; `tree` takes all rows.
 
     Raises StoreError if the folder is broken, PlanError if its plan is.
     """
@@ -72,7 +75,8 @@ def rederive(folder: Path, sample: int | None = SAMPLE) -> tuple[Plan, list[Targ
         store.integrity()
         answers = StoredAnswers(store)
         known = with_labels(with_replies(methods(plan), stored_judges(folder), answers), folder)
-        derived = rate_answers(known, found, design(plan, found), answers, seed=plan.seed, sample=sample)
+        probes = design(plan, found)
+        derived = rate_answers(known, found, probes, answers, seed=plan.seed, sample=sample, tree=tree)
     return plan, found, derived
 
 
@@ -104,6 +108,8 @@ def verify(folder: Path, today: date) -> VerifyResult:
         *_apart("", expected, claimed),
         *_apart("manifest.plan", expected["run"]["hashes"]["plan"], manifest["plan"]),
         *_apart("manifest.id", manifest.get("id"), claimed["run"]["id"]),
+        *_apart("manifest.lock", manifest.get("lock"), claimed["run"].get("lock")),
+        *_lock_apart(expected["run"]),
         *_probes_apart(folder, plan, found),
         *unknown_labels(folder),
     ]
@@ -152,6 +158,7 @@ def _expected(
             "state": overall_state(derived, run["stopped"]),
             "hashes": {"plan": plan.hash_with(manifest.get("services", {})), **derived.hashes},
             "controls": derived.controls,
+            "tree": derived.tree if "tree" in run else {},  # runs of before have none
             "services": services,
             "assessor": Assessor(**plan.assessor.model_dump()),
             "costs": {name: Cost(**cost) for name, cost in run["costs"].items()},
@@ -177,6 +184,12 @@ def _apart(place: str, derived: Any, claimed: Any) -> Iterator[str]:
             yield from _apart(f"{place}[{index}]", one, other)
     elif derived != claimed:
         yield f"{place}: claimed {_short(claimed)}, derived {_short(derived)}"
+
+
+def _lock_apart(run: Mapping[str, Any]) -> Iterator[str]:
+    """Whether the plan that was locked is another than the one that was run."""
+    if lock := run.get("lock"):
+        yield from _apart("run.lock.plan", run["hashes"]["plan"], lock["plan"])
 
 
 def _short(value: Any) -> str:

@@ -1,0 +1,1 @@
+"""Locking plans, signing ratings, and proving single answers."""

@@ -1,0 +1,164 @@
+"""The verbs lock, key, sign and prove. None sends a request."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trustgauge.terminal.options import DEFAULT_PLAN, output_options, plan_of
+from trustgauge.terminal.output import emit_json, write_output
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+_RANGE = re.compile(r"(\d{1,12})(?:-(\d{1,12}))?")
+
+
+@click.command("lock")
+@click.argument("plan", type=FILE, required=False, default=DEFAULT_PLAN)
+@output_options
+def lock_verb(plan: Path, **options: Any) -> None:
+    """Write down the hash of a plan before it is run. Sends no requests.
+
+    \b
+    trustgauge lock trustgauge.toml
+
+    `rate` then refuses any other plan, and the rating tells when its plan was locked. The time is your own
+    word: commit or publish the file to prove it to others.
+    """
+    from trustgauge.run.plan_lock import checked_lock, write_lock
+
+    locked = plan_of(str(plan), options)
+    path = write_lock(plan, locked, datetime.now(UTC))
+    if options["as_json"]:
+        emit_json(checked_lock(plan, locked))
+        return
+    click.echo(f"{'wrote':<9}{path}")
+    click.echo(f"{'plan':<9}{locked.hash}")
+
+
+@click.command("key")
+@click.argument("file", type=FILE)
+def key_verb(file: Path) -> None:
+    """Make a key to sign ratings with: FILE, encrypted, and FILE.pub for those who verify.
+
+    \b
+    trustgauge key ~/keys/ratings.pem
+
+    Asks for a passphrase, or takes it from TRUSTGAUGE_KEY_PASSPHRASE. Never in a run folder.
+    """
+    from trustgauge.run.signing_keys import key_id, new_key
+
+    public = new_key(file, _passphrase(file, new=True))
+    click.echo(f"{'wrote':<9}{file} (encrypted; keep it), {file}.pub (for those who verify)")
+    click.echo(f"{'key':<9}{key_id(public)}")
+
+
+@click.command("sign")
+@click.argument("name", metavar="ID", default="latest")
+@click.option(
+    "--key",
+    type=FILE,
+    envvar="TRUSTGAUGE_KEY_FILE",
+    help="Encrypted private key (`trustgauge key`); without it, TRUSTGAUGE_SIGNING_KEY holds one.",
+)
+@output_options
+def sign_verb(name: str, key: Path | None, **options: Any) -> Any:
+    """Sign a rating, once everything in it is re-derived. Sends no requests.
+
+    \b
+    trustgauge sign latest --key ~/keys/ratings.pem
+
+    Writes rating.dsse.json into the run folder: an in-toto statement in a DSSE envelope, Ed25519.
+    """
+    from trustgauge.catalogue import find_folder, read
+    from trustgauge.errors import StoreError
+    from trustgauge.records import canonical
+    from trustgauge.run.envelope import ENVELOPE, seal
+    from trustgauge.run.signing_keys import key_id, private_key
+    from trustgauge.run.verify import verify
+    from trustgauge.store.atomic_write import write_file
+    from trustgauge.terminal.exits import Exit
+
+    folder = find_folder(name, options["ratings"])
+    secret = private_key(key, _passphrase(key) if key else os.environ.get("TRUSTGAUGE_KEY_PASSPHRASE"))
+    now = datetime.now(UTC)
+    document = read(folder)
+    if "tree" not in document["run"]:
+        do = f"Run {folder / 'plan.toml'} again: it is rated anew without a call"
+        raise StoreError(f"{folder} is of a version that hashed no single answers", do=do)
+    verdict = verify(folder, now.date())
+    if verdict.differences:
+        for difference in verdict.differences:
+            click.echo(f"{'differs':<9}{difference}", err=True)
+        return Exit(10, "nothing was signed: the rating does not follow from its answers")
+    from base64 import b64encode
+
+    rating, at = (folder / "rating.json").read_bytes(), now.isoformat(timespec="seconds")
+    envelope = seal(rating, document, secret, at)
+    public = secret.public_key().public_bytes_raw()
+    content = {"envelope": envelope, "key": b64encode(public).decode()}
+    write_file(folder / ENVELOPE, canonical(content) + "\n")
+    if options["as_json"]:
+        emit_json({"file": str(folder / ENVELOPE), "key": key_id(public)})
+        return None
+    click.echo(f"{'signed':<9}{document['run']['id']}, {verdict.answers:,} answers re-derived first")
+    click.echo(f"{'key':<9}{key_id(public)}")
+    click.echo(f"{'wrote':<9}{folder / ENVELOPE}")
+    return None
+
+
+@click.command("prove")
+@click.argument("name", metavar="ID")
+@click.argument("rows", metavar="[ROW]...", nargs=-1)
+@click.option("--rows", "more", multiple=True, metavar="ROW,...", help="The same, separated by commas.")
+@click.option("-o", "--output", type=FILE, help="Write to this file instead of stdout.")
+@output_options
+def prove_verb(name: str, rows: tuple[str, ...], more: tuple[str, ...], **options: Any) -> None:
+    """Show chosen answers of a rating, with proof that they were rated, without the others.
+
+    \b
+    trustgauge prove latest 3 17 100-107 -o proof.json
+    trustgauge prove TG-2026-1122-7f3a u1-007
+    trustgauge verify proof.json --key ratings.pem.pub
+
+    ROW is a number from 0, a range, or the id of a text as `show --as evidence-csv` names it. Whoever doubts
+    a rating may choose the rows. Without ROW the file shows the rating alone. Sends no requests.
+    """
+    from trustgauge.catalogue import find_folder
+    from trustgauge.run.proof_bundle import prove
+
+    folder = find_folder(name, options["ratings"])
+    asked = [*rows, *(one for each in more for one in each.split(",") if one)]
+    write_output(options["output"], prove(folder, _places(folder, asked)))
+
+
+def _places(folder: Path, asked: Sequence[str]) -> list[int]:
+    """The places of rows that are named by numbers, ranges and ids."""
+    from trustgauge.run.proof_bundle import MOST_ROWS, rows_by_id
+
+    places: set[int] = set()
+    ids = []
+    for one in asked:
+        if not (found := _RANGE.fullmatch(one)):
+            ids.append(one)
+            continue
+        first, last = int(found[1]), int(found[2] or found[1])
+        if not first <= last < first + MOST_ROWS:
+            raise click.BadParameter(f'must be FIRST-LAST, at most {MOST_ROWS} rows; got "{one}"')
+        places |= set(range(first, last + 1))
+    return sorted(places | set(rows_by_id(folder, ids) if ids else ()))
+
+
+def _passphrase(file: Path, *, new: bool = False) -> str:
+    """The passphrase of a key: from the environment, else asked for."""
+    if found := os.environ.get("TRUSTGAUGE_KEY_PASSPHRASE"):
+        return found
+    if not sys.stdin.isatty():
+        raise click.UsageError(f"TRUSTGAUGE_KEY_PASSPHRASE must hold the passphrase of {file}")
+    return str(click.prompt(f"Passphrase of {file}", hide_input=True, confirmation_prompt=new, err=True))

@@ -20,7 +20,7 @@ import polars as pl
 from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.run.audit import drawn_elements
-from trustgauge.stats.intervals import wilson
+from trustgauge.stats.distributions import wilson
 
 TURNS, SPREAD = 4, 4
 OFFENSIVE, NEITHER, WORTH = "offensive", "neither", 0.5

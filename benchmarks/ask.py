@@ -32,8 +32,8 @@ from pyreqwest.client import Client, ClientBuilder
 from trustgauge.engine.local import Job, run
 from trustgauge.engine.run_state import EngineClock
 from trustgauge.records import Answer, Message, Reply
+from trustgauge.services import ServiceSpec
 from trustgauge.services.http import Http
-from trustgauge.services.service import ServiceSpec
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.writer import GroupWriter
 

@@ -23,7 +23,7 @@ import polars as pl
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.rating.audit import AuditLabels
 from trustgauge.run.audit import drawn_elements
-from trustgauge.stats.intervals import wilson
+from trustgauge.stats.distributions import wilson
 
 ILL = {"women": 0.1, "men": 0.5}
 """Of so many bad properties the bot thinks ill of the group."""

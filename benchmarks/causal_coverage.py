@@ -22,7 +22,7 @@ from trustgauge.methods.causal import deconfounding, effects, segments
 from trustgauge.methods.causal.measures import respread
 from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.causal.panel import Floats, panel
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 RESAMPLES = 1000
 SERVICES = (

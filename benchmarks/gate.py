@@ -20,8 +20,7 @@ import numpy as np
 from trustgauge.apps.gate.checks import GateOptions, checks, exit_of_checks
 from trustgauge.data.results import MANIFEST, RESULTS, SCHEMA
 from trustgauge.run.paired import ERROR, MARGIN
-from trustgauge.stats.distributions import Floats
-from trustgauge.stats.intervals import clopper_pearson
+from trustgauge.stats.distributions import Floats, clopper_pearson
 from trustgauge.stats.paired import items_to_find, paired_difference
 
 RATE = 0.75

@@ -30,7 +30,7 @@ from tests.faults.running import LIMIT, environment, rating, write_plan
 from tests.run.plans import but_for_times, faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 
-from trustgauge.store.store import open_store
+from trustgauge.store import open_store
 
 ROOT = Path(__file__).parent.parent
 FIGURES = ROOT / "docs" / "figures"

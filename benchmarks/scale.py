@@ -48,8 +48,8 @@ from trustgauge.run.pending import no_stored_keys, pending_batches
 from trustgauge.run.prepare import prepare, write_plan
 from trustgauge.run.rate import StoredAnswers, answer_batches
 from trustgauge.run.verify import verify
+from trustgauge.store import open_store
 from trustgauge.store.folder import RunFolder, find_run
-from trustgauge.store.store import open_store
 from trustgauge.store.writer import GroupWriter
 
 TEXTS, BLOCKS, SERVICES = 1_111, 3, 6

@@ -22,8 +22,8 @@ from trustgauge.methods.two_step.operating_characteristics import (
 )
 from trustgauge.methods.two_step.score import LOST
 from trustgauge.run.probe_batches import shuffle, with_segments
+from trustgauge.stats import stream
 from trustgauge.stats.distributions import Floats
-from trustgauge.stats.streams import stream
 
 
 def main() -> None:

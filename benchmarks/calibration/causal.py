@@ -26,7 +26,7 @@ from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.power import SPREAD
 from trustgauge.methods.causal.settings import Measurand
 from trustgauge.records import Rating
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 Floats = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from benchmarks.calibration.counting import Row, certainties
 from trustgauge.reports.svg import box, picture, tag, write
-from trustgauge.stats.intervals import wilson
+from trustgauge.stats.distributions import wilson
 
 SIDE, GAP = 190.0, 24.0  # of a panel, and between panels
 LEFT, TOP, BELOW = 46.0, 34.0, 46.0

@@ -21,7 +21,7 @@ from benchmarks.calibration.chat_answers import Bot, Questions
 from benchmarks.calibration.record import Setting, Trial
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.records import Part, Rating
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 PLAN = Path(__file__).parents[2] / "plans" / "social-bias.toml"
 SMALLER = 10_000  # questions, a quarter of the plan's

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmarks.calibration.counting import EDGES, Bin, Row, certainties
-from trustgauge.stats.intervals import wilson
+from trustgauge.stats.distributions import wilson
 
 WRONG = 0.01  # most of the ratings at the recommended sizes that may settle on a wrong level
 NOMINAL, POINTS = 0.95, 0.02  # of intervals, and how far from it they may be

@@ -24,7 +24,7 @@ from trustgauge.methods.trust.issues.leakage_levels import MOST_LEAKING
 from trustgauge.methods.trust.levels import levels, risk
 from trustgauge.methods.trust.method import Trust
 from trustgauge.records import Interval, Rating
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 PLAN = Path(__file__).parents[2] / "plans" / "trust.toml"
 SMALLER = {"conversations": 92, "secrets": 22}  # a third of the plan's, and the fewest secrets that settle

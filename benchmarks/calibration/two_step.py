@@ -25,7 +25,7 @@ from trustgauge.methods.two_step.operating_characteristics import (
 )
 from trustgauge.methods.two_step.transition_model import LEVELS, level_of
 from trustgauge.records import Rating
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -25,7 +25,7 @@ from benchmarks.calibration.targets import Target, percent, targets
 from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.operating_characteristics import by_occupation, catalogue
-from trustgauge.stats.intervals import wilson
+from trustgauge.stats.distributions import wilson
 
 TARGETS = ("wrong", "coverage", "power", "certainty")
 

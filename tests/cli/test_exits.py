@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trustgauge.terminal.exits import exit_of
+from trustgauge.terminal.output import exit_of
 
 WHY = "by-hand cannot be asked by a program. Import its answers."
 

@@ -14,8 +14,8 @@ from tests.services import test_npm
 from tests.services.test_apertium import installed
 from trustgauge import plugins
 from trustgauge.records import Message
+from trustgauge.services import ServiceSpec
 from trustgauge.services.conformance import ROUGH, check_service
-from trustgauge.services.service import ServiceSpec
 
 TEXTS = (
     "She is a nurse. He is a baker.",

@@ -1,4 +1,4 @@
-"""Every store keeps the contract of `trustgauge.store.store.Store`, whatever it is made of."""
+"""Every store keeps the contract of `trustgauge.store.Store`, whatever it is made of."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.store.rows import SERVICE, answer
 from trustgauge import plugins
 from trustgauge.errors import StoreError
 from trustgauge.records import PROBE, RESPONSE, Message, canonical, digest
+from trustgauge.store import BY_HAND, Store
 from trustgauge.store.parquet import ParquetStore
-from trustgauge.store.store import BY_HAND, Store
 
 Make = Callable[..., Any]
 KINDS = plugins.names("stores")

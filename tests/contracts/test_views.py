@@ -178,7 +178,7 @@ def test_the_kit_finds_views_that_break_their_contract(view: Any, said: str) -> 
 OUTSIDE = """
 from trustgauge.reports.components import Section, Words
 from trustgauge.reports.default_view import DefaultView
-from trustgauge.reports.messages import LevelWords, Messages
+from trustgauge.reports.method_view import LevelWords, Messages
 
 
 class FaithfulView(DefaultView):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from trustgauge.engine.adaptive_limiter import AdaptiveLimiter
 from trustgauge.engine.budget import BudgetAccount, BudgetLimits
-from trustgauge.engine.retry import CircuitBreaker, RetryPolicy
+from trustgauge.engine.run_state import CircuitBreaker, RetryPolicy
 from trustgauge.errors import BusyError, GarbledError, RejectedError, UnavailableError
 from trustgauge.records import Cost
 

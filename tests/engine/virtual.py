@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from trustgauge.engine.run_state import EngineClock
 from trustgauge.records import Message, Reply
-from trustgauge.services.service import ServiceSpec
+from trustgauge.services import ServiceSpec
 
 BEGAN = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 

@@ -41,7 +41,7 @@ from trustgauge.apps.train.labelled import (
     read_hutto_bias,
     read_label_table,
 )
-from trustgauge.apps.watch import log_tail, state
+from trustgauge.apps.watch import state, watcher
 from trustgauge.catalogue import entries
 from trustgauge.data.conversations import ConversationSource
 from trustgauge.data.dialogs import DialogSource
@@ -74,11 +74,11 @@ from trustgauge.services.npm import NlpJs
 from trustgauge.services.recorded_trips import RoundTripSource
 from trustgauge.services.replay import Replay
 from trustgauge.services.rivescript_bot import RiveScriptBot
+from trustgauge.store import open_store
 from trustgauge.store.folder import read_events, read_manifest
 from trustgauge.store.parquet import ParquetStore, read_probes
 from trustgauge.store.segments import read_segment
 from trustgauge.store.sqlite import SqliteStore
-from trustgauge.store.store import open_store
 from trustgauge.store.worker_log import LogReader, WorkerLog
 from trustgauge.terminal import consent
 from trustgauge.terminal.options import load_environment
@@ -697,7 +697,7 @@ CASES: tuple[Case, ...] = (
         lambda path: list(transcript.lines(path)),
         ("run.transcript",),
     ),
-    Case("log.jsonl", samples.TRANSCRIPT, lambda path: log_tail.read_tail(path, 0), ("apps.watch.log_tail",)),
+    Case("log.jsonl", samples.TRANSCRIPT, lambda path: watcher.read_tail(path, 0), ("apps.watch.watcher",)),
     Case("events.jsonl", samples.EVENTS, lambda path: list(read_events(path)), ("store.folder",)),
     Case("index/.index.json", samples.INDEX, lambda path: list(entries(path.parent)), ("catalogue",)),
     Case(

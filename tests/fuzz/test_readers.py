@@ -71,7 +71,7 @@ OWN = {
         "methods.trust.pii",
     ),
     *("data.attributes", "data.emotions", "data.predicates", "data.answer_style", "data.dialog_statistics"),
-    *("services.controls.control", "services.languages", "apps.catalogue.demo"),
+    *("services.controls.__init__", "services.languages", "apps.catalogue.demo"),
     *(
         "methods.trust.canaries",
         "methods.trust.conversation_scripts",
@@ -90,10 +90,10 @@ OURSELVES = {
     "run.rate_transcript": "a file that the same command wrote",
     "apps.train.abuse_sentences": "a file of the package",
     "run.probe_batches": "files of the temporary folder of this process",
-    "reports.messages": "a file of the package",
+    "reports.method_view": "a file of the package",
     "reports.evidence": "a column that we made",
     "apps.importers.conversations": "a file of the same command, for the time that it runs",
-    "apps.proxy.periodic_rating": "what our own process prints",
+    "apps.proxy.app": "what our own process prints",
     "apps.proxy.rating_worker": "what our own process sends",
 }
 """Modules that read what this program wrote for itself, and why nobody else can."""

@@ -8,7 +8,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trustgauge.methods.sums import sum_by_keys
+from trustgauge.methods import sum_by_keys
 
 SCHEMA = {"a": pl.String, "b": pl.Boolean, "c": pl.Int64, "n": pl.Int64, "rows": pl.Int64}
 ROWS = st.lists(

@@ -24,10 +24,10 @@ from trustgauge.methods.two_step.operating_characteristics import (
     wrong,
 )
 from trustgauge.methods.two_step.published_rule import DecisionTree
+from trustgauge.stats import stream
 from trustgauge.stats.comparisons import exact_multinomial, mcnemar, two_sample_chi_squared
 from trustgauge.stats.distributions import binomial_probabilities, chi_squared_tail
 from trustgauge.stats.equivalence import trials_for_equivalence
-from trustgauge.stats.streams import stream
 
 
 @pytest.fixture(scope="module")

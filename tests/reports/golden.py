@@ -17,8 +17,8 @@ from trustgauge.methods.causal import view as causal
 from trustgauge.methods.causal import view_graph, view_order
 from trustgauge.methods.social_bias import group_names, view_maps
 from trustgauge.methods.trust import view_figures
+from trustgauge.methods.two_step import view
 from trustgauge.methods.two_step import view as two_step
-from trustgauge.methods.two_step import view_flow
 from trustgauge.records import Rating
 from trustgauge.reports import figures, label
 from trustgauge.reports.document import document
@@ -128,7 +128,7 @@ def pictures() -> dict[str, str]:
         "badge-rated": label.badge(states) or "",
         "badge-not-settled": label.badge(unsettled) or "",
         "badge-expired": label.badge(states, today=later) or "",
-        "flow": view_flow.flow(states),
+        "flow": view.flow(states),
         "intervals": figures.intervals(states, two_step.ruler(states)),
         "bars": figures.bars(states["parts"][1]["counts"]["blocks"][0], fixtures.VALUES),
         "strip": figures.strip(states, states["parts"][4]["certainty"]),

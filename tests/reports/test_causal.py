@@ -12,15 +12,7 @@ from tests.reports import causal_fixtures, hostile
 from tests.reports.test_html import Reader
 from trustgauge.methods.causal import view_tables
 from trustgauge.records import Rating
-from trustgauge.reports import (
-    exports,
-    html,
-    label,
-    notebook,
-    rules,
-    sentences,
-    terminal,
-)
+from trustgauge.reports import exports, html, label, notebook, sentences, terminal, views
 from trustgauge.reports.components import Cell, Fold, Table, Words
 from trustgauge.reports.default_view import DefaultView
 from trustgauge.reports.document import document
@@ -88,9 +80,9 @@ def test_a_relative_level_says_that_it_is_relative() -> None:
     assert sentences.level_in_words(PUBLISHED, "1") == "1, lowest bias score"
     assert sentences.level_in_words(PUBLISHED, "3") == "3, highest bias score"
     assert sentences.verdict(PUBLISHED).startswith("Among the 6 systems compared it is in group 2 of 3")
-    assert "Rule: published" in rules.rule(PUBLISHED)
-    assert "cut into 3 groups" in rules.rule(PUBLISHED)
-    said = rules.other_rule(PUBLISHED)
+    assert "Rule: published" in views.rule(PUBLISHED)
+    assert "cut into 3 groups" in views.rule(PUBLISHED)
+    said = views.other_rule(PUBLISHED)
     assert said.startswith("By the rule “sound” the same answers give 2, some effect for Group 1: gender")
     assert VIEW.cautions(PUBLISHED) == [
         "The level is a place in the order of 6 systems. With other systems it may change."

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from trustgauge.reports.colours import DARK, LIGHT, contrast, step
+from trustgauge.reports.svg import DARK, LIGHT, contrast, step
 
 SCHEMES = [pytest.param(LIGHT, id="light"), pytest.param(DARK, id="dark")]
 

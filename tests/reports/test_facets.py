@@ -10,11 +10,11 @@ import polars as pl
 from tests.reports import fixtures, social_fixtures
 from tests.reports.social_fixtures import SLUR
 from trustgauge.methods.social_bias import view_evidence
-from trustgauge.methods.social_bias.view_facets import facets
+from trustgauge.methods.social_bias.view import facets
 from trustgauge.reports import evidence
 from trustgauge.reports.document import document
 from trustgauge.reports.evidence import Limits
-from trustgauge.reports.facets import Facet, marks
+from trustgauge.reports.evidence_rows import Facet, marks
 from trustgauge.reports.html import report
 
 ONE = social_fixtures.all_states()

@@ -7,7 +7,7 @@ import pytest
 
 from tests.reports import fixtures
 from tests.reports.golden import only
-from trustgauge.methods.two_step import view, view_flow
+from trustgauge.methods.two_step import view
 from trustgauge.reports import figures
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -84,7 +84,7 @@ def heights(drawn: str, kind: str) -> list[float]:
 
 
 def test_flow_streams_are_as_thick_as_their_number_of_parts() -> None:
-    drawn = view_flow.flow(STATES)
+    drawn = view.flow(STATES)
     worst, middle, best = (heights(drawn, kind)[0] for kind in ("l3", "l2", "l1"))
     assert worst == pytest.approx(2 * best, abs=0.11)
     assert middle == worst
@@ -92,7 +92,7 @@ def test_flow_streams_are_as_thick_as_their_number_of_parts() -> None:
 
 
 def test_flow_in_words_names_every_part_once() -> None:
-    said = view_flow.describe(STATES)
+    said = view.describe(STATES)
     for title in (
         "Turkish",
         "Italian",

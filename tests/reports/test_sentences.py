@@ -13,10 +13,9 @@ from tests.reports.golden import only, only_causal, only_social, risk
 from trustgauge import errors, plugins
 from trustgauge.methods.two_step import view
 from trustgauge.records import ControlResult, Reason, State
-from trustgauge.reports import html, rules, sentences, terminal
+from trustgauge.reports import html, sentences, terminal, views
 from trustgauge.reports.document import document
-from trustgauge.reports.messages import COMMON
-from trustgauge.reports.method_view import view_by_name
+from trustgauge.reports.method_view import COMMON, view_by_name
 
 SOURCE = Path(errors.__file__).parent
 NEVER = ("is fair", "is unbiased", "is safe", "unbiased service", "are fair", "probably")
@@ -160,12 +159,12 @@ def test_keys_of_parts_become_titles_and_records_are_taken_as_they_are() -> None
 
 
 def test_the_other_rule_is_told_beside_the_level() -> None:
-    said = rules.other_rule(STATES)
+    said = views.other_rule(STATES)
     assert said.startswith(
         "By the rule “published” the same answers give DSBS, follows for Turkish, Italian,"
     )
     single = only(fixtures.rating("x", [fixtures.part("", "mostly he")]))
-    assert rules.other_rule(single) == "By the rule “published” the same answers give DSBS, follows."
+    assert views.other_rule(single) == "By the rule “published” the same answers give DSBS, follows."
 
 
 def test_verdict_counts_the_parts_it_holds_for() -> None:
@@ -283,9 +282,9 @@ def test_balanced_output_carries_its_caution() -> None:
 
 
 def test_rule_is_named_with_its_margin() -> None:
-    assert "10 points" in rules.rule(STATES)
-    assert rules.rule(STATES).endswith("Rule: sound.")
+    assert "10 points" in views.rule(STATES)
+    assert views.rule(STATES).endswith("Rule: sound.")
     for rule in ("published", "released"):
         other = only(fixtures.all_states())
         other["method"]["rule"] = rule
-        assert f"Rule: {rule}" in rules.rule(other)
+        assert f"Rule: {rule}" in views.rule(other)

@@ -14,7 +14,7 @@ from tests.reports.test_one_source import VIEWS
 from trustgauge.methods.social_bias import view as social_bias
 from trustgauge.methods.social_bias import view_sentences
 from trustgauge.records import Rating, Reason, State
-from trustgauge.reports import exports, html, label, notebook, rules, sentences, terminal, views
+from trustgauge.reports import exports, html, label, notebook, sentences, terminal, views
 from trustgauge.reports.components import Figure, Fold, Section, Table
 from trustgauge.reports.document import document
 from trustgauge.reports.method_view import view_by_name, view_of
@@ -215,12 +215,12 @@ def test_a_part_that_does_not_apply_is_still_said_not_to_apply_under_other_rules
 
 
 def test_the_rule_is_told_with_its_cuts() -> None:
-    said = rules.rule(ALL)
+    said = views.rule(ALL)
     assert "below 1 % low risk, from 10 % on high" in said
     assert "below 5 points low risk, from 20 points on high" in said
     own = json.loads(json.dumps(ALL))
     own["method"]["options"]["absolute_cuts"] = [0.02, 0.3]
-    assert "below 2 % low risk, from 30 % on high" in rules.rule(own)
+    assert "below 2 % low risk, from 30 % on high" in views.rule(own)
 
 
 def test_the_judge_is_told_with_how_often_it_is_right() -> None:

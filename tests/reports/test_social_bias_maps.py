@@ -10,7 +10,7 @@ from tests.reports import social_fixtures
 from tests.reports.golden import only_social
 from trustgauge.methods.social_bias import group_names, view_maps
 from trustgauge.methods.social_bias.group_names import GroupName
-from trustgauge.reports.colours import contrast
+from trustgauge.reports.svg import contrast
 
 SPACE = "{http://www.w3.org/2000/svg}"
 PART = only_social(social_fixtures.rating(attributes=("gender",)))["parts"][0]

@@ -11,7 +11,7 @@ from trustgauge.records import ControlResult, Reason
 from trustgauge.reports import document as documents
 from trustgauge.reports import exports, html, label, terminal
 from trustgauge.reports.document import document
-from trustgauge.terminal.exits import exit_of
+from trustgauge.terminal.output import exit_of
 
 RUN, RATINGS = fixtures.demo()
 DEMO = document(RUN, RATINGS)

@@ -16,9 +16,9 @@ from tests.reports.test_html import Reader
 from tests.reports.test_one_source import VIEWS
 from tests.reports.trust_fixtures import PAPER, only, rating, told
 from trustgauge.methods import trust as room
-from trustgauge.methods.trust import view_evidence, view_figures, view_sentences, view_tables
+from trustgauge.methods.trust import view, view_figures, view_sentences, view_tables
 from trustgauge.records import Reason
-from trustgauge.reports import exports, html, label, rules, sentences, terminal
+from trustgauge.reports import exports, html, label, sentences, terminal, views
 from trustgauge.reports.document import document
 from trustgauge.reports.method_view import view_by_name, view_of
 
@@ -185,9 +185,9 @@ def test_sensitivity_has_four_rows_whatever_was_tested() -> None:
 
 
 def test_the_rule_and_its_name_stand_with_the_level() -> None:
-    assert rules.rule(INSURANCE).endswith("Rule: published, as the paper prints it.")
-    assert "of tied levels the worse one is taken" in rules.rule(INSURANCE)
-    assert "weighted mean of the risks" in rules.rule(SOUND)
+    assert views.rule(INSURANCE).endswith("Rule: published, as the paper prints it.")
+    assert "of tied levels the worse one is taken" in views.rule(INSURANCE)
+    assert "weighted mean of the risks" in views.rule(SOUND)
 
 
 def test_parts_keep_the_order_of_the_profile() -> None:
@@ -281,7 +281,7 @@ def test_a_single_real_rating_tells_what_stands_behind_its_scores() -> None:
 
 def test_rude_turns_are_hidden_until_asked_for_and_scores_stand_beside_every_turn() -> None:
     found, rows = trust_fixtures.ran()
-    prepared = view_evidence.prepare_evidence(found["ratings"], rows)
+    prepared = view.prepare_evidence(found["ratings"], rows)
     assert prepared is not None
     rude = prepared.filter(pl.col("back").str.contains("idiot"))
     assert rude.height > 5
@@ -298,17 +298,17 @@ def test_rude_turns_are_hidden_until_asked_for_and_scores_stand_beside_every_tur
         assert cut
     for before in re.split("stupid idiot", page)[:-1]:
         assert before.rfind('<details class="off">') > before.rfind("<tr ")
-    for view in (
+    for shown in (
         label.label(found["ratings"][4]),
         terminal.plain(terminal.show(found)),
         exports.markdown(found).decode(),
     ):
-        assert "idiot" not in view
+        assert "idiot" not in shown
 
 
 def test_evidence_of_other_methods_is_left_as_it_is() -> None:
     rows = pl.DataFrame({"sent": ["x"]})
-    assert view_evidence.prepare_evidence([], rows) is rows
+    assert view.prepare_evidence([], rows) is rows
 
 
 def test_hostile_names_of_services_issues_and_profiles_stay_inert() -> None:
@@ -349,5 +349,5 @@ def test_the_verdict_on_a_leaker_quotes_answers_in_which_the_method_found_the_se
     assert {one.sent.quote for one in quoted} <= set(told["sent"].to_list())
     assert html.report(found, rows).count("Another user had told it this in confidence.") == 3
     clean = rows.filter(rows["service"] != leaker["service"]["key"])
-    assert not list(view_evidence.leaks(clean))
-    assert not list(view_evidence.leaks(mine.drop("leakage_told")))
+    assert not list(view.leaks(clean))
+    assert not list(view.leaks(mine.drop("leakage_told")))

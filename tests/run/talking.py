@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import polars as pl
 
-from trustgauge.methods.method import MethodSettings
+from trustgauge.methods import MethodSettings
 from trustgauge.records import Control, Coverage, Interval, Json, Part, Rating, Scale, Task
 
 TYPES = {"turn": pl.Int64, "draw": pl.Int64}

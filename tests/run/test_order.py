@@ -23,7 +23,7 @@ from trustgauge.run.rate import StoredAnswers, answers_to
 from trustgauge.run.run import rate
 from trustgauge.run.targets import ONLY, design, experiment_seed, methods, plan_targets
 from trustgauge.run.verify import verify
-from trustgauge.store.store import open_store
+from trustgauge.store import open_store
 
 TODAY = date(2026, 1, 2)
 

@@ -29,7 +29,7 @@ from trustgauge.run.probe_batches import RETEST_LAG, SECOND, batches_of
 from trustgauge.run.run import RunResult, rate
 from trustgauge.run.targets import design, plan_targets
 from trustgauge.run.verify import verify
-from trustgauge.stats.intervals import wilson
+from trustgauge.stats.distributions import wilson
 
 TODAY = date(2026, 1, 2)
 PROBES = 312

@@ -19,7 +19,7 @@ from trustgauge.run.options import RunOptions
 from trustgauge.run.prepare import forecast, prepare
 from trustgauge.run.run import RunResult, rate
 from trustgauge.run.verify import verify
-from trustgauge.terminal.exits import exit_of
+from trustgauge.terminal.output import exit_of
 
 TODAY = date(2026, 1, 2)
 REFUSAL = "I cannot judge whole groups of people."

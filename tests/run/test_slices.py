@@ -26,7 +26,7 @@ from trustgauge.run.rate import StoredAnswers, answer_batches, answers_to, rate_
 from trustgauge.run.run import RunResult, rate
 from trustgauge.run.targets import Target, design, methods, plan_targets
 from trustgauge.run.verify import evidence_of_run, verify
-from trustgauge.store.store import kind_of, open_store
+from trustgauge.store import kind_of, open_store
 
 TODAY = date(2026, 1, 2)
 PLANS: dict[str, dict[str, Any]] = {

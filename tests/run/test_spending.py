@@ -18,8 +18,8 @@ from trustgauge.run.options import RunOptions
 from trustgauge.run.prepare import forecast, prepare
 from trustgauge.run.run import rate
 from trustgauge.run.verify import verify
+from trustgauge.store import open_store
 from trustgauge.store.folder import read_manifest
-from trustgauge.store.store import open_store
 
 
 def kept_calls(folder: Path, sitting: RunOptions, plan: dict[str, object]) -> int:

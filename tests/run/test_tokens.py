@@ -13,11 +13,11 @@ from trustgauge.reports.terminal import plan as plan_lines
 from trustgauge.run import estimate as tokens
 from trustgauge.run.estimate import Pending, estimate
 from trustgauge.run.targets import Target
+from trustgauge.services import ServiceSpec
 from trustgauge.services.chat import OpenAi
 from trustgauge.services.controls.translators import TranslatorControl
 from trustgauge.services.history import WithHistory
 from trustgauge.services.llama_cpp import LlamaCpp
-from trustgauge.services.service import ServiceSpec
 
 REMOTE = "https://chat.example/v1"
 PRICED = {"usd_per_million_input_tokens": 2.0, "usd_per_million_output_tokens": 8.0}

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from trustgauge.records import Message, Reply
-from trustgauge.services.service import ServiceSpec
+from trustgauge.services import ServiceSpec
 
 
 async def replies_to(description: ServiceSpec, messages: Sequence[Message]) -> list[Reply]:

@@ -10,8 +10,8 @@ import pytest
 
 from trustgauge.errors import KeyMissingError, ServiceError
 from trustgauge.records import Message, Reply, Task
+from trustgauge.services import Service, ServiceSpec
 from trustgauge.services.conformance import check_service
-from trustgauge.services.service import Service, ServiceSpec
 
 MESSAGES = [Message("one"), Message("two"), Message("three")]
 KEY = "planted-key-0123456789"

@@ -17,7 +17,7 @@ from trustgauge.data.emotions import NA, Person, construction
 from trustgauge.errors import PlanError
 from trustgauge.records import Message
 from trustgauge.services.conformance import check_service
-from trustgauge.services.controls.control import words
+from trustgauge.services.controls import words
 from trustgauge.services.controls.sentiment import SentimentControl
 
 BEHAVIOURS: dict[str, dict[str, Any]] = {

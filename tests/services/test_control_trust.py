@@ -10,7 +10,7 @@ import pytest
 from trustgauge.methods.trust.abuse_checkers import checker
 from trustgauge.records import Message
 from trustgauge.services.conformance import check_service
-from trustgauge.services.controls.control import words
+from trustgauge.services.controls import words
 from trustgauge.services.controls.trust import TrustControl
 
 SCENE = Message(

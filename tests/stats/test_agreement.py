@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from statsmodels.stats.inter_rater import fleiss_kappa as reference_kappa
 
+from trustgauge.stats import stream
 from trustgauge.stats.agreement import (
     Level,
     alpha_interval,
@@ -20,7 +21,6 @@ from trustgauge.stats.agreement import (
     krippendorff_alpha,
     pairwise_agreement,
 )
-from trustgauge.stats.streams import stream
 
 VALUES = (-1.0, 0.0, 1.0)
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from trustgauge.stats import comparisons
-from trustgauge.stats.streams import stream
+from trustgauge.stats import comparisons, stream
 
 counts = st.lists(st.integers(0, 60), min_size=2, max_size=5)
 pvalues = st.lists(st.floats(0, 1), min_size=1, max_size=12)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from trustgauge.stats import intervals
+from trustgauge.stats import distributions
 
 
 @st.composite
@@ -21,43 +21,43 @@ def proportions(draw: st.DrawFn) -> tuple[int, int]:
 @given(proportions(), st.floats(0.5, 0.999))
 def test_wilson_agrees_with_statsmodels(case: tuple[int, int], level: float) -> None:
     expected = proportion_confint(*case, alpha=1 - level, method="wilson")
-    assert intervals.wilson(*case, level) == pytest.approx(expected, abs=1e-9)
+    assert distributions.wilson(*case, level) == pytest.approx(expected, abs=1e-9)
 
 
 @given(proportions())
 def test_clopper_pearson_agrees_with_statsmodels(case: tuple[int, int]) -> None:
     expected = proportion_confint(*case, alpha=0.05, method="beta")
-    assert intervals.clopper_pearson(*case) == pytest.approx(expected, abs=1e-9)
+    assert distributions.clopper_pearson(*case) == pytest.approx(expected, abs=1e-9)
 
 
 @given(proportions())
 def test_beta_interval_agrees_with_scipy(case: tuple[int, int]) -> None:
     k, n = case
     expected = scipy.stats.beta.ppf([0.025, 0.975], k + 0.5, n - k + 0.5)
-    assert intervals.beta_interval(k, n) == pytest.approx(expected, abs=1e-9)
+    assert distributions.beta_interval(k, n) == pytest.approx(expected, abs=1e-9)
 
 
 @given(proportions())
 def test_intervals_hold_the_share_and_stay_in_the_unit_interval(case: tuple[int, int]) -> None:
     share = case[0] / case[1]
-    for low, high in (intervals.wilson(*case), intervals.clopper_pearson(*case)):
+    for low, high in (distributions.wilson(*case), distributions.clopper_pearson(*case)):
         assert 0 <= low <= share <= high <= 1
 
 
 def test_no_trials_say_nothing() -> None:
-    assert intervals.wilson(0, 0) == (0.0, 1.0)
-    assert intervals.clopper_pearson(0, 0) == (0.0, 1.0)
+    assert distributions.wilson(0, 0) == (0.0, 1.0)
+    assert distributions.clopper_pearson(0, 0) == (0.0, 1.0)
 
 
 def test_a_design_effect_widens() -> None:
-    low, high = intervals.wilson(50, 100)
-    wide_low, wide_high = intervals.wilson(25, 50)
+    low, high = distributions.wilson(50, 100)
+    wide_low, wide_high = distributions.wilson(25, 50)
     assert wide_low < low < high < wide_high
 
 
 def test_draws_interval_takes_the_axis_away() -> None:
     draws = np.random.default_rng(1).normal(size=(5000, 2))
-    low, high = intervals.draws_interval(draws)
+    low, high = distributions.draws_interval(draws)
     assert low.shape == (2,)
     assert low == pytest.approx([-1.96, -1.96], abs=0.15)
     assert high == pytest.approx([1.96, 1.96], abs=0.15)
@@ -66,11 +66,11 @@ def test_draws_interval_takes_the_axis_away() -> None:
 @given(st.integers(0, 60), st.integers(1, 60), st.integers(0, 60), st.integers(1, 60))
 def test_newcombe_is_that_of_statsmodels(a: int, n: int, b: int, m: int) -> None:
     a, b = min(a, n), min(b, m)
-    low, high = intervals.newcombe((a, n), (b, m))
+    low, high = distributions.newcombe((a, n), (b, m))
     expected = confint_proportions_2indep(a, n, b, m, method="newcomb", compare="diff")
     assert (low, high) == pytest.approx(expected, abs=1e-9)
-    assert intervals.newcombe((b, m), (a, n)) == pytest.approx((-high, -low))
-    assert intervals.newcombe((0, 0), (1, 2)) == (-1.0, 1.0)
+    assert distributions.newcombe((b, m), (a, n)) == pytest.approx((-high, -low))
+    assert distributions.newcombe((0, 0), (1, 2)) == (-1.0, 1.0)
 
 
 def clusters(rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -91,7 +91,7 @@ def test_the_studentised_interval_is_the_one_written_out() -> None:
         studentised.append((mean - ratio) / (np.sqrt(((drawn - mean * drawn_n) ** 2).sum()) / drawn_n.sum()))
     least, most = np.quantile(studentised, [0.025, 0.975])
     expected = ratio - most * error, ratio - least * error
-    assert intervals.ratio_interval(weights, n, total) == pytest.approx(expected)
+    assert distributions.ratio_interval(weights, n, total) == pytest.approx(expected)
 
 
 def test_it_holds_the_truth_where_quantiles_are_too_narrow() -> None:
@@ -101,7 +101,7 @@ def test_it_holds_the_truth_where_quantiles_are_too_narrow() -> None:
     held, plain, runs = 0, 0, 400
     for _ in range(runs):
         n, total = clusters(rng, 60)
-        low, high = intervals.ratio_interval(weights, n, total)
+        low, high = distributions.ratio_interval(weights, n, total)
         held += low <= 0.1 <= high
         ends = np.quantile(weights @ total / (weights @ n), [0.025, 0.975])
         plain += ends[0] <= 0.1 <= ends[1]
@@ -111,8 +111,8 @@ def test_it_holds_the_truth_where_quantiles_are_too_narrow() -> None:
 
 def test_without_spread_it_is_the_ratio_itself() -> None:
     weights = np.random.default_rng(3).multinomial(20, np.full(20, 1 / 20), 200)
-    low, high = intervals.ratio_interval(weights, np.full(20, 4.0), np.full(20, 1.0))
+    low, high = distributions.ratio_interval(weights, np.full(20, 4.0), np.full(20, 1.0))
     assert (low, high) == pytest.approx((0.25, 0.25))
     # Two clusters: every other resample draws one of them twice, and has no spread.
     two = np.random.default_rng(3).multinomial(2, [0.5, 0.5], 200)
-    assert intervals.ratio_interval(two, [1.0, 1.0], [0.0, 1.0]) == pytest.approx((0.0, 1.0))
+    assert distributions.ratio_interval(two, [1.0, 1.0], [0.0, 1.0]) == pytest.approx((0.0, 1.0))

@@ -11,9 +11,9 @@ import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trustgauge.stats import stream
 from trustgauge.stats.comparisons import mcnemar
 from trustgauge.stats.paired import items_to_find, paired_difference
-from trustgauge.stats.streams import stream
 
 
 def test_the_standard_error_is_the_one_of_clustered_regression() -> None:

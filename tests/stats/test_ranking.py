@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from trustgauge.stats import stream
 from trustgauge.stats.ranking import difference, ranks
-from trustgauge.stats.streams import stream
 
 X = math.inf
 

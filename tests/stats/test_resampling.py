@@ -11,10 +11,9 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trustgauge.stats import resampling
+from trustgauge.stats import resampling, stream
 from trustgauge.stats.comparisons import table_chi_squared
 from trustgauge.stats.distributions import Floats, Ints
-from trustgauge.stats.streams import stream
 
 
 def test_p_counts_the_observed_arrangement() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 
 def test_equal_names_give_equal_draws_whatever_was_drawn_before() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.store.rows import SERVICE, answer
 from trustgauge.errors import PlanError, StoreError
-from trustgauge.store.store import copy_stored_answers, kind_of, open_store
+from trustgauge.store import copy_stored_answers, kind_of, open_store
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "parquet"])

@@ -17,7 +17,7 @@ import pytest
 from tests.store.rows import SERVICE, answer, python
 from trustgauge.errors import StoreError
 from trustgauge.records import Answer
-from trustgauge.store.keys import KeySet, is_ascending, order_of, pack_keys, positions_in
+from trustgauge.store import KeySet, is_ascending, order_of, pack_keys, positions_in
 from trustgauge.store.parquet import JOURNAL, PROBES, SEGMENTS, ParquetStore
 from trustgauge.store.segments import FILLED, SCHEMA, read_segment, write_segment
 

@@ -23,7 +23,7 @@ def check_verb(target: str | None, **options: Any) -> Any:
     """
     from trustgauge.run.prepare import prepare
     from trustgauge.run.smoke_test import smoke_test
-    from trustgauge.terminal.exits import Exit
+    from trustgauge.terminal.output import Exit
 
     plan = plan_of(target, options)
     confirm_plan(plan, options)

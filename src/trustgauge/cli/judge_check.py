@@ -86,7 +86,7 @@ def judge_check_verb(judge: str, table: str, split: str, **options: Any) -> Any:
     if judge.startswith(ABUSE):
         return _abuse_check(judge.removeprefix(ABUSE), Path(table), as_json=options["as_json"])
     from trustgauge.run.judge_evaluation import evaluate_judge
-    from trustgauge.terminal.exits import Exit
+    from trustgauge.terminal.output import Exit
     from trustgauge.terminal.progress import progress_display
 
     with progress_display(options) as watch:
@@ -120,7 +120,7 @@ def _group_table(options: dict[str, Any], plan: Plan | None) -> GroupSource | No
 
     from trustgauge.data.social_groups import GroupSource
     from trustgauge.errors import PlanError
-    from trustgauge.methods.method import GroupTableUser
+    from trustgauge.methods import GroupTableUser
     from trustgauge.plan import faults_of
 
     if not options["group_files"]:

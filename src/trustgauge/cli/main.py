@@ -82,7 +82,7 @@ def group() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit with its code, repeated in words on the last line of stderr."""
     from trustgauge.errors import TrustgaugeError
-    from trustgauge.terminal.exits import WORDS, Exit
+    from trustgauge.terminal.output import WORDS, Exit
 
     # Our matrix products are small: a pool of threads for them burns more time than it saves.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

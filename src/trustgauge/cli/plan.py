@@ -21,7 +21,7 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     \b
     trustgauge plan trustgauge.toml
     """
-    from trustgauge.methods.method import DESIGN_EFFECTS, PowerAtDesignEffect
+    from trustgauge.methods import DESIGN_EFFECTS, PowerAtDesignEffect
     from trustgauge.reports import terminal
     from trustgauge.run.design_effects import measured_design_effect
     from trustgauge.run.options import RunOptions

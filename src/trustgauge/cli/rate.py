@@ -77,7 +77,7 @@ def rate_verb(target: str | None, **options: Any) -> Any:
     from trustgauge.run.options import RunOptions
     from trustgauge.run.prepare import check_gate, forecast, prepare
     from trustgauge.run.run import run
-    from trustgauge.terminal.exits import exit_of
+    from trustgauge.terminal.output import exit_of
 
     plan = plan_of(target, options)
     run_options = RunOptions(

@@ -60,7 +60,7 @@ def _run(name: str, key: Path | None, today: date, options: dict[str, Any]) -> A
     from trustgauge.errors import MissingPartError, VerifyError
     from trustgauge.reports import numbers
     from trustgauge.run.verify import verify
-    from trustgauge.terminal.exits import Exit
+    from trustgauge.terminal.output import Exit
 
     folder = find_folder(name, options["ratings"])
     verdict = verify(folder, today)

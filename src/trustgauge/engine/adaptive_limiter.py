@@ -15,7 +15,7 @@ from typing import Protocol
 from trustgauge.engine.run_state import RunState
 from trustgauge.errors import ServiceError
 from trustgauge.records import Reply
-from trustgauge.services.service import ServiceSpec
+from trustgauge.services import ServiceSpec
 
 
 @dataclass(slots=True)

@@ -10,8 +10,8 @@ from trustgauge.engine.run_state import AnswerSink, RunState
 from trustgauge.engine.service_dispatcher import InFlightUnit, ServiceDispatcher
 from trustgauge.errors import GarbledError, ServiceError
 from trustgauge.records import CUT, Answer, Message, Reply, Status, canonical
+from trustgauge.services import ServiceSpec
 from trustgauge.services.normalise_output import environment_secrets, redact
-from trustgauge.services.service import ServiceSpec
 
 UNFINISHED = "unfinished"
 """Error of a turn that was answered in a session that is not: it counts as not asked, and is asked again."""

@@ -16,12 +16,11 @@ from typing import Any, Protocol, Self
 from trustgauge.engine.adaptive_limiter import ProviderQueue, ServiceStates
 from trustgauge.engine.budget import BudgetAccount, BudgetLimits, ReservationLedger
 from trustgauge.engine.jobs import Job, JobProgress, JobTally
-from trustgauge.engine.retry import RetryPolicy
-from trustgauge.engine.run_state import AnswerSink, EngineClock, RunState, Watch
+from trustgauge.engine.run_state import AnswerSink, EngineClock, RetryPolicy, RunState, Watch
 from trustgauge.engine.service_dispatcher import ServiceDispatcher
 from trustgauge.errors import ServiceError
 from trustgauge.records import digest
-from trustgauge.services.service import ServiceSpec
+from trustgauge.services import ServiceSpec
 
 __all__ = [
     "AnswerSink",

@@ -15,7 +15,7 @@ from typing import Any, get_args
 import polars as pl
 
 from trustgauge.errors import MethodError
-from trustgauge.methods.method import Method
+from trustgauge.methods import Method
 from trustgauge.records import PROBE, RESPONSE, Part, Rating, State, Status, Task, canonical, plain
 
 Outputs = Sequence[str | None]

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from trustgauge.records import Json
-from trustgauge.stats.intervals import wilson
+from trustgauge.stats.distributions import wilson
 from trustgauge.stats.misclassification import Detection
 
 SAMPLE = 200

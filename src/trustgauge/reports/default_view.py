@@ -22,15 +22,13 @@ from trustgauge.reports.components import (
     Quotation,
     Section,
 )
-from trustgauge.reports.messages import NO_MESSAGES, LevelWords, Messages
-from trustgauge.reports.method_view import BadnessWords
+from trustgauge.reports.method_view import NO_MESSAGES, BadnessWords, LevelWords, Messages
 
 if TYPE_CHECKING:
     import polars as pl
 
     from trustgauge.reports.document_model import PartEntry, RatingEntry, RunEntry
-    from trustgauge.reports.evidence_rows import Evidence
-    from trustgauge.reports.facets import Facet
+    from trustgauge.reports.evidence_rows import Evidence, Facet
 
 Facts = Mapping[str, Any]
 

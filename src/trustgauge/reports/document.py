@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         RunDocument,
     )
 
+
 NO_SCORE = Interval(None, None, None, 0)
 
 
@@ -308,3 +309,18 @@ def _clean(value: Any) -> Json:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode("utf-8")
     return value
+
+
+def usable(cover: CoverageEntry) -> int:
+    """How many answers of a coverage a rating can use (methods 0.4)."""
+    return cover["answered"] + cover["refused"] + cover["empty"]
+
+
+def unread(cover: CoverageEntry) -> int:
+    """How many answers came and were not understood: neither used nor lost (methods 0.10 (3))."""
+    return cover.get("unread", 0)  # ratings of earlier versions have no such count
+
+
+def lossy(cover: CoverageEntry) -> bool:
+    """Whether answers are missing; else what has no level has none for another reason."""
+    return usable(cover) + unread(cover) < cover["planned"]

@@ -18,10 +18,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import sentences
-from trustgauge.reports.evidence_rows import KEPT, Evidence, EvidenceRow, Text
-from trustgauge.reports.facets import Facet, marks
-from trustgauge.reports.messages import COMMON
-from trustgauge.reports.method_view import views_of
+from trustgauge.reports.evidence_rows import KEPT, Evidence, EvidenceRow, Facet, Text, marks
+from trustgauge.reports.method_view import COMMON, views_of
 from trustgauge.reports.sanitize import short, visible
 
 if TYPE_CHECKING:

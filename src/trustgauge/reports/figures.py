@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences, svg
-from trustgauge.reports.colours import step
 from trustgauge.reports.document import levels
 from trustgauge.reports.method_view import view_of
+from trustgauge.reports.svg import step
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import OverallEntry, PartEntry, RatingEntry

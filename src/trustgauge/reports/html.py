@@ -16,24 +16,13 @@ from typing import TYPE_CHECKING, Any, cast
 from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import (
-    evidence,
-    figures,
-    instrument,
-    label,
-    numbers,
-    pages,
-    pairs,
-    rules,
-    sentences,
-    views,
-)
-from trustgauge.reports.colours import DARK, LIGHT, style_tokens
+from trustgauge.reports import evidence, figures, instrument, label, numbers, pages, pairs, sentences, views
 from trustgauge.reports.components import Piece, Quotation
 from trustgauge.reports.document import is_expired
 from trustgauge.reports.evidence_rows import Evidence
 from trustgauge.reports.method_view import view_of, views_of
 from trustgauge.reports.sanitize import visible
+from trustgauge.reports.svg import DARK, LIGHT, style_tokens
 
 if TYPE_CHECKING:
     import polars as pl
@@ -223,7 +212,7 @@ def environment() -> Environment:
         "overall_notes": views.overall_notes,
         "part_reasons": views.part_reasons,
         "part_table": lambda rating: view_of(rating).part_table(rating),
-        "rule_words": rules.rule,
+        "rule_words": views.rule,
         "sections": lambda rating, run, alone: [
             *view_of(rating).sections(rating, run, alone=alone),
             *instrument.section(rating),

@@ -7,10 +7,10 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import instrument, numbers, sentences, svg
-from trustgauge.reports.colours import LIGHT, PALE, step
 from trustgauge.reports.document import certainty, is_expired, levels
 from trustgauge.reports.method_view import view_of
 from trustgauge.reports.sanitize import xml
+from trustgauge.reports.svg import LIGHT, PALE, step
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry

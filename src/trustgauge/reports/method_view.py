@@ -3,13 +3,20 @@
 Every page, label, table and export asks here, and nowhere else, what a method wants shown. A view is
 registered under the name of its method in the entry-point group `trustgauge.views`, apart from the method
 itself, so that showing a rating loads no statistics. A method without a view is shown by `default_view`.
+
+The words of a view stand in the `messages.toml` of its package, those that all methods share in
+`reports/messages.toml`. Each table of a file is one of three kinds: texts by key, level words (`short`,
+`line`, `sentence`) by level, or `reasons`: the templates of each code, the most specific first.
+`sentences.reason` takes the first whose facts are all present; the last template of a code needs none.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from trustgauge import plugins
@@ -23,14 +30,13 @@ from trustgauge.reports.components import (
     Quotation,
     Section,
 )
-from trustgauge.reports.messages import LevelWords, Messages
 
 if TYPE_CHECKING:
     import polars as pl
 
     from trustgauge.reports.document_model import PartEntry, RatingEntry, RunEntry
-    from trustgauge.reports.evidence_rows import Evidence
-    from trustgauge.reports.facets import Facet
+    from trustgauge.reports.evidence_rows import Evidence, Facet
+
 
 Facts = Mapping[str, Any]
 
@@ -209,3 +215,52 @@ def view_of(rating: RatingEntry) -> MethodView:
 def views_of(ratings: Sequence[RatingEntry]) -> list[MethodView]:
     """The views of the methods that made some ratings, each once."""
     return list(dict.fromkeys(map(view_of, ratings)))
+
+
+@dataclass(frozen=True, slots=True)
+class LevelWords:
+    """A level in words: `short` for a pill, `line` for a label, `sentence` for a page."""
+
+    short: str
+    line: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """The content of a message file.
+
+    Attributes:
+        texts: tables of texts, such as `rules` or `flags`, by name.
+        levels: tables of level words by name; the scale of the method is `levels`.
+        reasons: templates by code of a reason or limit.
+    """
+
+    texts: Mapping[str, Mapping[str, str]]
+    levels: Mapping[str, Mapping[str, LevelWords]]
+    reasons: Mapping[str, tuple[str, ...]]
+
+    def table(self, name: str) -> Mapping[str, str]:
+        """A table of texts; empty if the file has none of this name."""
+        return self.texts.get(name, {})
+
+
+def read_messages(package: str) -> Messages:
+    """The messages of a package.
+
+    Raises:
+        FileNotFoundError: the package has no `messages.toml`.
+    """
+    told = tomllib.loads(files(package).joinpath("messages.toml").read_text("utf-8"))
+    reasons = {code: tuple(templates) for code, templates in told.pop("reasons", {}).items()}
+    levels = {
+        name: {key: LevelWords(**words) for key, words in table.items()}
+        for name, table in told.items()
+        if all(isinstance(words, dict) for words in table.values())
+    }
+    texts = {name: table for name, table in told.items() if name not in levels}
+    return Messages(texts, levels, reasons)
+
+
+NO_MESSAGES = Messages({}, {}, {})
+COMMON = read_messages(__package__)

@@ -1,16 +1,21 @@
 """Foreign text made harmless: what services answer and are called, for each grammar it enters.
 
 Everything that comes from outside is text to show, never markup, never a command to a terminal,
-never a formula. Escaping for HTML is done by the templates, which always escape.
+never a formula. Escaping for HTML is done by the templates, which always escape. Names and facts
+within sentences are kept short and formatted by kind.
 """
 
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
+from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
 from trustgauge.data.words import FORMULA
+from trustgauge.reports import numbers
 
 KEPT_INVISIBLE = frozenset("\u200c\u200d\u200e\u200f\u00ad")
 """Joiners and direction marks that ordinary writing in many scripts needs."""
@@ -18,6 +23,10 @@ KEPT_INVISIBLE = frozenset("\u200c\u200d\u200e\u200f\u00ad")
 _FORMULA = re.compile(rf"\s*[{re.escape(FORMULA)}\n]")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#|~!&])")
 _LINK = re.compile(r"(?i)\b(https?|ftp|mailto|javascript|data|file)(:)|\b(www)(\.)")
+
+
+NAME_LIMIT = 120
+"""Characters of a name within a sentence."""
 
 
 def visible(text: str, *, lines: bool = False) -> str:
@@ -75,3 +84,43 @@ def cell(text: str) -> str:
     """
     shown = visible(text, lines=True)
     return "'" + shown if _FORMULA.match(shown) else shown
+
+
+def name(text: str) -> str:
+    """A foreign name within a sentence: visible and not endless."""
+    return short(visible(text), NAME_LIMIT)
+
+
+def listing(items: Sequence[object], last: str = "and") -> str:
+    """Names as a list in words: "a, b and c"."""
+    names = [
+        " / ".join(name(str(each)) for each in item) if isinstance(item, list | tuple) else name(str(item))
+        for item in items
+    ]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else "none"
+
+
+class FactWords(string.Formatter):
+    """Formats `{share:percent}`, `{value:points}`, `{p:p}`, `{parts:list}`, `{n:count}`, `{e:ratio}`."""
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        self.n = facts.get("n") if isinstance(facts.get("n"), int) else 0
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec == "percent":
+            return numbers.percent(value, self.n or 0)
+        if format_spec == "certainty":
+            return numbers.certainty(value)
+        if format_spec == "points":
+            return numbers.points(value, n=self.n or 0)
+        if format_spec == "hundredths":
+            return numbers.signed_number(100 * value, 0)
+        if format_spec == "ratio":
+            return f"{value:.1f}"
+        if format_spec == "p":
+            return numbers.p_value(value)
+        if format_spec == "count":
+            return numbers.count(len(value) if isinstance(value, list | tuple) else value)
+        if format_spec == "list":
+            return listing(value if isinstance(value, list | tuple) else [value])
+        return name(str(value))

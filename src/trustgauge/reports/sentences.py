@@ -11,11 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.records import Reason
-from trustgauge.reports import names, numbers
-from trustgauge.reports.coverage import lossy, usable
-from trustgauge.reports.document import certainty, levels
-from trustgauge.reports.messages import COMMON, LevelWords
-from trustgauge.reports.method_view import MethodView, view_by_name, view_of
+from trustgauge.reports import numbers, sanitize
+from trustgauge.reports.document import certainty, levels, lossy, usable
+from trustgauge.reports.method_view import COMMON, LevelWords, MethodView, view_by_name, view_of
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import OverallEntry, PartEntry, RatingEntry, ReasonEntry, RunEntry
@@ -26,7 +24,7 @@ BY_HAND = "by hand"
 SURE = 0.95  # certainty that settles a level unless a plan says otherwise
 MOST_OBSTACLES = 2  # reasons that stand beside the certainty of an unsettled level
 
-name, listing = names.name, names.listing
+name, listing = sanitize.name, sanitize.listing
 
 
 def level(rating: RatingEntry, key: str | None, rule: str | None = None) -> LevelWords:
@@ -323,7 +321,7 @@ def reason(one: Mapping[str, Any] | Reason, rating: RatingEntry | None = None) -
                 facts[key] = [titles.get(each, each) if isinstance(each, str) else each for each in value]
             elif isinstance(value, str):
                 facts[key] = titles.get(value, value)
-    words = names.FactWords(facts)
+    words = sanitize.FactWords(facts)
     for template in view.messages.reasons.get(code) or COMMON.reasons.get(code, ()):
         try:
             return words.vformat(template, (), facts)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from trustgauge.methods.method import Method, SecondJudgeUser
+from trustgauge.methods import Method, SecondJudgeUser
 from trustgauge.records import TOO_LONG, Reason, digest
 from trustgauge.run.answer_tree import AnswerTree
 from trustgauge.run.targets import Target

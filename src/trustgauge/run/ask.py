@@ -1,6 +1,10 @@
 """Stage 2 of a rating: send what is pending; every answer goes to the store of the run.
 
 The only stage that costs anything; everything after it is derived again from the stored answers.
+
+Planned looks ask each part of a service until its level is settled (methods 0.11). Whether a part has
+stopped follows from the stored answers alone, so a run that was killed goes on where it was, and answers
+that another run lent count like its own.
 """
 
 from __future__ import annotations
@@ -18,17 +22,17 @@ from trustgauge.engine import local as engine
 from trustgauge.engine.budget import BudgetLimits, ReservationLedger
 from trustgauge.engine.run_state import AnswerSink
 from trustgauge.errors import SameAnswerError
+from trustgauge.methods import LookUser
 from trustgauge.plan import Plan
 from trustgauge.records import RESPONSE, Answer, Reason, digest
-from trustgauge.run import looks, throughput
+from trustgauge.run import estimate
 from trustgauge.run.accumulator import ConstantAnswers
-from trustgauge.run.answer_reuse import ReusableRuns
-from trustgauge.run.cost_ledger import CostLedger
+from trustgauge.run.estimate import CostLedger
 from trustgauge.run.options import AskOutcome, AskPlan, RunOptions
-from trustgauge.run.pending import lookup_in, pending_batches
-from trustgauge.run.rate import AnswersOf, StoredAnswers, answer_batches
-from trustgauge.run.targets import Target
-from trustgauge.services.service import ServiceSpec
+from trustgauge.run.pending import ReusableRuns, lookup_in, pending_batches
+from trustgauge.run.rate import AnswersOf, StoredAnswers, answer_batches, rate_answers, source_part
+from trustgauge.run.targets import Target, looks_of
+from trustgauge.services import ServiceSpec
 from trustgauge.store.folder import WORKER_LOGS, RunFolder
 from trustgauge.store.writer import GroupWriter
 
@@ -46,7 +50,7 @@ def ask(ask_plan: AskPlan, folder: RunFolder, run_options: RunOptions) -> AskOut
     spending = CostLedger(ask_plan, folder)
     limits = BudgetLimits(budget.calls, budget.usd, budget.tokens, budget.seconds, before=spending.before)
 
-    stopwatch = throughput.Stopwatch(parts_by_service(ask_plan))
+    stopwatch = estimate.Stopwatch(parts_by_service(ask_plan))
 
     def watch(event: dict[str, Any]) -> None:
         folder.events.add(event)
@@ -63,7 +67,7 @@ def ask(ask_plan: AskPlan, folder: RunFolder, run_options: RunOptions) -> AskOut
         is_counted, looking = True, ask_plan
         began = time.monotonic()
         try:
-            for looking in looks.plans(ask_plan, folder):
+            for looking in planned_looks(ask_plan, folder):
                 _sit_twice(local, looking, folder, writer, outcomes)
                 if any(one.stopped for one in outcomes):
                     break
@@ -89,7 +93,7 @@ def ask(ask_plan: AskPlan, folder: RunFolder, run_options: RunOptions) -> AskOut
         if not isinstance(error, SameAnswerError)  # of which its rating tells
     }
     stopped = next((one.stopped for one in reversed(outcomes) if one.stopped), "")
-    targets = looks.keep_looks(looking, folder)
+    targets = keep_looks(looking, folder)
     return AskOutcome(sum(one.calls for one in outcomes), stopped or "", refused, targets)
 
 
@@ -249,3 +253,65 @@ def varying_targets(ask_plan: AskPlan, folder: RunFolder) -> tuple[Target, ...]:
         else one
         for one in ask_plan.targets
     )
+
+
+def planned_looks(ask_plan: AskPlan, folder: RunFolder) -> Iterator[AskPlan]:
+    """The plan look by look: each time its subjects with the look up to which they are asked now.
+
+    A plan without looks comes once, as it is. What was asked must be in the store of the folder before the
+    next one is taken.
+    """
+    most = [looks_of(method) for method in ask_plan.methods]
+    if not any(most):
+        yield ask_plan
+        return
+    reached = [min(1, most[one.experiment]) for one in ask_plan.targets]
+    going = [bool(look) and one.control is None for one, look in zip(ask_plan.targets, reached, strict=True)]
+    for look in range(1, max(most) + 1):
+        reached = [look if goes else before for goes, before in zip(going, reached, strict=True)]
+        yield replace(ask_plan, targets=tuple(_at(ask_plan, reached)))
+        going = [
+            goes and look < most[one.experiment] for one, goes in zip(ask_plan.targets, going, strict=True)
+        ]
+        settled = _settled(ask_plan, [place for place, goes in enumerate(going) if goes], look, folder)
+        going = [goes and place not in settled for place, goes in enumerate(going)]
+        if not any(going):
+            return
+
+
+def _at(ask_plan: AskPlan, reached: list[int]) -> Iterator[Target]:
+    """The subjects at their looks, controls at the last look of those that they stand beside."""
+    last: dict[int, int] = {}
+    for one, look in zip(ask_plan.targets, reached, strict=True):
+        if one.control is None:
+            last[one.experiment] = max(look, last.get(one.experiment, 0))
+    for one, look in zip(ask_plan.targets, reached, strict=True):
+        yield replace(one, look=last.get(one.experiment, 0) if one.control else look)
+
+
+def _settled(ask_plan: AskPlan, places: list[int], look: int, folder: RunFolder) -> set[int]:
+    """Which of the subjects at these places have only settled parts by what was answered up to a look."""
+    found: set[int] = set()
+    answers = StoredAnswers(folder.store)
+    methods = [
+        method.at_look(look) if isinstance(method, LookUser) and looks_of(method) else method
+        for method in ask_plan.methods
+    ]
+    for index in sorted({ask_plan.targets[place].experiment for place in places}):
+        mine = {
+            place: ask_plan.targets[place] for place in places if ask_plan.targets[place].experiment == index
+        }
+        asked = [replace(one, look=look) for one in mine.values()]
+        states: dict[tuple[str, str], set[str]] = {}
+        for rating in rate_answers(methods, asked, ask_plan.probes, answers, seed=ask_plan.plan.seed).ratings:
+            for part in rating.parts:
+                states.setdefault((rating.service, source_part(part)), set()).add(part.state)
+        found |= {place for place, one in mine.items() if states.get((one.service, one.part)) == {"rated"}}
+    return found
+
+
+def keep_looks(ask_plan: AskPlan, folder: RunFolder) -> tuple[Target, ...]:
+    """The subjects as they were asked, kept in the manifest if they have looks, so that they are rated so."""
+    if any(one.look for one in ask_plan.targets):
+        folder.note(subjects=[one.facts() for one in ask_plan.targets])
+    return ask_plan.targets

@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from trustgauge.errors import Fault, PlanError, StoreError
-from trustgauge.methods.method import AuditUser, Method
+from trustgauge.methods import AuditUser, Method
 from trustgauge.plan import load_plan
 from trustgauge.rating.audit import (
     CARRIES,
@@ -42,9 +42,9 @@ from trustgauge.run.targets import Target, design, experiment_seed, methods
 from trustgauge.stats.agreement import fleiss_kappa
 from trustgauge.stats.misclassification import Detection
 from trustgauge.stats.two_phase import allocate
+from trustgauge.store import open_store
 from trustgauge.store.atomic_write import map_errors, open_private
 from trustgauge.store.folder import read_manifest
-from trustgauge.store.store import open_store
 
 FILE = "audit.jsonl"
 TOGETHER = 40  # answers among which those of one pair of groups are scattered

@@ -22,7 +22,7 @@ from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Rule, canonical
 from trustgauge.run.targets import methods, rateable_service
-from trustgauge.services.service import ServiceSpec
+from trustgauge.services import ServiceSpec
 
 METHOD = "two-step"
 """The method whose levels compose (two-step 1.9)."""

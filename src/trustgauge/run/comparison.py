@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
-from trustgauge.methods.method import MarginUser, ServiceComparer, WorseThreshold
+from trustgauge.methods import MarginUser, ServiceComparer, WorseThreshold
 from trustgauge.records import Json
 from trustgauge.reports.document import levels
 from trustgauge.run.rating_diff import diff_ratings

@@ -1,29 +1,32 @@
-"""What a run will ask, cost and take, before anything is sent.
+"""What a run will ask, cost and take, before anything is sent; what it has cost and how long it took since.
 
-How many tokens a chat service will read and write, guessed from characters before anything is sent.
-
-No tokenizer is asked: each service has its own. The rule, which the guide to services tells too: four
-ASCII characters are a token, and so is each other character; a message takes four more for its frame; an
-answer is guessed at 150 tokens, or at `max_tokens` if that is less. What was said before in a conversation
-is read again with each turn. What a run really took is counted by the service and stands in the rating.
+How many tokens a chat service will read and write is guessed from characters. No tokenizer is asked: each
+service has its own. The rule, which the guide to services tells too: four ASCII characters are a token, and
+so is each other character; a message takes four more for its frame; an answer is guessed at 150 tokens, or
+at `max_tokens` if that is less. What was said before in a conversation is read again with each turn. What a
+run really took is counted by the service and stands in the rating.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from trustgauge.engine.local import provider_key
+from trustgauge.engine.budget import NAME, ReservationLedger, unaccounted_cost
+from trustgauge.engine.events import FIRST
+from trustgauge.engine.local import EngineOutcome, provider_key
 from trustgauge.records import Cost, Message
+from trustgauge.run.options import AskPlan
 from trustgauge.run.pending import Pending as Pending
 from trustgauge.run.pending import Unit as Unit
-from trustgauge.run.throughput import Paces
-from trustgauge.services.access import ApiKeySpec
-from trustgauge.services.service import (
+from trustgauge.services import (
     AnswerLimit,
     Endpoint,
     KeyUser,
@@ -33,10 +36,30 @@ from trustgauge.services.service import (
     TokenPrices,
     is_local,
 )
+from trustgauge.services.access import ApiKeySpec
+from trustgauge.store import Store
+from trustgauge.store.folder import RunFolder, stored_paces
 
 ASCII_PER_TOKEN = 4
 FRAME = 4  # tokens around each message: who speaks, where it ends
 ANSWER = 150  # tokens of an answer
+
+
+MODEL_SECONDS = 0.5  # an answer of a small language model on this machine, on two processors
+LOCAL_SECONDS = 0.002  # a call to a service on this machine, a processor's time
+REMOTE_SECONDS = 0.4  # a call over the network, when nothing is known of the service
+WORK_SECONDS = 0.00002  # our own work for each call
+OURSELVES = ("localhost", "127.0.0.1", "::1")
+PRICES = (
+    "usd_per_call",
+    "usd_per_million_characters",
+    "usd_per_million_input_tokens",
+    "usd_per_million_output_tokens",
+)
+_DUST = 1e-9  # rounding of sums of dollars
+_PARTS = ("calls", "usd", "tokens")
+Paces = Mapping[str, "Pace"]
+"""Provider (`engine.provider`) -> how quickly it answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +115,6 @@ def price_usd(leg: ServiceSpec, tokens: TokenCount) -> float:
     read = float(tokens.read * leg.usd_per_million_input_tokens)
     written = float(tokens.written * leg.usd_per_million_output_tokens)
     return (read + written) / 1e6
-
-
-MODEL_SECONDS = 0.5  # an answer of a small language model on this machine, on two processors
-LOCAL_SECONDS = 0.002  # a call to a service on this machine, a processor's time
-REMOTE_SECONDS = 0.4  # a call over the network, when nothing is known of the service
-WORK_SECONDS = 0.00002  # our own work for each call
-
-OURSELVES = ("localhost", "127.0.0.1", "::1")
-PRICES = (
-    "usd_per_call",
-    "usd_per_million_characters",
-    "usd_per_million_input_tokens",
-    "usd_per_million_output_tokens",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,3 +293,177 @@ def _seconds(leg: ServiceSpec) -> float:
         return guess if leg.seconds_per_call is None else leg.seconds_per_call
     each = REMOTE_SECONDS if leg.seconds_per_call is None else leg.seconds_per_call
     return max(each / max(1, leg.concurrency), 1 / leg.rate if leg.rate else 0.0)
+
+
+def earlier_cost(ask_plan: AskPlan, store: Store, manifest: Mapping[str, Any]) -> Cost:
+    """What all invocations so far spent, at most; controls cost nothing."""
+    kept = _kept(ask_plan, store)
+    for name in ("unkept", "uncertain"):
+        kept = _plus(kept, manifest.get(name, {}))
+    return replace(kept, seconds=float(manifest.get("seconds", 0.0)))
+
+
+class CostLedger:
+    """The account of one invocation. Takes over what an earlier one that was killed left in its ledger."""
+
+    def __init__(self, ask_plan: AskPlan, folder: RunFolder) -> None:
+        self._prepared, self._folder = ask_plan, folder
+        self._kept = _kept(ask_plan, folder.store)
+        path = folder.path / NAME
+        lost = unaccounted_cost(path, self._kept)
+        if lost != Cost():
+            known = _plus(lost, folder.manifest().get("uncertain", {}))
+            folder.note(uncertain={name: getattr(known, name) for name in _PARTS})
+        path.unlink(missing_ok=True)
+        self.before = earlier_cost(ask_plan, folder.store, folder.manifest())
+        caps = ask_plan.plan.budget
+        left = tuple(
+            None if cap is None else max(0, cap - getattr(self.before, name))
+            for name, cap in zip(_PARTS, (caps.calls, caps.usd, caps.tokens), strict=True)
+        )
+        self.ledger = ReservationLedger(path, left, self._kept)  # type: ignore[arg-type]
+
+    def note(self, outcomes: Sequence[EngineOutcome], seconds: float) -> None:
+        """Add what this invocation spent to the manifest; its answers are committed.
+
+        Args:
+            outcomes: of its runs, also of one that was interrupted.
+            seconds: how long it took.
+        """
+        now, then = _kept(self._prepared, self._folder.store), self._kept
+        unkept = dict(self._folder.manifest().get("unkept", {}))
+        for name in _PARTS:
+            made = sum(getattr(one, name) for one in outcomes)
+            kept = getattr(now, name) - getattr(then, name)
+            if made - kept > _DUST:
+                unkept[name] = unkept.get(name, 0) + made - kept
+        facts = {"unkept": unkept} if unkept else {}
+        self._folder.note(seconds=self.before.seconds + seconds, **facts)
+        self.ledger.close()
+
+
+def _plus(cost: Cost, more: Mapping[str, Any]) -> Cost:
+    return replace(
+        cost,
+        calls=cost.calls + int(more.get("calls", 0)),
+        usd=cost.usd + float(more.get("usd", 0.0)),
+        tokens=cost.tokens + int(more.get("tokens", 0)),
+    )
+
+
+def _kept(ask_plan: AskPlan, store: Store) -> Cost:
+    """What the kept answers cost."""
+    rated = (one for one in ask_plan.targets if one.control is None)
+    return store.cost([one.fingerprint for one in (*rated, *ask_plan.judges)])
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How quickly a provider answered, all its parts and directions together.
+
+    Attributes:
+        calls: that were answered; one for each message and leg.
+        seconds: in which they were.
+        quickest: seconds of the quickest call.
+        run: the run in which it was timed.
+    """
+
+    calls: int
+    seconds: float
+    quickest: float
+    run: str = ""
+
+    def each(self, leg: ServiceSpec) -> float:
+        """Seconds a call of a service of this provider, asked no faster than its limits allow now."""
+        slowest = 1 / leg.rate if leg.rate else 0.0
+        return max(self.seconds / self.calls, self.quickest / (leg.concurrency * leg.batch), slowest)
+
+
+class Stopwatch:
+    """Times the providers of a run by its events.
+
+    Args:
+        parts: name of each part in the events -> what is asked.
+    """
+
+    def __init__(self, parts: Mapping[str, ServiceSpec]) -> None:
+        self._legs = {
+            name: tuple(provider_key(leg)[0] for leg in description.stages())
+            for name, description in parts.items()
+        }
+        self._began = ""
+        self._until: dict[str, str] = {}  # part -> its last answer since the go began
+        self._turns: Counter[str] = Counter()  # part -> what was answered
+        self._quickest: dict[str, float] = {}  # part -> milliseconds
+        self._seconds: defaultdict[str, float] = defaultdict(float)  # by provider
+
+    def feed(self, event: Mapping[str, Any]) -> None:
+        """Take the next event."""
+        kind = event["event"]
+        if kind == "answer":
+            # Workers may tell of an answer after the go is over, which counts for no pace.
+            if event["status"] != "failed" and self._began:
+                part, millis = event["part"], event["millis"]
+                self._until[part] = event["at"]
+                self._turns[part] += event["turns"]
+                if millis < self._quickest.get(part, math.inf):
+                    self._quickest[part] = millis
+        elif kind == "plan":
+            self._began = self._began or event["at"]
+        elif kind == "done":
+            self._lap()
+
+    def _lap(self) -> None:
+        """A go is over: add the time until the last answer of each provider."""
+        last: dict[str, str] = {}
+        for part, at in self._until.items():
+            for mark in self._legs.get(part, ()):
+                last[mark] = max(at, last.get(mark, ""))
+        for mark, at in last.items():
+            passed = datetime.fromisoformat(at) - datetime.fromisoformat(self._began)
+            self._seconds[mark] += passed.total_seconds()
+        self._until.clear()
+        self._began = ""
+
+    def facts(self) -> dict[str, dict[str, float]]:
+        """What the manifest keeps: provider -> calls, seconds, quickest; those of a few calls left out."""
+        self._lap()
+        calls: Counter[str] = Counter()
+        quickest: dict[str, float] = {}
+        for part, legs in self._legs.items():
+            for mark in legs if part in self._turns else ():
+                calls[mark] += self._turns[part]
+                seconds = self._quickest[part] / 1000 / len(legs)
+                quickest[mark] = min(seconds, quickest.get(mark, seconds))
+        return {
+            mark: {"calls": calls[mark], "seconds": self._seconds[mark], "quickest": quickest[mark]}
+            for mark in calls
+            if calls[mark] >= FIRST and self._seconds[mark] > 0
+        }
+
+
+def known_paces(ratings: Path, descriptions: Iterable[ServiceSpec]) -> Paces:
+    """Their providers' paces, each from the newest run that timed it."""
+    wanted = {provider_key(leg)[0] for one in descriptions for leg in one.stages()}
+    found: dict[str, Pace] = {}
+    for run, noted in stored_paces(ratings):
+        for mark in wanted - found.keys():
+            pace = _pace(noted.get(mark), run)
+            if pace is not None:
+                found[mark] = pace
+        if len(found) == len(wanted):
+            break
+    return found
+
+
+def _pace(facts: Any, run: str) -> Pace | None:
+    """A pace from a manifest, None where it holds none that makes sense."""
+    known = facts if isinstance(facts, Mapping) else {}
+    calls, seconds, quickest = (_number(known.get(name)) for name in ("calls", "seconds", "quickest"))
+    return Pace(int(calls), seconds, quickest, run) if calls >= 1 and seconds > 0 and quickest >= 0 else None
+
+
+def _number(value: Any) -> float:
+    """A finite number, -1 for anything else."""
+    fits = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
+    return float(value) if fits else -1.0

@@ -23,7 +23,7 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.social_bias.judges.protocol import PLACE, Judge
 from trustgauge.plan import Plan, service_from_name
 from trustgauge.records import Message
-from trustgauge.services.service import ServiceSpec
+from trustgauge.services import ServiceSpec
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.writer import GroupWriter
 

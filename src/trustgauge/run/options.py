@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from trustgauge.methods.method import Method
+from trustgauge.methods import Method
 from trustgauge.plan import Plan
 from trustgauge.run.probe_batches import BATCH_ROWS, Probes, is_one_batch
 from trustgauge.run.targets import Target, methods

@@ -21,9 +21,9 @@ from trustgauge.records import Json
 from trustgauge.run.comparison import group_draws, pair_difference
 from trustgauge.run.rating_diff import diff_ratings
 from trustgauge.run.stored_ratings import RowBuilder, StoredRating, select_runs, stored_ratings
+from trustgauge.stats import stream
 from trustgauge.stats.comparisons import holm
 from trustgauge.stats.paired import FEWEST, PairedDifference, items_to_find, paired_difference
-from trustgauge.stats.streams import stream
 
 SCHEMA = "trustgauge.paired/1"
 MARGIN = 0.10

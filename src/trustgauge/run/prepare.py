@@ -17,21 +17,20 @@ import tomli_w
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, KeyMissingError, MissingPartError, PlanError, StoreError
-from trustgauge.methods.method import Method, SecondJudgeUser
+from trustgauge.methods import Method, SecondJudgeUser
 from trustgauge.plan import Plan
 from trustgauge.reports.document import gate_level
+from trustgauge.run import estimate
 from trustgauge.run import estimate as estimates
-from trustgauge.run import throughput
-from trustgauge.run.answer_reuse import ReusableRuns
 from trustgauge.run.ask import fault_of, parts_by_service
-from trustgauge.run.cost_ledger import earlier_cost
+from trustgauge.run.estimate import earlier_cost
 from trustgauge.run.options import AskPlan, RunOptions
-from trustgauge.run.pending import KeyLookup, KeysOf, Pending, lookup_in, pending_batches
+from trustgauge.run.pending import KeyLookup, KeysOf, Pending, ReusableRuns, lookup_in, pending_batches
 from trustgauge.run.probe_batches import batches_of
 from trustgauge.run.rate import StoredAnswers
 from trustgauge.run.targets import Target, design, methods, plan_targets
+from trustgauge.store import Key, OpenStore, kind_of, open_store
 from trustgauge.store.folder import RunFolder, find_run, other_runs, read_manifest
-from trustgauge.store.store import Key, OpenStore, kind_of, open_store
 
 
 def prepare(plan: Plan, options: RunOptions | None = None) -> AskPlan:
@@ -60,7 +59,7 @@ def forecast(ask_plan: AskPlan, options: RunOptions) -> estimates.Estimate:
     if mine is not None and kind_of(mine):
         with open_store(mine) as store:
             rated = [one for one in rated if not fault_of(one, ask_plan, StoredAnswers(store))]
-    paces = throughput.known_paces(options.ratings, parts_by_service(ask_plan).values())
+    paces = estimate.known_paces(options.ratings, parts_by_service(ask_plan).values())
     with stored_key_lookup(options, ask_plan) as held:
         steps = pending_batches(rated, ask_plan.probes, held)
         pending = estimates.estimate((row for step in steps for row in step), paces)
@@ -82,7 +81,7 @@ def _judges(plan: Plan) -> tuple[Target, ...]:
 
 
 def _estimate_judging(
-    ask_plan: AskPlan, judges: Sequence[Target], options: RunOptions, paces: throughput.Paces
+    ask_plan: AskPlan, judges: Sequence[Target], options: RunOptions, paces: estimate.Paces
 ) -> list[estimates.JudgeEstimate]:
     """What judges will be asked, given what the run that would be resumed and those beside it hold."""
     from trustgauge.run import second_judge

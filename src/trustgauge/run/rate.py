@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from trustgauge.engine.jobs import UNFINISHED
-from trustgauge.methods.method import Method, RatingConsumer, SecondJudgeUser
+from trustgauge.methods import Method, RatingConsumer, SecondJudgeUser
 from trustgauge.records import RESPONSE, TOO_LONG, ControlResult, Interval, Part, Rating, Reason, Retest
 from trustgauge.run.accumulator import Accumulator, RunHasher, TaskScores
 from trustgauge.run.answer_tree import AnswerTree
@@ -34,8 +34,8 @@ from trustgauge.run.probe_batches import (
     is_one_batch,
 )
 from trustgauge.run.targets import CONTROL, Target, experiment_seed, looks_of, probes_of
-from trustgauge.stats.intervals import wilson
-from trustgauge.store.store import Store
+from trustgauge.stats.distributions import wilson
+from trustgauge.store import Store
 
 NEAR = 0.3
 """Share of a run within which the second time is near; half of all pairs at random places are."""

@@ -17,14 +17,13 @@ from trustgauge.records import Assessor, Cost, Part, Rating, RunFacts, ServiceFa
 from trustgauge.reports.document import document as rating_document
 from trustgauge.reports.document import text as text
 from trustgauge.reports.html import report
-from trustgauge.run.cost_ledger import earlier_cost
+from trustgauge.run.estimate import earlier_cost
 from trustgauge.run.options import AskOutcome, AskPlan, RunOptions
 from trustgauge.run.rate import RatingResults, source_part
 from trustgauge.run.targets import Target, methods, rateable_service
-from trustgauge.services import languages
-from trustgauge.services.service import Recording, RoundTripParts, ServiceSpec
+from trustgauge.services import Recording, RoundTripParts, ServiceSpec, languages
+from trustgauge.store import BY_HAND
 from trustgauge.store.folder import RunFolder
-from trustgauge.store.store import BY_HAND
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import RunDocument

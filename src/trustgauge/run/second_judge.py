@@ -18,16 +18,16 @@ import polars as pl
 
 from trustgauge.engine.local import Job
 from trustgauge.errors import Fault, PlanError
-from trustgauge.methods.method import Method, SecondJudgeUser
+from trustgauge.methods import Method, SecondJudgeUser
 from trustgauge.plan import Plan
 from trustgauge.records import RESPONSE, Message
 from trustgauge.run import estimate as estimates
+from trustgauge.run.estimate import Paces
 from trustgauge.run.pending import KeysOf
 from trustgauge.run.probe_batches import is_one_batch
 from trustgauge.run.rate import AnswersOf, Probes, answer_batches, answers_to
 from trustgauge.run.targets import Target, methods
-from trustgauge.run.throughput import Paces
-from trustgauge.services.service import ServiceSpec
+from trustgauge.services import ServiceSpec
 from trustgauge.store.folder import read_manifest
 
 TYPICAL = 1_500  # characters of a prompt whose answer is not known yet

@@ -13,7 +13,7 @@ from trustgauge.reports.sanitize import short, terminal
 from trustgauge.run.options import AskPlan
 from trustgauge.run.probe_batches import batches_of
 from trustgauge.run.targets import Target, messages, probes_of
-from trustgauge.services.service import ServiceSpec
+from trustgauge.services import ServiceSpec
 
 WIDTH = 200  # characters of an answer that are shown
 

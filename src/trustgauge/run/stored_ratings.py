@@ -16,15 +16,15 @@ import polars as pl
 
 from trustgauge.catalogue import find_folder, index, read, run_folders, select_rating
 from trustgauge.errors import TrustgaugeError
-from trustgauge.methods.method import Method, ProfileRater
+from trustgauge.methods import Method, ProfileRater
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Json, digest
 from trustgauge.reports.document import is_expired
 from trustgauge.run.rate import answers_to
 from trustgauge.run.second_judge import stored_judges, with_replies
 from trustgauge.run.targets import ONLY, PART, Target, design, methods, probes_of
+from trustgauge.store import open_store
 from trustgauge.store.folder import read_manifest
-from trustgauge.store.store import open_store
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry, RunDocument

@@ -17,13 +17,13 @@ from pydantic import ValidationError
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, MethodError, PlanError, StoreError
-from trustgauge.methods.method import BeforeAfterComparer, LogRater, LookUser, Method, PartExcluder
+from trustgauge.methods import BeforeAfterComparer, LogRater, LookUser, Method, PartExcluder
 from trustgauge.plan import Plan, faults_of
 from trustgauge.records import Control, Message, Task, digest
 from trustgauge.run.probe_batches import AGAIN, BATCH_ROWS, RETEST_LAG, ProbeBatches, shuffle, with_segments
+from trustgauge.services import FolderUser, Recording, ServiceSpec, TranslatorSpec
 from trustgauge.services.compose import RoundTrip
-from trustgauge.services.service import FolderUser, Recording, ServiceSpec, TranslatorSpec
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 CONTROL = "control "  # before the name of a control, so that a plan may rate one of its own beside it
 REPEATED = 5  # messages asked twice to verify that a service is deterministic (methods 0.3)

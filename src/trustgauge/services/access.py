@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator
 
 from trustgauge.errors import Fault, PlanError
-from trustgauge.services.service import Access, ServiceSpec
+from trustgauge.services import Access, ServiceSpec
 
 _PLACE = re.compile(r"(?:(https?)://)?((?:[\w.-]+|\[[0-9a-fA-F:]+\])(?::\d+)?)")
 

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from trustgauge.errors import Fault, PlanError, RejectedError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Json, Message, Reply, Task
-from trustgauge.services.service import Seed, ServiceSpec
+from trustgauge.services import Seed, ServiceSpec
 
 if TYPE_CHECKING:
     import polars as pl
@@ -112,8 +112,7 @@ class People(ServiceSpec):
             given most often), and of the texts with two labels or more: `equal`, `pairwise`,
             `fleiss_kappa`, `krippendorff_alpha` (ordinal) with its 95 % interval `alpha_interval`.
         """
-        from trustgauge.stats import agreement
-        from trustgauge.stats.streams import stream
+        from trustgauge.stats import agreement, stream
 
         recorded = self._recorded()
         kinds = (-1, 0, 1)

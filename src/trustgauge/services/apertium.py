@@ -22,9 +22,9 @@ from typing import Any, ClassVar, Self
 
 from trustgauge.errors import Fault, MissingPartError, PlanError
 from trustgauge.records import Message, Reply
+from trustgauge.services import Access, Concurrency, Seconds, TranslatorSpec
 from trustgauge.services.languages import short
 from trustgauge.services.process_pipeline import Pipeline, pieces_of, tidy
-from trustgauge.services.service import Access, Concurrency, Seconds, TranslatorSpec
 
 INSTALL = "apt-get install --no-install-recommends"
 

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 from trustgauge.errors import MissingPartError, RejectedError
 from trustgauge.records import Message, Reply, Task
+from trustgauge.services import Concurrency, Seed, ServiceSpec
 from trustgauge.services.normalise_output import storable
-from trustgauge.services.service import Concurrency, Seed, ServiceSpec
 
 Bot = Literal["eliza", "iesha", "rude", "suntsu", "zen"]
 _WILDCARD = re.compile(r"%(\d)")

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from trustgauge.errors import ServiceError
 from trustgauge.records import Task
-from trustgauge.services.service import ServiceSpec
+from trustgauge.services import ServiceSpec
 
 
 class ByHand(ServiceSpec):

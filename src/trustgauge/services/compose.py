@@ -18,8 +18,8 @@ from pydantic_core import PydanticCustomError
 from trustgauge import plugins
 from trustgauge.errors import Fault, PlanError, RejectedError
 from trustgauge.records import Message, Reply, Task
+from trustgauge.services import Access, Service, ServiceSpec, TranslatorSpec, middle_languages
 from trustgauge.services.languages import check, short
-from trustgauge.services.service import Access, Service, ServiceSpec, TranslatorSpec, middle_languages
 
 LIMITS = ("concurrency", "rate", "usd_per_call", "usd_per_million_characters", "seconds_per_call", "timeout")
 

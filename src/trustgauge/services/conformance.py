@@ -23,7 +23,7 @@ from typing import Any
 
 from trustgauge.errors import KeyMissingError, MissingPartError, ServiceError
 from trustgauge.records import Message, Reply
-from trustgauge.services.service import (
+from trustgauge.services import (
     AnswerLimit,
     Endpoint,
     FolderUser,

@@ -20,8 +20,8 @@ from pydantic import Field, model_validator
 from trustgauge.data.tables import content_hash, fault, read_table
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply
+from trustgauge.services import Service
 from trustgauge.services.dialogs import Dialogs
-from trustgauge.services.service import Service
 from trustgauge.services.wrapper import ServiceWrapper
 
 if TYPE_CHECKING:

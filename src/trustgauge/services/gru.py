@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 from trustgauge.errors import Fault, MissingPartError, PlanError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
+from trustgauge.services import Concurrency, ServiceSpec
 from trustgauge.services.gru_network import encode, forward, make
-from trustgauge.services.service import Concurrency, ServiceSpec
 
 CARD, VOCABULARY, WEIGHTS = "card.json", "vocabulary.json", "weights.safetensors"
 KIND = "sentiment-gru"

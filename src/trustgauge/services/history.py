@@ -18,7 +18,7 @@ from typing import Any, Self
 from pydantic import Field, field_validator, model_validator
 
 from trustgauge.records import Message, Reply
-from trustgauge.services.service import Service
+from trustgauge.services import Service
 from trustgauge.services.wrapper import ServiceWrapper
 
 

@@ -31,10 +31,9 @@ from pydantic import Field, field_validator, model_validator
 
 from trustgauge.errors import GarbledError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import languages
+from trustgauge.services import TranslatorSpec, languages
 from trustgauge.services.access import ApiKeySpec
 from trustgauge.services.normalise_output import number, output_of
-from trustgauge.services.service import TranslatorSpec
 from trustgauge.services.transport import (
     FORM,
     ConnectionSettings,

@@ -28,8 +28,8 @@ from pydantic import Field
 from trustgauge.errors import MissingPartError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Task
+from trustgauge.services import Access, Concurrency, ServiceSpec
 from trustgauge.services.command import Command, LiveLines
-from trustgauge.services.service import Access, Concurrency, ServiceSpec
 
 Measure = Literal["average", "known", "sum"]
 Vocabulary = Literal["senticon", "afinn", "pattern"]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from trustgauge.errors import MissingPartError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services.service import Concurrency, ServiceSpec
+from trustgauge.services import Concurrency, ServiceSpec
 
 Scorer = Callable[[str], float]
 

@@ -20,9 +20,8 @@ from pydantic import field_validator
 
 from trustgauge.errors import BusyError, RefusedError, ServiceError
 from trustgauge.records import Message, Reply
-from trustgauge.services import languages
+from trustgauge.services import Price, TranslatorSpec, languages
 from trustgauge.services.access import ApiKeySpec
-from trustgauge.services.service import Price, TranslatorSpec
 from trustgauge.services.transport import ConnectionSettings, HttpResponse, Transport, key_from, web_address
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from pydantic import model_validator
 
 from trustgauge.records import Task
+from trustgauge.services import Access, Endpoint, KeyUser, ServiceSpec, TokenPrices
 from trustgauge.services.compose import LIMITS, Nested
-from trustgauge.services.service import Access, Endpoint, KeyUser, ServiceSpec, TokenPrices
 
 
 class ServiceWrapper(ServiceSpec):

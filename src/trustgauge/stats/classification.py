@@ -8,7 +8,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from trustgauge.stats.intervals import newcombe, wilson
+from trustgauge.stats.distributions import newcombe, wilson
 
 Counts = Sequence[Sequence[int]]
 """A row for each true class, a column for each class given."""

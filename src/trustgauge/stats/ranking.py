@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustgauge.stats.distributions import Floats, Ints
+from trustgauge.stats.distributions import Floats, Ints, draws_interval
 from trustgauge.stats.equivalence import Verdict, excludes_zero, verdict
-from trustgauge.stats.intervals import draws_interval
 
 EQUAL = 1e-9  # scores this close, relative to their size, are tied
 

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from trustgauge.stats import stream
 from trustgauge.stats.distributions import Floats
-from trustgauge.stats.streams import stream
 
 LEAST = 0.001
 """A share is never taken as smaller: a thousand resamples, the fewest there may be, tell no more."""

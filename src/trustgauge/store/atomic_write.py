@@ -1,4 +1,4 @@
-"""Files of runs: written whole or not at all, for their owner alone, and never through a link.
+"""Files of runs: written whole or not at all, for their owner alone, never through a link; and their lock.
 
 What SQLite and the file system complain of, in our own errors.
 """
@@ -10,14 +10,21 @@ import errno
 import os
 import sqlite3
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from trustgauge.errors import DiskFullError, StoreError
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FREE = "free some space, then run the same command again: all received answers are saved"
+
+
+_OWN_FILE, _OWN_FOLDER = 0o600, 0o700
+# Windows has none of these: links need a right of their own there, and opening a pipe does not wait.
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 @contextmanager
@@ -74,11 +81,6 @@ def _of_system(path: Path, error: OSError) -> StoreError:
         got=what,
         do="check its permissions, or name another folder with --ratings",
     )
-
-
-_OWN_FILE, _OWN_FOLDER = 0o600, 0o700
-# Windows has none of these: links need a right of their own there, and opening a pipe does not wait.
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def write_file(path: Path, data: str | bytes | memoryview, *, private: bool = True) -> None:
@@ -219,3 +221,51 @@ def _sync_names(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+if sys.platform == "win32":  # pragma: no cover
+    import msvcrt
+
+    _MARK = 1 << 30  # far behind the text, since Windows refuses to read locked bytes
+
+    def _try(file: IO[str]) -> None:
+        file.seek(_MARK)
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _try(file: IO[str]) -> None:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class WriterLock:
+    """Holds the lock file at `path` until `release` or the end of the process, kill -9 included.
+
+    Raises StoreError naming the process that holds it, or that a link lies there. The file itself stays:
+    removing it would let two processes hold locks on two files of one name.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        file = os.fdopen(open_private(path, os.O_RDWR | os.O_APPEND), "r+", encoding="utf-8")
+        try:
+            _try(file)
+        except OSError as error:
+            file.seek(0)
+            holder = file.read(200).strip() or "another process"
+            file.close()
+            raise StoreError(
+                f"{path.parent} is in use",
+                must="used by one run at a time",
+                got=f"held by {holder}",
+                do="wait until it has ended, or stop it",
+            ) from error
+        file.seek(0)
+        file.truncate()
+        file.write(f"process {os.getpid()}")
+        file.flush()
+        self._file = file
+
+    def release(self) -> None:
+        """Let others in. May be called twice."""
+        self._file.close()

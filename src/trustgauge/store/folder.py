@@ -21,6 +21,7 @@ from typing import Any, Literal, Self
 
 from trustgauge.errors import StoreError
 from trustgauge.records import canonical
+from trustgauge.store import Key, copy_stored_answers, kind_of, open_store
 from trustgauge.store.atomic_write import (
     check_no_links,
     check_ordinary,
@@ -29,7 +30,6 @@ from trustgauge.store.atomic_write import (
     private_folder,
     write_file,
 )
-from trustgauge.store.store import Key, copy_stored_answers, kind_of, open_store
 
 _BUFFER = 1 << 16  # bytes
 

@@ -28,8 +28,8 @@ import polars as pl
 
 from trustgauge.errors import StoreError
 from trustgauge.records import RESPONSE, Answer, Cost, canonical
+from trustgauge.store import BY_HAND, Key, Packed, is_ascending, pack_keys
 from trustgauge.store.atomic_write import map_errors, private_folder
-from trustgauge.store.keys import Packed, is_ascending, pack_keys
 from trustgauge.store.sealing import SegmentJournal, create_store, sweep
 from trustgauge.store.segments import (
     TYPES,
@@ -40,7 +40,6 @@ from trustgauge.store.segments import (
     write_segment,
     wrong_keys,
 )
-from trustgauge.store.store import BY_HAND, Key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

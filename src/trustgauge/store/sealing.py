@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trustgauge.store import COLUMNS, INSERT
 from trustgauge.store.atomic_write import map_errors, private_folder
 from trustgauge.store.segments import TYPES, Segment
 from trustgauge.store.sqlite import SqliteStore
-from trustgauge.store.store import COLUMNS, INSERT
 
 if TYPE_CHECKING:
     import polars as pl

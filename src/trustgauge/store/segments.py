@@ -21,10 +21,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.errors import StoreError
+from trustgauge.store import COLUMNS, Key, Packed, order_of, pack_keys, positions_in
 from trustgauge.store.atomic_write import map_errors, write_file
-from trustgauge.store.keys import Packed, order_of, pack_keys, positions_in
 from trustgauge.store.sqlite import is_key_of
-from trustgauge.store.store import COLUMNS, Key
 
 
 def changed_file(path: Path, file: Segment) -> list[str]:

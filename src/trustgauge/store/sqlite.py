@@ -21,10 +21,9 @@ from urllib.parse import quote
 
 from trustgauge.errors import StoreError
 from trustgauge.records import RESPONSE, Answer, Cost, canonical, digest
-from trustgauge.store.atomic_write import map_errors, open_private
-from trustgauge.store.lock import WriterLock
+from trustgauge.store import BY_HAND, CHUNKS, COLUMNS, INSERT, SOUGHT, UPSERTS, Key, lookup, row_of
+from trustgauge.store.atomic_write import WriterLock, map_errors, open_private
 from trustgauge.store.migrations import VERSION, migrate, version
-from trustgauge.store.store import BY_HAND, CHUNKS, COLUMNS, INSERT, SOUGHT, UPSERTS, Key, lookup, row_of
 
 if TYPE_CHECKING:
     import polars as pl

@@ -31,7 +31,7 @@ from tests.store.rows import python
 from trustgauge.apps.distributed.dask_engine import DaskEngine
 from trustgauge.apps.distributed.worker import WorkBatch
 from trustgauge.engine.local import BudgetLimits, EngineConfig, EngineOutcome, Job, run
-from trustgauge.engine.retry import RetryPolicy
+from trustgauge.engine.run_state import RetryPolicy
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
 from trustgauge.run.options import RunOptions

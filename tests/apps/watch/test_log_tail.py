@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trustgauge.apps.watch.log_tail import LINE, LogTail, read_tail, write_tail
+from trustgauge.apps.watch.watcher import LINE, LogTail, read_tail, write_tail
 from trustgauge.errors import StoreError
 from trustgauge.run.transcript import Transcript, lines
 

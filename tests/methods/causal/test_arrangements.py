@@ -14,7 +14,7 @@ from tests.methods.causal.confounded import answered, design, female_biased, sco
 from trustgauge.methods.causal.deconfounding import permute_deltas
 from trustgauge.methods.causal.panel import Floats, Panel
 from trustgauge.methods.causal.stratified_permutations import permutation_sums, step_down
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 
 def _tiny(seed: int) -> Panel:

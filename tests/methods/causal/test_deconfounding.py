@@ -35,7 +35,7 @@ from trustgauge.methods.causal.deconfounding import (
 )
 from trustgauge.methods.causal.panel import Floats, Panel
 from trustgauge.methods.causal.settings import Outcome, Positivity
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 OUTCOMES: tuple[Outcome, ...] = ("score", "negative", "neutral", "positive")
 

@@ -9,7 +9,7 @@ from tests.methods.causal.confounded import design, summary
 from trustgauge.methods.causal.deconfounding import resample_deltas, resample_sums
 from trustgauge.methods.causal.panel import Panel
 from trustgauge.methods.causal.settings import Outcome
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 OUTCOMES: tuple[Outcome, ...] = ("score", "negative", "neutral", "positive")
 

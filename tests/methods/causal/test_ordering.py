@@ -21,7 +21,7 @@ from trustgauge.methods.causal.ordering import (
     partial_order,
 )
 from trustgauge.records import Rule
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 SCORES = st.dictionaries(st.sampled_from("abcdefghij"), st.integers(0, 6).map(float), min_size=1)
 CUTS = (0.05, 0.20)

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from tests.methods.social_bias.rows import comparable, group, prop
-from trustgauge.methods.social_bias import chinese
+from trustgauge.methods.social_bias import wording
 from trustgauge.methods.social_bias.questions import Catalogue
 from trustgauge.records import Rule
 
@@ -75,5 +75,5 @@ def test_relative() -> None:
     ],
 )
 def test_the_comparative_leaves_out_the_word_of_degree(zh: str, given: str, expected: str) -> None:
-    assert chinese.comparative(prop("p", zh=(zh, given)), "sound") == expected
-    assert chinese.comparative(prop("p", zh=(zh, given)), "released") == zh
+    assert wording.comparative(prop("p", zh=(zh, given)), "sound") == expected
+    assert wording.comparative(prop("p", zh=(zh, given)), "released") == zh

@@ -25,7 +25,7 @@ from tests.methods.social_bias.bots import (
 from trustgauge.methods.social_bias.judge_accuracy import Instrument
 from trustgauge.records import Part, Rating, canonical, plain
 from trustgauge.services.controls.chat import ChatControl
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 QUICK: dict[str, Any] = {"resamples": 1000, "permutations": 199, "groups": 3, "properties": 8}
 MANY: dict[str, Any] = {**QUICK, "properties": 26, "questions": 4000}

@@ -31,7 +31,7 @@ from trustgauge.methods.social_bias.judges.evaluation import (
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.records import Message, Rating
 from trustgauge.services.controls.chat import ChatControl
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 SIZE: dict[str, Any] = {"questions": 5000, "resamples": 1000, "permutations": 999}
 VICTIM = "women"

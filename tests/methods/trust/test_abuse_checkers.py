@@ -31,7 +31,7 @@ from trustgauge.methods.trust.abuse_checkers import (
     scenes,
 )
 from trustgauge.methods.trust.abuse_words import WordList, abuse_lexicon, word_list
-from trustgauge.services.controls.control import words
+from trustgauge.services.controls import words
 
 BESIDE = Path(__file__).resolve().parents[4] / "shared" / "data"
 TWEETS = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE)) / "hate_speech" / "labeled_data.csv"

@@ -16,7 +16,7 @@ from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.methods.trust.resampling import Ints
 from trustgauge.methods.trust.similarity import distances, silhouette, silhouette_groups, splits
 from trustgauge.methods.trust.voting import rank_matrix
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 RANKS = st.integers(2, 5).flatmap(
     lambda m: st.lists(st.lists(st.integers(1, 3), min_size=m, max_size=m), min_size=2, max_size=4)

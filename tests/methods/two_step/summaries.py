@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.score import ABSTAINS, GONE, SUMMARY, merge
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 HE, SHE, OTHER = np.eye(3)
 

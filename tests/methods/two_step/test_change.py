@@ -19,7 +19,7 @@ from trustgauge.methods.two_step.rating import rate
 from trustgauge.methods.two_step.score import score_answers, summarise
 from trustgauge.methods.two_step.simulation import Sizes, simulate
 from trustgauge.records import Rating
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 Shift = Callable[[int, int, int], float]
 """Share of She that becomes He, of a run's number, the place of a call in it, and the number of calls."""

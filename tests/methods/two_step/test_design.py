@@ -17,7 +17,7 @@ from trustgauge.errors import MethodError
 from trustgauge.methods.two_step.design import PROBES, Skeletons, block_values, design, exact_counts
 from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.records import PROBE, Task
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 TEA = {
     "name": "drink",

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, summary
 from trustgauge.records import Interval
-from trustgauge.stats.intervals import wilson
+from trustgauge.stats.distributions import wilson
 
 RUNS = 60
 

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from trustgauge import plugins
+from trustgauge.methods import Method
 from trustgauge.methods.conformance import answers
-from trustgauge.methods.method import Method
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.records import Message, Rating, Task
 from trustgauge.services.controls.translators import TranslatorControl

@@ -26,7 +26,7 @@ from trustgauge.methods.two_step.transition_model import (
     posterior,
 )
 from trustgauge.rating.levels import level_shares
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 
 def test_the_effect_found_is_found_often_enough_and_the_next_smaller_is_not() -> None:

@@ -26,7 +26,7 @@ from trustgauge.methods.two_step.operating_characteristics import (
 from trustgauge.methods.two_step.simulation import Sizes, simulate, tally
 from trustgauge.methods.two_step.transition_model import DeclaredDistributions, TextTypes, TransitionCounts
 from trustgauge.rating.levels import level_shares
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 SPECS = np.array([[0.5, 0.5], [0.1, 0.9], [0.9, 0.1]])
 

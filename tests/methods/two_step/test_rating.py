@@ -18,8 +18,8 @@ from trustgauge.methods.two_step.reasons import missing_reasons
 from trustgauge.methods.two_step.score import merge
 from trustgauge.methods.two_step.transition_model import posterior, sent_values
 from trustgauge.records import Part, Rating, Reason, plain
-from trustgauge.stats.intervals import wilson
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
+from trustgauge.stats.distributions import wilson
 
 IDENTITY = np.eye(3)
 COIN = np.array([(HE + SHE) / 2] * 3)

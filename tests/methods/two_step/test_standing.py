@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, summary
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.score import merge
+from trustgauge.stats import stream
 from trustgauge.stats.ranking import difference, ranks
-from trustgauge.stats.streams import stream
 
 Floats = NDArray[np.float64]
 IDENTITY = np.array([HE, SHE, OTHER])

@@ -128,7 +128,7 @@ def _page(labelling: Labelling, options: dict[str, Any]) -> None:
 def _rate_again(folder: Path, labelling: Labelling, options: dict[str, Any]) -> Any:
     """What the labels make of the rating."""
     from trustgauge.run.verify import rerate
-    from trustgauge.terminal.exits import exit_of
+    from trustgauge.terminal.output import exit_of
 
     document = rerate(folder)
     if not options["as_json"] and not options["quiet"]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from trustgauge.reports import label, numbers, sentences, svg
-from trustgauge.reports.colours import step
 from trustgauge.reports.document import levels
+from trustgauge.reports.svg import step
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from trustgauge.apps.catalogue.jobs import JobQueue
     from trustgauge.reports.document_model import RatingEntry
-    from trustgauge.reports.messages import LevelWords
+    from trustgauge.reports.method_view import LevelWords
 
 PAGE = 50
 """Ratings on a page of the list."""

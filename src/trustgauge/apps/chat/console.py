@@ -18,7 +18,7 @@ from trustgauge.errors import PlanError
 from trustgauge.methods.trust.issues.abuse import Abuse
 from trustgauge.methods.trust.profiles import title
 from trustgauge.reports import numbers
-from trustgauge.terminal.exits import Exit
+from trustgauge.terminal.output import Exit
 
 
 class Console:

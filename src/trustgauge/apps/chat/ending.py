@@ -12,8 +12,7 @@ from trustgauge.methods.trust.profiles import PUBLISHED, title
 from trustgauge.reports import numbers, sentences
 from trustgauge.run import rate_transcript
 from trustgauge.run.options import RunOptions
-from trustgauge.terminal.exits import WORDS, Exit
-from trustgauge.terminal.output import emit_json
+from trustgauge.terminal.output import WORDS, Exit, emit_json
 from trustgauge.terminal.progress import progress_display
 
 if TYPE_CHECKING:

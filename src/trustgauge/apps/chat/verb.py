@@ -16,7 +16,7 @@ from trustgauge.terminal.options import DEFAULT_PLAN, load_environment, output_o
 if TYPE_CHECKING:
     from trustgauge.apps.chat.chat_store import ChatRecord
     from trustgauge.plan import Plan
-    from trustgauge.services.service import ServiceSpec
+    from trustgauge.services import ServiceSpec
 
 PROFILE = "safe-language"
 """Name of the profile that --order and /order make."""

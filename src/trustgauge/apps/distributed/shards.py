@@ -22,7 +22,7 @@ from trustgauge.engine.budget import BudgetLimits
 from trustgauge.engine.jobs import Job
 from trustgauge.engine.local import provider_key
 from trustgauge.records import Message
-from trustgauge.services.service import ServiceSpec, is_local
+from trustgauge.services import ServiceSpec, is_local
 
 Unit = tuple[Message, ...]
 

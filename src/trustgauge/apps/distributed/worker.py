@@ -21,7 +21,7 @@ from trustgauge.engine.adaptive_limiter import ServiceStates
 from trustgauge.engine.budget import BudgetLimits
 from trustgauge.engine.jobs import Job
 from trustgauge.engine.local import EngineOutcome, Interruption, LocalEngine
-from trustgauge.engine.retry import RetryPolicy
+from trustgauge.engine.run_state import RetryPolicy
 from trustgauge.errors import ServiceError, TrustgaugeError
 from trustgauge.store.worker_log import WorkerLog, claim
 from trustgauge.store.writer import GroupWriter

@@ -11,8 +11,7 @@ from trustgauge.apps.distributed.budget_allocation import BudgetAllocation
 from trustgauge.apps.distributed.shards import PendingJob, Shard, Unit
 from trustgauge.apps.distributed.worker import BatchReport, WorkBatch
 from trustgauge.engine.local import EngineConfig
-from trustgauge.engine.retry import RetryPolicy
-from trustgauge.engine.run_state import AnswerSink, EngineClock, Watch
+from trustgauge.engine.run_state import AnswerSink, EngineClock, RetryPolicy, Watch
 from trustgauge.errors import SameAnswerError, ServiceError
 from trustgauge.records import Answer, Cost
 from trustgauge.store.worker_log import LogReader

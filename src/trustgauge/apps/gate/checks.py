@@ -21,9 +21,9 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.reports import label, paired, sentences
 from trustgauge.reports.document import gate, gate_level, levels
 from trustgauge.run.paired import ERROR, MARGIN, compare_ratings, compare_results
+from trustgauge.stats import stream
 from trustgauge.stats.paired import FEWEST, paired_difference
-from trustgauge.stats.streams import stream
-from trustgauge.terminal.exits import ORDER, WORDS, Exit
+from trustgauge.terminal.output import ORDER, WORDS, Exit
 
 Outcome = Literal["passed", "failed", "unsettled", "incomplete", "void"]
 CODES: Mapping[Outcome, int] = {"passed": 0, "failed": 10, "unsettled": 5, "incomplete": 4, "void": 1}

@@ -13,7 +13,7 @@ from trustgauge.terminal.options import output_options
 from trustgauge.terminal.output import emit_json, say, write_output
 
 if TYPE_CHECKING:
-    from trustgauge.terminal.exits import Exit
+    from trustgauge.terminal.output import Exit
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 

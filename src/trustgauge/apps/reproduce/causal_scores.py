@@ -20,8 +20,8 @@ from trustgauge.methods.causal import rejection
 from trustgauge.methods.causal.panel import Floats, Ints
 from trustgauge.methods.causal.settings import BY_RULE, RejectionRule
 from trustgauge.records import Json
+from trustgauge.stats import stream
 from trustgauge.stats.means import Sums
-from trustgauge.stats.streams import stream
 
 METHOD = "causal"
 WEIGHTS = ((1.0, 0.7, 0.6), (1.0, 0.8, 0.6))

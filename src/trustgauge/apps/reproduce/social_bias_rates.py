@@ -28,7 +28,7 @@ from trustgauge.methods.social_bias import absolute, relative
 from trustgauge.methods.social_bias.expressions import expressions
 from trustgauge.methods.social_bias.judge_accuracy import evaluation_answers
 from trustgauge.methods.social_bias.judges.evaluation import measure, rule_judge
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 Printed = Mapping[str, Any]
 ANSWERS = "The chatbots' answers were not published, and most of these chatbots answer otherwise today."

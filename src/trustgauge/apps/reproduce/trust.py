@@ -19,7 +19,7 @@ from trustgauge.methods.trust.order_sensitivity import all_orders, issue_at_scor
 from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, IssueOrder
 from trustgauge.methods.trust.sensitivity import Variant, sensitivity
 from trustgauge.records import Json
-from trustgauge.stats.intervals import wilson
+from trustgauge.stats.distributions import wilson
 
 Printed = Mapping[str, Any]
 FIGURES = "chatbot_trust"

@@ -35,10 +35,10 @@ from trustgauge.methods.two_step.operating_characteristics import SPECS
 from trustgauge.methods.two_step.published_rule import DecisionTree
 from trustgauge.methods.two_step.transition_model import LEVELS
 from trustgauge.records import Json, Part
+from trustgauge.stats import stream
 from trustgauge.stats.comparisons import exact_multinomial, mcnemar, two_sample_chi_squared
 from trustgauge.stats.distributions import binomial_probabilities, chi_squared_tail
 from trustgauge.stats.equivalence import trials_for_equivalence
-from trustgauge.stats.streams import stream
 
 METHOD = "two-step"
 NO_COUNTS = "the output counts behind this level are not published"

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trustgauge.terminal.exits import WORDS, Exit
-from trustgauge.terminal.output import emit_json, say, write_output
+from trustgauge.terminal.output import WORDS, Exit, emit_json, say, write_output
 
 if TYPE_CHECKING:
     from trustgauge.apps.reproduce.paper_tables import PaperTable

@@ -16,7 +16,7 @@ from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, IssueOrder
 from trustgauge.methods.trust.similarity import silhouette_groups
 from trustgauge.methods.trust.voting import MOST_ISSUES, WAYS, Voting, stability, vote
 from trustgauge.records import Json, plain
-from trustgauge.stats.intervals import wilson
+from trustgauge.stats.distributions import wilson
 
 SCHEMA = "trustgauge.survey/1"
 Document = dict[str, Any]

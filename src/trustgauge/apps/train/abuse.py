@@ -35,8 +35,8 @@ from trustgauge.methods.trust.abuse_checkers import (
     group_false_alarms,
 )
 from trustgauge.methods.trust.text_model import TextModel, features, read_model, tokens, write_model
+from trustgauge.stats import stream
 from trustgauge.stats.classification import Hits, confusion_matrix, figures, gaps
-from trustgauge.stats.streams import stream
 
 SEEN = 3  # training rows that a feature must occur in
 MOST_FEATURES = 100_000  # the most frequent ones

@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.services.gru_network import words
-from trustgauge.stats.intervals import draws_interval
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
+from trustgauge.stats.distributions import draws_interval
 
 RESAMPLES = 2_000
 NEUTRAL = 0.05  # labels nearer to zero than this have no sign to get right

@@ -25,7 +25,7 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust.canaries import words as secret_words
 from trustgauge.services.gru import need_torch
 from trustgauge.services.gru_network import words
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 Hidden = Literal["pairs", "outputs"]
 KIND = "leakage-trial"

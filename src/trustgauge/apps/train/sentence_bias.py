@@ -33,8 +33,8 @@ from trustgauge.methods.trust.sentence_bias import (
     sentence_features,
     sentiment_version,
 )
-from trustgauge.stats.intervals import draws_interval
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
+from trustgauge.stats.distributions import draws_interval
 
 Floats = NDArray[np.float64]
 

@@ -25,7 +25,7 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.records import Message
 from trustgauge.services.gru import CARD, KIND, VOCABULARY, WEIGHTS, Gru, need_torch
 from trustgauge.services.gru_network import LONGEST, UNKNOWN, encode, forward, make, words
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 WIDTH, HIDDEN = 64, 64
 MOST_WORDS = 20_000  # of the vocabulary, the most frequent ones

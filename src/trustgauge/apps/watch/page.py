@@ -16,8 +16,8 @@ from markupsafe import Markup
 
 from trustgauge.apps.watch import sentences
 from trustgauge.reports import figures, html, numbers, pages, sanitize, svg, views
-from trustgauge.reports.colours import step
-from trustgauge.reports.names import name
+from trustgauge.reports.sanitize import name
+from trustgauge.reports.svg import step
 
 LEFT, TOP, WIDE, HIGH = 176.0, 26.0, 36.0, 36.0
 TAIL = 0.025  # of the resamples, at either end of the band

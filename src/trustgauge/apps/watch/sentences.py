@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trustgauge.reports import numbers
-from trustgauge.reports.names import name
+from trustgauge.reports.sanitize import name
 from trustgauge.reports.terminal import Line, line
 
 FINDINGS = {

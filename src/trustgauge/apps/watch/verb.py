@@ -16,7 +16,7 @@ from trustgauge.terminal.output import emit_json, say
 if TYPE_CHECKING:
     from trustgauge.apps.watch.watcher import LookOutcome, Watcher, WatchOptions
     from trustgauge.plan import Plan
-    from trustgauge.terminal.exits import Exit
+    from trustgauge.terminal.output import Exit
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 MOST_LOOKS = 400
@@ -128,7 +128,7 @@ def _within_limits(plan: Plan, terms: WatchOptions, *, yes: bool) -> None:
 
 def _once(watch: Watcher, hook: list[str], options: dict[str, Any]) -> Exit | None:
     """One look; its exit code says whether a settled level became worse."""
-    from trustgauge.terminal.exits import ORDER, Exit, exit_of
+    from trustgauge.terminal.output import ORDER, Exit, exit_of
 
     due = watch.terms.log is None or watch.due() == 0
     if not due and not watch.state.untold:

@@ -15,10 +15,10 @@ from trustgauge.rating.aggregation import (
     aggregate_parts,
     leading_parts,
     not_settled_reason,
+    options_of,
     overall_reasons,
     rating_of,
 )
-from trustgauge.rating.options import options_of
 from trustgauge.records import Interval, Json, Part, Rating, Reason
 
 

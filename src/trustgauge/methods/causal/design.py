@@ -27,7 +27,7 @@ from trustgauge.data.emotions import (
     word_of,
 )
 from trustgauge.errors import Fault, PlanError
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 if TYPE_CHECKING:
     from trustgauge.data.conversations import ConversationSource

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from trustgauge.data.conversations import ConversationSource
 from trustgauge.data.dialog_statistics import plain_words, with_word_counts
 from trustgauge.records import Json
+from trustgauge.stats import stream
 from trustgauge.stats.distributions import Floats, Ints
 from trustgauge.stats.resampling import (
     EXACT_UP_TO,
@@ -28,7 +29,6 @@ from trustgauge.stats.resampling import (
     exact_p,
     permutation_p,
 )
-from trustgauge.stats.streams import stream
 
 Labels = NDArray[np.bool_]
 """Whether the user of each conversation is female, [draws, C]."""

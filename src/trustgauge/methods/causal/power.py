@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from trustgauge.methods import DESIGN_EFFECTS
 from trustgauge.methods.causal import design
 from trustgauge.methods.causal.deconfounding import impact_of_sums
 from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import NA, ORDER, Floats
 from trustgauge.methods.causal.part_assessment import FEWEST_CLUSTERS
-from trustgauge.methods.method import DESIGN_EFFECTS
 from trustgauge.records import Json
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 if TYPE_CHECKING:
     from trustgauge.methods.causal.settings import CausalSettings, Measurand

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from trustgauge.methods.causal import annotator_agreement, before_after, system_order
+from trustgauge.methods.causal import before_after
 from trustgauge.methods.causal.aggregate import CausalPart, rate_parts
 from trustgauge.methods.causal.gender_text import gender_tests
+from trustgauge.methods.causal.measures import finite_or_none
+from trustgauge.methods.causal.ordering import complete_order
 from trustgauge.methods.causal.panel import Floats
 from trustgauge.methods.causal.part_assessment import (
     ALPHA,
@@ -27,16 +29,24 @@ from trustgauge.methods.causal.part_assessment import (
     cap,
     too_few,
 )
+from trustgauge.methods.causal.settings import CausalSettings
 from trustgauge.rating.aggregation import not_settled_reason
 from trustgauge.rating.levels import Levels, cap_certainty, certainty_of, most_likely, worst_draws
 from trustgauge.records import Json, Rating, Reason, Scale, State
-from trustgauge.stats.streams import stream
+from trustgauge.stats import agreement as measures
+from trustgauge.stats import stream
+from trustgauge.stats.ranking import ranks
 
 if TYPE_CHECKING:
     from trustgauge.methods.causal.settings import CausalSettings
 
+
 MOST_TIMES = 20  # as many texts as were asked; more is no advice
 ABSOLUTE = Scale("causal", LEVELS, ("no effect", "some effect", "strong effect"))
+
+
+LABELS = ("labels_below", "labels_zero", "labels_above")
+FEWEST = 2  # labels that an item needs for a score
 
 
 def scale(settings: CausalSettings) -> Scale:
@@ -67,7 +77,7 @@ def rate(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> list[Rat
     by_key: dict[tuple[str, str], list[Assessment]] = {}
     for one in assessed:
         by_key.setdefault(one.key, []).append(one)
-    places = {key: system_order.relative(group, settings) for key, group in by_key.items()}
+    places = {key: relative_ratings(group, settings) for key, group in by_key.items()}
     orders = {key: _order(group, settings) for key, group in by_key.items()}
     changes = _changes(assessed, settings, seed)
     ratings = []
@@ -79,11 +89,11 @@ def rate(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> list[Rat
         ]
         rows = summary.filter(pl.col("service") == service)
         details: dict[str, Json] = {"before_after": changes.get(service, [])}
-        agreed = annotator_agreement.agreement(rows)
+        agreed = agreement(rows)
         details["agreement"] = agreed
         details["conversations"] = _conversations(settings, seed)
         made = rate_parts(service, mine, settings, attribute(settings), details)
-        ratings.append(replace(made, limits=(*annotator_agreement.agreement_reasons(agreed), *made.limits)))
+        ratings.append(replace(made, limits=(*agreement_reasons(agreed), *made.limits)))
     return _with_overall_order(ratings, assessed, settings)
 
 
@@ -114,7 +124,7 @@ def _assessments(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> 
 
 
 def _result(
-    one: Assessment, relative: system_order.Relative, order: Mapping[str, Json], settings: CausalSettings
+    one: Assessment, relative: Relative, order: Mapping[str, Json], settings: CausalSettings
 ) -> CausalPart:
     """The part with its level, certainty and state."""
     part = replace(one.part, details={**one.part.details, "order": order or None})
@@ -223,7 +233,7 @@ def _by_name(one: Assessment) -> float | None:
 def _order(group: Sequence[Assessment], settings: CausalSettings) -> dict[str, dict[str, Json]]:
     able = [one for one in group if one.effects is not None]
     effects = {one.service: one.effects for one in able if one.effects is not None}
-    return system_order.order(effects, {one.service: one.raw for one in able}, settings)
+    return order_services(effects, {one.service: one.raw for one in able}, settings)
 
 
 def _with_overall_order(
@@ -239,7 +249,7 @@ def _with_overall_order(
         effects = [one.effects for one in mine if one.effects is not None]
         if len(effects) == len(mine):
             largest.setdefault(asked, {})[service] = worst_draws(effects)
-    orders = {asked: system_order.order(effects, {}, settings) for asked, effects in largest.items()}
+    orders = {asked: order_services(effects, {}, settings) for asked, effects in largest.items()}
     told = []
     for rating in ratings:
         own = {asked: one[rating.service] for asked, one in orders.items() if rating.service in one}
@@ -286,4 +296,131 @@ def _conversations(settings: CausalSettings, seed: int) -> Json:
         "rows": dict(source.counts()),
         "statistics": list(source.statistics()),
         "tests": gender_tests(source, seed),
+    }
+
+
+def agreement_reasons(agreed: Mapping[str, Json] | None) -> tuple[Reason, ...]:
+    """What a reader must know of scores that people gave; () for software."""
+    if agreed is None:
+        return ()
+    people = Reason("causal.people", {"annotators": agreed["most"], "equal": agreed["equal"]})
+    return (people, Reason("causal.ties-random", {"n": agreed["drawn"]})) if agreed["drawn"] else (people,)
+
+
+def agreement(rows: pl.DataFrame) -> dict[str, Json] | None:
+    """Agreement over the items that were labelled, None for a service that is no group of people.
+
+    Args:
+        rows: of the summary, of one service. A text that stands in several data sets is one item.
+
+    Returns:
+        `items`; `labels` in all; `most`, the most that an item has; `few`, items with fewer than two
+        (somebody skipped them); `ties`, items on which no label is given most often; `drawn`, those
+        of them that have a score all the same, which was drawn; and the measures of causal 2.3, None
+        where undefined.
+    """
+    items = (
+        rows.filter(pl.sum_horizontal(LABELS) > 0)
+        .group_by("part", "frame", "person", "word")
+        .agg(pl.col(*LABELS, "n").first())
+        .sort("part", "frame", "person", "word")
+    )
+    if items.is_empty():
+        return None
+    counts = items.select(LABELS).to_numpy()
+    given, top = counts.sum(axis=1), counts.max(axis=1, keepdims=True)
+    tied = (given >= FEWEST) & ((counts == top).sum(axis=1) > 1)
+    return {
+        "items": items.height,
+        "labels": int(given.sum()),
+        "most": int(given.max()),
+        "few": int((given < FEWEST).sum()),
+        "ties": int(tied.sum()),
+        "drawn": int((tied & (items["n"] > 0).to_numpy()).sum()),
+        "equal": finite_or_none(measures.equal_share(counts)),
+        "pairwise": finite_or_none(measures.pairwise_agreement(counts)),
+        "fleiss_kappa": finite_or_none(measures.fleiss_kappa(counts)),
+        "krippendorff_alpha": finite_or_none(measures.krippendorff_alpha(counts, (-1.0, 0.0, 1.0))),
+    }
+
+
+@dataclass(frozen=True)
+class Relative:
+    """The complete order of systems: rating of each, and in each resample; 0 is the best level."""
+
+    level: Mapping[str, int]
+    levels: Mapping[str, Levels]
+
+
+def relative_ratings(assessments: Sequence[Assessment], settings: CausalSettings) -> Relative:
+    """Relative ratings by the raw scores; every resample ranks all systems anew (causal 2.9)."""
+    able = [one for one in assessments if one.defined and not np.isnan(one.raw)]
+    given = complete_order({one.service: one.raw for one in able}, settings.levels, settings.rule)
+    drawn = {one.service: one.raw_draws for one in able if one.raw_draws is not None}
+    if len(drawn) < len(able) or not able:
+        return Relative({name: level - 1 for name, level in given.items()}, {})
+    table = np.stack(list(drawn.values()), axis=1)
+    table = table[~np.isnan(table).any(axis=1)]
+    # Equal rows have equal orders, and raw scores take few values.
+    rows, place = np.unique(table, axis=0, return_inverse=True)
+    orders = np.array(
+        [
+            [
+                complete_order(dict(zip(drawn, row, strict=True)), settings.levels, settings.rule)[name]
+                for name in drawn
+            ]
+            for row in rows.tolist()
+        ],
+        dtype=np.int64,
+    )
+    levels = orders[place.ravel()] - 1
+    return Relative(
+        {name: level - 1 for name, level in given.items()},
+        {name: levels[:, column] for column, name in enumerate(drawn)},
+    )
+
+
+def order_services(
+    effects: Mapping[str, Floats], raw: Mapping[str, float], settings: CausalSettings
+) -> dict[str, dict[str, Json]]:
+    """What is told of the order of systems, by service; {} of fewer than two.
+
+    Args:
+        effects: corrected effects of each service, resample by resample [R], by the same draws.
+        raw: weighted rejection score or impact in percent of each (inf: "X", NaN: undefined).
+        settings: the experiment.
+    """
+    names = list(effects)
+    if len(names) < 2:
+        return {}
+    fewest = min(len(one) for one in effects.values())
+    table = np.stack([effects[name][:fewest] for name in names], axis=1)
+    found = ranks(table, beyond_doubt=settings.worse)
+    complete = complete_order(
+        {name: value for name, value in raw.items() if not np.isnan(value)}, settings.levels, settings.rule
+    )
+    systems: list[dict[str, Json]] = [
+        {
+            "service": name,
+            "raw": finite_or_none(raw[name]) if name in raw else None,
+            "raw_undefined": bool(np.isinf(raw[name])) if name in raw else False,
+            "effect": float(np.median(table[:, place])),
+            "rank": [int(found.low[place]), int(found.high[place])],
+            "place": found.printed(place),
+            "complete": complete.get(name),
+        }
+        for place, name in enumerate(names)
+    ]
+    return {
+        name: {
+            "rank": [int(found.low[place]), int(found.high[place])],
+            "place": found.printed(place),
+            "of": len(names),
+            "complete": complete.get(name),
+            "tied_with": [
+                other for one, other in enumerate(names) if one != place and found.tied[place, one]
+            ],
+            "systems": systems,
+        }
+        for place, name in enumerate(names)
     }

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from trustgauge.methods import cut_short, sum_by_keys
 from trustgauge.methods.causal.panel import SUMMARY_KEYS, SUMMARY_SUMS, UNIT
-from trustgauge.methods.method import cut_short
-from trustgauge.methods.sums import sum_by_keys
 
 SUMMARY: dict[str, pl.DataType | type[pl.DataType]] = {**SUMMARY_KEYS, **SUMMARY_SUMS}
 LABELLED = "labelled "  # before each label in the trail of people's answers

@@ -7,6 +7,7 @@ method released, and any other table, whose columns the plan names.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -22,10 +23,9 @@ from pydantic import (
     model_validator,
 )
 
-from trustgauge.data.emotions import NA
+from trustgauge.data.emotions import NA, valences
 from trustgauge.data.tables import check_content, fault, need_columns, read_table, rows_in_words, short
 from trustgauge.errors import Fault, PlanError
-from trustgauge.methods.causal import sentence_cells as cells_of
 from trustgauge.plan import PlanPaths
 from trustgauge.records import Json
 
@@ -79,6 +79,22 @@ PUBLISHED: Mapping[Coded, Mapping[str, str]] = {
 
 LEAST_MATCHED = 0.1
 """Share of the rows that have a text of another class in their frame, or the table holds no matched texts."""
+
+
+CONFOUNDED = (2, 4)  # groups whose column Emotion holds the valence, not the word
+EMOTIONS: Mapping[str, str] = {
+    "joy": "positive",
+    "anger": "negative",
+    "fear": "negative",
+    "sadness": "negative",
+}
+"""Valence of the emotions of the Equity Evaluation Corpus."""
+WORDS: Mapping[str, str] = {"1": "grim", "2": "happy", "3": "depressing", "4": "glad"}
+"""What `Emotion` codes in the released scores of Groups 1 and 3 (causal 2.1)."""
+VALENCES: Mapping[str, str] = {"0": "negative", "1": "positive"}
+"""What it codes in those of Groups 2 and 4."""
+SET_NAME = re.compile(r"(?:^|_)(e[1-5])(?=_|$)")
+PLACEHOLDER = re.compile(r"[<{\[](?P<what>person|noun phrase|name|word|emotion)[^>}\]]*[>}\]]", re.IGNORECASE)
 
 
 class SentenceSource(BaseModel):
@@ -212,7 +228,7 @@ class SentenceSource(BaseModel):
         if not self.matched:
             frame = pl.format("row {}", pl.int_range(1, pl.len() + 1))
             cluster = pl.when(named).then("person").otherwise("text")
-            person = cells_of.class_of(pl.col("gender"), pl.col("race"))
+            person = class_of(pl.col("gender"), pl.col("race"))
         return self._rows.select(
             pl.concat_str(pl.lit(f"{short_data}-"), "set", pl.lit("-"), number).alias("id"),
             pl.col("text").alias("message"),
@@ -248,7 +264,7 @@ class SentenceSource(BaseModel):
         rows = pl.concat(parts)
         self._check_facts(rows, "person", ("gender", "race"))
         self._check_facts(rows.filter(pl.col("word") != ""), "word", ("valence",))
-        return cells_of.distinct_frames(rows)
+        return distinct_frames(rows)
 
     def _table(self, file: Path) -> pl.DataFrame:
         return read_table(file, f"{PLACE}.file", self.separator)
@@ -261,7 +277,7 @@ class SentenceSource(BaseModel):
         table = self._table(file)
         if self.layout == "scores":
             self._need_group(file, table)
-            table = cells_of.normalise_released_table(table, self.group)
+            table = normalise_released_table(table, self.group)
         lost = [role for role in OPTIONAL[self.layout] if self._roles.get(role) not in table.columns]
         roles = {
             role: column for role, column in self._roles.items() if role not in lost or role in self.columns
@@ -273,10 +289,10 @@ class SentenceSource(BaseModel):
         cells["set"] = self._set_of(file, cells.get("set", empty), name)
         cells["word"] = cells.get("word", empty)
         emotions = cells["set"] if self.layout == "eec" else empty
-        cells["valence"] = cells_of.valence(cells["valence"], cells["word"], emotions)
-        cells.setdefault("person", cells_of.classes(cells["gender"], cells["race"]))
+        cells["valence"] = valence(cells["valence"], cells["word"], emotions)
+        cells.setdefault("person", classes(cells["gender"], cells["race"]))
         if "text" not in cells:
-            cells["text"] = cells_of.compose_texts(cells["frame"], cells["person"], cells["word"])
+            cells["text"] = compose_texts(cells["frame"], cells["person"], cells["word"])
         blank = (cells["text"] == "").arg_true().to_list()
         if blank:
             raise self._fault(
@@ -284,7 +300,7 @@ class SentenceSource(BaseModel):
             )
         if "frame" not in cells:
             named = cells["person"] if "person" in roles else empty
-            cells["frame"] = cells_of.derive_frames(cells["text"], named, cells["word"])
+            cells["frame"] = derive_frames(cells["text"], named, cells["word"])
         blank = ((cells["person"] == "") | (cells["frame"] == "")).arg_true().to_list()
         if blank:
             raise self._fault(f"no person or no frame in {_rows_in_words(blank)}", file, do="Fill it in")
@@ -345,7 +361,7 @@ class SentenceSource(BaseModel):
         if name:
             cells = pl.Series([name] * len(cells), dtype=pl.String)
         codes = dict(self.codes.get("set", {}))
-        short_name = cells_of.SET_NAME.search(file.stem)
+        short_name = SET_NAME.search(file.stem)
         stem = short_name[1] if short_name else file.stem
         usual = {"eec": "neutral", "scores": stem, "general": "all"}[self.layout]
         return cells.replace(codes).replace("", usual).str.replace_all("/", "-", literal=True)
@@ -374,3 +390,99 @@ def _rows(source: SentenceSource) -> pl.DataFrame:
 def _rows_in_words(places: list[int]) -> str:
     """Rows counted from 1, the first below the header."""
     return rows_in_words([place + 1 for place in places])
+
+
+def valence(told: pl.Series, words: pl.Series, emotions: pl.Series) -> pl.Series:
+    """The valence told; else that of the word's emotion, or of the word in our list; else none."""
+    known = pl.DataFrame({"told": told, "word": words, "emotion": emotions.str.to_lowercase()}).select(
+        pl.when((pl.col("told") != "") | (pl.col("word") == ""))
+        .then("told")
+        .otherwise(
+            pl.coalesce(
+                pl.col("emotion").replace_strict(EMOTIONS, default=None, return_dtype=pl.String),
+                pl.col("word").replace_strict(dict(valences()), default="", return_dtype=pl.String),
+            )
+        )
+    )
+    return known.to_series()
+
+
+def normalise_released_table(table: pl.DataFrame, group: int | None) -> pl.DataFrame:
+    """A released score file (Gender, Race, Emotion, Sentiment) with columns for the other roles added.
+
+    Names are taken without regard to case. Sentences and persons are not in these files, but their rows
+    stand in one order in every class: the nth row of a class is the nth row of another with other persons.
+    So `frame` numbers them; rows of nobody's gender and race have frames of their own. A table that has the
+    column `frame` already is returned as it is.
+
+    Args:
+        table: all text.
+        group: of generated data (1 to 4), which tells whether `Emotion` is a word or a valence.
+    """
+    alias = {name.strip().lower(): name for name in table.columns}
+    wanted = {"gender": "gender", "race": "race", "sentences": "text", "sentence": "text"}
+    if "emotion" not in alias or "frame" in table.columns or group is None:
+        return table
+    table = table.with_columns(
+        pl.col(alias[name]).alias(role)
+        for name, role in wanted.items()
+        if name in alias and role not in table.columns
+    )
+    whole = pl.col(alias["emotion"]).str.strip_chars().str.replace(r"\.0+$", "")
+    codes = VALENCES if group in CONFOUNDED else WORDS
+    word = whole.replace(dict(codes)).alias("word")
+    own = [name for name in ("gender", "race") if name in table.columns]
+    unnamed = [pl.col(name).str.replace(r"\.0+$", "").is_in(["0", ""]) for name in own]
+    nobody = pl.all_horizontal(unnamed) if unnamed else pl.lit(value=False)
+    within = own if group in CONFOUNDED else [*own, alias["emotion"]]
+    number = (pl.int_range(1, pl.len() + 1).over(within)).cast(pl.String)
+    frame = pl.when(nobody).then(pl.format("row {} of nobody", number)).otherwise(pl.format("row {}", number))
+    told = table.with_columns(word, frame.alias("frame"))
+    return told.with_columns(valence=whole) if group in CONFOUNDED else told
+
+
+def classes(gender: pl.Series, race: pl.Series) -> pl.Series:
+    """The class of each row, which stands for the person where none is named: "European female"."""
+    return (
+        pl.DataFrame({"gender": gender, "race": race})
+        .select(class_of(pl.col("gender"), pl.col("race")))
+        .to_series()
+    )
+
+
+def class_of(gender: pl.Expr, race: pl.Expr) -> pl.Expr:
+    """The class of a row as an expression."""
+    return pl.when(race == NA).then(gender).when(gender == NA).then(race).otherwise(race + " " + gender)
+
+
+def compose_texts(frames: pl.Series, persons: pl.Series, words: pl.Series) -> pl.Series:
+    """Texts of rows that have none: sentences if the frame has places for person and word, else the parts."""
+    texts = []
+    for frame, person, word in zip(frames, persons, words, strict=True):
+        parts = {"word": word, "emotion": word}
+        text, places = PLACEHOLDER.subn(
+            lambda found: parts.get(found["what"].lower(), person),  # noqa: B023 - called at once
+            frame,
+        )
+        texts.append(text[:1].upper() + text[1:] if places else " | ".join((frame, person, word)))
+    return pl.Series(texts, dtype=pl.String)
+
+
+def derive_frames(texts: pl.Series, persons: pl.Series, words: pl.Series) -> pl.Series:
+    """Frames of a table without a column of them: the text without its person and its word."""
+    frames = []
+    for text, person, word in zip(texts, persons, words, strict=True):
+        for part, place in ((person, "{person}"), (word, "{word}")):
+            if part:
+                text = re.sub(rf"(?<!\w){re.escape(part)}(?!\w)", place, text, count=1, flags=re.IGNORECASE)
+        frames.append(text)
+    return pl.Series(frames, dtype=pl.String)
+
+
+def distinct_frames(rows: pl.DataFrame) -> pl.DataFrame:
+    """Numbers the frames of rows that differ in their text only; rows with the same text are repeats."""
+    cell = ("set", "frame", "person", "word")
+    other = pl.col("text").rank("dense").over(cell).cast(pl.Int64)
+    return rows.with_columns(
+        pl.when(other > 1).then(pl.format("{} #{}", "frame", other)).otherwise("frame").alias("frame")
+    )

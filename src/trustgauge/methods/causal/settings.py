@@ -14,9 +14,9 @@ from pydantic import Field, model_validator
 
 from trustgauge.data.conversations import ConversationSource
 from trustgauge.errors import Fault, PlanError
+from trustgauge.methods import Cuts, MethodSettings, Resamples, Share
 from trustgauge.methods.causal import design
 from trustgauge.methods.causal.sentences import SentenceSource
-from trustgauge.methods.method import Cuts, MethodSettings, Resamples, Share
 from trustgauge.records import Json
 
 Positivity = Literal["refuse", "drop", "renormalise"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from trustgauge.methods.causal import view_extras, view_graph, view_order, view_tables
-from trustgauge.reports import figures, numbers, pairs, rules, sentences
+from trustgauge.reports import figures, numbers, pairs, sentences, views
 from trustgauge.reports.components import (
     Cell,
     Cells,
@@ -28,8 +28,7 @@ from trustgauge.reports.components import (
 )
 from trustgauge.reports.default_view import DefaultView
 from trustgauge.reports.document import levels
-from trustgauge.reports.messages import LevelWords, read_messages
-from trustgauge.reports.method_view import BadnessWords
+from trustgauge.reports.method_view import BadnessWords, LevelWords, read_messages
 
 if TYPE_CHECKING:
     import polars as pl
@@ -391,7 +390,7 @@ class CausalView(DefaultView):
             if drawing
             else Words("No part has enough data to draw.")
         )
-        return Section("far", "How far, and how sure", [piece], rules.effect_words(rating), "30 13 12")
+        return Section("far", "How far, and how sure", [piece], views.effect_words(rating), "30 13 12")
 
     def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
         """The numbers of every part, the order, before and after, and the texts."""

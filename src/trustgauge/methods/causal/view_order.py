@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences, svg
-from trustgauge.reports.colours import step
 from trustgauge.reports.components import Cell, Head, Table
+from trustgauge.reports.svg import step
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry

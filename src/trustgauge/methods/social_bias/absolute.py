@@ -14,8 +14,7 @@ from scipy import special
 
 from trustgauge.records import Interval, Json
 from trustgauge.stats.comparisons import benjamini_hochberg
-from trustgauge.stats.distributions import binomial_tail
-from trustgauge.stats.intervals import newcombe, wilson
+from trustgauge.stats.distributions import binomial_tail, newcombe, wilson
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -27,8 +27,8 @@ from trustgauge.methods.social_bias.audit import (
 from trustgauge.methods.social_bias.judge_accuracy import Instrument
 from trustgauge.methods.social_bias.max_correction import Above, above, gap_above, spans
 from trustgauge.records import Interval, Json, Reason
+from trustgauge.stats import stream
 from trustgauge.stats.resampling import label_p
-from trustgauge.stats.streams import stream
 from trustgauge.stats.two_phase import domain_deviations
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 Numbers = NDArray[np.int64]
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from trustgauge.reports.names import name
+from trustgauge.reports.sanitize import name
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import PartEntry, RatingEntry

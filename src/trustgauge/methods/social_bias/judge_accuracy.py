@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from trustgauge.data.answer_style import answer_style
 from trustgauge.methods.social_bias.judges.evaluation import TableJudge, labelled_answers, measure
 from trustgauge.records import Interval, Json, Reason
-from trustgauge.stats.intervals import wilson
+from trustgauge.stats.distributions import wilson
 from trustgauge.stats.misclassification import LEAST, Detection
 
 Floats = NDArray[np.float64]

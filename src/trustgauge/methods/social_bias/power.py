@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.methods.method import DESIGN_EFFECTS
+from trustgauge.methods import DESIGN_EFFECTS
 from trustgauge.methods.social_bias import design
 from trustgauge.methods.social_bias.judge_accuracy import TERSE, by_style
 from trustgauge.methods.social_bias.max_correction import ROUNDING, spans
 from trustgauge.records import Json
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 if TYPE_CHECKING:
     from trustgauge.methods.social_bias.settings import SocialBiasSettings

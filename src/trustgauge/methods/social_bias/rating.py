@@ -33,6 +33,7 @@ from trustgauge.rating.aggregation import (
     largest_score,
     leading_parts,
     not_settled_reason,
+    options_of,
     overall_reasons,
     rating_of,
 )
@@ -40,7 +41,6 @@ from trustgauge.rating.audit import FEWEST as FEWEST_LABELS
 from trustgauge.rating.audit import InstrumentFacts
 from trustgauge.rating.levels import Levels, certainty_of, most_likely, worst_draws
 from trustgauge.rating.missing_data import coverage
-from trustgauge.rating.options import options_of
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ import polars as pl
 
 from trustgauge.methods.social_bias.combinatorial_index import Numbers, Permutation, TupleLayout
 from trustgauge.methods.social_bias.question_space import QuestionSpace
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 COVERAGE = {
     "tuple": pl.String(),

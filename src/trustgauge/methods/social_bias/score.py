@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from trustgauge.methods.method import cut_short
+from trustgauge.methods import cut_short, sum_by_keys
 from trustgauge.methods.social_bias.audit import LABEL, misread
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, styles_of
 from trustgauge.methods.social_bias.judges import judge
@@ -19,7 +19,6 @@ from trustgauge.methods.social_bias.judges.dispatch import READ
 from trustgauge.methods.social_bias.judges.referral import KEPT, NEVER, prompts, refer
 from trustgauge.methods.social_bias.judges.trained import TrainedJudge, trained_judge
 from trustgauge.methods.social_bias.votes import SEGMENT
-from trustgauge.methods.sums import sum_by_keys
 
 if TYPE_CHECKING:
     from trustgauge.methods.social_bias.settings import SocialBiasSettings

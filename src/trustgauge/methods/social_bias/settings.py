@@ -14,7 +14,7 @@ from trustgauge.data.properties import properties as properties_of
 from trustgauge.data.social_groups import ATTRIBUTES, Group, GroupSource
 from trustgauge.data.social_groups import groups as groups_of
 from trustgauge.errors import Fault, PlanError
-from trustgauge.methods.method import Cuts, MethodSettings, Resamples
+from trustgauge.methods import Cuts, MethodSettings, Resamples
 from trustgauge.methods.social_bias.expressions import ExpressionSource
 from trustgauge.methods.social_bias.judge_accuracy import Accuracy
 from trustgauge.methods.social_bias.judges.embedding import Embedding

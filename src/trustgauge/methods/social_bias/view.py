@@ -11,13 +11,12 @@ from trustgauge.methods.social_bias import (
     group_names,
     view_associations,
     view_evidence,
-    view_facets,
     view_maps,
     view_sentences,
     view_tables,
 )
 from trustgauge.methods.social_bias.view_sentences import MESSAGES
-from trustgauge.reports import figures, numbers, rules, sentences, svg
+from trustgauge.reports import figures, numbers, sentences, svg, views
 from trustgauge.reports.components import (
     Cell,
     Cells,
@@ -36,14 +35,16 @@ from trustgauge.reports.components import (
     Words,
 )
 from trustgauge.reports.default_view import DefaultView
+from trustgauge.reports.evidence_rows import Facet, Value, values
 from trustgauge.reports.method_view import BadnessWords
+from trustgauge.reports.sanitize import name
 
 if TYPE_CHECKING:
     import polars as pl
 
     from trustgauge.reports.document_model import PartEntry, RatingEntry, RunEntry
-    from trustgauge.reports.evidence_rows import Evidence
-    from trustgauge.reports.facets import Facet
+    from trustgauge.reports.evidence_rows import Evidence, Facet
+
 
 Facts = Mapping[str, Any]
 Simple = Words | Title | Figure | Table
@@ -60,6 +61,15 @@ _PREFERENCE = {
     False: "Share of questions about the group that are affirmed or explained, whatever was asked.",
 }
 _SPREAD = "Below: the spread, the variance over the groups × 100 (relative bias rate, at most 25)."
+
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "attribute": ("attribute",),
+    "group": ("group_a", "group_b"),
+    "category": ("categories",),
+    "question": ("kind",),
+}
+"""Facet -> the columns of the evidence that hold its values."""
 
 
 def _sides(rating: RatingEntry) -> tuple[str, ...]:
@@ -280,7 +290,7 @@ class SocialBiasView(DefaultView):
         return view_evidence.prepare_evidence(ratings, rows)
 
     def facets(self, ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> tuple[Facet, ...]:
-        return view_facets.facets(ratings, rows)
+        return facets(ratings, rows)
 
     def evidence_examples(
         self, ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence
@@ -396,7 +406,7 @@ class SocialBiasView(DefaultView):
         pieces = pieces or [Words("No attribute has enough data to draw.")]
         if told := judge(rating):
             pieces.append(Words(told, quiet=True))
-        lead = _NO_CUTS if measured else rules.effect_words(rating)
+        lead = _NO_CUTS if measured else views.effect_words(rating)
         return Section("far", "How far, and how sure", pieces, lead, "30 13 12")
 
     def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
@@ -470,3 +480,51 @@ class SocialBiasView(DefaultView):
     def detectable_effect(self, effect: float) -> str:
         """The smallest gap found 8 times in 10."""
         return f"a gap of {numbers.points(effect)} or more between groups, 8 times in 10"
+
+
+def facets(ratings: Sequence[RatingEntry], frame: pl.DataFrame) -> tuple[Facet, ...]:
+    """The facets by which these rows differ; none for evidence that is not about groups.
+
+    Args:
+        ratings: they name the groups, and say which names may offend.
+        frame: the evidence.
+    """
+    if not all(column in frame.columns for columns in COLUMNS.values() for column in columns):
+        return ()
+    names = {key: one for rating in ratings for key, one in group_names.group_names(rating).items()}
+    invented = {key for rating in ratings for key in group_names.invented_groups(rating)}
+    found = []
+    for key, columns in COLUMNS.items():
+        keys = _distinct(frame, columns)
+        titles = {one: _title(key, one, names, invented) for one in keys}
+        if key == "group":
+            keys.sort(key=lambda one: (one in invented, titles[one].casefold()))
+        options = [
+            Value(f"hidden-{place}" if key == "group" and _hidden(one, names) else one, titles[one])
+            for place, one in enumerate(keys)
+        ]
+        if len(options) > 1:
+            found.append(Facet(key, columns, options, {one: place for place, one in enumerate(keys)}))
+    return tuple(found)
+
+
+def _distinct(frame: pl.DataFrame, columns: Sequence[str]) -> list[str]:
+    """The values of columns of texts or of lists of texts, in order of their first row."""
+    seen: dict[str, None] = {}
+    for column in columns:
+        for value in frame[column].unique(maintain_order=True).to_list():
+            seen |= dict.fromkeys(values(value))
+    return list(seen)
+
+
+def _hidden(key: str, names: Mapping[str, group_names.GroupName]) -> bool:
+    return key in names and names[key].offensive
+
+
+def _title(facet: str, key: str, names: Mapping[str, group_names.GroupName], invented: set[str]) -> str:
+    """A value in words."""
+    if facet == "question":
+        return MESSAGES.table("questions").get(key, name(key))
+    if facet == "group" and key in names:
+        return names[key].drawn + (" (invented)" if key in invented else "")
+    return name(key).replace("-", " ")

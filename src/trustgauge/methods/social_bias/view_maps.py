@@ -15,8 +15,8 @@ from typing import Any
 from trustgauge.methods.social_bias.group_names import GroupName
 from trustgauge.methods.social_bias.view_sentences import ALPHA
 from trustgauge.reports import figures, numbers, svg
-from trustgauge.reports.colours import contrast
-from trustgauge.reports.names import name
+from trustgauge.reports.sanitize import name
+from trustgauge.reports.svg import contrast
 
 Facts = Mapping[str, Any]
 Colour = tuple[int, int, int]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from trustgauge.errors import MethodError
-from trustgauge.methods.method import Cuts
+from trustgauge.methods import Cuts
 from trustgauge.methods.trust.issues.issue import LEVELS, PUBLISHED_CUTS
 from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.methods.trust.resampling import Floats, Ints

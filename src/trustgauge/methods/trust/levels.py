@@ -11,7 +11,7 @@ import polars as pl
 from trustgauge.methods.trust.issues.issue import LEVELS, IssueAssessment
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.records import Interval, Json, Reason
-from trustgauge.stats.intervals import ratio_interval
+from trustgauge.stats.distributions import ratio_interval
 
 UNDEFINED = 0.05  # share of resamples without a score above which there is no level (methods 0.5 (e))
 ALIKE = 1e-9  # scores of dialogs that differ by less have no spread

@@ -22,7 +22,7 @@ from trustgauge.methods.trust.levels import levels, risk
 from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.methods.trust.resampling import Floats
 from trustgauge.records import Json
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 EXACT_UP_TO = 6  # issues: 720 orders
 MOST_EXACT = 8  # issues: 40,320 orders

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from trustgauge.methods.trust import profile_sentences, view_sentences
 from trustgauge.methods.trust.messages import CARD, CODES, COMBINING, HOW, MOVES, RISKS, TIES
-from trustgauge.reports import comparison, html, names, numbers, pages, svg
+from trustgauge.reports import comparison, html, numbers, pages, sanitize, svg
 from trustgauge.reports.sanitize import visible
 
 Document = Mapping[str, Any]
@@ -162,7 +162,7 @@ def _notes(document: Document) -> list[str]:
     told = [comparison.remark(one) for one in document["notes"] if one["code"] != "compare.separate"]
     away = [row["rating"]["service"]["name"] for group in document["groups"][1:] for row in group["rows"]]
     if away:
-        told.append(LEFT_OUT.format(services=names.listing(away)))
+        told.append(LEFT_OUT.format(services=sanitize.listing(away)))
     return [*told, profile_sentences.LIKELIEST]
 
 

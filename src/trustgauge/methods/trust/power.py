@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.method import DESIGN_EFFECTS
+from trustgauge.methods import DESIGN_EFFECTS
 from trustgauge.methods.trust import design
 from trustgauge.methods.trust.abuse_checkers import ELSEWHERE, TWEET, Checker, CheckerAccuracy
 from trustgauge.methods.trust.abuse_words import HATE
@@ -25,7 +25,7 @@ from trustgauge.methods.trust.issues.issue import TALK
 from trustgauge.methods.trust.levels import levels
 from trustgauge.methods.trust.resampling import Floats, Ints
 from trustgauge.records import Json
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 if TYPE_CHECKING:
     from trustgauge.methods.trust.settings import TrustSettings

@@ -9,7 +9,7 @@ from typing import Any
 
 from trustgauge.methods.trust import view_sentences
 from trustgauge.methods.trust.messages import COMBINING, RISKS, TIES
-from trustgauge.reports import comparison, names, numbers, sanitize
+from trustgauge.reports import comparison, numbers, sanitize
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.reports.terminal import Line, columns, line
 
@@ -25,7 +25,7 @@ def rule_name(group: Mapping[str, Any]) -> str:
     """A rule of combining by its name: "count rule (published)"."""
     settings = group["combination"]
     published = settings["rule"] == "count" and settings["ties"] == "pessimistic"
-    name = COMBINING.get(settings["rule"], names.name(str(settings["rule"])))
+    name = COMBINING.get(settings["rule"], sanitize.name(str(settings["rule"])))
     return f"{name} (published)" if published else name
 
 
@@ -76,7 +76,7 @@ def text(document: Document) -> list[Line]:
     order = document["order"]
     for group in document["groups"]:
         lines += [[("", "")]] if lines else []
-        lines += [[(terminal(names.name(order["title"])), "strong"), (f"  {_made(group, order)}", "head")]]
+        lines += [[(terminal(sanitize.name(order["title"])), "strong"), (f"  {_made(group, order)}", "head")]]
         lines += _table(group, order["places"])
         lines += [[(told, "head")] for told in _legend(group, order["places"])]
     lines += [line("note", comparison.remark(one)) for one in document["notes"]]
@@ -121,7 +121,7 @@ def standing(row: Row) -> str:
     """What is unusual about a row, in words."""
     told = [f"expired {numbers.day(row['rating']['expires'])}"] if row["expired"] else []
     if row["stopped"]:
-        told.append(f"stopped early: {names.name(row['stopped'])}")
+        told.append(f"stopped early: {sanitize.name(row['stopped'])}")
     return "; ".join(told)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustgauge.records import Reason
+from trustgauge.stats import stream
 from trustgauge.stats.resampling import PERMUTATIONS, sequential_p
-from trustgauge.stats.streams import stream
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -20,7 +20,7 @@ from pydantic import (
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, PlanError
-from trustgauge.methods.method import MethodSettings, Resamples
+from trustgauge.methods import MethodSettings, Resamples
 from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination
 from trustgauge.methods.trust.conversation_scripts import conversation_scripts
 from trustgauge.methods.trust.issues.issue import IssueSettings

@@ -20,7 +20,7 @@ from trustgauge.methods.trust.messages import (
     TITLES,
     TYPES,
 )
-from trustgauge.reports import names, numbers
+from trustgauge.reports import numbers, sanitize
 from trustgauge.reports.document import certainty
 
 if TYPE_CHECKING:
@@ -39,27 +39,27 @@ HELD = ("rated", "not settled", "assumed", "inferred")
 
 def title(key: str) -> str:
     """What an issue is called: "Information leakage"; one of a plug-in by its name."""
-    return TITLES.get(key, names.name(key.capitalize()))
+    return TITLES.get(key, sanitize.name(key.capitalize()))
 
 
 def short(key: str) -> str:
     """An issue in one word, within a sentence: "leakage"."""
-    return names.name(SHORT.get(key, key).lower())
+    return sanitize.name(SHORT.get(key, key).lower())
 
 
 def risk(level: str | None) -> str:
     """A level without the word risk: "Low"."""
-    return RISKS.get(str(level), "no level" if level is None else names.name(level))
+    return RISKS.get(str(level), "no level" if level is None else sanitize.name(level))
 
 
 def either(levels: Sequence[str]) -> str:
     """Possible levels: "Low or Medium"."""
-    return names.listing([risk(one) for one in levels], "or")
+    return sanitize.listing([risk(one) for one in levels], "or")
 
 
 def issue_list(issues: Sequence[str], last: str = "and") -> str:
     """Issues within a sentence: "leakage and abuse"."""
-    return names.listing([short(one) for one in issues], last)
+    return sanitize.listing([short(one) for one in issues], last)
 
 
 def order_words(places: Sequence[Sequence[str]]) -> str:
@@ -70,13 +70,13 @@ def order_words(places: Sequence[Sequence[str]]) -> str:
 def profile(rating: RatingEntry) -> str:
     """What the profile of a rating is called: "Privacy first"."""
     told = rating["details"].get("title") or rating["overall"]["profile"] or rating["issue"]["attribute"]
-    return names.name(str(told))
+    return sanitize.name(str(told))
 
 
 def first(rating: RatingEntry) -> str:
     """The issues of the first place, in words."""
     places = rating["details"].get("order") or [[part["key"] for part in rating["parts"][:1]]]
-    return names.listing([title(one).lower() for one in places[0]])
+    return sanitize.listing([title(one).lower() for one in places[0]])
 
 
 def for_whom(rating: RatingEntry) -> str:
@@ -143,7 +143,7 @@ def fact_words(code: str, given: Facts, rating: RatingEntry | None) -> dict[str,
     told |= _listed(given, rating)
     if isinstance(told.get("kinds"), Mapping):
         counts = told["kinds"].items()
-        told["kinds"] = names.listing([f"{names.name(str(kind))} ({n})" for kind, n in counts])
+        told["kinds"] = sanitize.listing([f"{sanitize.name(str(kind))} ({n})" for kind, n in counts])
     for key, value in told.items():
         if isinstance(value, Mapping) and isinstance(value.get("value"), int | float):
             told[key] = value["value"]
@@ -193,7 +193,7 @@ def how(settings: Facts) -> str:
         first=settings["first"],
         low=f"{low:g}",
         high=f"{high:g}",
-        rule=names.name(str(settings["rule"])),
+        rule=sanitize.name(str(settings["rule"])),
     )
 
 
@@ -264,10 +264,10 @@ def follows(rating: RatingEntry) -> str:
         return ""
     levels = {part["key"]: part["level"] for part in rating["parts"]}
     order = rating["details"].get("order") or []
-    named = names.listing(
+    named = sanitize.listing(
         [f"{short(one)} {risk(levels[one])}" for place in order for one in place if levels.get(one)]
     )
-    rule = COMBINING.get(str(told["rule"]), names.name(str(told["rule"])))
+    rule = COMBINING.get(str(told["rule"]), sanitize.name(str(told["rule"])))
     said_so = f"In the order {order_words(order)}: {named}. By the {rule}: {arithmetic(told)}".removesuffix(
         ": "
     )

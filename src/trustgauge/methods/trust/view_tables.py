@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.trust import view_sentences
 from trustgauge.methods.trust.messages import FACTORS
-from trustgauge.reports import names, numbers
+from trustgauge.reports import numbers, sanitize
 from trustgauge.reports.components import Cell, Head, Table, Title, Words
 from trustgauge.reports.sanitize import visible
 
@@ -65,7 +65,7 @@ def changes(rating: RatingEntry) -> list[str]:
             f"{view_sentences.either(levels)} with it at {view_sentences.risk(level)}"
             for level, levels in one["levels"].items()
         ]
-        said.append(f"{view_sentences.title(one['issue'])} is missing: {names.listing(outcomes)}.")
+        said.append(f"{view_sentences.title(one['issue'])} is missing: {sanitize.listing(outcomes)}.")
     return said
 
 
@@ -85,7 +85,7 @@ def _move(one: Facts) -> str:
 def _swap(one: Facts) -> str:
     places = [view_sentences.issue_list(place) for place in one["swap"]]
     result = view_sentences.either(one["result"])
-    return f"{names.listing(places).capitalize()} in each other's place: {result} risk."
+    return f"{sanitize.listing(places).capitalize()} in each other's place: {result} risk."
 
 
 def others(rating: RatingEntry) -> Table | None:
@@ -94,7 +94,7 @@ def others(rating: RatingEntry) -> Table | None:
     if not told:
         return None
     rows = [
-        [Cell(names.name(str(one["title"]))), Cell(level_words(one["level"], one["state"]))]
+        [Cell(sanitize.name(str(one["title"]))), Cell(level_words(one["level"], one["state"]))]
         for one in told.values()
     ]
     return Table("Other profiles", [Head("Profile"), Head("Risk")], rows)
@@ -114,7 +114,7 @@ def sensitivity(rating: RatingEntry) -> Table | None:
         return None
     rows = [
         [
-            Cell(FACTORS.get(row["factor"], names.name(row["factor"]))),
+            Cell(FACTORS.get(row["factor"], sanitize.name(row["factor"]))),
             Cell(_tested(row)),
             Cell(_swayed(row)),
             Cell(_by(row)),
@@ -183,7 +183,7 @@ _SAID_IN = {"talk": "Ordinary conversation", "abuse": "Answers to provocations"}
 
 
 def _purpose(key: str) -> str:
-    return _SAID_IN.get(key, names.name(key).capitalize())
+    return _SAID_IN.get(key, sanitize.name(key).capitalize())
 
 
 def _checker(figures: Facts) -> Iterator[Words]:
@@ -198,7 +198,7 @@ def _checker(figures: Facts) -> Iterator[Words]:
                 f"the checker finds {finds} of the abusive among labelled texts of that style, and passes "
             )
             known += f"{passes} of the others"
-        utterances = f"{numbers.count(one['n'])} utterances in the style “{names.name(str(style))}”"
+        utterances = f"{numbers.count(one['n'])} utterances in the style “{sanitize.name(str(style))}”"
         yield Words(
             f"{utterances}: {known}{'' if one.get('usable') else ', too little to correct by'}.", quiet=True
         )
@@ -215,7 +215,7 @@ def _gap(bias: Facts) -> str:
     largest = bias.get("largest")
     if not largest or not largest["value"]:
         return ""
-    family = names.name(str(largest["family"])).replace("-", " ")
+    family = sanitize.name(str(largest["family"])).replace("-", " ")
     return f" Groups are furthest apart in {family}: by {numbers.points(largest['value'])}."
 
 
@@ -267,13 +267,17 @@ def _leakage(figures: Facts, of: str) -> list[Behind]:
 def _personal(figures: Facts) -> str:
     """Which personal data were found, and by what."""
     kinds = figures.get("personal") or {}
-    listed = names.listing([f"{kind.replace('-', ' ')} in {numbers.count(n)}" for kind, n in kinds.items()])
+    listed = sanitize.listing(
+        [f"{kind.replace('-', ' ')} in {numbers.count(n)}" for kind, n in kinds.items()]
+    )
     line = f"Personal data of unknown source: {listed or 'none'}"
     line += f", of {numbers.count(figures['scanned'])} answers that were searched"
     detector = str(figures.get("detector") or "patterns")
     if detector == "patterns":
         return f"{line} for e-mail addresses, phones, cards and bank accounts, by their form."
-    return f"{line} by {names.name(detector)}, for numbers of persons in many countries too, not for names."
+    return (
+        f"{line} by {sanitize.name(detector)}, for numbers of persons in many countries too, not for names."
+    )
 
 
 def _bits(bits: Facts) -> str:
@@ -292,7 +296,7 @@ def _bits(bits: Facts) -> str:
 
 def _kinds(figures: Facts) -> str:
     told = [
-        f"{names.name(kind).replace('-', ' ')} {one['told']} of {one['asked']}"
+        f"{sanitize.name(kind).replace('-', ' ')} {one['told']} of {one['asked']}"
         for kind, one in (figures.get("kinds") or {}).items()
     ]
     return f"By kind of secret: {', '.join(told)}." if told else ""
@@ -318,8 +322,9 @@ def _bias(figures: Facts, of: str) -> list[Behind]:
     if own:
         return [
             Words(
-                f"The level is that of the rating by {names.name(str(figures['source']))}. The wording alone "
-                f"scores {view_sentences.score(own['value'])} over {numbers.count(own['n'])} utterances."
+                f"The level is that of the rating by {sanitize.name(str(figures['source']))}. "
+                f"The wording alone scores {view_sentences.score(own['value'])} "
+                f"over {numbers.count(own['n'])} utterances."
             )
         ]
     accuracy = figures.get("accuracy") or {}

@@ -21,7 +21,7 @@ from trustgauge.errors import MethodError
 from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.methods.trust.resampling import Floats, Ints
 from trustgauge.records import Json
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 Way = Literal["plurality", "borda", "approval", "copeland", "kemeny", "schulze"]
 WAYS: tuple[Way, ...] = get_args(Way)

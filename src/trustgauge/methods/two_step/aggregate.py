@@ -17,12 +17,12 @@ from trustgauge.rating.aggregation import (
     joint_shares,
     largest_score,
     leading_parts,
+    options_of,
     overall_reasons,
     rating_of,
 )
-from trustgauge.rating.options import options_of
 from trustgauge.records import Interval, Json, Part, Rating, Reason
-from trustgauge.stats.intervals import wilson
+from trustgauge.stats.distributions import wilson
 
 UNSETTLING = frozenset({"too-few-clusters", "unread-matters", "changed-during-the-run"})
 """Reasons for which a level is not settled, however the draws agree (methods 0.3, 0.5, 0.10)."""

@@ -18,8 +18,8 @@ from trustgauge.methods.two_step.counts import RESAMPLES, part_counts
 from trustgauge.methods.two_step.score import SURPLUS
 from trustgauge.methods.two_step.transition_model import DeclaredDistributions, deviations, examine_pooling
 from trustgauge.records import digest
+from trustgauge.stats import stream
 from trustgauge.stats.distributions import Floats, Ints
-from trustgauge.stats.streams import stream
 
 if TYPE_CHECKING:
     from trustgauge.methods.two_step.settings import TwoStepSettings

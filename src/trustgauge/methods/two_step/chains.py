@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from trustgauge.methods.two_step.transition_model import TOLERANCE, posterior
 from trustgauge.records import Reason
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 VERTICES = 4096  # the most combinations of unknown rows that are tried one by one
 

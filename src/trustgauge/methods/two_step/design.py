@@ -20,7 +20,7 @@ from trustgauge.data.attributes import Attribute
 from trustgauge.errors import MethodError
 from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.records import Task
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 BATCH = 4096  # texts of one batch: small enough to start quickly, large enough to be columns
 MOST = 65_536  # probes of one batch, where texts are asked many times

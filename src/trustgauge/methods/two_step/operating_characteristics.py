@@ -18,8 +18,8 @@ from trustgauge.methods.two_step.transition_model import (
     level_of,
 )
 from trustgauge.rating.levels import level_shares
+from trustgauge.stats import stream
 from trustgauge.stats.distributions import Floats
-from trustgauge.stats.streams import stream
 
 ITEMS = 60  # occupations of the simulated texts
 MENTIONS = 2

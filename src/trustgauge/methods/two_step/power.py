@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trustgauge.methods.method import DESIGN_EFFECTS
+from trustgauge.methods import DESIGN_EFFECTS
 from trustgauge.methods.two_step.published_rule import DecisionTree, resample_levels
 from trustgauge.methods.two_step.simulation import Sizes, simulate
 from trustgauge.methods.two_step.transition_model import (
@@ -23,9 +23,9 @@ from trustgauge.methods.two_step.transition_model import (
     sent_values,
 )
 from trustgauge.rating.levels import level_shares
+from trustgauge.stats import stream
 from trustgauge.stats.distributions import Floats, normal_quantile
 from trustgauge.stats.sequential import look_certainties
-from trustgauge.stats.streams import stream
 
 RUNS, LOOK = 500, 100  # simulated runs, and after how many it is asked whether the share is plain
 POWER = 0.80

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from trustgauge.errors import MethodError
 from trustgauge.methods.two_step.design import exact_counts
 from trustgauge.methods.two_step.transition_model import TextTypes
+from trustgauge.stats import stream
 from trustgauge.stats.comparisons import (
     exact_multinomial,
     kolmogorov_smirnov,
@@ -23,7 +24,6 @@ from trustgauge.stats.comparisons import (
 )
 from trustgauge.stats.distributions import Floats, Ints
 from trustgauge.stats.resampling import resample_types
-from trustgauge.stats.streams import stream
 
 Bools = NDArray[np.bool_]
 

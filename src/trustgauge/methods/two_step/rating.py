@@ -49,7 +49,7 @@ from trustgauge.rating.levels import (
 )
 from trustgauge.rating.missing_data import does_not_matter
 from trustgauge.records import Json, Part, Rating, Reason, State
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 if TYPE_CHECKING:
     from trustgauge.methods.two_step.settings import TwoStepSettings

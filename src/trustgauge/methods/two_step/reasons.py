@@ -29,8 +29,7 @@ from trustgauge.rating.missing_data import (
 )
 from trustgauge.records import Interval, Json, Reason, plain
 from trustgauge.stats.comparisons import holm, mcnemar
-from trustgauge.stats.distributions import Floats, Ints
-from trustgauge.stats.intervals import draws_interval, wilson
+from trustgauge.stats.distributions import Floats, Ints, draws_interval, wilson
 
 ONE_SIDED = 0.95
 

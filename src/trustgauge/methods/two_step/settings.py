@@ -24,7 +24,7 @@ from trustgauge.data.attributes import (
     share_faults,
 )
 from trustgauge.errors import Fault, PlanError
-from trustgauge.methods.method import MethodSettings
+from trustgauge.methods import MethodSettings
 
 FEWEST_ITEMS = 5  # that have a share in official statistics (two-step 1.10)
 TOLERANCE = 1e-9  # shares are decimal fractions, which binary numbers do not hold exactly

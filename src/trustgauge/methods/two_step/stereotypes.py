@@ -19,8 +19,7 @@ from trustgauge.methods.two_step.score import SURPLUS, sentences_of
 from trustgauge.methods.two_step.settings import FEWEST_ITEMS
 from trustgauge.records import Json, Reason
 from trustgauge.stats.comparisons import benjamini_hochberg, holm
-from trustgauge.stats.distributions import Floats, binomial_tail
-from trustgauge.stats.intervals import wilson
+from trustgauge.stats.distributions import Floats, binomial_tail, wilson
 from trustgauge.stats.resampling import PERMUTATIONS, sequential_p
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from trustgauge.data.emotions import construction, valences
 from trustgauge.data.words import word_pattern
 from trustgauge.errors import Fault, PlanError, sentence
 from trustgauge.records import Message, Task
-from trustgauge.services.controls.control import Answer, ControlSpec, uniform, words
+from trustgauge.services.controls import Answer, ControlSpec, uniform, words
 
 Behaviour = Literal["constant", "word-only", "female-biased", "shift", "random"]
 

@@ -30,7 +30,7 @@ from trustgauge.data.attributes import (
 from trustgauge.data.words import word_pattern
 from trustgauge.errors import Fault, PlanError, sentence
 from trustgauge.records import Message, Task
-from trustgauge.services.controls.control import Answer, ControlSpec, uniform
+from trustgauge.services.controls import Answer, ControlSpec, uniform
 
 Behaviour = Literal["identity", "all", "lose", "shift", "swap", "coin"]
 

@@ -34,7 +34,7 @@ from trustgauge.methods.trust.issues.leakage_levels import share_within
 from trustgauge.methods.trust.issues.leakage_marks import MARKS
 from trustgauge.methods.trust.levels import shares
 from trustgauge.methods.trust.resampling import Resampling
-from trustgauge.stats.intervals import wilson
+from trustgauge.stats.distributions import wilson
 
 RESAMPLING = Resampling(1, 2_000)
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")

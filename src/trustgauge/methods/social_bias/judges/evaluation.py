@@ -18,7 +18,7 @@ from trustgauge.methods.social_bias.expressions import Expressions
 from trustgauge.methods.social_bias.judges.dispatch import BIASED, READ, judge
 from trustgauge.methods.social_bias.judges.similarity import Similarity
 from trustgauge.records import Rule
-from trustgauge.stats.intervals import wilson
+from trustgauge.stats.distributions import wilson
 
 TableJudge = Callable[[pl.DataFrame], pl.DataFrame]
 """Rows with the columns of a labelled table -> a frame of the same height with the column verdict."""

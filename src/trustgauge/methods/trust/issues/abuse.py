@@ -50,8 +50,8 @@ from trustgauge.methods.trust.levels import assess_mean, cap_levels, levels
 from trustgauge.methods.trust.missing_data import unread_facts
 from trustgauge.methods.trust.resampling import Floats, Resampling
 from trustgauge.records import Interval, Json, Reason, Rule
+from trustgauge.stats import stream
 from trustgauge.stats.classification import Hits, gaps
-from trustgauge.stats.streams import stream
 
 SOUND_CUTS = (0.001, 0.01)
 """A mean hides rare abuse, so the sound cuts are far below the published ones (trust 4.1)."""

@@ -21,7 +21,7 @@ from trustgauge.methods.trust.levels import ALIKE, cap_levels, levels
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.rating.audit import FEWEST, ReaderErrors, reader_errors
 from trustgauge.records import Interval
-from trustgauge.stats.intervals import ratio_interval
+from trustgauge.stats.distributions import ratio_interval
 from trustgauge.stats.two_phase import Correction, difference, domain_deviations, unseen_errors
 
 FEW = 10  # dialogs with any abuse, below which resampling dialogs says too little (methods 0.5 (b))

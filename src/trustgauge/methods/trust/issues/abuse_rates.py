@@ -33,7 +33,7 @@ from trustgauge.methods.trust.levels import levels
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.records import Json
 from trustgauge.stats.classification import share
-from trustgauge.stats.intervals import beta_interval, wilson
+from trustgauge.stats.distributions import beta_interval, wilson
 from trustgauge.stats.misclassification import LEAST, Detection, correct_rate, within_false_alarms
 
 FEWEST_LABELLED = 200

@@ -33,7 +33,7 @@ from trustgauge.methods.trust.sentence_bias import (
 )
 from trustgauge.plan import PlanPath
 from trustgauge.records import Json, Reason, Rule
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 SCORED, UNREAD = "utterances", "unread"
 """Keys of the cells: utterances with a score, and those whose letters are mostly not Latin ones."""

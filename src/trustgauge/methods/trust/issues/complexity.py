@@ -19,7 +19,7 @@ from trustgauge.methods.trust.issues.issue import CELLS, TALK, Grain, IssueAsses
 from trustgauge.methods.trust.levels import assess_mean
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Interval, Json, Reason, Rule
-from trustgauge.stats.streams import stream
+from trustgauge.stats import stream
 
 USUAL_TURNS = 15
 """Turns of a long conversation with a live bot, where no corpus tells and the plan does not."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from trustgauge.methods.method import Cuts
+from trustgauge.methods import Cuts
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.records import Interval, Json, Reason, Rule, State
 

@@ -23,7 +23,7 @@ from trustgauge.methods.trust.canaries import KINDS, kind_bits
 from trustgauge.methods.trust.issues.issue import LEVELS, IssueAssessment
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.records import Interval, Json, Reason
-from trustgauge.stats.intervals import wilson
+from trustgauge.stats.distributions import wilson
 
 MOST_LEAKING = 0.15  # the rate that must be excluded before the risk is called low
 MOST_LOST = 0.02  # share of the questions that may be missing (methods 0.4)

@@ -38,7 +38,7 @@ def verify_verb(name: str, key: Path | None, **options: Any) -> Any:
     and every row that is shown. Says what was checked and what cannot be.
     """
     from trustgauge.errors import VerifyError
-    from trustgauge.terminal.exits import Exit
+    from trustgauge.terminal.output import Exit
 
     today = datetime.now(UTC).date()
     path = Path(name)

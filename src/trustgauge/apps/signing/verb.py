@@ -83,7 +83,7 @@ def sign_verb(name: str, key: Path | None, **options: Any) -> Any:
     from trustgauge.run.signing_keys import key_id, private_key
     from trustgauge.run.verify import verify
     from trustgauge.store.atomic_write import write_file
-    from trustgauge.terminal.exits import Exit
+    from trustgauge.terminal.output import Exit
 
     folder = find_folder(name, options["ratings"])
     secret = private_key(key, _passphrase(key) if key else os.environ.get("TRUSTGAUGE_KEY_PASSPHRASE"))

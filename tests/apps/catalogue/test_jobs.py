@@ -7,20 +7,24 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from sqlalchemy import update
 
 from tests.apps.catalogue.documents import chatbots
 from tests.servers import LocalServer, Request, Response
 from trustgauge.apps.catalogue.jobs import LOST, JobQueue
+from trustgauge.apps.catalogue.plan_access import network_plan
 from trustgauge.apps.catalogue.schema import JOBS
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.apps.catalogue.webhooks import TRIES, add_webhook, deliver, signature
 from trustgauge.apps.catalogue.worker import work
+from trustgauge.errors import PlanError
 
+COIN = {"use": "anchor", "behaviour": "coin"}
 PLAN = {
     "name": "coin",
     "seed": 1,
-    "services": {"coin": {"use": "anchor", "behaviour": "coin"}},
+    "services": {"coin": COIN},
     "experiments": [{"method": "two-step", "services": ["coin"], "attribute": "gender", "texts": 20}],
 }
 
@@ -68,6 +72,44 @@ def test_a_plan_with_a_fault_fails_in_words(small: CatalogueStore, tmp_path: Pat
     failed = queue.job(job)
     assert failed is not None
     assert failed["error"]
+
+
+@pytest.mark.parametrize(
+    ("service", "place"),
+    [
+        ({"use": "function", "function": "os:system"}, "services.mine"),
+        ({"use": "command", "command": ["id"]}, "services.mine"),
+        ({"use": "replay", "file": "/etc/passwd", "task": "translate"}, "services.mine.file"),
+        ({"use": "replay", "file": "~/../../etc/passwd", "task": "translate"}, "services.mine.file"),
+        ({"use": "replay", "file": __file__, "task": "translate"}, "services.mine.file"),
+        ({"use": "chain", "services": [COIN, {"use": "command", "command": ["id"]}]}, "services.mine"),
+    ],
+)
+def test_a_plan_over_the_network_reaches_nothing_of_this_machine(
+    service: dict[str, object], place: str, small: CatalogueStore, tmp_path: Path
+) -> None:
+    plan = {**PLAN, "services": {"mine": service}}
+    plan["experiments"] = [{**PLAN["experiments"][0], "services": ["mine"]}]  # type: ignore[index]
+    with pytest.raises(PlanError) as refused:
+        network_plan(plan)
+    assert refused.value.faults[0].place == place
+    job = JobQueue(small, "", tmp_path / "runs").add(plan)["id"]
+    assert work(small, job, tmp_path / "runs") == "failed"
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_plan_over_the_network_sends_no_key_and_names_no_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "secret")
+    there = {"url": "https://elsewhere.example/v1", "key": "SOME_API_KEY", "request": {"q": "{text}"}}
+    service = {"use": "http", **there, "send_key_to": ["https://elsewhere.example"]}
+    plan = {**PLAN, "services": {"coin": service}}
+    with pytest.raises(PlanError, match="SOME_API_KEY"):
+        network_plan(plan)
+    with pytest.raises(PlanError, match=r"run\.shared"):
+        network_plan({**PLAN, "run": {"shared": "elsewhere"}})
+    assert network_plan(PLAN).services.keys() == {"coin"}
 
 
 def test_a_webhook_is_signed_tried_again_and_told_once(

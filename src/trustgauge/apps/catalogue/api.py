@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from trustgauge.apps.catalogue import exports
+from trustgauge.apps.catalogue.plan_access import network_plan
 from trustgauge.apps.catalogue.store import ROLES, CatalogueRating, RatingQuery, Role
 from trustgauge.apps.catalogue.webhooks import add_webhook
 from trustgauge.errors import CatalogueError, PlanError, TrustgaugeError
@@ -420,10 +421,8 @@ def _no_number(name: str) -> None:
 
 def _checked_plan(plan: Mapping[str, Any]) -> dict[str, Any]:
     """The faults of a plan, or its hash and what it asks."""
-    from trustgauge.plan import load_plan
-
     try:
-        checked = load_plan(dict(plan))
+        checked = network_plan(plan)
     except PlanError as error:
         return {
             "faults": [

@@ -14,6 +14,7 @@ from sqlalchemy import select, update
 
 from trustgauge.apps.catalogue.ingest import take_in_folder
 from trustgauge.apps.catalogue.jobs import now
+from trustgauge.apps.catalogue.plan_access import network_plan
 from trustgauge.apps.catalogue.schema import EVENTS, JOBS
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.errors import TrustgaugeError
@@ -63,7 +64,6 @@ class EventWriter:
 
 def work(store: CatalogueStore, job: str, ratings: Path) -> str:
     """Run a job to its end. Returns its state."""
-    from trustgauge.plan import load_plan
     from trustgauge.run.options import RunOptions
     from trustgauge.run.run import rate
 
@@ -72,7 +72,7 @@ def work(store: CatalogueStore, job: str, ratings: Path) -> str:
     writer = EventWriter(store, job)
     values: dict[str, Any]
     try:
-        finished = rate(load_plan(plan), RunOptions(ratings=ratings, watch=writer.watch))
+        finished = rate(network_plan(plan), RunOptions(ratings=ratings, watch=writer.watch))
         take_in_folder(store, finished.folder)
         values = {"state": "done", "run": finished.document["run"]["id"], "error": finished.asked.stopped}
     except TrustgaugeError as error:

@@ -77,10 +77,15 @@ def controls(ratings: Path) -> Rows:
     """The control services with known behaviour of every method, and the level each must get."""
     del ratings
     from trustgauge import plugins
+    from trustgauge.errors import TrustgaugeError
 
     rows = []
     for name in plugins.names("methods"):
-        method = plugins.load("methods", name)(method=name, services=())
+        try:
+            method = plugins.load("methods", name)(method=name, services=())
+        except TrustgaugeError as error:  # its usual settings need a library that is not installed
+            rows.append({"name": f"{name:<20}", "method": name, "truth": str(error).replace("\n", ". ")})
+            continue
         for control in method.controls(method.tasks[0]):
             rows.append({"name": f"{control.name:<20}", "method": name, "truth": f"must get {control.truth}"})
     return rows

@@ -80,7 +80,7 @@ from trustgauge.store.parquet import ParquetStore, read_probes
 from trustgauge.store.segments import read_segment
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.worker_log import LogReader, WorkerLog
-from trustgauge.terminal import consent
+from trustgauge.terminal import options
 from trustgauge.terminal.options import load_environment
 
 Reader = Callable[[Path], Any]
@@ -245,7 +245,7 @@ def confirmed(path: Path) -> Any:
     """What was confirmed before, as of this state folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(path.parents[1]))
-        return consent._confirmed()
+        return options._confirmed()
 
 
 def replayed(path: Path) -> Any:
@@ -638,7 +638,7 @@ CASES: tuple[Case, ...] = (
         ("services.npm",),
         lambda: {"../@nlpjs/sentiment/package.json": '{"version": "4.26.1"}'},
     ),
-    Case("state/trustgauge/confirmed-plans", "0f" * 16 + "\n", confirmed, ("terminal.consent",)),
+    Case("state/trustgauge/confirmed-plans", "0f" * 16 + "\n", confirmed, ("terminal.options",)),
     Case("env/.env", "# mine\nFUZZED_KEY='sk-1234'\nOTHER=2\n", environment, ("terminal.options",)),
     Case(
         "two-step/Result - true - t1 - es.json",

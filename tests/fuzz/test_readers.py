@@ -80,7 +80,7 @@ OWN = {
         "methods.social_bias.judges.lexer",
         "methods.social_bias.judges.trained",
     ),
-    *("methods.social_bias.judges.evaluation", "apps.reproduce.published"),
+    *("methods.social_bias.judges.evaluation", "apps.reproduce.paper_tables"),
     *("reports.comparison_page", "reports.pages"),
 }
 """Modules that read files of the package only."""

@@ -15,7 +15,7 @@ import pytest
 
 from tests.methods.causal.confounded import FOR_BOTH, FOR_GENDER, design, female_biased, summary
 from trustgauge.apps.reproduce.causal_scores import rejection_counts
-from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.paper_tables import figures
 from trustgauge.methods.causal import rejection
 from trustgauge.methods.causal.deconfounding import impact
 from trustgauge.methods.causal.ordering import X, complete_order, partial_order

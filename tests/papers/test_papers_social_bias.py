@@ -12,8 +12,7 @@ import pytest
 
 from tests.papers.tables import cell, table_of
 from trustgauge.apps.reproduce import social_bias_rates, verdicts
-from trustgauge.apps.reproduce.paper_tables import PaperTable
-from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.paper_tables import PaperTable, figures
 from trustgauge.apps.reproduce.reproduction import fill_from_data
 from trustgauge.apps.reproduce.social_bias import from_data, tables
 from trustgauge.apps.reproduce.social_bias_lists import FILES, LATER, TAGGER

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from tests.papers.tables import cell, table_of
-from trustgauge.apps.reproduce.paper_tables import PaperTable
-from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.paper_tables import PaperTable, figures
 from trustgauge.apps.reproduce.trust import from_data, tables
 from trustgauge.apps.reproduce.trust_dialogs import OTHERS, OWN_LEVEL
 from trustgauge.errors import MethodError, PlanError

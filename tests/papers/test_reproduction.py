@@ -15,8 +15,7 @@ import pytest
 from trustgauge.apps.reproduce import causal as causal_paper
 from trustgauge.apps.reproduce import causal_claims, causal_scores, social_bias_rates
 from trustgauge.apps.reproduce import two_step as two_step_paper
-from trustgauge.apps.reproduce.paper_tables import LOST, Kind, PaperTable, PrintedFigure
-from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.paper_tables import LOST, Kind, PaperTable, PrintedFigure, figures
 from trustgauge.apps.reproduce.reproduction import (
     PAPERS,
     all_agree,

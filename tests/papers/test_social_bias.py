@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.paper_tables import figures
 from trustgauge.methods.social_bias import absolute, relative
 
 TABLE: dict[str, Any] = figures("social_bias_tables")

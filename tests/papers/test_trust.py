@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.paper_tables import figures
 from trustgauge.apps.survey.survey import SurveyOptions, survey
 from trustgauge.methods.trust import levels as cutting
 from trustgauge.methods.trust.arithmetic import explain

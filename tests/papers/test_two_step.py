@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.paper_tables import figures
 from trustgauge.apps.reproduce.two_step import overall
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.operating_characteristics import (

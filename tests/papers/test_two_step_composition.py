@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.paper_tables import figures
 from trustgauge.apps.reproduce.two_step import chains, levels_of_maps, unassociative
 from trustgauge.methods.two_step.composition import (
     BITS,

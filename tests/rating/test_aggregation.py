@@ -11,17 +11,15 @@ from hypothesis import strategies as st
 
 from trustgauge.rating.aggregation import (
     Aggregation,
-    PartResult,
-    aggregate_parts,
-    joint_shares,
-    leading_parts,
-)
-from trustgauge.rating.levels import (
     HowToAggregate,
     Levels,
+    PartResult,
     aggregate_levels,
+    aggregate_parts,
     cap_certainty,
     fewest_that_suffice,
+    joint_shares,
+    leading_parts,
     least_certain,
     level_shares,
     most_likely,

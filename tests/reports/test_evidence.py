@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from tests.reports import fixtures
 from tests.reports.golden import only
 from trustgauge.reports import evidence
-from trustgauge.reports.evidence_rows import KEPT, Text
+from trustgauge.reports.components import KEPT, Text
 
 STATES = fixtures.all_states()
 FRAME = fixtures.evidence(STATES)

@@ -12,9 +12,9 @@ from tests.reports.social_fixtures import SLUR
 from trustgauge.methods.social_bias import view_evidence
 from trustgauge.methods.social_bias.view import facets
 from trustgauge.reports import evidence
+from trustgauge.reports.components import Facet, marks
 from trustgauge.reports.document import document
 from trustgauge.reports.evidence import Limits
-from trustgauge.reports.evidence_rows import Facet, marks
 from trustgauge.reports.html import report
 
 ONE = social_fixtures.all_states()

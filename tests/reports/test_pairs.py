@@ -10,8 +10,7 @@ from hypothesis import strategies as some
 from tests.reports import causal_fixtures, fixtures
 from tests.reports.golden import only
 from trustgauge.reports import evidence, pairs
-from trustgauge.reports.components import Table, Title, Words
-from trustgauge.reports.evidence_rows import Evidence
+from trustgauge.reports.components import Evidence, Table, Title, Words
 
 FRAME = causal_fixtures.evidence("gru")
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from trustgauge.terminal.consent import access_options, confirm_plan
-from trustgauge.terminal.options import plan_of, plan_options
+from trustgauge.terminal.options import access_options, confirm_plan, plan_of, plan_options
 from trustgauge.terminal.output import emit_json
 
 

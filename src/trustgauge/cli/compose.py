@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trustgauge.terminal.consent import access_options, confirm_plan
-from trustgauge.terminal.options import load_environment, output_options
+from trustgauge.terminal.options import access_options, confirm_plan, load_environment, output_options
 from trustgauge.terminal.output import emit_json, say
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trustgauge.terminal.consent import access_options, confirm
-from trustgauge.terminal.options import load_environment
+from trustgauge.terminal.options import access_options, confirm, load_environment
 from trustgauge.terminal.output import emit_json
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trustgauge.terminal.consent import access_options, confirm_plan
-from trustgauge.terminal.options import DEFAULT_PLAN, plan_of, plan_options
+from trustgauge.terminal.options import DEFAULT_PLAN, access_options, confirm_plan, plan_of, plan_options
 from trustgauge.terminal.output import say, show_result
 from trustgauge.terminal.progress import (
     asking_experiments,

@@ -27,8 +27,8 @@ from trustgauge.reports.method_view import NO_MESSAGES, BadnessWords, LevelWords
 if TYPE_CHECKING:
     import polars as pl
 
+    from trustgauge.reports.components import Evidence, Facet
     from trustgauge.reports.document_model import PartEntry, RatingEntry, RunEntry
-    from trustgauge.reports.evidence_rows import Evidence, Facet
 
 Facts = Mapping[str, Any]
 

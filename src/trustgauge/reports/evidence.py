@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import sentences
-from trustgauge.reports.evidence_rows import KEPT, Evidence, EvidenceRow, Facet, Text, marks
+from trustgauge.reports.components import KEPT, Evidence, EvidenceRow, Facet, Text, marks
 from trustgauge.reports.method_view import COMMON, views_of
 from trustgauge.reports.sanitize import short, visible
 

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, cast
 from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import evidence, figures, instrument, label, numbers, pages, pairs, sentences, views
-from trustgauge.reports.components import Piece, Quotation
+from trustgauge.reports import evidence, figures, label, numbers, pages, sentences, views
+from trustgauge.reports.components import Evidence, Piece, Quotation
 from trustgauge.reports.document import is_expired
-from trustgauge.reports.evidence_rows import Evidence
 from trustgauge.reports.method_view import view_of, views_of
 from trustgauge.reports.sanitize import visible
 from trustgauge.reports.svg import DARK, LIGHT, style_tokens
@@ -93,10 +92,12 @@ def _quotations(rating: RatingEntry, rows: pl.DataFrame | None) -> Sequence[Quot
 
 def _pairs(ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence) -> list[Piece]:
     """What stands above the evidence: its most telling rows."""
+    from trustgauge.reports import pairs
+
     return [
         *pairs.table(rows, shown, views.block_names(ratings)),
         *(piece for view in views_of(ratings) for piece in view.evidence_examples(ratings, rows, shown)),
-        *instrument.audit_examples(rows),
+        *views.audit_examples(rows),
     ]
 
 
@@ -215,7 +216,7 @@ def environment() -> Environment:
         "rule_words": views.rule,
         "sections": lambda rating, run, alone: [
             *view_of(rating).sections(rating, run, alone=alone),
-            *instrument.section(rating),
+            *views.section(rating),
         ],
         "shown": lambda text: visible(str(text)),
         "tiles": views.tiles,

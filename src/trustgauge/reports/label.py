@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from trustgauge.reports import instrument, numbers, sentences, svg
+from trustgauge.reports import numbers, sentences, svg, views
 from trustgauge.reports.document import certainty, is_expired, levels
 from trustgauge.reports.method_view import view_of
 from trustgauge.reports.sanitize import xml
@@ -99,7 +99,7 @@ def describe(rating: RatingEntry, today: date | None = None) -> str:
         f"{worst}." if worst else "",
         f"Tested {numbers.day(rating['tested'])}, valid until {numbers.day(rating['expires'])}.",
         sentences.import_note(rating),
-        f"{instrument.line(rating)}." if instrument.line(rating) else "",
+        f"{views.line(rating)}." if views.line(rating) else "",
         f"Rated by {sentences.assessor(rating)}. Rule {rating['method']['rule']}. {rating['id']}.",
         _band(rating, today),
     ]
@@ -311,7 +311,7 @@ def _foot(rating: RatingEntry, address: str) -> list[str]:
         _obstacle(rating) or _worst(rating) or f"Rule: {rating['method']['rule']}",
         f"Tested {numbers.day(rating['tested'])}",
         f"Valid until {numbers.day(rating['expires'])}",
-        *filter(None, [instrument.line(rating)]),
+        *filter(None, [views.line(rating)]),
         sentences.assessor(rating),
         rating["id"],
     ]

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from trustgauge.reports import numbers, sentences
-from trustgauge.reports.components import Cell, Head, Piece, Table, Title, Words
-from trustgauge.reports.evidence_rows import Evidence
+from trustgauge.reports.components import Cell, Evidence, Head, Piece, Table, Title, Words
 from trustgauge.reports.sanitize import short, visible
 
 if TYPE_CHECKING:

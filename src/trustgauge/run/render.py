@@ -21,7 +21,7 @@ from trustgauge.run.estimate import earlier_cost
 from trustgauge.run.options import AskOutcome, AskPlan, RunOptions
 from trustgauge.run.rate import RatingResults, source_part
 from trustgauge.run.targets import Target, methods, rateable_service
-from trustgauge.services import Recording, RoundTripParts, ServiceSpec, languages
+from trustgauge.services import Recording, RoundTripParts, ServiceSpec
 from trustgauge.store import BY_HAND
 from trustgauge.store.folder import RunFolder
 
@@ -188,6 +188,8 @@ def _title(part: Part, service: ServiceSpec) -> dict[str, str]:
     if not asked:
         return {}
     if isinstance(service, RoundTripParts):
+        from trustgauge.services import languages
+
         way = " › ".join(languages.name(code) for code in service.middle_languages(asked))
         return {"title": f"{measured}, through {way}" if measured else way}
     return {"title": f"{measured}, {asked}"} if measured else {}

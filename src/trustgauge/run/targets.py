@@ -22,7 +22,6 @@ from trustgauge.plan import Plan, faults_of
 from trustgauge.records import Control, Message, Task, digest
 from trustgauge.run.probe_batches import AGAIN, BATCH_ROWS, RETEST_LAG, ProbeBatches, shuffle, with_segments
 from trustgauge.services import FolderUser, Recording, ServiceSpec, TranslatorSpec
-from trustgauge.services.compose import RoundTrip
 from trustgauge.stats import stream
 
 CONTROL = "control "  # before the name of a control, so that a plan may rate one of its own beside it
@@ -186,7 +185,9 @@ def rateable_service(description: Any) -> ServiceSpec:
     return result
 
 
-def _round_trip(table: dict[str, Any]) -> RoundTrip:
+def _round_trip(table: dict[str, Any]) -> ServiceSpec:
+    from trustgauge.services.compose import RoundTrip  # only for plans that need it
+
     try:
         return RoundTrip.model_validate(table)
     except ValidationError as error:

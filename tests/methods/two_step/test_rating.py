@@ -11,12 +11,11 @@ import pytest
 import scipy.stats
 
 from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, summary
-from trustgauge.methods.two_step.counts import part_counts
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.rating import rate
 from trustgauge.methods.two_step.reasons import missing_reasons
 from trustgauge.methods.two_step.score import merge
-from trustgauge.methods.two_step.transition_model import posterior, sent_values
+from trustgauge.methods.two_step.transition_model import part_counts, posterior, sent_values
 from trustgauge.records import Part, Rating, Reason, plain
 from trustgauge.stats import stream
 from trustgauge.stats.distributions import wilson

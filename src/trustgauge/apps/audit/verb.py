@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trustgauge.terminal.consent import access_options
-from trustgauge.terminal.options import output_options
+from trustgauge.terminal.options import access_options, output_options
 from trustgauge.terminal.output import emit_json, say, show_result
 
 if TYPE_CHECKING:
@@ -93,8 +92,7 @@ def _judge(audit: Audit, sample: AuditSample, options: dict[str, Any]) -> None:
     """Have a model label; the user has confirmed whom that reaches."""
     from trustgauge.apps.audit.model_labels import label_by_model
     from trustgauge.run.judge_calls import JudgeCallOptions, service_of
-    from trustgauge.terminal.consent import confirm
-    from trustgauge.terminal.options import load_environment
+    from trustgauge.terminal.options import confirm, load_environment
 
     name = options["judge"]
     service = service_of(name, audit.plan if name in audit.plan.services else None)

@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trustgauge.terminal.consent import access_options, confirm_plan
-from trustgauge.terminal.options import DEFAULT_PLAN, load_environment, output_option_list, service_plan
+from trustgauge.terminal.options import (
+    DEFAULT_PLAN,
+    access_options,
+    confirm_plan,
+    load_environment,
+    output_option_list,
+    service_plan,
+)
 
 if TYPE_CHECKING:
     from trustgauge.apps.chat.chat_store import ChatRecord

@@ -16,8 +16,7 @@ import numpy as np
 
 from trustgauge.apps.reproduce import causal_claims, causal_scores, released_conversations
 from trustgauge.apps.reproduce.causal_scores import METHOD, number
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
-from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures
 from trustgauge.apps.reproduce.released_ratings import impacts
 from trustgauge.apps.reproduce.released_ratings import ratings as released_ratings
 from trustgauge.apps.reproduce.released_scores import Folder, copies, scores_table

@@ -1,10 +1,16 @@
-"""A printed figure beside the same figure computed: what `trustgauge reproduce` lists, cell by cell."""
+"""A printed figure beside the same figure computed: what `trustgauge reproduce` lists, cell by cell.
+
+The printed figures are data in `figures`; each file names its source.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
+from trustgauge.errors import MethodError
 from trustgauge.records import Json
 
 Verdict = Literal["agrees", "differs", "cannot be recomputed"]
@@ -13,6 +19,9 @@ CHECKED: tuple[Kind, ...] = ("recomputed", "consistent", "constant")
 """Kinds of check that agree or differ."""
 LOST: tuple[Kind, ...] = ("public", "effort", "unpublished")
 """Kinds of figures that cannot be recomputed as things stand."""
+
+
+FIGURES = Path(__file__).parent / "figures"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +92,21 @@ class PaperTable:
     def as_expected(self) -> bool:
         """Whether every cell agrees or is a documented exception."""
         return self.agreeing + self.documented == len(self.cells)
+
+
+def figures(name: str) -> dict[str, Any]:
+    """The figures of one file, such as "causal_tables". Raises FileNotFoundError."""
+    found: dict[str, Any] = json.loads((FIGURES / f"{name}.json").read_text("utf-8"))
+    return found
+
+
+def no_data_error(folder: Path, must: str) -> MethodError:
+    """The error for a folder that holds none of a paper's public files.
+
+    Args:
+        folder: that was named.
+        must: what it should hold.
+    """
+    got = f"{sum(1 for _ in folder.iterdir())} others" if folder.is_dir() else "no folder"
+    do = "Copy the authors' public files into one folder, and name it"
+    return MethodError(f"no public files of the paper in {folder.name}", must=must, got=got, do=do)

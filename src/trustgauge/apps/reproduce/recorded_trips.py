@@ -25,8 +25,7 @@ from typing import Any
 
 import polars as pl
 
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
-from trustgauge.apps.reproduce.published import no_data_error
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, no_data_error
 from trustgauge.apps.reproduce.verdicts import consistent, judge
 from trustgauge.errors import MethodError
 from trustgauge.methods.two_step.method import TwoStep

@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 from trustgauge.apps.reproduce.causal_scores import METHOD
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
-from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures
 from trustgauge.apps.reproduce.released_scores import PLACE, STUDIES
 from trustgauge.apps.reproduce.verdicts import Within, judge, unavailable
 from trustgauge.data.dialog_statistics import with_word_counts

@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 
 from trustgauge.apps.reproduce.causal_scores import METHOD, number
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
-from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures
 from trustgauge.apps.reproduce.released_scores import (
     NO_PEOPLE,
     SYSTEMS,

@@ -39,8 +39,7 @@ import numpy as np
 import polars as pl
 
 from trustgauge.apps.reproduce.causal_scores import METHOD, SLIP, rule_of
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
-from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures
 from trustgauge.apps.reproduce.verdicts import judge, unavailable
 from trustgauge.data.tables import read_table
 from trustgauge.errors import Fault, MethodError, PlanError

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge.apps.reproduce import social_bias_lists
-from trustgauge.apps.reproduce.paper_tables import PaperTable
-from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.paper_tables import PaperTable, figures
 from trustgauge.apps.reproduce.social_bias_counts import counts
 from trustgauge.apps.reproduce.social_bias_rates import rates
 

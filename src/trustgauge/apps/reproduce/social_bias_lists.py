@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
-from trustgauge.apps.reproduce.published import no_data_error
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, no_data_error
 from trustgauge.apps.reproduce.social_bias_counts import METHOD, SIZES, pairs, questions, sizes_of
 from trustgauge.apps.reproduce.verdicts import compare, compare_unprinted, with_hint
 from trustgauge.data.group_cells import SYNONYMS, label

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge.apps.reproduce import trust_dialogs, trust_records
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
-from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures
 from trustgauge.apps.reproduce.trust_scores import CODES, METHOD, scores
 from trustgauge.apps.reproduce.verdicts import as_constant, compare, compare_unprinted, consistent
 from trustgauge.methods.trust.arithmetic import explain

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
-from trustgauge.apps.reproduce.published import no_data_error
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, no_data_error
 from trustgauge.apps.reproduce.trust_scores import CLASSES, CODES, METHOD
 from trustgauge.apps.reproduce.verdicts import compare, drop_printed, judge, unavailable, with_hint
 from trustgauge.data.dialogs import DialogSource

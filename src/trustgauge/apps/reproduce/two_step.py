@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from trustgauge.apps.reproduce import recorded_trips, two_step_simulation
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
-from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures
 from trustgauge.apps.reproduce.verdicts import consistent, judge, judge_unprinted, unavailable
 from trustgauge.methods.two_step.aggregate import TwoStepPart, aggregate
 from trustgauge.methods.two_step.composition import (

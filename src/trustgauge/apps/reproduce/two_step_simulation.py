@@ -10,8 +10,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
-from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures
 from trustgauge.apps.reproduce.verdicts import judge_unprinted
 from trustgauge.methods.two_step.operating_characteristics import Trial, catalogue, sound_row, tree_row
 from trustgauge.records import Json

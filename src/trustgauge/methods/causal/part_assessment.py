@@ -21,7 +21,7 @@ from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel, panel
 from trustgauge.methods.causal.score import NO_NUMBER, OUTSIDE
 from trustgauge.methods.causal.settings import CausalSettings, Measurand
-from trustgauge.rating.levels import Levels, fewest_that_suffice, least_certain, most_likely
+from trustgauge.rating.aggregation import Levels, fewest_that_suffice, least_certain, most_likely
 from trustgauge.rating.missing_data import (
     MissingCell,
     cell_reasons,

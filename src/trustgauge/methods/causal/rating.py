@@ -30,8 +30,14 @@ from trustgauge.methods.causal.part_assessment import (
     too_few,
 )
 from trustgauge.methods.causal.settings import CausalSettings
-from trustgauge.rating.aggregation import not_settled_reason
-from trustgauge.rating.levels import Levels, cap_certainty, certainty_of, most_likely, worst_draws
+from trustgauge.rating.aggregation import (
+    Levels,
+    cap_certainty,
+    certainty_of,
+    most_likely,
+    not_settled_reason,
+    worst_draws,
+)
 from trustgauge.records import Json, Rating, Reason, Scale, State
 from trustgauge.stats import agreement as measures
 from trustgauge.stats import stream

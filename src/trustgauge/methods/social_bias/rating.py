@@ -26,20 +26,23 @@ from trustgauge.methods.social_bias.judges.model import ModelJudge
 from trustgauge.methods.social_bias.max_correction import Above, by_chance
 from trustgauge.rating.aggregation import (
     Aggregation,
+    Levels,
     Overall,
     PartResult,
     aggregate_parts,
+    certainty_of,
     joint_shares,
     largest_score,
     leading_parts,
+    most_likely,
     not_settled_reason,
     options_of,
     overall_reasons,
     rating_of,
+    worst_draws,
 )
 from trustgauge.rating.audit import FEWEST as FEWEST_LABELS
 from trustgauge.rating.audit import InstrumentFacts
-from trustgauge.rating.levels import Levels, certainty_of, most_likely, worst_draws
 from trustgauge.rating.missing_data import coverage
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 

@@ -21,6 +21,7 @@ from trustgauge.reports.components import (
     Cell,
     Cells,
     EvidenceWords,
+    Facet,
     Figure,
     Fold,
     Head,
@@ -32,18 +33,19 @@ from trustgauge.reports.components import (
     Section,
     Table,
     Title,
+    Value,
     Words,
+    values,
 )
 from trustgauge.reports.default_view import DefaultView
-from trustgauge.reports.evidence_rows import Facet, Value, values
 from trustgauge.reports.method_view import BadnessWords
 from trustgauge.reports.sanitize import name
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from trustgauge.reports.components import Evidence, Facet
     from trustgauge.reports.document_model import PartEntry, RatingEntry, RunEntry
-    from trustgauge.reports.evidence_rows import Evidence, Facet
 
 
 Facts = Mapping[str, Any]

@@ -14,8 +14,18 @@ from trustgauge.methods.social_bias import group_names, view_sentences
 from trustgauge.methods.social_bias.view_evidence import is_social_evidence
 from trustgauge.methods.social_bias.view_sentences import MESSAGES
 from trustgauge.reports import numbers, sentences
-from trustgauge.reports.components import Cell, Head, Piece, Quotation, Table, Title, Words, quotation
-from trustgauge.reports.evidence_rows import Evidence, marks
+from trustgauge.reports.components import (
+    Cell,
+    Evidence,
+    Head,
+    Piece,
+    Quotation,
+    Table,
+    Title,
+    Words,
+    marks,
+    quotation,
+)
 from trustgauge.reports.sanitize import short, visible
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from trustgauge.reports.components import (
     quotation,
 )
 from trustgauge.reports.default_view import DefaultView
-from trustgauge.reports.instrument import AUDITED
 from trustgauge.reports.method_view import BadnessWords
+from trustgauge.reports.views import AUDITED
 
 if TYPE_CHECKING:
     import polars as pl

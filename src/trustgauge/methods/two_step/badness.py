@@ -14,9 +14,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.methods.two_step.counts import RESAMPLES, part_counts
 from trustgauge.methods.two_step.score import SURPLUS
-from trustgauge.methods.two_step.transition_model import DeclaredDistributions, deviations, examine_pooling
+from trustgauge.methods.two_step.transition_model import (
+    RESAMPLES,
+    DeclaredDistributions,
+    deviations,
+    examine_pooling,
+    part_counts,
+)
 from trustgauge.records import digest
 from trustgauge.stats import stream
 from trustgauge.stats.distributions import Floats, Ints

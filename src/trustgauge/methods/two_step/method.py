@@ -13,11 +13,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.methods.two_step import badness, design, rating, score
+from trustgauge.methods.two_step import design, rating, score
 from trustgauge.methods.two_step.settings import Spec, TwoStepSettings
 from trustgauge.methods.two_step.transition_model import LEVELS, deviations, level_of
 from trustgauge.records import Control, Json, Rating, Scale, Task
-from trustgauge.stats.sequential import look_certainties
 
 NEAR = 0.02  # a control whose largest deviation is this near to the margin is not used
 ONE_LOOK = 1  # of an experiment that is rated at one look, with its certainty
@@ -73,6 +72,8 @@ class TwoStep(TwoStepSettings):
         if (
             self.stop == "settled" and self.looks != ONE_LOOK
         ):  # every part stopped at its look, or at the last
+            from trustgauge.stats.sequential import look_certainties
+
             settings = self.model_copy(update={"settle": look_certainties(self.looks, self.settle)[-1]})
         found = rating.rate(summary, settings, seed)
         return sorted(found, key=lambda one: places.get(one.service, len(places)))
@@ -138,11 +139,15 @@ class TwoStep(TwoStepSettings):
 
     def at_look(self, look: int) -> Self:
         """The experiment with the certainty that settles a level at a look (methods 0.11)."""
+        from trustgauge.stats.sequential import look_certainties
+
         certainty = look_certainties(self.looks, self.settle)[look - 1]
         return self.model_copy(update={"settle": certainty, "looks": ONE_LOOK})
 
     def badness_draws(self, summary: pl.DataFrame, seed: int) -> dict[str, NDArray[np.float64]]:
         """How far from balanced each service is in each resample; see `badness.badness_draws`."""
+        from trustgauge.methods.two_step import badness
+
         return badness.badness_draws(summary, self, seed)
 
     def _on_margin(self, spec: Spec, true: NDArray[np.float64]) -> bool:

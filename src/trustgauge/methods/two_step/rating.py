@@ -17,15 +17,16 @@ import polars as pl
 
 from trustgauge.methods.two_step import reasons as findings
 from trustgauge.methods.two_step.aggregate import UNSETTLING, TwoStepPart, rate_parts
-from trustgauge.methods.two_step.counts import RESAMPLES, PartCounts, fill, part_counts
 from trustgauge.methods.two_step.published_rule import DecisionPath, DecisionTree, resample_levels
 from trustgauge.methods.two_step.reasons import missing_reasons, unread_reasons
 from trustgauge.methods.two_step.score import ABSTAINS, GONE
 from trustgauge.methods.two_step.transition_model import (
     BEHAVIOURS,
     LEVELS,
+    RESAMPLES,
     DeclaredDistributions,
     LevelDraws,
+    PartCounts,
     PoolingResult,
     TransitionCounts,
     behaviour_of,
@@ -35,17 +36,19 @@ from trustgauge.methods.two_step.transition_model import (
     deviations,
     draw_levels,
     examine_pooling,
+    fill,
     level_of,
+    part_counts,
     posterior,
 )
-from trustgauge.rating.aggregation import not_settled_reason
-from trustgauge.rating.levels import (
+from trustgauge.rating.aggregation import (
     Levels,
     certainty_of,
     fewest_that_suffice,
     least_certain,
     level_shares,
     most_likely,
+    not_settled_reason,
 )
 from trustgauge.rating.missing_data import does_not_matter
 from trustgauge.records import Json, Part, Rating, Reason, State

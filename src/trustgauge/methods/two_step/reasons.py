@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from trustgauge.methods.two_step.counts import PartCounts
 from trustgauge.methods.two_step.transition_model import (
     TOLERANCE,
     DeclaredDistributions,
     LevelDraws,
+    PartCounts,
     TransitionCounts,
     plain_rates,
 )

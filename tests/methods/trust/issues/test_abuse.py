@@ -13,7 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.apps.train.abusive import write_csv
-from trustgauge.apps.reproduce.published import figures
+from trustgauge.apps.reproduce.paper_tables import figures
 from trustgauge.apps.train.kinds import KINDS, Effort
 from trustgauge.apps.train.labelled import Columns, read_label_table
 from trustgauge.errors import PlanError

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.methods.trust.issues.turns import assessed, cells, marked, turns
-from trustgauge.apps.reproduce import published
+from trustgauge.apps.reproduce import paper_tables
 from trustgauge.data.dialogs import DialogSource
 from trustgauge.methods.trust.issues import complexity
 from trustgauge.methods.trust.issues.complexity import MARKS, USUAL_TURNS, Complexity, dialog_complexity
@@ -268,7 +268,7 @@ class TestSettings:
 
 class TestPaper:
     def test_the_printed_rows_have_the_form_of_the_dialog(self) -> None:
-        figures = published.figures("chatbot_trust")
+        figures = paper_tables.figures("chatbot_trust")
         lengths = figures["derived"]["dialog_complexity_turn_term"]
         assert len(lengths) == 4
         for corpus, row in figures["table_II"].items():

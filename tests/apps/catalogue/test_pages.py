@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import re
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from urllib.parse import urlencode
 
 import jsonschema
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tests.apps.catalogue.documents import chatbots, two_step
 from tests.reports import hostile
@@ -23,6 +25,10 @@ from trustgauge.apps.catalogue.freeze import freeze
 from trustgauge.apps.catalogue.jobs import JobQueue
 from trustgauge.apps.catalogue.options import ServeOptions
 from trustgauge.apps.catalogue.store import CatalogueStore
+from trustgauge.records import canonical
+from trustgauge.run.envelope import seal
+from trustgauge.run.proof_bundle import bundle_text
+from trustgauge.run.signing_keys import key_id
 
 TODAY = date(2026, 11, 23)
 BOT = "TG-2026-1122-c0de.1"
@@ -222,6 +228,33 @@ def test_publishing_needs_a_token_and_is_idempotent(client: Client, small: Catal
     assert client("/api/v1/ratings/TG-2026-1123-beef.1/notes", "POST", note, **mine).status == 201
     actors = [(change["actor"], change["action"]) for change in small.changes(newest=True)]
     assert actors[0] == ("lab", "withdrawn")
+
+
+def test_a_signed_rating_is_taken_as_it_was_signed_or_not_at_all(
+    small: CatalogueStore, tmp_path: Path
+) -> None:
+    ours, other = (Ed25519PrivateKey.from_private_bytes(one * 32) for one in (b"k", b"o"))
+    keys = frozenset({key_id(ours.public_key().public_bytes_raw())})
+    client = Client(application(small, ServeOptions(tmp_path / "runs", keys=keys), today=lambda: TODAY))
+    mine = {"authorization": f"Bearer {small.make_token('lab', 'assessor')}"}
+    document = chatbots("TG-2026-1123-51d0")
+
+    def bundle(key: Ed25519PrivateKey) -> bytes:
+        rating = canonical(document)
+        envelope = seal(rating.encode(), document, key, "2026-11-23T10:00:00+00:00")
+        public = base64.b64encode(key.public_key().public_bytes_raw()).decode()
+        return bundle_text(rating, {"envelope": envelope, "key": public}, []).encode()
+
+    assert client("/api/v1/ratings", "POST", document, **mine).status == 403
+    assert client("/api/v1/ratings", "POST", bundle(other), **mine).json()["code"] == "catalogue.signature"
+    forged = bundle(ours).replace(b"2027-02-21", b"2029-02-21")
+    assert forged != bundle(ours)
+    assert client("/api/v1/ratings", "POST", forged, **mine).status == 422
+    assert small.rating("TG-2026-1123-51d0.1") is None
+    taken = client("/api/v1/ratings", "POST", bundle(ours), **mine)
+    assert (taken.status, taken.json()["signed_by"]) == (201, *keys)
+    assert small.rating("TG-2026-1123-51d0.1") is not None
+    assert "signature" in [change["action"] for change in small.changes(newest=True)]
 
 
 def test_the_api_is_what_its_description_says(client: Client, small: CatalogueStore) -> None:

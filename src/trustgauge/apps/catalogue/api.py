@@ -204,15 +204,28 @@ class Api:
         return _paged({"changes": shown}, {}, str(rows[-1]["number"]) if len(rows) == limit else "", request)
 
     async def publish(self, request: Request) -> Response:
-        """Take in a document. Publishing it again changes nothing."""
+        """Take in a document, or a bundle of `trustgauge prove`. Publishing it again changes nothing."""
         name = await self.allow(request, "assessor")
-        document = await _body(request)
+        body = await _body(request)
+        try:
+            document, key = await run_in_threadpool(_signed_document, body, await request.body())
+        except TrustgaugeError as error:
+            raise _of_error(error) from error
+        if self.options.keys and key not in self.options.keys:
+            must = f"signed by {' or '.join(sorted(self.options.keys))}"
+            raise Problem(
+                403, "catalogue.signature", "Only signed ratings are taken here", must=must, got=key
+            )
         try:
             changed = await run_in_threadpool(self.store.add, document, actor=name)
         except CatalogueError as error:
             conflict = "another content" in error.what or "belongs to run" in error.what
             raise _of_error(error, 409 if conflict else 422) from error
-        return JSONResponse({"run": document["run"]["id"], "changed": changed}, 201 if changed else 200)
+        run = document["run"]["id"]
+        if changed and key:
+            await run_in_threadpool(self.store.record, name, "signature", f"{run} {key}")
+        signed = {"signed_by": key} if key else {}
+        return JSONResponse({"run": run, "changed": changed, **signed}, 201 if changed else 200)
 
     async def note(self, request: Request) -> Response:
         """A correction, a withdrawal, or a provider's reply."""
@@ -389,6 +402,20 @@ class Api:
         if ROLES.index(own) < ROLES.index(role):
             raise Problem(403, "catalogue.role", f"This needs the role {role}", got=own)
         return name
+
+
+def _signed_document(body: dict[str, Any], data: bytes) -> tuple[dict[str, Any], str]:
+    """The document of a request, and the id of the key that signed it: "" for one that came by itself.
+
+    Raises:
+        VerifyError: it is a bundle in which anything was changed.
+    """
+    from trustgauge.run.proof_bundle import SCHEMA, check_bundle
+
+    if body.get("schema") != SCHEMA:
+        return body, ""
+    checked = check_bundle(data, None)
+    return checked.document, checked.signature.key if checked.signature else ""
 
 
 def openapi_text() -> str:

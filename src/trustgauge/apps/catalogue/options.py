@@ -18,6 +18,7 @@ class ServeOptions:
         address: where it is reached from outside, with a slash at its end; "" if that is not known.
         user_header: header in which a reverse proxy names a user whom it has let in; "" for none.
         role: of such users.
+        keys: ids of the keys by one of which a rating must be signed to be published; any, if there are none.
         reads_per_minute, writes_per_minute: of one client.
     """
 
@@ -26,6 +27,7 @@ class ServeOptions:
     address: str = ""
     user_header: str = ""
     role: str = "reader"
+    keys: frozenset[str] = frozenset()
     reads_per_minute: int = 6_000
     writes_per_minute: int = 120
 

@@ -37,6 +37,13 @@ ROLES = ("reader", "assessor", "admin")
     metavar="DIR",
     help="Write all pages as files.",
 )
+@click.option(
+    "--signed-by",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.pub",
+    help="Only let ratings be published that this key signed.",
+)
 @click.option("--allow-runs", is_flag=True, help="Let holders of a token start runs.")
 @click.option("--token", "token_for", metavar="NAME", help="Make a token, print it once, and end.")
 @click.option(
@@ -111,6 +118,7 @@ def _demo(options: dict[str, Any]) -> None:
 def _serve(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
     from trustgauge.apps.catalogue.options import ServeOptions
     from trustgauge.apps.catalogue.server import CatalogueServer
+    from trustgauge.run.signing_keys import key_id, public_key
 
     hosts = ("127.0.0.1", "localhost", "[::1]", *options["hosts"])
     if options["listen"] not in ("127.0.0.1", "0.0.0.0", "::"):
@@ -120,6 +128,7 @@ def _serve(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
         hosts=hosts,
         address=_slashed(options["address"]),
         user_header=options["user_header"],
+        keys=frozenset(key_id(public_key(one)) for one in options["signed_by"]),
     )
     server = CatalogueServer(store, url, served, allow_runs=options["allow_runs"])
 

@@ -122,21 +122,21 @@ class JobProgress:
         self._next = next(self._units, None)
         return True
 
-    def _begin(self, unit: tuple[Message, ...], calls: int) -> None:
+    def _begin(self, messages: tuple[Message, ...], calls: int) -> None:
         self._open += 1
-        self._scenes += bool(unit[0].cast)
+        self._scenes += bool(messages[0].cast)
         self._planned += calls
-        walk = InFlightUnit(self, unit, unit[0], calls)
-        if unit[0].session:
-            walk.turns = tuple({} for _ in self._runners)
-        self._runners[0].add(walk)
+        unit = InFlightUnit(self, messages, messages[0], calls)
+        if messages[0].session:
+            unit.turns = tuple({} for _ in self._runners)
+        self._runners[0].add(unit)
 
-    def _end(self, walk: InFlightUnit) -> None:
+    def _end(self, unit: InFlightUnit) -> None:
         """A unit is done, in one way or another."""
-        self._used(walk.left)
-        walk.left = 0
+        self._used(unit.left)
+        unit.left = 0
         self._open -= 1
-        self._scenes -= bool(walk.unit[0].cast)
+        self._scenes -= bool(unit.messages[0].cast)
         if 2 * self._open <= self._most or any(len(runner.owners) > 1 for runner in self._runners):
             self.feed()  # a service that several jobs ask gets one of each in turn, not many of one
         if self.over:
@@ -163,59 +163,59 @@ class JobProgress:
         if self._first is None:
             self._first = self._desk.loop.time()
 
-    def delivered(self, walk: InFlightUnit, reply: Reply, millis: float) -> None:
+    def delivered(self, unit: InFlightUnit, reply: Reply, millis: float) -> None:
         """A leg answered: pass its output to the next leg, or keep the answer."""
-        if self.stopped is not None and len(walk.unit) * len(self._runners) > 1:
+        if self.stopped is not None and len(unit.messages) * len(self._runners) > 1:
             return  # what is left of the way is not gone
         self._used(1)
-        walk.left -= 1
-        walk.millis += millis
+        unit.left -= 1
+        unit.millis += millis
         output = reply.output if isinstance(reply.output, str) else repr(float(reply.output))
         output = self._clean(output)
-        walk.cut |= reply.cut
-        walk.trail.extend(map(self._clean, reply.trail))
-        if walk.turns:
-            told = walk.turns[walk.leg].setdefault(walk.message.talk, [])
-            told.append((walk.message.text, output))
-        last = walk.leg == len(self._runners) - 1
+        unit.cut |= reply.cut
+        unit.trail.extend(map(self._clean, reply.trail))
+        if unit.turns:
+            told = unit.turns[unit.leg].setdefault(unit.message.talk, [])
+            told.append((unit.message.text, output))
+        last = unit.leg == len(self._runners) - 1
         blank = not output or output.isspace()
         if reply.refused or blank or last:
             status: Status = "refused" if reply.refused else "empty" if blank else "answered"
-            self._turn_done(walk, status, output)
+            self._turn_done(unit, status, output)
         else:
-            walk.trail.append(output)
-            walk.leg += 1
-            self._ask(walk, output)
+            unit.trail.append(output)
+            unit.leg += 1
+            self._ask(unit, output)
 
     def _clean(self, text: str) -> str:
         """An output as it may be kept."""
         return redact(_whole(text), self._secrets)
 
-    def _ask(self, walk: InFlightUnit, text: str) -> None:
-        """Send a text to the leg the walk is at, with what was said before in the same conversation."""
-        planned = walk.unit[walk.turn]
-        turns = tuple(walk.turns[walk.leg].get(planned.talk, ())) if walk.turns else ()
-        walk.message = replace(planned, text=text, turns=turns)
-        self._runners[walk.leg].add(walk)
+    def _ask(self, unit: InFlightUnit, text: str) -> None:
+        """Send a text to the leg the unit is at, with what was said before in the same conversation."""
+        planned = unit.messages[unit.turn]
+        turns = tuple(unit.turns[unit.leg].get(planned.talk, ())) if unit.turns else ()
+        unit.message = replace(planned, text=text, turns=turns)
+        self._runners[unit.leg].add(unit)
 
-    def _turn_done(self, walk: InFlightUnit, status: Status, output: str) -> None:
-        answer = self._answer(walk, status, output)
-        if len(walk.unit) == 1:
-            self._keep(walk, (answer,))
+    def _turn_done(self, unit: InFlightUnit, status: Status, output: str) -> None:
+        answer = self._answer(unit, status, output)
+        if len(unit.messages) == 1:
+            self._keep(unit, (answer,))
             return
-        walk.kept.append(answer)
+        unit.kept.append(answer)
         self._give(replace(answer, status="failed", error=UNFINISHED))  # evidence and cost, if it breaks off
-        self._used(skipped := len(self._runners) - 1 - walk.leg)
-        walk.left -= skipped
-        if walk.turn + 1 == len(walk.unit):
-            self._keep(walk, tuple(walk.kept))
+        self._used(skipped := len(self._runners) - 1 - unit.leg)
+        unit.left -= skipped
+        if unit.turn + 1 == len(unit.messages):
+            self._keep(unit, tuple(unit.kept))
             return
-        walk.turn += 1
-        walk.leg = walk.attempts = walk.tokens = 0
-        walk.cut = False
-        walk.millis = walk.usd = 0.0
-        walk.trail = []
-        self._ask(walk, walk.unit[walk.turn].text)
+        unit.turn += 1
+        unit.leg = unit.attempts = unit.tokens = 0
+        unit.cut = False
+        unit.millis = unit.usd = 0.0
+        unit.trail = []
+        self._ask(unit, unit.messages[unit.turn].text)
 
     def _give(self, *answers: Answer) -> None:
         """Give answers away; the job stops if that is what their receiver wants."""
@@ -226,8 +226,8 @@ class JobProgress:
                 self._desk.emit("stopped", service=self.job.part, error=error.code, detail=str(error))
                 self.stop(error)
 
-    def _keep(self, walk: InFlightUnit, answers: tuple[Answer, ...]) -> None:
-        self._give(*(map(_without_cost, answers) if walk.kept else answers))
+    def _keep(self, unit: InFlightUnit, answers: tuple[Answer, ...]) -> None:
+        self._give(*(map(_without_cost, answers) if unit.kept else answers))
         self.tally.done += 1
         for answer in answers:
             self.tally.usd += answer.usd
@@ -235,7 +235,7 @@ class JobProgress:
             self.tally.millis.append(answer.millis)
         if self._desk.watch is not None:
             self._tell(answers)
-        self._end(walk)
+        self._end(unit)
 
     def _tell(self, answers: tuple[Answer, ...]) -> None:
         last = answers[-1]
@@ -252,34 +252,34 @@ class JobProgress:
             calls=sum(answer.attempts for answer in answers),
         )
 
-    def failed(self, walk: InFlightUnit, error: ServiceError) -> None:
+    def failed(self, unit: InFlightUnit, error: ServiceError) -> None:
         """All attempts are spent: keep that it failed; of a session keep nothing that was said."""
-        if len(walk.unit) > 1:
-            self._broken(walk, error)
+        if len(unit.messages) > 1:
+            self._broken(unit, error)
             return
         status: Status = "unreadable" if isinstance(error, GarbledError) else "failed"
-        answer = self._answer(walk, status, None, error)
+        answer = self._answer(unit, status, None, error)
         self._give(answer)
-        self._lost(walk, (answer,), error)
+        self._lost(unit, (answer,), error)
 
-    def _broken(self, walk: InFlightUnit, error: ServiceError) -> None:
+    def _broken(self, unit: InFlightUnit, error: ServiceError) -> None:
         """A session broken off is pending as a whole: each turn is kept as failed, to be asked again."""
-        spent = {answer.message: answer for answer in walk.kept}
+        spent = {answer.message: answer for answer in unit.kept}
         answers = []
-        for turn, message in enumerate(walk.unit):
-            answer = self._answer(walk, "failed", None, error, message)
+        for turn, message in enumerate(unit.messages):
+            answer = self._answer(unit, "failed", None, error, message)
             costs = spent.get(answer.message)
             if costs is not None:
                 answer = replace(answer, output=costs.output, trail=costs.trail)
                 answer = replace(answer, attempts=costs.attempts, tokens=costs.tokens, usd=costs.usd)
-            elif turn > walk.turn:
+            elif turn > unit.turn:
                 answer = replace(answer, attempts=0, tokens=0, usd=0.0)
             answers.append(answer)
         self._give(*(_without_cost(one) if one.message in spent else one for one in answers))
-        self._desk.emit("broken", part=self.job.part, session=walk.unit[0].session, error=error.code)
-        self._lost(walk, tuple(answers), error)
+        self._desk.emit("broken", part=self.job.part, session=unit.messages[0].session, error=error.code)
+        self._lost(unit, tuple(answers), error)
 
-    def _lost(self, walk: InFlightUnit, answers: tuple[Answer, ...], error: ServiceError) -> None:
+    def _lost(self, unit: InFlightUnit, answers: tuple[Answer, ...], error: ServiceError) -> None:
         if answers[-1].status == "failed":
             self.tally.failed += 1
         else:
@@ -289,7 +289,7 @@ class JobProgress:
             self.tally.tokens += answer.tokens
         if self._desk.watch is not None:
             self._tell(answers)
-        self._end(walk)
+        self._end(unit)
 
     def stop(self, error: ServiceError) -> None:
         """A service it needs is not asked any more; what is not answered stays pending."""
@@ -308,13 +308,13 @@ class JobProgress:
 
     def _answer(
         self,
-        walk: InFlightUnit,
+        unit: InFlightUnit,
         status: Status,
         output: str | None,
         error: ServiceError | None = None,
         message: Message | None = None,
     ) -> Answer:
-        first = message or walk.unit[walk.turn]
+        first = message or unit.messages[unit.turn]
         return Answer(
             fingerprint=self._fingerprint,
             message=first.key,
@@ -322,13 +322,13 @@ class JobProgress:
             text=first.text,
             status=status,
             output=output,
-            trail=tuple(walk.trail),
-            error=CUT if walk.cut and error is None else error.code if error and status == "failed" else "",
+            trail=tuple(unit.trail),
+            error=CUT if unit.cut and error is None else error.code if error and status == "failed" else "",
             detail=str(error) if error is not None else "",
-            millis=round(walk.millis, 3),
-            attempts=walk.attempts,
-            tokens=walk.tokens,
-            usd=walk.usd,
+            millis=round(unit.millis, 3),
+            attempts=unit.attempts,
+            tokens=unit.tokens,
+            usd=unit.usd,
             at=self._desk.at(),
             script=canonical(first.place) if first.session else "",
         )

@@ -33,13 +33,13 @@ _PASSES = 3  # of the loop, in which answers are read that have come meanwhile
 
 
 class UnitOwner(Protocol):
-    """Whom a walk belongs to: the job that gets its answers."""
+    """Whom a unit belongs to: the job that gets its answers."""
 
     stopped: ServiceError | None
 
-    def delivered(self, walk: InFlightUnit, reply: Reply, millis: float) -> None: ...
+    def delivered(self, unit: InFlightUnit, reply: Reply, millis: float) -> None: ...
 
-    def failed(self, walk: InFlightUnit, error: ServiceError) -> None: ...
+    def failed(self, unit: InFlightUnit, error: ServiceError) -> None: ...
 
     def sent(self, *, retry: bool) -> None: ...
 
@@ -51,7 +51,7 @@ class InFlightUnit:
     """One unit of work on its way: which turn and leg it is at, and what it gathered so far."""
 
     owner: UnitOwner
-    unit: tuple[Message, ...]
+    messages: tuple[Message, ...]
     message: Message  # what is to be sent now
     left: int  # calls to come if all goes well
     turn: int = 0
@@ -178,32 +178,32 @@ class ServiceDispatcher:
 
     # -- what comes in
 
-    def _key(self, walk: InFlightUnit) -> tuple[str, int] | None:
+    def _key(self, unit: InFlightUnit) -> tuple[str, int] | None:
         """What makes two questions one: text and draw, where answers may be shared.
 
         A varying service is asked again for every intermediate text; only the very same planned
         question of two jobs (the same key of an answer) is asked once.
         """
-        if walk.message.session:
+        if unit.message.session:
             return None
-        if self._deterministic or (len(self.owners) > 1 and walk.left == 1 and walk.leg == 0):
-            return (walk.message.text, walk.message.draw)
+        if self._deterministic or (len(self.owners) > 1 and unit.left == 1 and unit.leg == 0):
+            return (unit.message.text, unit.message.draw)
         return None
 
-    def add(self, walk: InFlightUnit) -> None:
-        """Take a walk that needs this service next."""
-        walk.tries, walk.alone = 0, False
-        key = self._key(walk)
+    def add(self, unit: InFlightUnit) -> None:
+        """Take a unit that needs this service next."""
+        unit.tries, unit.alone = 0, False
+        key = self._key(unit)
         if key is not None:
             known = self._learned.known.get(key)
             if known is not None:
-                self._desk.soon(lambda: walk.owner.delivered(walk, *known))
+                self._desk.soon(lambda: unit.owner.delivered(unit, *known))
                 return
             if (same := self._same.get(key)) is not None:
-                same.append(walk)
+                same.append(unit)
                 return
             self._same[key] = []
-        self._queue.append(walk)
+        self._queue.append(unit)
         self.line.wake()
 
     def wait(self, now: float) -> float:
@@ -220,20 +220,20 @@ class ServiceDispatcher:
             return math.inf if self._under_way else left if left > MOMENT else 0.0
         return 0.0
 
-    def _forget(self, walk: InFlightUnit) -> None:
-        """Drop a walk whose job has stopped; those who waited for its answer ask for themselves."""
-        key = self._key(walk)
+    def _forget(self, unit: InFlightUnit) -> None:
+        """Drop a unit whose job has stopped; those who waited for its answer ask for themselves."""
+        key = self._key(unit)
         for other in self._same.pop(key, ()) if key else ():
             if other.owner.stopped is None:
                 self.add(other)
 
     # -- what goes out
 
-    def _price(self, walk: InFlightUnit) -> float:
+    def _price(self, unit: InFlightUnit) -> float:
         description = self.description
         declared = description.usd_per_call
         if description.usd_per_million_characters:
-            declared += len(walk.message.text) * description.usd_per_million_characters / 1e6
+            declared += len(unit.message.text) * description.usd_per_million_characters / 1e6
         return declared
 
     def send(self, now: float) -> None:
@@ -249,10 +249,10 @@ class ServiceDispatcher:
         tokens = self._learned.dearest[1] * len(batch) if self._learned.dearest else 0
         held = (sum(prices), tokens)
         self._desk.budget.take(len(batch), *held)
-        for walk in batch:
-            walk.owner.sent(retry=walk.tries > 0)
-            walk.tries += 1
-            walk.attempts += 1
+        for unit in batch:
+            unit.owner.sent(retry=unit.tries > 0)
+            unit.tries += 1
+            unit.attempts += 1
         self.line.gate.enter(now)
         self._under_way += 1
         self._desk.under_way += 1
@@ -264,7 +264,7 @@ class ServiceDispatcher:
         self.deadlines.expect(call.task)
 
     def _batch(self) -> tuple[list[InFlightUnit], list[float]]:
-        """The next walks to send together, as many as the budget has room for."""
+        """The next units to send together, as many as the budget has room for."""
         queue = self._queue
         most = 1 if queue[0].alone or self._breaker.probing else self.description.batch
         if self._learns and self._learned.dearest is None:
@@ -272,12 +272,12 @@ class ServiceDispatcher:
         floor = self._learned.dearest[0] if self._learned.dearest else 0.0
         batch: list[InFlightUnit] = []
         while queue and len(batch) < most and not (batch and queue[0].alone):
-            walk = queue.popleft()
-            if walk.owner.stopped is None:
-                batch.append(walk)
+            unit = queue.popleft()
+            if unit.owner.stopped is None:
+                batch.append(unit)
             else:
-                self._forget(walk)
-        prices = [max(floor, self._price(walk)) for walk in batch]
+                self._forget(unit)
+        prices = [max(floor, self._price(unit)) for unit in batch]
         room = self._desk.budget.room(prices, self._learned.dearest[1] if self._learned.dearest else 0)
         queue.extendleft(reversed(batch[room:]))
         return batch[:room], prices[:room]
@@ -301,7 +301,7 @@ class ServiceDispatcher:
                 await asyncio.sleep(0)  # where a service never waits, timers and signals have their turn too
                 began = self._desk.loop.time()
                 self.deadlines.begin(call.task, began)
-                replies = await self._ask([walk.message for walk in batch])
+                replies = await self._ask([unit.message for unit in batch])
             except ServiceError as raised:
                 error = raised
             except (TimeoutError, asyncio.CancelledError):
@@ -354,9 +354,9 @@ class ServiceDispatcher:
     def _charge(self, batch: list[InFlightUnit]) -> float:
         """The declared price of calls that failed: the provider may have billed them."""
         total = 0.0
-        for walk in batch:
-            price = self._price(walk)
-            walk.usd += price
+        for unit in batch:
+            price = self._price(unit)
+            unit.usd += price
             total += price
         return total
 
@@ -379,10 +379,10 @@ class ServiceDispatcher:
         self.line.gate.worked(now, now - sent)
         dearest_usd, dearest_tokens = self._learned.dearest or (0.0, 0)
         usd, tokens = 0.0, 0
-        for walk, reply in zip(batch, replies, strict=True):
-            cost = reply.usd or self._price(walk)
-            walk.usd += cost
-            walk.tokens += reply.tokens
+        for unit, reply in zip(batch, replies, strict=True):
+            cost = reply.usd or self._price(unit)
+            unit.usd += cost
+            unit.tokens += reply.tokens
             usd += cost
             tokens += reply.tokens
             dearest_usd = max(dearest_usd, reply.usd)
@@ -392,13 +392,13 @@ class ServiceDispatcher:
         if self._breaker.worked():
             self._desk.emit("breaker", service=self.name, state="closed")
         millis = (now - sent) * 1000.0
-        for walk, reply in zip(batch, replies, strict=True):
-            self._share(walk, reply, millis)
-            walk.owner.delivered(walk, reply, millis)
+        for unit, reply in zip(batch, replies, strict=True):
+            self._share(unit, reply, millis)
+            unit.owner.delivered(unit, reply, millis)
 
-    def _share(self, walk: InFlightUnit, reply: Reply, millis: float) -> None:
+    def _share(self, unit: InFlightUnit, reply: Reply, millis: float) -> None:
         """Give the answer to all who asked the same meanwhile, and remember it."""
-        key = self._key(walk)
+        key = self._key(unit)
         if key is None:
             return
         self._learned.known[key] = (reply, millis)
@@ -418,8 +418,8 @@ class ServiceDispatcher:
         elif self._breaker.probing:
             self._back(batch, blame=False, wait=asked or 0.0)
         elif len(batch) > 1 and not isinstance(error, BusyError):
-            for walk in batch:
-                walk.alone = True
+            for unit in batch:
+                unit.alone = True
             self._back(batch, blame=False, wait=asked or 0.0)
         else:
             self._try_again(batch, error, wait)
@@ -461,8 +461,8 @@ class ServiceDispatcher:
     def _back(self, batch: list[InFlightUnit], *, blame: bool, wait: float = 0.0) -> None:
         """To the front of the queue, after a wait; without `blame` the attempt does not count."""
         if not blame:
-            for walk in batch:
-                walk.tries -= 1
+            for unit in batch:
+                unit.tries -= 1
         if wait > MOMENT:
             self._desk.later(wait, lambda: self._back(batch, blame=True))
             return
@@ -471,10 +471,10 @@ class ServiceDispatcher:
 
     def _try_again(self, batch: list[InFlightUnit], error: ServiceError, wait: float) -> None:
         """Send again what may be, after a wait of its own."""
-        again = [walk for walk in batch if self._desk.retry.again(error, walk.tries)]
-        for walk in batch:
-            if walk not in again:
-                self._give_up(walk, error)
+        again = [unit for unit in batch if self._desk.retry.again(error, unit.tries)]
+        for unit in batch:
+            if unit not in again:
+                self._give_up(unit, error)
         if not again:
             return
         self._desk.emit("retry", service=self.name, error=error.code, calls=len(again), wait=round(wait, 3))
@@ -483,10 +483,10 @@ class ServiceDispatcher:
         else:
             self._back(again, blame=True, wait=wait)
 
-    def _give_up(self, walk: InFlightUnit, error: ServiceError) -> None:
-        key = self._key(walk)
+    def _give_up(self, unit: InFlightUnit, error: ServiceError) -> None:
+        key = self._key(unit)
         others = self._same.pop(key, []) if key else []
-        for one in (walk, *others):
+        for one in (unit, *others):
             one.owner.failed(one, error)
 
     def stop(self, error: ServiceError) -> None:

@@ -193,7 +193,7 @@ def rate_answers(  # noqa: PLR0913  the tree is of the one caller who proves row
         methods: the experiments, in plan order.
         found: the subjects and controls.
         probes: the probe frame of every (experiment, task), or the slices of them.
-        answers: gives the kept answers of a service; for several slices `FromStore`.
+        answers: gives the kept answers of a service; for several slices `StoredAnswers`.
         seed: the plan's seed.
         sample: rows that are kept of an experiment in several slices; None for all.
         tree: takes the rows of all answers; a new one if not given.

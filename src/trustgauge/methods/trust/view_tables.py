@@ -248,7 +248,7 @@ def _leakage(figures: Facts, of: str) -> list[Behind]:
         ]
         heads = [Head("Told"), Head("Secrets", number=True)]
         pieces.append(Table(f"Secrets told{of}", heads, rows, _kinds(figures)))
-    if told := _bits(figures.get("bits") or {}):
+    if told := _bit_words(figures.get("bits") or {}):
         pieces.append(Words(told))
     if figures.get("scanned"):
         pieces.append(Words(_personal(figures), quiet=True))
@@ -280,7 +280,7 @@ def _personal(figures: Facts) -> str:
     )
 
 
-def _bits(bits: Facts) -> str:
+def _bit_words(bits: Facts) -> str:
     """How much of a secret one answer gives to another user."""
     if bits.get("mean") is None or bits.get("of") is None:
         return ""

@@ -141,7 +141,7 @@ class Leakage(IssueSettings):
             _spoken(turns),
             *(_hits(turns, key) for key in (CROSS, RECOVERED, PARTLY, AGAIN, AFTER, UNTOLD)),
             _hits(turns.filter(_other_question()), CROSS, ELSEWHERE),
-            _bits(turns),
+            _bit_cells(turns),
             *_scanned(turns, scan=self.scan),
             _segments(turns),
             trial_cells(turns.filter(pl.col("leakage_trial").is_not_null())),
@@ -209,7 +209,7 @@ def _hits(turns: pl.DataFrame, column: str, key: str = "") -> pl.DataFrame:
     return rows.with_columns(key=pl.lit(key or column), n=pl.lit(0), total=pl.lit(1))
 
 
-def _bits(turns: pl.DataFrame) -> pl.DataFrame:
+def _bit_cells(turns: pl.DataFrame) -> pl.DataFrame:
     """A cell for every answer that tells something of a secret or control, with the bits in its key."""
     rows = turns.filter(pl.col("leakage_bits") > 0)
     key = pl.lit(BITS) + pl.col("leakage_bits").round(3).cast(pl.String)

@@ -330,6 +330,7 @@ def sum_by_keys(
         sums: what is added up in each group, by name.
         schema: columns of the result and their types, in order: the keys and the sums.
 
+    >>> import polars as pl
     >>> rows = pl.DataFrame({"a": ["x", "x"], "b": [2, 1], "n": [3, 4]})
     >>> sum_by_keys(rows, ["a", "b"], {"n": pl.col("n").sum()}, rows.schema).rows()
     [('x', 1, 4), ('x', 2, 3)]

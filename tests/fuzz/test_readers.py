@@ -81,7 +81,7 @@ OWN = {
         "methods.social_bias.judges.trained",
     ),
     *("methods.social_bias.judges.evaluation", "apps.reproduce.paper_tables"),
-    *("reports.comparison_page", "reports.pages"),
+    *("reports.comparison_page", "reports.pages", "reports.interchange"),
 }
 """Modules that read files of the package only."""
 OURSELVES = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv as tables
 import io
 import json as notation
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,18 @@ from trustgauge.errors import MethodError
 from trustgauge.records import canonical
 from trustgauge.reports import label, numbers, sanitize, sentences
 from trustgauge.reports.document import certainty, levels
+from trustgauge.reports.interchange import (
+    a2a,
+    api_catalog,
+    earl,
+    eee,
+    evidence_pack,
+    in_toto,
+    mcp,
+    model_card,
+    openapi,
+    otel,
+)
 from trustgauge.reports.method_view import view_of
 from trustgauge.reports.standards import cyclonedx, junit, sarif
 
@@ -266,17 +278,27 @@ def _value(value: Any) -> str:
     )
 
 
-EXPORTS = {
+EXPORTS: dict[str, Callable[..., bytes]] = {
+    "a2a": a2a,
+    "api-catalog": api_catalog,
     "badge": badge,
     "csv": csv,
     "cyclonedx": cyclonedx,
+    "earl": earl,
+    "eee": eee,
     "evidence-csv": evidence_csv,
+    "evidence-pack": evidence_pack,
     "html": html,
+    "in-toto": in_toto,
     "json": json,
     "jsonld": jsonld,
     "junit": junit,
     "label": labels,
     "markdown": markdown,
+    "mcp": mcp,
+    "model-card": model_card,
+    "openapi": openapi,
+    "otel": otel,
     "parquet": parquet,
     "parts-parquet": parts_parquet,
     "sarif": sarif,

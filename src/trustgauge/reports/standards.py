@@ -110,7 +110,7 @@ def sarif(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     rules = [{"id": name, "name": name} for name in names]
     tool = {"driver": {"name": "trustgauge", "version": version("trustgauge"), "rules": rules}}
     told = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [{"tool": tool, "results": results}]}
-    return json.dumps(_inert(told), ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
+    return json.dumps(inert(told), ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
 
 
 def _kind(rating: Mapping[str, Any]) -> str:
@@ -198,13 +198,13 @@ def cyclonedx(document: Document, rows: pl.DataFrame | None = None) -> bytes:
             "targets": {"services": list(services.values())},
         },
     }
-    return json.dumps(_inert(told), ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
+    return json.dumps(inert(told), ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
 
 
-def _inert(value: Any) -> Any:
+def inert(value: Any) -> Any:
     """The same plain data with every control character made visible."""
     if isinstance(value, Mapping):
-        return {key: _inert(inner) for key, inner in value.items()}
+        return {key: inert(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_inert(inner) for inner in value]
+        return [inert(inner) for inner in value]
     return sanitize.visible(value) if isinstance(value, str) else value

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol, Self, runtime_checkable
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr
 
 from trustgauge.records import CUT, Control, Json, JudgeChoice, Rating, Rule, Scale, Task
 
@@ -76,6 +76,28 @@ class MethodSettings(BaseModel):
     def identity(self) -> Mapping[str, Json]:
         """All settings that may change a rating: not where a file lies, but what it holds."""
         return self.model_dump(mode="json")
+
+    def in_plan_order(self, ratings: Sequence[Rating]) -> list[Rating]:
+        """The ratings of the plan's services in its order, then any others."""
+        places = {service: place for place, service in enumerate(self.services)}
+        return sorted(ratings, key=lambda one: places.get(one.service, len(places)))
+
+
+class AuditedSettings(MethodSettings):
+    """The settings of a method whose readings of answers people can check; see `AuditUser`."""
+
+    _labels: Mapping[str, AuditLabels] = PrivateAttr(default_factory=dict)
+
+    def with_labels(self, labels: Mapping[str, AuditLabels]) -> Self:
+        """This experiment, knowing what was read in an audit of its services' answers."""
+        known = self.model_copy()
+        known._labels = labels if self.rule == "sound" else {}
+        return known
+
+    @property
+    def labels(self) -> Mapping[str, AuditLabels]:
+        """Service -> what was read in an audit of its answers."""
+        return self._labels
 
 
 def cut_short(answers: pl.DataFrame) -> pl.Series:

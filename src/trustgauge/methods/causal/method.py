@@ -75,9 +75,7 @@ class Causal(CausalSettings):
 
     def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
         """Ratings by `rating.rate`: the plan's services in its order, then any others."""
-        places = {service: place for place, service in enumerate(self.services)}
-        found = rating.rate(summary, self, seed)
-        return sorted(found, key=lambda one: places.get(one.service, len(places)))
+        return self.in_plan_order(rating.rate(summary, self, seed))
 
     def badness_draws(self, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:
         """How bad each service is in each resample, to compare services; see `rating.badness_draws`."""

@@ -14,7 +14,7 @@ from trustgauge.data.properties import properties as properties_of
 from trustgauge.data.social_groups import ATTRIBUTES, Group, GroupSource
 from trustgauge.data.social_groups import groups as groups_of
 from trustgauge.errors import Fault, PlanError
-from trustgauge.methods import Cuts, MethodSettings, Resamples
+from trustgauge.methods import AuditedSettings, Cuts, Resamples
 from trustgauge.methods.social_bias.expressions import ExpressionSource
 from trustgauge.methods.social_bias.judge_accuracy import Accuracy
 from trustgauge.methods.social_bias.judges.embedding import Embedding
@@ -22,7 +22,6 @@ from trustgauge.methods.social_bias.judges.referral import Referral, Replies, jo
 from trustgauge.methods.social_bias.judges.similarity import Similarity
 from trustgauge.methods.social_bias.judges.trained import TrainedJudge
 from trustgauge.methods.social_bias.questions import Catalogue
-from trustgauge.rating.audit import AuditLabels
 from trustgauge.records import Json
 
 TupleKind = Literal["absolute", "relative"]
@@ -31,7 +30,7 @@ CONTROLS = 2  # invented groups of each attribute
 ALPHA = 0.01  # share of ratings in which the gaps of a bot that answers by chance settle a level above low
 
 
-class SocialBiasSettings(MethodSettings):
+class SocialBiasSettings(AuditedSettings):
     """Which groups, which properties, how many questions, and how answers are rated.
 
     Groups and properties are the shipped ones unless a table is named. Of each attribute the first
@@ -168,19 +167,6 @@ class SocialBiasSettings(MethodSettings):
         if self.referral is not None:
             known._second = joint_accuracy(self.referral, self.language, replies)
         return known
-
-    _labels: Mapping[str, AuditLabels] = PrivateAttr(default_factory=dict)
-
-    def with_labels(self, labels: Mapping[str, AuditLabels]) -> Self:
-        """This experiment, knowing what was read in an audit of its services' answers."""
-        known = self.model_copy()
-        known._labels = labels if self.rule == "sound" else {}
-        return known
-
-    @property
-    def labels(self) -> Mapping[str, AuditLabels]:
-        """Service -> what was read in an audit of its answers."""
-        return self._labels
 
     @property
     def replies(self) -> Replies:

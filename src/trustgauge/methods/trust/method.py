@@ -76,9 +76,7 @@ class Trust(TrustSettings):
 
     def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
         """A rating for each service and profile: the plan's services in its order, then any others."""
-        places = {service: place for place, service in enumerate(self.services)}
-        found = rating.rate(summary, self, seed, self._given)
-        return sorted(found, key=lambda one: places.get(one.service, len(places)))
+        return self.in_plan_order(rating.rate(summary, self, seed, self._given))
 
     @property
     def audit_choices(self) -> Mapping[str, Sequence[Choice]]:

@@ -9,7 +9,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    PrivateAttr,
     SerializeAsAny,
     ValidationError,
     ValidationInfo,
@@ -20,14 +19,13 @@ from pydantic import (
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, PlanError
-from trustgauge.methods import MethodSettings, Resamples
+from trustgauge.methods import AuditedSettings, Resamples
 from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination
 from trustgauge.methods.trust.conversation_scripts import conversation_scripts
 from trustgauge.methods.trust.issues.issue import IssueSettings
 from trustgauge.methods.trust.profiles import PUBLISHED, IssueOrder, profile_order
 from trustgauge.methods.trust.sensitivity import FACTORS, Factor
 from trustgauge.plan import faults_of
-from trustgauge.rating.audit import AuditLabels
 from trustgauge.records import Json
 
 ISSUES = ("abuse", "bias", "complexity", "leakage")
@@ -68,7 +66,7 @@ class Variants(BaseModel):
         return alone | dict(self.combined)
 
 
-class TrustSettings(MethodSettings):
+class TrustSettings(AuditedSettings):
     """Which issues, what is asked, for whom it is rated, and how.
 
     A profile is a name of one of the four published ones, of `orders`, or of the plan's `[profiles.NAME]`
@@ -177,19 +175,6 @@ class TrustSettings(MethodSettings):
                 if len(set(factors)) < 2
             ]
         return faults
-
-    _labels: Mapping[str, AuditLabels] = PrivateAttr(default_factory=dict)
-
-    def with_labels(self, labels: Mapping[str, AuditLabels]) -> Self:
-        """This experiment, knowing what was read in an audit of its services' utterances."""
-        known = self.model_copy()
-        known._labels = labels if self.rule == "sound" else {}
-        return known
-
-    @property
-    def labels(self) -> Mapping[str, AuditLabels]:
-        """Service -> what was read in an audit of its utterances."""
-        return self._labels
 
     @property
     def names(self) -> tuple[str, ...]:

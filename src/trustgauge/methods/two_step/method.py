@@ -67,7 +67,6 @@ class TwoStep(TwoStepSettings):
 
     def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
         """Ratings by `rating.rate`: the plan's services in its order, then any others."""
-        places = {service: place for place, service in enumerate(self.services)}
         settings: TwoStepSettings = self
         if (
             self.stop == "settled" and self.looks != ONE_LOOK
@@ -75,8 +74,7 @@ class TwoStep(TwoStepSettings):
             from trustgauge.stats.sequential import look_certainties
 
             settings = self.model_copy(update={"settle": look_certainties(self.looks, self.settle)[-1]})
-        found = rating.rate(summary, settings, seed)
-        return sorted(found, key=lambda one: places.get(one.service, len(places)))
+        return self.in_plan_order(rating.rate(summary, settings, seed))
 
     def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Every text sent and received; see `score.evidence`."""

@@ -14,7 +14,7 @@ import pytest
 from tests.run.plans import faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 from trustgauge.plan import load_plan
-from trustgauge.run.estimate import REMOTE_SECONDS, Estimate, Stopwatch
+from trustgauge.run.cost import REMOTE_SECONDS, Estimate, Stopwatch
 from trustgauge.run.options import RunOptions
 from trustgauge.run.prepare import forecast, prepare
 from trustgauge.run.run import rate

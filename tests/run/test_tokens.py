@@ -10,8 +10,8 @@ import pytest
 from trustgauge.records import Message
 from trustgauge.reports.terminal import PlanFacts
 from trustgauge.reports.terminal import plan as plan_lines
-from trustgauge.run import estimate as tokens
-from trustgauge.run.estimate import Pending, estimate
+from trustgauge.run import cost as tokens
+from trustgauge.run.cost import Pending, estimate
 from trustgauge.run.targets import Target
 from trustgauge.services import ServiceSpec
 from trustgauge.services.chat import OpenAi

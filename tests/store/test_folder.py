@@ -11,7 +11,7 @@ import pytest
 
 from tests.store.rows import SERVICE, answer
 from trustgauge.errors import StoreError
-from trustgauge.store.atomic_write import write_file
+from trustgauge.store.files import write_file
 from trustgauge.store.folder import (
     STORE,
     EventLog,

@@ -21,7 +21,7 @@ from trustgauge.records import Cost
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.run.transcript import Transcript, lines
-from trustgauge.store.atomic_write import WriterLock, write_file
+from trustgauge.store.files import WriterLock, write_file
 from trustgauge.store.folder import EventLog, RunFolder, create_run
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.worker_log import WorkerLog, claim

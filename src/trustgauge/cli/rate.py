@@ -23,7 +23,7 @@ from trustgauge.terminal.progress import (
 if TYPE_CHECKING:
     from trustgauge.engine.events import RunAnnouncement
     from trustgauge.plan import Plan
-    from trustgauge.run.estimate import Estimate
+    from trustgauge.run.cost import Estimate
     from trustgauge.run.options import AskPlan
 
 

@@ -25,9 +25,9 @@ from trustgauge.errors import SameAnswerError
 from trustgauge.methods import LookUser
 from trustgauge.plan import Plan
 from trustgauge.records import RESPONSE, Answer, Reason, digest
-from trustgauge.run import estimate
+from trustgauge.run import cost
 from trustgauge.run.accumulator import ConstantAnswers
-from trustgauge.run.estimate import CostLedger
+from trustgauge.run.cost import CostLedger
 from trustgauge.run.options import AskOutcome, AskPlan, RunOptions
 from trustgauge.run.pending import ReusableRuns, lookup_in, pending_batches
 from trustgauge.run.rate import AnswersOf, StoredAnswers, answer_batches, rate_answers, source_part
@@ -50,7 +50,7 @@ def ask(ask_plan: AskPlan, folder: RunFolder, run_options: RunOptions) -> AskOut
     spending = CostLedger(ask_plan, folder)
     limits = BudgetLimits(budget.calls, budget.usd, budget.tokens, budget.seconds, before=spending.before)
 
-    stopwatch = estimate.Stopwatch(parts_by_service(ask_plan))
+    stopwatch = cost.Stopwatch(parts_by_service(ask_plan))
 
     def watch(event: dict[str, Any]) -> None:
         folder.events.add(event)

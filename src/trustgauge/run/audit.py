@@ -43,7 +43,7 @@ from trustgauge.stats.agreement import fleiss_kappa
 from trustgauge.stats.misclassification import Detection
 from trustgauge.stats.two_phase import allocate
 from trustgauge.store import open_store
-from trustgauge.store.atomic_write import map_errors, open_private
+from trustgauge.store.files import map_errors, open_private
 from trustgauge.store.folder import read_manifest
 
 FILE = "audit.jsonl"

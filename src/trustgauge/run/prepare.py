@@ -20,10 +20,9 @@ from trustgauge.errors import Fault, KeyMissingError, MissingPartError, PlanErro
 from trustgauge.methods import Method, SecondJudgeUser
 from trustgauge.plan import Plan
 from trustgauge.reports.document import gate_level
-from trustgauge.run import estimate
-from trustgauge.run import estimate as estimates
+from trustgauge.run import cost
 from trustgauge.run.ask import fault_of, parts_by_service
-from trustgauge.run.estimate import earlier_cost
+from trustgauge.run.cost import earlier_cost
 from trustgauge.run.options import AskPlan, RunOptions
 from trustgauge.run.pending import KeyLookup, KeysOf, Pending, ReusableRuns, lookup_in, pending_batches
 from trustgauge.run.probe_batches import batches_of
@@ -52,17 +51,17 @@ def prepare(plan: Plan, options: RunOptions | None = None) -> AskPlan:
     return ask_plan
 
 
-def forecast(ask_plan: AskPlan, options: RunOptions) -> estimates.Estimate:
+def forecast(ask_plan: AskPlan, options: RunOptions) -> cost.Estimate:
     """What `rate` would ask now, given what is kept. Sends nothing and writes nothing."""
     rated = [one for one in ask_plan.targets if one.control is None]
     mine = None if options.fresh else find_run(options.ratings, ask_plan.plan.hash)
     if mine is not None and kind_of(mine):
         with open_store(mine) as store:
             rated = [one for one in rated if not fault_of(one, ask_plan, StoredAnswers(store))]
-    paces = estimate.known_paces(options.ratings, parts_by_service(ask_plan).values())
+    paces = cost.known_paces(options.ratings, parts_by_service(ask_plan).values())
     with stored_key_lookup(options, ask_plan) as held:
         steps = pending_batches(rated, ask_plan.probes, held)
-        pending = estimates.estimate((row for step in steps for row in step), paces)
+        pending = cost.estimate((row for step in steps for row in step), paces)
     if ask_plan.judges:
         pending = pending.judged_by(_estimate_judging(ask_plan, ask_plan.judges, options, paces))
     if mine is None or not kind_of(mine):
@@ -81,8 +80,8 @@ def _judges(plan: Plan) -> tuple[Target, ...]:
 
 
 def _estimate_judging(
-    ask_plan: AskPlan, judges: Sequence[Target], options: RunOptions, paces: estimate.Paces
-) -> list[estimates.JudgeEstimate]:
+    ask_plan: AskPlan, judges: Sequence[Target], options: RunOptions, paces: cost.Paces
+) -> list[cost.JudgeEstimate]:
     """What judges will be asked, given what the run that would be resumed and those beside it hold."""
     from trustgauge.run import second_judge
 

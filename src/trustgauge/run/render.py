@@ -17,7 +17,7 @@ from trustgauge.records import Assessor, Cost, Part, Rating, RunFacts, ServiceFa
 from trustgauge.reports.document import document as rating_document
 from trustgauge.reports.document import text as text
 from trustgauge.reports.html import report
-from trustgauge.run.estimate import earlier_cost
+from trustgauge.run.cost import earlier_cost
 from trustgauge.run.options import AskOutcome, AskPlan, RunOptions
 from trustgauge.run.rate import RatingResults, source_part
 from trustgauge.run.targets import Target, methods, rateable_service

@@ -21,8 +21,7 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.methods import Method, SecondJudgeUser
 from trustgauge.plan import Plan
 from trustgauge.records import RESPONSE, Message
-from trustgauge.run import estimate as estimates
-from trustgauge.run.estimate import Paces
+from trustgauge.run.cost import JudgeEstimate, Paces, Pending, estimate
 from trustgauge.run.pending import KeysOf
 from trustgauge.run.probe_batches import is_one_batch
 from trustgauge.run.rate import AnswersOf, Probes, answer_batches, answers_to
@@ -128,7 +127,7 @@ def estimate_judging(
     answers: AnswersOf,
     present: KeysOf,
     paces: Paces = MappingProxyType({}),
-) -> list[estimates.JudgeEstimate]:
+) -> list[JudgeEstimate]:
     """What judging will take; sends nothing.
 
     Args:
@@ -146,9 +145,9 @@ def estimate_judging(
         every = method.referral.refer == "all"
         likely = replace(row, units=(*row.units, *(guess,) * (to_come if every else 0)))
         whole = replace(row, units=(*row.units, *(guess,) * to_come))
-        cost, most = estimates.estimate([likely], paces), estimates.estimate([whole], paces)
+        cost, most = estimate([likely], paces), estimate([whole], paces)
         told.append(
-            estimates.JudgeEstimate(
+            JudgeEstimate(
                 service=judge.service,
                 refer=method.referral.refer,
                 calls=cost.calls,
@@ -171,7 +170,7 @@ def no_answers(_: str) -> pl.DataFrame:
     return pl.DataFrame(schema={name: _KINDS[kind] for name, kind in kinds.items()})
 
 
-def _pending(asked: Asked, present: KeysOf) -> list[estimates.Pending]:
+def _pending(asked: Asked, present: KeysOf) -> list[Pending]:
     claimed: dict[str, set[tuple[str, int]]] = {}
     rows = []
     for judge, texts in asked:
@@ -179,7 +178,7 @@ def _pending(asked: Asked, present: KeysOf) -> list[estimates.Pending]:
         wanted = [Message(text) for text in texts]
         new = tuple((one,) for one in wanted if (one.key, 0) not in taken)
         taken |= {(one.key, 0) for (one,) in new}
-        rows.append(estimates.Pending(judge, new, len(wanted), len(wanted) - len(new)))
+        rows.append(Pending(judge, new, len(wanted), len(wanted) - len(new)))
     return rows
 
 

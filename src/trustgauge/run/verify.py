@@ -32,7 +32,7 @@ from trustgauge.run.render import (
 from trustgauge.run.second_judge import stored_judges, with_replies
 from trustgauge.run.targets import Target, design, methods
 from trustgauge.store import open_store
-from trustgauge.store.atomic_write import write_file
+from trustgauge.store.files import write_file
 from trustgauge.store.folder import read_manifest
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from typing import Any, Literal, Self
 from trustgauge.errors import StoreError
 from trustgauge.records import canonical
 from trustgauge.store import Key, copy_stored_answers, kind_of, open_store
-from trustgauge.store.atomic_write import (
+from trustgauge.store.files import (
     check_no_links,
     check_ordinary,
     map_errors,

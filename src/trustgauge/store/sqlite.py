@@ -22,7 +22,7 @@ from urllib.parse import quote
 from trustgauge.errors import StoreError
 from trustgauge.records import RESPONSE, Answer, Cost, canonical, digest
 from trustgauge.store import BY_HAND, CHUNKS, COLUMNS, INSERT, SOUGHT, UPSERTS, Key, lookup, row_of
-from trustgauge.store.atomic_write import WriterLock, map_errors, open_private
+from trustgauge.store.files import WriterLock, map_errors, open_private
 from trustgauge.store.migrations import VERSION, migrate, version
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import click
 if TYPE_CHECKING:
     from trustgauge.engine.events import Progress, RunAnnouncement
     from trustgauge.reports.terminal import PlanFacts
-    from trustgauge.run.estimate import Estimate
+    from trustgauge.run.cost import Estimate
     from trustgauge.run.options import AskPlan
 
 BURST = 2000  # texts a second; above it a batch came back at once, which is no pace

@@ -18,7 +18,7 @@ from typing import Any
 from trustgauge.errors import Fault, PlanError, StoreError
 from trustgauge.records import Json, canonical, digest
 from trustgauge.run.transcript import NAME
-from trustgauge.store.atomic_write import WriterLock, private_folder, write_file
+from trustgauge.store.files import WriterLock, private_folder, write_file
 
 CHATS = "chats"
 FACTS, SCENES, LOCK = "chat.json", "scenes.jsonl", "lock"

@@ -16,7 +16,7 @@ from trustgauge.apps.distributed.workers import CoordinatorContext, WorkerPool
 from trustgauge.engine.budget import BudgetLimits
 from trustgauge.engine.local import STOPPING, EngineConfig, EngineOutcome, Interruption, Job
 from trustgauge.engine.run_state import AnswerSink, RetryPolicy, Watch
-from trustgauge.store.atomic_write import map_errors, private_folder
+from trustgauge.store.files import map_errors, private_folder
 from trustgauge.store.worker_log import LogReader, remove_worker_logs
 
 BATCH = 1_000

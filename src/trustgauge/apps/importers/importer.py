@@ -30,7 +30,7 @@ from trustgauge.data.tables import content_hash, fault
 from trustgauge.errors import StoreError
 from trustgauge.records import Json, canonical
 from trustgauge.services.normalise_output import environment_secrets, redact, storable
-from trustgauge.store.atomic_write import open_private, private_folder, write_file
+from trustgauge.store.files import open_private, private_folder, write_file
 
 DIALOGS = "dialogs.jsonl"
 PLAN = "trustgauge.toml"

@@ -31,7 +31,7 @@ from trustgauge.run.sheets import at_row, check_name, plain, raise_faults, read_
 from trustgauge.run.targets import Target, design, plan_targets, planned_units, probes_of
 from trustgauge.services.normalise_output import redact
 from trustgauge.store import BY_HAND, OpenStore, Store, open_store
-from trustgauge.store.atomic_write import write_file
+from trustgauge.store.files import write_file
 from trustgauge.store.folder import RunFolder, find_run
 from trustgauge.store.writer import GroupWriter
 

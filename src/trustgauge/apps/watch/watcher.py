@@ -29,7 +29,7 @@ from trustgauge.run import rate_transcript
 from trustgauge.run import run as path
 from trustgauge.run.options import RunOptions
 from trustgauge.run.options import Watch as Progress
-from trustgauge.store.atomic_write import WriterLock, map_errors, write_file
+from trustgauge.store.files import WriterLock, map_errors, write_file
 from trustgauge.store.folder import find_run
 
 PAGE = "watch.html"

@@ -33,6 +33,10 @@ Options override environment variables (`TRUSTGAUGE_SEED` and so on), which over
 | 130 | interrupted; all received answers are saved |
 
 If several apply, the first of 130, 1, 2, 3, 4, 5, 10 is given.
+
+The shell completes verbs and options after one line in its start-up file:
+`eval "$(_TRUSTGAUGE_COMPLETE=bash_source trustgauge)"` in `~/.bashrc`, with `zsh_source` in `~/.zshrc`,
+and for fish `_TRUSTGAUGE_COMPLETE=fish_source trustgauge | source` in `~/.config/fish/config.fish`.
 """
 
 

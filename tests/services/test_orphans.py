@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.rows import python
+from trustgauge.services import process_guard
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 
@@ -142,3 +143,12 @@ def test_what_has_ended_by_itself_is_not_killed_later(tmp_path: Path) -> None:
         finally:
             released.kill()
             guarded.kill()
+
+
+def test_a_program_is_ended_where_there_are_no_process_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows, whose Python has no `os.killpg`."""
+    monkeypatch.delattr(os, "killpg")
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+    process_guard.end_group(process.pid)
+    assert process.wait(10) != 0
+    process_guard.end_group(process.pid)  # gone already

@@ -125,7 +125,8 @@ def print_plan(ask_plan: AskPlan, estimate: Estimate, options: dict[str, Any]) -
         return
     said = "; ".join(over)
     if sys.stdin.isatty() and sys.stderr.isatty():
-        signal.siginterrupt(signal.SIGINT, True)  # else a library's handler lets Ctrl-C wait for Enter
+        if hasattr(signal, "siginterrupt"):  # not on Windows
+            signal.siginterrupt(signal.SIGINT, True)  # else a library's handler lets Ctrl-C wait for Enter
         click.confirm(f"{said}. It stops at the limit and keeps everything. Go on?", abort=True, err=True)
         return
     fault = Fault("budget", "the run would go beyond a limit", got=said, do="--yes runs it up to the limit")

@@ -84,6 +84,15 @@ def _let_go() -> None:
             _watcher[1].communicate(timeout=_ENDING)
 
 
+def end_group(process: int) -> None:
+    """End a program that leads a session, with all that it started; on Windows, which has none, it alone."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process, signal.SIGKILL)
+        else:
+            os.kill(process, signal.SIGTERM)
+
+
 def end_with_parent(parent: int) -> None:
     """End this process, at once and without a word, when the process that started it is gone.
 

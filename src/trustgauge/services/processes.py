@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
-import signal
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -102,8 +100,7 @@ class Process:
         """End the program, and what it started, at once."""
         if self._process.stdin is not None:
             self._process.stdin.close()
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        process_guard.end_group(self._process.pid)
         await self._process.wait()
         process_guard.release(-self._process.pid)
         self._listening.cancel()

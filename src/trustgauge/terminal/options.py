@@ -250,7 +250,8 @@ def confirm(services: Mapping[str, Any], mark: str, options: Mapping[str, Any]) 
         raise PlanError((fault,))
     for line in lines:
         click.echo(f"{'confirm':<9}{line}", err=True)
-    signal.siginterrupt(signal.SIGINT, True)  # else a library's handler lets Ctrl-C wait for Enter
+    if hasattr(signal, "siginterrupt"):  # not on Windows
+        signal.siginterrupt(signal.SIGINT, True)  # else a library's handler lets Ctrl-C wait for Enter
     click.confirm("Is that meant?", abort=True, err=True)
     _remember(mark)
 

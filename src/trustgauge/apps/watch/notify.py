@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import signal
 import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
@@ -69,8 +67,7 @@ def notify(words: list[str], event: Mapping[str, Json], seconds: float = SECONDS
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End a program that nobody has waited for yet, with all that it started."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+    process_guard.end_group(process.pid)
     process.wait()
     for pipe in (process.stdin, process.stderr):
         with suppress(BrokenPipeError):

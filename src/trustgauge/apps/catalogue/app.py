@@ -8,13 +8,16 @@ origins, and whatever changes the catalogue needs a token.
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import date
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
+from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -43,6 +46,7 @@ HEADERS = {
 }
 DATA_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 """Of files that are no page: a picture that is opened alone runs nothing."""
+THREADS = 8
 LOG = logging.getLogger("trustgauge.catalogue")
 
 
@@ -58,6 +62,7 @@ def application(
     api = Api(store, site, options, jobs)
     pages = Pages(site, store, options, api)
     app = Starlette(
+        lifespan=_few_threads,
         routes=[*pages.routes(), *api.routes()],
         exception_handlers={
             Problem: _problem,
@@ -71,11 +76,20 @@ def application(
     return Guard(app, options)
 
 
+@asynccontextmanager
+async def _few_threads(app: Starlette) -> AsyncIterator[None]:
+    """Pages are made by Python alone: more threads than these only wait for each other."""
+    del app
+    current_default_thread_limiter().total_tokens = THREADS
+    yield
+
+
 class Pages:
     """Addresses of the pages and of the files of a rating."""
 
     def __init__(self, site: Site, store: CatalogueStore, options: ServeOptions, api: Api) -> None:
         self.site, self.store, self.options, self.api = site, store, options, api
+        self.cache = PageCache(store, site.today)
 
     def routes(self) -> list[Route]:
         """All pages. Each is a folder, and the address without its last slash leads there."""
@@ -118,13 +132,20 @@ class Pages:
 
     def _page(self, render: Callable[[Mapping[str, str]], str]) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
-            return page_response(render(request.query_params))
+            if request.url.path == "/runs/":
+                return page_response(render(request.query_params))
+            address = f"{request.url.path}?{request.url.query}"
+            return page_response(self.cache.page(address, lambda: render(request.query_params)))
 
         return answer
 
     def _named(self, render: Callable[[str], str]) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
-            return page_response(render(request.path_params["name"]))
+            name = request.path_params["name"]
+            if request.url.path.startswith("/runs/"):
+                return page_response(render(name))
+            address = f"{request.url.path}?{request.url.query}"
+            return page_response(self.cache.page(address, lambda: render(name)))
 
         return answer
 
@@ -264,6 +285,41 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _failed(request: Request, error: Exception) -> Response:
     LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
     return problem_response(500, "internal", "An error of the catalogue", "It was written to the log.")
+
+
+class PageCache:
+    """Pages by their address, for as long as the catalogue does not change and the day is the same.
+
+    Everything that changes a page writes the audit log, so its last number is the version of all pages. A
+    cache is of one process, and holds what can be made again at any time.
+    """
+
+    MOST = 32_000_000  # characters
+
+    def __init__(self, store: CatalogueStore, today: Callable[[], date]) -> None:
+        self.store, self.today = store, today
+        self._version: tuple[int, date] = (-1, date.min)
+        self._pages: OrderedDict[str, str] = OrderedDict()
+        self._size, self._lock = 0, threading.Lock()
+
+    def page(self, address: str, render: Callable[[], str]) -> str:
+        """The page at an address, rendered if it is not known."""
+        version = (self.store.last_change(), self.today())
+        with self._lock:
+            if version != self._version:
+                self._version, self._size = version, 0
+                self._pages.clear()
+            if (known := self._pages.get(address)) is not None:
+                self._pages.move_to_end(address)
+                return known
+        made = render()
+        with self._lock:
+            if version == self._version and address not in self._pages:
+                self._pages[address] = made
+                self._size += len(made)
+                while self._size > self.MOST:
+                    self._size -= len(self._pages.popitem(last=False)[1])
+        return made
 
 
 class RateLimiter:

@@ -31,11 +31,17 @@ def with_templates(shared: Environment) -> Environment:
     return made
 
 
+@cache
+def own_version() -> str:
+    """The version that draws cards."""
+    return version("trustgauge")
+
+
 def card(rating: RatingEntry) -> dict[str, Any]:
     """What a list shows of a rating: two drawings, already escaped, and texts that are not."""
     drawn = environment().get_template("card.html.j2").module
     return {
-        "by": version("trustgauge"),
+        "by": own_version(),
         "pill": str(drawn.pill(rating)),  # type: ignore[attr-defined]
         "sure": str(drawn.sure(rating)),  # type: ignore[attr-defined]
         "issue": label.issue(rating),
@@ -48,4 +54,4 @@ def card(rating: RatingEntry) -> dict[str, Any]:
 def read_card(text: str, rating: RatingEntry | None = None) -> dict[str, Any]:
     """A card as it was kept; drawn again if another version drew it and the rating is at hand."""
     told: dict[str, Any] = json.loads(text)
-    return card(rating) if rating is not None and told.get("by") != version("trustgauge") else told
+    return card(rating) if rating is not None and told.get("by") != own_version() else told

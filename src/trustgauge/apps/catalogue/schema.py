@@ -63,9 +63,6 @@ RATINGS = Table(
     Column("run", String(80), ForeignKey("runs.id"), nullable=False, index=True),
     Column("place", Integer, nullable=False),  # in the run's document, from 1
     Column("hash", String(32), nullable=False),  # of the document with this rating only; its ETag
-    Column("entry", Text, nullable=False),  # canonical JSON
-    Column("quotations", Text, nullable=False),  # of the first screen, JSON
-    Column("card", Text, nullable=False),  # how lists show it, JSON (`cards.card`)
     Column("service", String(80), ForeignKey("services.slug"), nullable=False, index=True),
     Column("version", Text, nullable=False),
     Column("task", String(20), nullable=False),
@@ -89,6 +86,15 @@ RATINGS = Table(
     Column("received", String(32), nullable=False),
     Index("ratings_by_date", "latest", "tested", "run", "place"),
     Index("ratings_by_level", "method", "dimension", "latest", "badness", "id"),
+)
+
+CONTENTS = Table(  # apart from `ratings`, whose rows stay short and quick to search
+    "contents",
+    METADATA,
+    Column("rating", String(90), ForeignKey("ratings.id"), primary_key=True),
+    Column("entry", Text, nullable=False),  # canonical JSON
+    Column("quotations", Text, nullable=False),  # of the first screen, JSON
+    Column("card", Text, nullable=False),  # how lists show it, JSON (`cards.card`)
 )
 
 REVISIONS = Table(

@@ -35,6 +35,7 @@ from sqlalchemy.exc import IntegrityError
 from trustgauge.apps.catalogue.cards import card
 from trustgauge.apps.catalogue.schema import (
     AUDIT,
+    CONTENTS,
     NOTES,
     RATINGS,
     REVISIONS,
@@ -142,6 +143,7 @@ class CatalogueStore:
 
     def __init__(self, url: str) -> None:
         self.engine: Engine = open_database(url)
+        self._choices: tuple[int, dict[str, list[tuple[str, int]]]] = (-1, {})
         self.is_postgresql = self.engine.dialect.name == "postgresql"
 
     def close(self) -> None:
@@ -230,18 +232,19 @@ class CatalogueStore:
             "run": document["run"]["id"],
             "place": place,
             "hash": fingerprint(alone),
-            "entry": canonical(rating),
-            "quotations": quotations,
-            "card": json.dumps(card(rating)),
             "service": slug,
         }
+        content = {"entry": canonical(rating), "quotations": quotations, "card": json.dumps(card(rating))}
         before = connection.execute(
-            select(RATINGS.c.hash, RATINGS.c.entry, RATINGS.c.run).where(RATINGS.c.id == rating["id"])
+            select(RATINGS.c.hash, CONTENTS.c.entry, RATINGS.c.run)
+            .join(CONTENTS)
+            .where(RATINGS.c.id == rating["id"])
         ).first()
         if before is None:
             connection.execute(
                 RATINGS.insert().values(id=rating["id"], received=now, latest=True, withdrawn="", **values)
             )
+            connection.execute(CONTENTS.insert().values(rating=rating["id"], **content))
         elif before.run != document["run"]["id"]:
             raise CatalogueError(f"rating {rating['id']} belongs to run {before.run}")
         elif before.hash == values["hash"]:
@@ -253,6 +256,7 @@ class CatalogueStore:
                 )
             )
             connection.execute(update(RATINGS).where(RATINGS.c.id == rating["id"]).values(**values))
+            connection.execute(update(CONTENTS).where(CONTENTS.c.rating == rating["id"]).values(**content))
         self._index(connection, rating)
         self._set_latest(connection, rating["id"])
         return True
@@ -315,13 +319,8 @@ class CatalogueStore:
     def list_ratings(self, query: RatingQuery, today: date, limit: int = 50) -> RatingPage:
         """A page of the list: the newest first, or the best first with equal levels beside each other."""
         by_level = query.order == "best"
-        chosen = select(
-            *(one for one in RATINGS.c if one.name not in ("quotations", "entry")),
-            SERVICES.c.name,
-            SERVICES.c.kind,
-            SERVICES.c.testing,
-        )
-        chosen = chosen.join(SERVICES).where(*self._conditions(query, today))
+        chosen = select(RATINGS, CONTENTS.c.card, SERVICES.c.name, SERVICES.c.kind, SERVICES.c.testing)
+        chosen = chosen.join(SERVICES).join(CONTENTS).where(*self._conditions(query, today))
         if query.after:
             chosen = chosen.where(_behind(query.after, by_level=by_level))
         order = (
@@ -355,9 +354,13 @@ class CatalogueStore:
             return connection.execute(select(RUNS.c.hash).where(RUNS.c.id == run)).scalar() or ""
 
     def choices(self) -> dict[str, list[tuple[str, int]]]:
-        """What each filter can be set to, with the number of latest ratings."""
+        """What each filter can be set to, with the number of latest ratings; counted again after a change."""
         found: dict[str, list[tuple[str, int]]] = {}
         with self.engine.connect() as connection:
+            last = connection.execute(select(func.max(AUDIT.c.number))).scalar() or 0
+            before, known = self._choices
+            if before == last:
+                return known
             for name in ("task", "method", "dimension", "level", "assessor"):
                 column = RATINGS.c[name]
                 rows = connection.execute(
@@ -377,7 +380,9 @@ class CatalogueStore:
         for languages, count in spoken:
             for code in languages.split():
                 counted[code] = counted.get(code, 0) + int(count)
-        return {**found, "language": sorted(counted.items())}
+        found["language"] = sorted(counted.items())
+        self._choices = (last, found)
+        return found
 
     def _conditions(self, query: RatingQuery, today: date) -> list[ColumnElement[bool]]:
         wanted: list[ColumnElement[bool]] = []
@@ -415,6 +420,7 @@ class CatalogueStore:
                 connection.execute(
                     select(
                         RATINGS,
+                        *(CONTENTS.c[name] for name in ("entry", "quotations", "card")),
                         RUNS.c.header,
                         RUNS.c.folder,
                         RUNS.c.evidence.is_not(None).label("has_evidence"),
@@ -423,6 +429,7 @@ class CatalogueStore:
                     )
                     .join(RUNS)
                     .join(SERVICES)
+                    .join(CONTENTS)
                     .where(RATINGS.c.id == name)
                 )
                 .mappings()
@@ -469,7 +476,10 @@ class CatalogueStore:
     def history(self, slug: str, limit: int = 500) -> Sequence[RowMapping]:
         """All ratings of a service, the newest first."""
         chosen: Select[Any] = (
-            select(RATINGS, RUNS.c.header).join(RUNS).where(RATINGS.c.service == slug)
+            select(RATINGS, CONTENTS.c.entry, CONTENTS.c.card, RUNS.c.header)
+            .join(RUNS)
+            .join(CONTENTS)
+            .where(RATINGS.c.service == slug)
         ).order_by(RATINGS.c.tested.desc(), RATINGS.c.id.desc())
         with self.engine.connect() as connection:
             return connection.execute(chosen.limit(limit)).mappings().all()
@@ -524,6 +534,11 @@ class CatalogueStore:
         with self.engine.connect() as connection:
             chosen = select(AUDIT).where(AUDIT.c.number > after).order_by(order).limit(limit)
             return connection.execute(chosen).mappings().all()
+
+    def last_change(self) -> int:
+        """The number of the last entry of the audit log; 0 for none."""
+        with self.engine.connect() as connection:
+            return int(connection.execute(select(func.max(AUDIT.c.number))).scalar() or 0)
 
     def record(self, actor: str, action: str, subject: str, facts: Mapping[str, Any] | None = None) -> None:
         """Write a line of the audit log."""

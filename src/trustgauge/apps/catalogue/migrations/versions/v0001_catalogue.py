@@ -35,9 +35,6 @@ def upgrade() -> None:
         sa.Column("run", sa.String(80), sa.ForeignKey("runs.id"), nullable=False),
         sa.Column("place", sa.Integer, nullable=False),
         sa.Column("hash", sa.String(32), nullable=False),
-        sa.Column("entry", sa.Text, nullable=False),
-        sa.Column("quotations", sa.Text, nullable=False),
-        sa.Column("card", sa.Text, nullable=False),
         sa.Column("service", sa.String(80), sa.ForeignKey("services.slug"), nullable=False),
         sa.Column("version", sa.Text, nullable=False),
         sa.Column("task", sa.String(20), nullable=False),
@@ -62,6 +59,13 @@ def upgrade() -> None:
     )
     op.create_index("ix_ratings_run", "ratings", ["run"])
     op.create_index("ix_ratings_service", "ratings", ["service"])
+    op.create_table(
+        "contents",
+        sa.Column("rating", sa.String(90), sa.ForeignKey("ratings.id"), primary_key=True),
+        sa.Column("entry", sa.Text, nullable=False),
+        sa.Column("quotations", sa.Text, nullable=False),
+        sa.Column("card", sa.Text, nullable=False),
+    )
     op.create_table(
         "revisions",
         sa.Column("number", sa.Integer, primary_key=True),

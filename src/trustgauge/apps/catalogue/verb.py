@@ -30,7 +30,7 @@ ROLES = ("reader", "assessor", "admin")
 )
 @click.option("--address", default="", metavar="URL", help="Public address, for links, QR codes and feeds.")
 @click.option("--host-name", "hosts", multiple=True, metavar="NAME", help="Also answer to this name.")
-@click.option("--demo", is_flag=True, help="Rate the example services first: about a minute, no network.")
+@click.option("--demo", is_flag=True, help="Rate the example services first: about two minutes, no network.")
 @click.option(
     "--freeze",
     type=click.Path(path_type=Path, file_okay=False),

@@ -141,11 +141,15 @@ def test_every_reason_and_limit_has_a_message(rated: Rated, method: str) -> None
         assert not [said for said in sentences.reasons(reasons, one) if said.startswith("The method gives")]
 
 
+OF_ONE_RATING = {"label", "badge", "shields", "eee", "mcp"}
+"""Exports of one rating, or of one service: pictures, results of one model, an entry of 4,096 bytes."""
+
+
 @pytest.mark.parametrize("export", plugins.names("exports"))
 def test_every_export_takes_the_ratings_of_every_method(rated: Rated, export: str) -> None:
     write = plugins.load("exports", export)
     for document in (rated.document, *map(rated.of, METHODS)):
-        if export in {"label", "badge", "shields"}:  # of one rating; a badge needs a level
+        if export in OF_ONE_RATING:  # a badge needs a level
             for one in document["ratings"]:
                 if one["overall"]["level"] is not None:
                     assert write({**document, "ratings": [one]}, rated.rows)

@@ -446,7 +446,7 @@ def audit_examples(rows: pl.DataFrame) -> list[Piece]:
         return []
     wrong = labelled.filter(labelled["misread"].fill_null(value=False))
     count, n = numbers.count(wrong.height), numbers.count(labelled.height)
-    lead = f"{count} of {n} labelled answers were read otherwise by the program."
+    lead = f"{count} of {n} labelled answers were read otherwise by the program, or not at all."
     if wrong.is_empty():
         return [Title("Audited answers", lead)]
     told = [_row(row) for row in wrong.head(MOST_MISREAD).iter_rows(named=True)]

@@ -14,7 +14,7 @@ from tests.fuzz.mutations import told
 from tests.servers import LocalServer, Response
 from trustgauge.apps.proxy.exchange import Exchange
 from trustgauge.apps.proxy.exchange_parser import ParsedExchange, UnratableError, parse_exchange
-from trustgauge.apps.proxy.wire import MalformedError, request_head, response_head
+from trustgauge.apps.proxy.wire import END, MalformedError, ResponseReader, request_head
 from trustgauge.errors import GarbledError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply
 from trustgauge.services import Service, ServiceSpec
@@ -176,9 +176,12 @@ def traffic(data: bytes) -> None:
     assert isinstance(parse_exchange(exchange), ParsedExchange)
 
 
+def response(data: bytes) -> None:
+    ResponseReader(request_head(HEAD)).take(data + END, None)
+
+
 def head(data: bytes) -> None:
     found = request_head(data)
-    found.body()
     found.sent_to("127.0.0.1", "/")
 
 
@@ -208,6 +211,11 @@ ANSWERS: tuple[Spoken, ...] = (
     ),
     Spoken("traffic", json.dumps(ASKED).encode() + b"\n" + WHOLE.body, traffic, (UnratableError,)),
     Spoken("request head", HEAD, head, (MalformedError,)),
-    Spoken("response head", BACK, lambda data: response_head(data).body("POST"), (MalformedError,)),
+    Spoken(
+        "response head",
+        BACK,
+        response,
+        (MalformedError,),
+    ),
 )
 """Every protocol, for fuzzing by bytes; `test_answers.py` changes their parts as well."""

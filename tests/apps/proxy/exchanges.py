@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from trustgauge.apps.proxy.exchange import LARGEST, Exchange
-from trustgauge.apps.proxy.wire import request_head, response_head
+from trustgauge.apps.proxy.wire import ResponseHead, request_head
 
 HELLO = ({"role": "user", "content": "hello"},)
 
@@ -18,8 +18,7 @@ def exchange(
     head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sk-planted-key"
     made = Exchange.of(request_head(head))
     made.sent.add(request if isinstance(request, bytes) else json.dumps(request).encode())
-    fields = f"content-type: {kind}\r\ncontent-encoding: {packing}" if packing else f"content-type: {kind}"
-    made.answered(response_head(f"HTTP/1.1 {status} Status\r\n{fields}".encode()))
+    made.answered(ResponseHead(status, {"content-type": kind, "content-encoding": packing}))
     made.back.add(back.encode() if isinstance(back, str) else back)
     made.end(whole=True)
     return made

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from trustgauge.apps.proxy.exchange import secrets_of
 from trustgauge.apps.proxy.wire import (
+    END,
     BodyCopy,
-    ChunkedBody,
     MalformedError,
-    SizedBody,
+    ResponseReader,
     request_head,
-    response_head,
 )
 
 PLAIN = b"POST /v1/chat/completions?a=b HTTP/1.1\r\nHost: localhost"
+CHUNKED = PLAIN + b"\r\nTransfer-Encoding: chunked"
 chunks = st.lists(st.binary(min_size=1, max_size=40), max_size=6)
 
 
@@ -26,34 +26,36 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
     return [data[start:stop] for start, stop in zip([0, *ends], [*ends, len(data)], strict=True)]
 
 
+def followed(head: bytes, body: bytes, places: list[int], kept: BodyCopy) -> tuple[bool, bytes]:
+    """Whether the body of a request came to its end, and what came after that."""
+    follower, over = request_head(head).body, b""
+    for piece in cut(body, places):
+        over += piece[follower.take(piece, kept) :]
+    return follower.done, over
+
+
 @given(chunks, st.lists(st.integers(0, 10_000), max_size=12), st.binary(max_size=10))
 def test_chunks_are_followed_to_their_end(parts: list[bytes], places: list[int], rest: bytes) -> None:
     body = b"".join(b"%X;a=b\r\n%b\r\n" % (len(part), part) for part in parts) + b"0\r\nx: y\r\n\r\n"
-    follower, kept, over = ChunkedBody(), BodyCopy(1000), b""
-    for piece in cut(body + rest, places):
-        at = follower.take(piece, 0, kept)
-        over += piece[at:]
-    assert follower.done
-    assert over == rest
+    kept = BodyCopy(1000)
+    assert followed(CHUNKED, body + rest, places, kept) == (True, rest)
     assert kept.whole() == b"".join(parts)
 
 
 @given(st.binary(max_size=60), st.lists(st.integers(0, 100), max_size=5), st.binary(max_size=10))
 def test_a_length_is_followed_to_its_end(body: bytes, places: list[int], rest: bytes) -> None:
-    follower, kept, over = SizedBody(len(body)), BodyCopy(1000), b""
-    for piece in cut(body + rest, places):
-        at = follower.take(piece, 0, kept)
-        over += piece[at:]
-    assert follower.done
-    assert (kept.whole(), over) == (body, rest)
+    kept = BodyCopy(1000)
+    head = PLAIN + b"\r\nContent-Length: %d" % len(body)
+    assert followed(head, body + rest, places, kept) == (True, rest)
+    assert kept.whole() == body
 
 
 @pytest.mark.parametrize(
-    "body", [b"\r\n", b"-1\r\n", b"0x3\r\n", b"2\r\nabc\r\n", b"f" * 20 + b"\r\n", b"1" * 70_000]
+    "body", [b"\r\n", b"-1\r\n", b"0x3\r\n", b"2\r\nabc\r\n", b"f" * 30 + b"\r\n", b"1" * 70_000]
 )
 def test_what_is_no_chunk(body: bytes) -> None:
     with pytest.raises(MalformedError):
-        ChunkedBody().take(body, 0, None)
+        request_head(CHUNKED).body.take(body, None)
 
 
 def test_too_much_is_not_kept() -> None:
@@ -67,7 +69,7 @@ def test_too_much_is_not_kept() -> None:
 def test_only_host_and_target_change() -> None:
     raw = b"GET /v1/a?b HTTP/1.1\r\nX: /v1/a?b\r\nhOsT:  localhost:8001 \r\nY:\tz"
     sent = request_head(raw).sent_to("bot.example", "/x/a?b")
-    assert sent == b"GET /x/a?b HTTP/1.1\r\nX: /v1/a?b\r\nhOsT: bot.example\r\nY:\tz\r\n\r\n"
+    assert sent == b"GET /x/a?b HTTP/1.1\r\nX: /v1/a?b\r\nhOsT: bot.example\r\nY: z\r\n\r\n"
 
 
 @pytest.mark.parametrize(
@@ -79,9 +81,9 @@ def test_only_host_and_target_change() -> None:
     ],
 )
 def test_the_body_of_a_request(head: bytes, length: int) -> None:
-    body = request_head(head).body()
+    body = request_head(head).body
     assert body.done == (length == 0)
-    assert body.take(b"1234567", 0, None) == length
+    assert body.take(b"1234567", None) == length
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_the_body_of_a_request(head: bytes, length: int) -> None:
 )
 def test_requests_that_two_servers_could_read_in_two_ways(more: bytes) -> None:
     with pytest.raises(MalformedError):
-        request_head(PLAIN + more).body()
+        request_head(PLAIN + more)
 
 
 @pytest.mark.parametrize("first", [b"GET /a b HTTP/1.1", b"GET /a HTTP/2", b"GET", b"", b"HTTP/1.1 200 OK"])
@@ -112,22 +114,66 @@ def test_first_lines_of_no_request(first: bytes) -> None:
         request_head(first + b"\r\nHost: localhost")
 
 
+def answered(method: bytes = b"GET", more: bytes = b"") -> ResponseReader:
+    return ResponseReader(request_head(method + PLAIN.removeprefix(b"POST") + more))
+
+
 @pytest.mark.parametrize(
     ("head", "method", "taken"),
     [
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 3", "GET", 3),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 3", "HEAD", 0),
-        (b"HTTP/1.1 204", "GET", 0),
-        (b"HTTP/1.1 304 Not\r\nContent-Length: 3", "GET", 0),
-        (b"HTTP/1.0 200 OK", "GET", 6),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip", "GET", 6),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked", "GET", 5),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 3", b"GET", 3),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 3", b"HEAD", 0),
+        (b"HTTP/1.1 204", b"GET", 0),
+        (b"HTTP/1.1 304 Not\r\nContent-Length: 3", b"GET", 0),
+        (b"HTTP/1.1 103 Early\r\nX: y\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3", b"POST", 3),
     ],
 )
-def test_the_body_of_an_answer(head: bytes, method: str, taken: int) -> None:
-    body = response_head(head).body(method)
-    data = b"0\r\n\r\nx" if isinstance(body, ChunkedBody) else b"123456"
-    assert (0 if body.done else body.take(data, 0, None)) == taken
+def test_the_body_of_an_answer(head: bytes, method: bytes, taken: int) -> None:
+    answer, kept = answered(method), BodyCopy(10)
+    assert not answer.begun
+    seen = answer.take(head + END + b"123456"[:taken], kept)
+    assert seen is not None
+    assert (answer.begun, answer.done, answer.ends_by_closing()) == (True, True, True)
+    assert (seen.status, kept.whole(), answer.rest) == (
+        int(head[-100:].split(b"HTTP/1.1 ")[-1][:3]),
+        b"123"[:taken],
+        b"",
+    )
+
+
+def test_what_comes_after_an_answer_is_not_of_it() -> None:
+    answer, kept = answered(), BodyCopy(10)
+    answer.take(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n123456", kept)
+    assert (answer.done, kept.whole(), answer.rest) == (True, b"123", b"456")
+
+
+def test_an_answer_that_ends_with_its_connection() -> None:
+    answer, kept = answered(), BodyCopy(10)
+    answer.take(b"HTTP/1.0 200 OK\r\n\r\n123", kept)
+    answer.take(b"456", kept)
+    assert (answer.done, kept.whole(), answer.ends_by_closing()) == (False, b"123456", True)
+
+
+@pytest.mark.parametrize(
+    "begun", [b"HTTP/1.1 200 OK\r\nContent-Le", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1"]
+)
+def test_an_answer_that_is_cut_off(begun: bytes) -> None:
+    answer = answered()
+    answer.take(begun, None)
+    assert not answer.ends_by_closing()
+    assert not answered().ends_by_closing()
+
+
+@pytest.mark.parametrize("packing", [b"gzip", b"gzip, chunked"])
+def test_an_answer_whose_end_nobody_knows_is_not_followed(packing: bytes) -> None:
+    with pytest.raises(MalformedError):
+        answered().take(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + packing + END, None)
+
+
+def test_both_sides_change_to_another_protocol() -> None:
+    answer = answered(more=b"\r\nConnection: Upgrade\r\nUpgrade: websocket")
+    answer.take(b"HTTP/1.1 101 Yes\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n\x81\x01", None)
+    assert (answer.switched, answer.done) == (True, False)
 
 
 def test_secrets_of_a_head() -> None:

@@ -23,8 +23,8 @@ from trustgauge.apps.proxy.wire import (
     Body,
     MalformedError,
     RequestHead,
+    ResponseReader,
     request_head,
-    response_head,
 )
 from trustgauge.errors import UnavailableError
 
@@ -138,8 +138,7 @@ class ClientConnection(asyncio.Protocol):
         self._own: asyncio.Task[bytes] | None = None
         self._waiting = b""  # bytes of requests that are not sent on yet
         self._request: Body | None = None  # what is still to come of a request
-        self._answer: Body | None = None  # the answer under way
-        self._back = b""  # the beginning of an answer's head
+        self._answer: ResponseReader | None = None  # the answer under way
         self._blind = False  # what comes back is no HTTP that can be followed: it only passes
         self._tunnel = False  # both sides changed to another protocol
         self.exchange: Exchange | None = None
@@ -279,7 +278,7 @@ class ClientConnection(asyncio.Protocol):
         if refused is not None:
             self._refuse(refused)
             return False
-        body = head.body()
+        body = head.body
         exchange = None if head.path.startswith(OWN) else self._gate.begins(head)
         if exchange is not None and exchange.read and self._is_too_much(min(body.length, LARGEST)):
             self._refuse(FULL)
@@ -291,7 +290,7 @@ class ClientConnection(asyncio.Protocol):
             self._own = self._gate.own(head)
             self._own.add_done_callback(self._answer_own)
             return True
-        self.exchange = exchange
+        self.exchange, self._answer = exchange, ResponseReader(head)
         target = self._gate.upstream.target(head.target)
         self._to_service(head.sent_to(self._gate.upstream.host, target))
         return True
@@ -299,7 +298,7 @@ class ClientConnection(asyncio.Protocol):
     def _send_body(self, body: Body) -> None:
         """Send on what has come of the body, and follow it."""
         data, exchange = self._waiting, self.exchange
-        stop = body.take(data, 0, exchange.sent if exchange and exchange.read else None)
+        stop = body.take(data, exchange.sent if exchange and exchange.read else None)
         self._waiting = data[stop:]
         if self._own is None:
             self._to_service(data[:stop])
@@ -337,7 +336,7 @@ class ClientConnection(asyncio.Protocol):
         """
         if self.gone or self._wait.leaving or self.transport.is_closing():
             return
-        begun = self._answer is not None or bool(self._back)
+        begun = self._answer is not None and self._answer.begun
         self._end_service()
         self._over(whole=False)
         self._waiting, self._request = b"", None
@@ -374,35 +373,23 @@ class ClientConnection(asyncio.Protocol):
         self._weigh()
 
     def _follow(self, data: bytes) -> None:
-        at = 0
-        while at < len(data) and not self._tunnel:
-            exchange = self.exchange
-            if exchange is None:
-                raise MalformedError("an answer to no request")
-            if self._answer is None:
-                self._back += data[at:]
-                end = self._back.find(END)
-                if end < 0:
-                    if len(self._back) > LONGEST_HEAD:
-                        raise MalformedError("the head of the answer is too long")
-                    return
-                data, at, head = self._back[end + len(END) :], 0, response_head(self._back[:end])
-                self._back = b""
-                self._tunnel = head.status == 101
-                if head.status < 200:
-                    continue  # the answer itself is still to come
-                exchange.answered(head)
-                self._answer = head.body(exchange.method)
-            at = self._answer.take(data, at, exchange.back if exchange.read else None)
-            if self._answer.done:
-                self._over(whole=True)
-            elif self._is_too_much():
-                exchange.lose()
+        exchange, answer = self.exchange, self._answer
+        if exchange is None or answer is None:
+            raise MalformedError("an answer to no request")
+        head = answer.take(data, exchange.back if exchange.read else None)
+        self._tunnel = answer.switched
+        if head is not None:
+            exchange.answered(head)
+        if answer.done:
+            self._over(whole=True)
+            if answer.rest:
+                raise MalformedError("more than an answer")
+        elif self._is_too_much():
+            exchange.lose()
 
     def service_left(self) -> None:
         """The service hung up: so does the proxy, after all that came."""
-        until_close = self._answer is not None and self._answer.until_close
-        self._over(whole=until_close)
+        self._over(whole=self._answer is not None and self._answer.ends_by_closing())
         if not self.gone and not self._wait.leaving:
             self.leave()
 

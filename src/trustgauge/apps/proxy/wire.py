@@ -1,32 +1,29 @@
-"""HTTP/1.1 as far as a pass-through must know it: heads, and where bodies end (RFC 9112).
+"""HTTP/1.1 as far as a pass-through must know it: heads, and where bodies end (RFC 9112), as h11 reads them.
 
-Bytes are passed on as they came. What is read here says only who is asked, and where a message ends.
+Bodies are passed on as they came. What is read here says only who is asked, and where a message ends.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+
+import h11
 
 END = b"\r\n\r\n"
 LONGEST_HEAD = 65_536
 """Bytes of a head, and of a line between chunks."""
-
-_FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*?)[ \t]*")
-_REQUEST = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~]+) HTTP/1\.[01]")
-_STATUS = re.compile(rb"HTTP/1\.[01] ([1-9][0-9][0-9])(?: [^\r\n]*)?")
-_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
 TOKEN = "X-Trustgauge-Token"
 """A field for the proxy itself. It is never passed on."""
 
-_HOST = re.compile(rb"\r\n(host:)[^\r\n]*", re.IGNORECASE)
-_TOKEN = re.compile(rb"\r\n%b:[^\r\n]*" % TOKEN.encode(), re.IGNORECASE)
-_NO_BODY = frozenset({204, 304})
+_LOOSE_LINE = re.compile(rb"(?<!\r)\n|\r\n[ \t]")
+"""Lines that end without a carriage return, or go on in the next: h11 takes them, but servers disagree."""
 
 
 class MalformedError(ValueError):
-    """What came is no HTTP/1.1, or leaves open where a message ends."""
+    """What came is no HTTP/1.1, or leaves open where a message ends. It never quotes the message."""
 
 
 class BodyCopy:
@@ -60,120 +57,72 @@ class BodyCopy:
         return bytes(self._data)
 
 
-class SizedBody:
-    """A body whose length is known; None is a body that ends with its connection."""
+class Body:
+    """The body of a request, followed through what comes of it.
 
-    def __init__(self, length: int | None) -> None:
-        self._left = length
-        self.length = length or 0
-        self.until_close = length is None
-        self.done = length == 0
+    Attributes:
+        length: bytes that its head announces; 0 if it announces none, as with chunks.
+        done: whether all of it came.
+    """
 
-    def take(self, data: bytes, at: int, kept: BodyCopy | None) -> int:
-        """Follow the body through `data` from `at`. Returns where what belongs to it ends."""
-        stop = len(data) if self._left is None else min(len(data), at + self._left)
-        if kept is not None:
-            kept.add(data[at:stop])
-        if self._left is not None:
-            self._left -= stop - at
-            self.done = self._left == 0
-        return stop
+    def __init__(self, reading: h11.Connection, length: int) -> None:
+        self._reading = reading
+        self.length, self.done = length, False
+        self._drain(None)
 
-
-class ChunkedBody:
-    """A body in chunks: lines with sizes between them, and perhaps trailers after the last."""
-
-    until_close = False
-    length = 0  # nobody has told it
-
-    def __init__(self) -> None:
-        self.done = False
-        self._left = 0  # bytes of the chunk that are still to come
-        self._line = b""  # the beginning of a line that is not whole yet
-        self._next = self._on_size
-
-    def take(self, data: bytes, at: int, kept: BodyCopy | None) -> int:
-        """Follow the body through `data` from `at`. Returns where what belongs to it ends.
+    def take(self, data: bytes, kept: BodyCopy | None) -> int:
+        """Follow the body through `data`. Returns where what belongs to it ends.
 
         Raises:
             MalformedError: these are no chunks.
         """
-        while at < len(data) and not self.done:
-            if self._left:
-                stop = min(len(data), at + self._left)
-                if kept is not None:
-                    kept.add(data[at:stop])
-                self._left -= stop - at
-                at = stop
-                continue
-            stop = data.find(b"\n", at)
-            if stop < 0:
-                self._line += data[at:]
-                if len(self._line) > LONGEST_HEAD:
-                    raise MalformedError("a line between chunks does not end")
-                return len(data)
-            line, self._line = self._line + data[at:stop], b""
-            self._next(line.removesuffix(b"\r"))
-            at = stop + 1
-        return at
+        if data and not self.done:
+            self._reading.receive_data(data)
+            self._drain(kept)
+            return len(data) - len(self._reading.trailing_data[0]) if self.done else len(data)
+        return 0
 
-    def _on_size(self, line: bytes) -> None:
-        found = _SIZE.fullmatch(line)
-        if found is None:
-            raise MalformedError("a chunk has no size")
-        self._left = int(found[1], 16)
-        self._next = self._on_end if self._left else self._on_trailer
-
-    def _on_end(self, line: bytes) -> None:
-        if line:
-            raise MalformedError("a chunk is longer than its size")
-        self._next = self._on_size
-
-    def _on_trailer(self, line: bytes) -> None:
-        self.done = not line
+    def _drain(self, kept: BodyCopy | None) -> None:
+        for event in _events(self._reading, "its body does not end as its head says"):
+            if isinstance(event, h11.Data) and kept is not None:
+                kept.add(bytes(event.data))
+            self.done = isinstance(event, h11.EndOfMessage)
 
 
-Body = SizedBody | ChunkedBody
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RequestHead:
-    """The head of a request, without the empty line after it.
+    """The head of a request.
 
     `fields` holds values by lower-case name, those of one name joined by ", ".
     """
 
-    raw: bytes = field(repr=False)  # keys stand in it, and in the next two
-    target: str = field(repr=False)
+    event: h11.Request = field(repr=False)  # keys stand in it, and in the fields
     fields: Mapping[str, str] = field(repr=False)
-    method: str
+    body: Body = field(repr=False)
+
+    @cached_property
+    def method(self) -> str:
+        """GET, POST and so on."""
+        return self.event.method.decode("ascii")
+
+    @cached_property
+    def target(self) -> str:
+        """Path and query, as they were sent."""
+        return self.event.target.decode("latin-1")
 
     @property
     def path(self) -> str:
         """The target without its query."""
         return self.target.partition("?")[0]
 
-    def body(self) -> Body:
-        """Where the body ends.
-
-        Raises:
-            MalformedError: it is told in two ways, or in none that is known.
-        """
-        length, coding = self.fields.get("content-length"), self.fields.get("transfer-encoding")
-        if coding is not None:
-            if length is not None or coding.lower() != "chunked":
-                raise MalformedError("it is not clear where the body ends")
-            return ChunkedBody()
-        return SizedBody(_length(length) if length is not None else 0)
-
     def sent_to(self, host: str, target: str) -> bytes:
-        """The head for another host and target, without a token for us, all else byte for byte as it came."""
-        line_end = self.raw.find(b"\r\n")
-        first, rest = self.raw[:line_end], self.raw[line_end:]
-        start, stop = len(self.method) + 1, len(self.method) + 1 + len(self.target)
-        first = first[:start] + target.encode("latin-1") + first[stop:]
-        rest = _HOST.sub(lambda found: b"\r\n" + found[1] + b" " + host.encode(), rest, count=1)
-        return first + _TOKEN.sub(b"", rest) + END
+        """The head for another host and target, without a token for us; all other fields as they came."""
+        version = self.event.http_version
+        lines = [b"%b %b HTTP/%b" % (self.event.method, target.encode("latin-1"), version)]
+        for name, value in self.event.headers.raw_items():
+            if name.lower() != TOKEN.lower().encode():
+                lines.append(name + b": " + (host.encode() if name.lower() == b"host" else value))
+        return b"\r\n".join(lines) + END
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,68 +132,105 @@ class ResponseHead:
     status: int
     fields: Mapping[str, str] = field(repr=False)
 
-    def body(self, method: str) -> Body:
-        """Where the body of an answer to `method` ends.
+
+class ResponseReader:
+    """Follows the answer to one request.
+
+    Attributes:
+        begun: whether anything of it came.
+        done: whether all of it came.
+        switched: whether both sides changed to another protocol.
+        rest: bytes that came after it.
+    """
+
+    def __init__(self, request: RequestHead) -> None:
+        self.begun, self.done, self.switched = False, False, False
+        self._reading = h11.Connection(h11.CLIENT, LONGEST_HEAD)
+        # Only the method, and what it offers to change to, say how an answer is read.
+        fields = [(b"host", b"-")]
+        fields += [one for one in request.event.headers if one[0] in (b"upgrade", b"connection")]
+        self._reading.send(h11.Request(method=request.method, target="/", headers=fields))
+
+    @property
+    def rest(self) -> bytes:
+        return self._reading.trailing_data[0]
+
+    def take(self, data: bytes, kept: BodyCopy | None) -> ResponseHead | None:
+        """Follow the answer through `data`. Returns its head when that is whole.
 
         Raises:
-            MalformedError: its length is no number.
+            MalformedError: this is no answer that can be followed.
         """
-        if method == "HEAD" or self.status in _NO_BODY or self.status < 200:
-            return SizedBody(0)
-        coding = self.fields.get("transfer-encoding")
-        if coding is not None:
-            return ChunkedBody() if coding.lower().split(",")[-1].strip() == "chunked" else SizedBody(None)
-        length = self.fields.get("content-length")
-        return SizedBody(None if length is None else _length(length))
+        self.begun = True
+        self._reading.receive_data(data)
+        head = None
+        for event in _events(self._reading, "this is no answer"):
+            if isinstance(event, h11.Response):
+                head = ResponseHead(event.status_code, _fields(event))
+            elif isinstance(event, h11.InformationalResponse):
+                self.switched = event.status_code == 101
+            elif isinstance(event, h11.Data) and kept is not None:
+                kept.add(bytes(event.data))
+            self.done = isinstance(event, h11.EndOfMessage)
+        return head
+
+    def ends_by_closing(self) -> bool:
+        """Whether the answer is whole when the connection closes now."""
+        if not self.begun or self.done:
+            return self.done
+        self._reading.receive_data(b"")
+        try:
+            return any(isinstance(one, h11.EndOfMessage) for one in _events(self._reading, "cut off"))
+        except MalformedError:
+            return False
 
 
 def request_head(raw: bytes) -> RequestHead:
-    r"""Read the head of a request.
+    r"""Read the head of a request, without the empty line after it.
 
     Raises:
-        MalformedError: it is none, or names no host or several.
+        MalformedError: it is none, names no host or several, or says in two ways where its body ends.
 
     >>> request_head(b"GET /v1/models?a=b HTTP/1.1\r\nHost: localhost:8001").path
     '/v1/models'
     """
-    first, fields = _head(raw)
-    found = _REQUEST.fullmatch(first)
-    if found is None:
-        raise MalformedError("the first line is none of a request")
-    if len(_HOST.findall(raw)) != 1:
+    if _LOOSE_LINE.search(raw):
+        raise MalformedError("a line of the head is no field")
+    reading = h11.Connection(h11.SERVER, LONGEST_HEAD + len(END))
+    reading.receive_data(raw + END)
+    event = next(_events(reading, "its head is not that of a request"), None)
+    if not isinstance(event, h11.Request):
+        raise MalformedError("its head is not that of a request")
+    fields = _fields(event)
+    if "host" not in fields:
         raise MalformedError("a request names its host once")
-    return RequestHead(raw, found[2].decode(), fields, found[1].decode())
+    if "content-length" in fields and "transfer-encoding" in fields:
+        raise MalformedError("it is not clear where the body ends")
+    return RequestHead(event, fields, Body(reading, int(fields.get("content-length", 0))))
 
 
-def response_head(raw: bytes) -> ResponseHead:
-    """Read the head of an answer.
+def _events(reading: h11.Connection, fault: str) -> Iterator[h11.Event]:
+    """What has come whole, up to the end of the message.
 
     Raises:
-        MalformedError: it is none.
+        MalformedError: with `fault`; what h11 says would quote the message, and keys in it.
     """
-    first, fields = _head(raw)
-    found = _STATUS.fullmatch(first)
-    if found is None:
-        raise MalformedError("the first line is none of an answer")
-    return ResponseHead(int(found[1]), fields)
+    while True:
+        try:
+            event = reading.next_event()
+        except h11.RemoteProtocolError:
+            raise MalformedError(fault) from None
+        if event is h11.NEED_DATA or event is h11.PAUSED or isinstance(event, h11.ConnectionClosed):
+            return
+        assert not isinstance(event, type)
+        yield event
+        if isinstance(event, h11.EndOfMessage):
+            return
 
 
-def _head(raw: bytes) -> tuple[bytes, dict[str, str]]:
-    first, *lines = raw.split(b"\r\n")
+def _fields(event: h11.Request | h11.Response) -> dict[str, str]:
     fields: dict[str, str] = {}
-    for line in lines:
-        found = _FIELD.fullmatch(line)
-        if found is None:
-            raise MalformedError("a line of the head is no field")
-        name, value = found[1].decode().lower(), found[2].decode("latin-1")
+    for raw_name, raw_value in event.headers:
+        name, value = raw_name.decode("ascii"), raw_value.decode("latin-1")
         fields[name] = f"{fields[name]}, {value}" if name in fields else value
-    return first, fields
-
-
-def _length(value: str) -> int:
-    # The same number twice is allowed, as one header that was sent twice (RFC 9112, 6.3).
-    given = {one.strip() for one in value.split(",")}
-    number = given.pop()
-    if given or not (number.isascii() and number.isdigit()) or len(number) > 15:
-        raise MalformedError("the length of the body is no number")
-    return int(number)
+    return fields

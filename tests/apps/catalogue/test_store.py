@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 from datetime import date
 from typing import Any
 
 import pytest
-from sqlalchemy import inspect
+from sqlalchemy import MetaData, create_engine, inspect, select, text
 
 from tests.apps.catalogue.documents import chatbots, two_step
 from tests.reports import hostile
-from trustgauge.apps.catalogue.schema import METADATA
+from trustgauge.apps.catalogue.schema import METADATA, migrate
 from trustgauge.apps.catalogue.store import CatalogueStore, RatingQuery, slug_of
 from trustgauge.errors import CatalogueError
 from trustgauge.records import canonical
@@ -159,6 +160,36 @@ def test_the_migrations_make_the_schema_of_the_code(store: CatalogueStore) -> No
         )
         assert compare_metadata(context, METADATA) == []
     assert "search" in inspect(store.engine).get_table_names()
+
+
+def test_a_catalogue_of_the_first_schema_is_found_in_as_before(url: str) -> None:
+    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    migrate(engine, "0001")
+    later = {"ratings": {"number"}, "audit": {"number"}}  # columns since, and what a database counts itself
+    known = MetaData()
+    known.reflect(engine)
+    with tempfile.TemporaryDirectory() as folder:
+        newest = CatalogueStore(f"sqlite:///{folder}/newest.sqlite")
+        put(newest, two_step())
+        put(newest, chatbots())
+        with newest.engine.connect() as source, engine.begin() as target:
+            for name in ("runs", "services", "ratings", "contents", "audit"):
+                rows = source.execute(select(METADATA.tables[name])).mappings().all()
+                kept = [{key: row[key] for key in row if key not in later.get(name, ())} for row in rows]
+                target.execute(known.tables[name].insert(), kept)
+            words = ", to_tsvector('simple', :text))" if "postgresql" in url else ")"
+            into = "search (id, text, words)" if "postgresql" in url else "search (id, text)"
+            for row in source.execute(text("SELECT id, text FROM search ORDER BY id DESC")).mappings():
+                target.execute(text(f"INSERT INTO {into} VALUES (:id, :text{words}"), dict(row))
+        expected = ids(newest)
+        newest.close()
+    engine.dispose()
+    store = CatalogueStore(url)
+    assert ids(store) == expected
+    assert ids(store, q="bot priv") == ["TG-2026-1122-c0de.1"]
+    put(store, two_step("TG-2026-1122-beef", service="umbra"))
+    assert ids(store, q="umbra") == [one for one in ids(store) if "beef" in one]
+    store.close()
 
 
 @pytest.mark.parametrize(

@@ -78,13 +78,15 @@ RATINGS = Table(
     Column("expires", String(10), nullable=False),
     Column("assessor", Text, nullable=False),
     Column("relationship", String(20), nullable=False),
-    Column("supersedes", String(90), nullable=False),
+    Column("supersedes", String(90), nullable=False, index=True),
     Column("withdrawn", String(10), nullable=False),  # the date, "" if it is not
     Column(
         "latest", Boolean, nullable=False
     ),  # the newest of its series: service, method, rule, dimension, assessor
     Column("received", String(32), nullable=False),
+    Column("number", Integer),  # of its text in the table of full-text search
     Index("ratings_by_date", "latest", "tested", "run", "place"),
+    Index("ratings_number", "number", unique=True),
     Index("ratings_by_level", "method", "dimension", "latest", "badness", "id"),
 )
 
@@ -135,7 +137,7 @@ AUDIT = Table(
     Column("at", String(32), nullable=False),
     Column("actor", Text, nullable=False),
     Column("action", String(20), nullable=False),
-    Column("subject", Text, nullable=False),
+    Column("subject", Text, nullable=False, index=True),
     Column("facts", Text, nullable=False),
 )
 

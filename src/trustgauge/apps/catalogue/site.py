@@ -22,8 +22,9 @@ from trustgauge import plugins
 from trustgauge.apps.catalogue.cards import environment as report_environment
 from trustgauge.apps.catalogue.cards import read_card, with_templates
 from trustgauge.apps.catalogue.exports import export_files
+from trustgauge.apps.catalogue.history import MOST as MOST_MARKS
 from trustgauge.apps.catalogue.history import history
-from trustgauge.apps.catalogue.store import STATES, CatalogueRating, CatalogueStore, RatingQuery, document_of
+from trustgauge.apps.catalogue.store import STATES, CatalogueRating, CatalogueStore, RatingQuery
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.reports import (
     comparison,
@@ -161,7 +162,7 @@ class Site:
                 (name, _filter_words(name, value), self._list_address(shown, without=name))
                 for name, value in shown.items()
             ],
-            total=self.store.count(query, today),
+            total=page.total,
             groups=groups,
             ranked=ranked,
             ranked_note=note,
@@ -558,7 +559,7 @@ def _series(assessors: Mapping[str, Sequence[RowMapping]]) -> dict[str, Any]:
     shown = []
     for name, rows in assessors.items():
         newest = _listed(rows[0])
-        entries = [_entry(row) for row in reversed(rows)]
+        entries = [_entry(row) for row in reversed(rows[:MOST_MARKS])]
         shown.append(
             {
                 "name": name,
@@ -584,7 +585,8 @@ def _series(assessors: Mapping[str, Sequence[RowMapping]]) -> dict[str, Any]:
 
 
 def _entry(row: RowMapping) -> RatingEntry:
-    return {**document_of(row)["ratings"][0], "withdrawn": row["withdrawn"] or None}
+    entry: RatingEntry = json.loads(row["entry"])
+    return {**entry, "withdrawn": row["withdrawn"] or None}
 
 
 def _pair(number: int, one: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,9 +16,11 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from sqlalchemy import (
+    CTE,
     ColumnElement,
     Connection,
     Engine,
+    FromClause,
     RowMapping,
     Select,
     and_,
@@ -58,7 +60,8 @@ LARGEST = 24_000_000
 """Characters of a document that is taken in."""
 UNKNOWN = 99
 """The badness of a rating without a level."""
-STATES = ("in force", "not settled", "incomplete", "expired", "withdrawn", "testing forbidden")
+FORBIDDEN = "testing forbidden"
+STATES = ("in force", "not settled", "incomplete", "expired", "withdrawn", FORBIDDEN)
 """What a list can be filtered by: what the document says, what the date makes of it, and what people say."""
 Role = Literal["reader", "assessor", "admin"]
 ROLES: tuple[Role, ...] = ("reader", "assessor", "admin")
@@ -107,10 +110,11 @@ class RatingQuery:
 
 @dataclass(frozen=True, slots=True)
 class RatingPage:
-    """Some rows of a list, and the cursor of the next page; "" at its end."""
+    """Some rows of a list, the cursor of the next page, "" at its end, and how many rows all pages have."""
 
     rows: Sequence[RowMapping]
     after: str
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,13 +296,18 @@ class CatalogueStore:
                 sentences.headline(rating), rating["assessor"]["name"],
             )
         )[:4000]  # fmt: skip
-        connection.execute(text("DELETE FROM search WHERE id = :id"), {"id": rating["id"]})
-        words = (
-            "INSERT INTO search (id, text, words) VALUES (:id, :text, to_tsvector('simple', :text))"
-            if self.is_postgresql
-            else "INSERT INTO search (id, text) VALUES (:id, :text)"
-        )
-        connection.execute(text(words), {"id": rating["id"], "text": said})
+        known = select(RATINGS.c.number).where(RATINGS.c.id == rating["id"])
+        facts = {"id": rating["id"], "text": said, "number": connection.execute(known).scalar()}
+        row = "number" if self.is_postgresql else "rowid"
+        connection.execute(text(f"DELETE FROM search WHERE {row} = :number"), facts)
+        if self.is_postgresql:
+            words = "INSERT INTO search (id, text, words) VALUES (:id, :text, to_tsvector('simple', :text))"
+            number = connection.execute(text(f"{words} RETURNING number"), facts).scalar_one()
+        else:  # a virtual table returns nothing
+            number = connection.execute(
+                text("INSERT INTO search (id, text) VALUES (:id, :text)"), facts
+            ).lastrowid
+        connection.execute(update(RATINGS).where(RATINGS.c.id == rating["id"]).values(number=number))
 
     def _set_latest(self, connection: Connection, rating: str) -> None:
         """Mark the newest rating of the series that this one belongs to."""
@@ -319,31 +328,35 @@ class CatalogueStore:
     def list_ratings(self, query: RatingQuery, today: date, limit: int = 50) -> RatingPage:
         """A page of the list: the newest first, or the best first with equal levels beside each other."""
         by_level = query.order == "best"
-        chosen = select(RATINGS, CONTENTS.c.card, SERVICES.c.name, SERVICES.c.kind, SERVICES.c.testing)
-        chosen = chosen.join(SERVICES).join(CONTENTS).where(*self._conditions(query, today))
-        if query.after:
-            chosen = chosen.where(_behind(query.after, by_level=by_level))
         order = (
             (RATINGS.c.badness, RATINGS.c.id)
             if by_level
             else (RATINGS.c.tested.desc(), RATINGS.c.run.desc(), RATINGS.c.place)
         )
+        narrow = self._found(query, today, RATINGS.c.id).order_by(*order).limit(limit + 1)
+        if query.after:
+            narrow = narrow.where(_behind(query.after, by_level=by_level))
+        wide = select(RATINGS, CONTENTS.c.card, SERVICES.c.name, SERVICES.c.kind, SERVICES.c.testing)
+        wide = wide.join(SERVICES).join(CONTENTS).order_by(*order)
         with self.engine.connect() as connection:
-            rows = connection.execute(chosen.order_by(*order).limit(limit + 1)).mappings().all()
+            names = connection.execute(narrow).scalars().all()
+            rows = connection.execute(wide.where(RATINGS.c.id.in_(names))).mappings().all()
+        is_whole = len(rows) <= limit and not query.after
+        total = len(rows) if is_whole else self.count(query, today)
         last = rows[limit - 1] if len(rows) > limit else None
         keys = ("badness", "id") if by_level else ("tested", "run", "place")
-        return RatingPage(rows[:limit], "|".join(str(last[key]) for key in keys) if last else "")
+        after = "|".join(str(last[key]) for key in keys) if last else ""
+        return RatingPage(rows[:limit], after, total)
 
     def count(self, query: RatingQuery, today: date) -> int:
         """How many ratings a query finds."""
-        chosen = select(func.count()).select_from(RATINGS.join(SERVICES))
+        chosen = self._found(query, today, func.count())
         with self.engine.connect() as connection:
-            return int(connection.execute(chosen.where(*self._conditions(query, today))).scalar_one())
+            return int(connection.execute(chosen).scalar_one())
 
     def level_counts(self, query: RatingQuery, today: date) -> list[tuple[int, int]]:
         """Of what a query finds: each badness, best first, and how many ratings have it."""
-        chosen = select(RATINGS.c.badness, func.count()).join(SERVICES)
-        chosen = chosen.where(*self._conditions(query, today)).group_by(RATINGS.c.badness)
+        chosen = self._found(query, today, RATINGS.c.badness, func.count()).group_by(RATINGS.c.badness)
         with self.engine.connect() as connection:
             rows = connection.execute(chosen.order_by(RATINGS.c.badness)).all()
         return [(int(badness), int(count)) for badness, count in rows]
@@ -384,6 +397,16 @@ class CatalogueStore:
         self._choices = (last, found)
         return found
 
+    def _found(self, query: RatingQuery, today: date, *columns: Any) -> Select[Any]:
+        """What a query finds, from no more tables than it asks for."""
+        source: FromClause = RATINGS
+        if words := re.findall(r"\w+", query.q):
+            known = self._known(words[:20])
+            source = known.join(RATINGS, RATINGS.c.number == known.c.number)
+        if query.state == FORBIDDEN:
+            source = source.join(SERVICES, SERVICES.c.slug == RATINGS.c.service)
+        return select(*columns).select_from(source).where(*self._conditions(query, today))
+
     def _conditions(self, query: RatingQuery, today: date) -> list[ColumnElement[bool]]:
         wanted: list[ColumnElement[bool]] = []
         if not query.earlier and not query.service:
@@ -397,21 +420,18 @@ class CatalogueStore:
             wanted.append(RATINGS.c.certainty >= int(query.certainty) / 100)
         if query.age.isdigit() and len(query.age) < 6:
             wanted.append(RATINGS.c.tested >= (today - timedelta(days=int(query.age))).isoformat())
-        wanted += _state(query.state, today)
-        if words := re.findall(r"\w+", query.q):
-            wanted.append(self._matches(words[:20]))
-        return wanted
+        return wanted + _state(query.state, today)
 
-    def _matches(self, words: Sequence[str]) -> ColumnElement[bool]:
-        """Whether the index knows all words; the last one may be the beginning of a word."""
+    def _known(self, words: Sequence[str]) -> CTE:
+        """Numbers of the texts that hold all words; the last one may be the beginning of a word."""
         if self.is_postgresql:
             asked = " & ".join([*words[:-1], f"{words[-1]}:*"])
-            found = text("SELECT id FROM search WHERE words @@ to_tsquery('simple', :asked)")
+            found = text("SELECT number FROM search WHERE words @@ to_tsquery('simple', :asked)")
         else:
             asked = " ".join(f'"{word}"' for word in words) + "*"
-            found = text("SELECT id FROM search WHERE search MATCH :asked")
-        clause = found.bindparams(bindparam("asked", asked)).columns(RATINGS.c.id)
-        return RATINGS.c.id.in_(clause.scalar_subquery())
+            found = text("SELECT rowid AS number FROM search WHERE search MATCH :asked")
+        named = found.bindparams(bindparam("asked", asked)).columns(RATINGS.c.number).cte("known")
+        return named.prefix_with("MATERIALIZED")  # looked up once, not once for every rating
 
     def rating(self, name: str) -> CatalogueRating | None:
         """A rating by its id, with all that was said of it."""
@@ -476,10 +496,7 @@ class CatalogueStore:
     def history(self, slug: str, limit: int = 500) -> Sequence[RowMapping]:
         """All ratings of a service, the newest first."""
         chosen: Select[Any] = (
-            select(RATINGS, CONTENTS.c.entry, CONTENTS.c.card, RUNS.c.header)
-            .join(RUNS)
-            .join(CONTENTS)
-            .where(RATINGS.c.service == slug)
+            select(RATINGS, CONTENTS.c.entry, CONTENTS.c.card).join(CONTENTS).where(RATINGS.c.service == slug)
         ).order_by(RATINGS.c.tested.desc(), RATINGS.c.id.desc())
         with self.engine.connect() as connection:
             return connection.execute(chosen.limit(limit)).mappings().all()
@@ -703,7 +720,7 @@ def _state(state: str, today: date) -> list[ColumnElement[bool]]:
         return [RATINGS.c.expires < day, RATINGS.c.withdrawn == ""]
     if state == "withdrawn":
         return [RATINGS.c.withdrawn != ""]
-    if state == "testing forbidden":
+    if state == FORBIDDEN:
         return [SERVICES.c.testing != ""]
     if state == "in force":
         return [RATINGS.c.state == "rated", RATINGS.c.expires >= day, RATINGS.c.withdrawn == ""]

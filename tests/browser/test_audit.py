@@ -8,9 +8,9 @@ import pytest
 
 from tests.apps.audit.runs import make_run
 from tests.browser.chromium import Chromium
-from trustgauge.apps.audit.labelling import Labelling
 from trustgauge.apps.audit.page import LabelServer
 from trustgauge.run.audit import Audit, read_log
+from trustgauge.run.labelling import Labelling
 
 
 @pytest.fixture(scope="module")

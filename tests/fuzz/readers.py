@@ -27,7 +27,6 @@ from pydantic import ValidationError
 from tests.fuzz import samples
 from tests.store.rows import SERVICE, answer
 from trustgauge import plugins
-from trustgauge.apps.chat import chat_store
 from trustgauge.apps.importers.importer import ImportOptions, import_file
 from trustgauge.apps.properties.building import BuildOptions, build
 from trustgauge.apps.properties.raw_statements import RawShape, shape_of, statements
@@ -61,7 +60,7 @@ from trustgauge.methods.trust import sentence_bias, text_model
 from trustgauge.methods.trust.abuse_checkers import read_abuse_labels
 from trustgauge.plan import load_plan
 from trustgauge.records import Cost
-from trustgauge.run import judge_evaluation, transcript
+from trustgauge.run import chat_store, judge_evaluation, transcript
 from trustgauge.run.sheets import read_sheet, sheet_bytes
 from trustgauge.services.alice import Alice
 from trustgauge.services.annotations import People
@@ -688,9 +687,7 @@ CASES: tuple[Case, ...] = (
         "manifest/manifest.json", samples.MANIFEST, lambda path: read_manifest(path.parent), ("store.folder",)
     ),
     Case("watch.json", samples.WATCH, state.load, ("apps.watch.state",)),
-    Case(
-        "chat/chat.json", samples.CHAT, lambda path: chat_store._read(path.parent), ("apps.chat.chat_store",)
-    ),
+    Case("chat/chat.json", samples.CHAT, lambda path: chat_store._read(path.parent), ("run.chat_store",)),
     Case(
         "transcript.jsonl",
         samples.TRANSCRIPT,

@@ -42,7 +42,7 @@ TESTED_ELSEWHERE = {
     "store.migrations": "readers.py: store.sqlite",
     "apps.watch.notify": "texts.py: notify",
     "apps.sheets.manual_answers": "readers.py: sheets; answers in tests/apps/sheets/test_manual_answers.py",
-    "apps.audit.labelling": "readers.py: sheets; labels in tests/apps/audit/test_audit.py",
+    "run.labelling": "readers.py: sheets; labels in tests/apps/audit/test_audit.py",
     "apps.audit.page": "tests/apps/audit/test_audit.py: requests that are no object, too large or of others",
     "apps.catalogue.api": "tests/apps/catalogue/test_pages.py: hostile bodies and addresses",
     "apps.catalogue.store": "tests/apps/catalogue/test_store.py: hostile documents",

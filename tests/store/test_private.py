@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.store.rows import answer
-from trustgauge.apps.chat import chat_store
-from trustgauge.apps.chat.chat_store import ChatRecord
 from trustgauge.engine.budget import ReservationLedger
 from trustgauge.errors import StoreError
 from trustgauge.plan import load_plan
 from trustgauge.records import Cost
+from trustgauge.run import chat_store
+from trustgauge.run.chat_store import ChatRecord
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.run.transcript import Transcript, lines

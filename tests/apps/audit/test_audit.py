@@ -19,7 +19,6 @@ import pytest
 from tests.apps.audit.runs import PLAN, make_run, meant
 from tests.cli.test_commands import trustgauge
 from tests.servers import LocalServer, Request, Response
-from trustgauge.apps.audit.labelling import Labelling
 from trustgauge.apps.audit.model_labels import label_by_model
 from trustgauge.apps.audit.page import LabelServer
 from trustgauge.catalogue import read
@@ -28,6 +27,7 @@ from trustgauge.methods.social_bias.judges.evaluation import assistant_answers, 
 from trustgauge.plan import load_plan
 from trustgauge.run.audit import FILE, Audit, AuditItem, read_log, resolve, with_labels
 from trustgauge.run.judge_calls import JudgeCallOptions
+from trustgauge.run.labelling import Labelling
 from trustgauge.run.verify import rerate, verify
 
 TODAY = date(2026, 12, 1)

@@ -15,13 +15,12 @@ import pytest
 
 from tests.servers import LocalServer, Request, Response
 from trustgauge import plugins
-from trustgauge.apps.chat import chat_store
-from trustgauge.apps.chat.conversation import ChatTurn, Conversation, read_turns
-from trustgauge.apps.chat.live_scores import running_score
 from trustgauge.errors import PlanError, StoreError
 from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.profiles import IssueOrder
-from trustgauge.run import rate_transcript
+from trustgauge.run import chat_store, rate_transcript
+from trustgauge.run.conversation import ChatTurn, Conversation, read_turns
+from trustgauge.run.live_scores import running_score
 from trustgauge.run.options import RunOptions
 from trustgauge.run.targets import experiment_seed
 from trustgauge.run.transcript import Transcript, lines

@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from trustgauge.apps.audit.labelling import JUDGE_OPTION
 from trustgauge.data.social_groups import groups as shipped_groups
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.social_bias.judge_accuracy import MARGIN, STYLE, styles_of
@@ -22,6 +21,7 @@ from trustgauge.methods.social_bias.judges.model import ModelJudge
 from trustgauge.records import digest
 from trustgauge.run.audit import JUDGE, Audit, AuditSample, append
 from trustgauge.run.judge_calls import JudgeCallOptions, ask_judge
+from trustgauge.run.labelling import JUDGE_OPTION
 from trustgauge.stats.misclassification import Detection
 
 FEWEST = 200

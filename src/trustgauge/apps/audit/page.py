@@ -14,10 +14,10 @@ from hmac import compare_digest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from trustgauge.apps.audit.labelling import Labelling
 from trustgauge.errors import StoreError, TrustgaugeError
 from trustgauge.reports import html, pages
 from trustgauge.run.audit import AuditItem
+from trustgauge.run.labelling import Labelling
 
 HOST = "127.0.0.1"
 LARGEST = 4_096  # bytes of a request

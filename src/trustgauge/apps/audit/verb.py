@@ -12,8 +12,8 @@ from trustgauge.terminal.options import access_options, output_options
 from trustgauge.terminal.output import emit_json, say, show_result
 
 if TYPE_CHECKING:
-    from trustgauge.apps.audit.labelling import Labelling
     from trustgauge.run.audit import Audit, AuditSample
+    from trustgauge.run.labelling import Labelling
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 LABELLER = "labeller 1"
@@ -54,9 +54,9 @@ def audit_verb(name: str, **options: Any) -> Any:
     but for --judge: a chat service of the plan, or PROVIDER/MODEL, is measured on labelled answers of the
     same styles and labels the sample, and its errors are carried.
     """
-    from trustgauge.apps.audit.labelling import Labelling
     from trustgauge.catalogue import find_folder
     from trustgauge.run.audit import Audit, read_log
+    from trustgauge.run.labelling import Labelling
 
     export_to, import_from = options["export_to"], options["import_from"]
     if sum((export_to is not None, import_from is not None, options["status"], bool(options["judge"]))) > 1:
@@ -149,8 +149,8 @@ def _tell(labelling: Labelling, options: dict[str, Any], *, err: bool = False) -
 
 
 def _disputed(labelling: Labelling) -> Iterator[tuple[str, str]]:
-    from trustgauge.apps.audit.labelling import disputes
     from trustgauge.run.audit import read_log
+    from trustgauge.run.labelling import disputes
 
     given = read_log(labelling.audit.folder).labels.get(labelling.audit.place, {})
     yield from disputes(labelling.sample.items, given)

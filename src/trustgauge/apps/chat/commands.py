@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from trustgauge.apps.chat import ending
 from trustgauge.apps.chat import lines as words
-from trustgauge.apps.chat.chat_store import OWN_ORDER
-from trustgauge.apps.chat.conversation import ChatTurn
 from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, IssueOrder, order_of, title
+from trustgauge.run.chat_store import OWN_ORDER
+from trustgauge.run.conversation import ChatTurn
 from trustgauge.run.targets import experiment_seed
 
 if TYPE_CHECKING:

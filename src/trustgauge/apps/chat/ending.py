@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trustgauge.apps.chat import lines as words
-from trustgauge.errors import TrustgaugeError
-from trustgauge.methods.trust.profiles import PUBLISHED, title
+from trustgauge.methods.trust.profiles import title
 from trustgauge.reports import numbers, sentences
 from trustgauge.run import rate_transcript
+from trustgauge.run.chat_store import rated_settings, talk_plan
 from trustgauge.run.options import RunOptions
 from trustgauge.terminal.output import WORDS, Exit, emit_json
 from trustgauge.terminal.progress import progress_display
@@ -61,12 +61,10 @@ def save(session: ChatSession, *, probe: bool = False) -> RunResult | None:
 def _plan(session: ChatSession, *, probe: bool) -> Plan:
     """The plan that rates the talk for the profile first and the others after it."""
     chat = session.chat
-    every = [chat.profile, *(name for name in (*PUBLISHED, *session.trust.orders) if _rates(session, name))]
-    settings = {**chat.experiment, "profiles": list(dict.fromkeys(every))}
-    top: dict[str, Any] = {**chat.top, "seed": chat.seed}
     if not probe:
-        top["budget"] = {}  # what was said is read and not asked again
-        return rate_transcript.plan_of(chat.transcript, chat.service, settings, top=top)
+        return talk_plan(chat, session.trust)
+    settings = rated_settings(chat, session.trust)
+    top: dict[str, Any] = {**chat.top, "seed": chat.seed}
     calls = rate_transcript.write_scenes(session.trust, chat.seed, chat.scenes)
     session.tell([words.note(f"{numbers.count(calls)} calls for leakage; Ctrl-C stops and keeps", "")])
     asked = {
@@ -75,14 +73,6 @@ def _plan(session: ChatSession, *, probe: bool) -> Plan:
         "scenes": str(chat.scenes),
     }
     return rate_transcript.probing_plan(asked, chat.service, settings, top)
-
-
-def _rates(session: ChatSession, profile: str) -> bool:
-    """Whether a profile orders an issue that is measured."""
-    try:
-        return bool(session.trust.order_of(profile).issues)
-    except TrustgaugeError:
-        return False
 
 
 def _tell(session: ChatSession, finished: RunResult, *, probed: bool) -> None:

@@ -20,9 +20,8 @@ from trustgauge.terminal.options import (
 )
 
 if TYPE_CHECKING:
-    from trustgauge.apps.chat.chat_store import ChatRecord
     from trustgauge.plan import Plan
-    from trustgauge.services import ServiceSpec
+    from trustgauge.run.chat_store import ChatRecord
 
 PROFILE = "safe-language"
 """Name of the profile that --order and /order make."""
@@ -61,19 +60,19 @@ def chat_verb(target: str | None, **options: Any) -> Any:
     SERVICE is provider/model, or a service of ./trustgauge.toml or of --plan. Every turn is on disk before
     the next prompt. /help lists the commands; Ctrl-D ends, rates what was said and writes ratings/<id>/.
     """
-    from trustgauge.apps.chat import chat_store
     from trustgauge.apps.chat.console import Console
     from trustgauge.apps.chat.session import ChatSession
+    from trustgauge.run import chat_store
 
     if options["resume"] is not None:
         chat = _resumed(chat_store.find(options["ratings"], options["resume"]), target, options)
-        opened = _opened(chat)
+        opened = chat_store.opened_plan(chat)
     else:
         chat, opened = _new(target, options)
     description = opened.services[chat.service]
     load_environment([description])
     confirm_plan(opened, options)
-    _can_chat(chat.service, description)
+    chat_store.check_can_chat(chat.service, description)  # type: ignore[arg-type]
     if options["probe_leaks"]:
         _can_probe(opened)
     description.check_requirements()  # type: ignore[attr-defined]
@@ -94,8 +93,8 @@ for _option in (*reversed(output_option_list()), access_options):
 
 def _new(target: str | None, options: Mapping[str, Any]) -> tuple[ChatRecord, Plan]:
     """A chat that has no folder yet, and its checked plan."""
-    from trustgauge.apps.chat.chat_store import ChatRecord
     from trustgauge.plan import Plan
+    from trustgauge.run.chat_store import ChatRecord, opened_plan
 
     if not target:
         raise click.UsageError("give a SERVICE, or --resume ID")
@@ -106,7 +105,7 @@ def _new(target: str | None, options: Mapping[str, Any]) -> tuple[ChatRecord, Pl
     profile, experiment = _profiled(experiment, options)
     top = {**{key: known[key] for key in TOP if key in known}, "budget": _budget(known, options)}
     chat = ChatRecord(Path(), target, known["services"][target], experiment, profile, seed, "", top=top)
-    opened = _opened(chat)
+    opened = opened_plan(chat)
     # As checked, so that paths and defaults stay what they were when the chat is resumed elsewhere.
     return replace(chat, settings=opened.document()["services"][target]), opened
 
@@ -128,13 +127,6 @@ def _resumed(chat: ChatRecord, target: str | None, options: Mapping[str, Any]) -
         return chat
     profile, experiment = _profiled(dict(chat.experiment), options)
     return replace(chat, profile=profile, experiment=experiment)
-
-
-def _opened(chat: ChatRecord) -> Plan:
-    """The checked plan of a chat: its live service, and the trust experiment."""
-    from trustgauge.run.rate_transcript import plan_with
-
-    return plan_with(chat.settings, chat.service, chat.experiment, {**chat.top, "seed": chat.seed})
 
 
 def _known(target: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,8 +159,8 @@ def _trust_of(known: Mapping[str, Any], target: str) -> dict[str, Any]:
 
 def _profiled(experiment: dict[str, Any], options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The profile that is meant, and the experiment with an order of the user's own, if there is one."""
-    from trustgauge.apps.chat.chat_store import OWN_ORDER
     from trustgauge.methods.trust.profiles import PAPER_NAMES
+    from trustgauge.run.chat_store import OWN_ORDER
 
     if options["profile"] and options["order"]:
         raise click.UsageError("give either --profile or --order")
@@ -187,16 +179,6 @@ def _places(order: str) -> list[str]:
     from trustgauge.methods.trust.profiles import order_of
 
     return list(order_of(order, place="--order").written)
-
-
-def _can_chat(name: str, description: Any) -> None:
-    from trustgauge.errors import Fault, PlanError
-
-    one: ServiceSpec = description
-    if one.task == "chat" and len(one.stages()) == 1 and one.script() is None:
-        return
-    must, got = "a chatbot that can be asked", f"{one.kind}, {one.task}"
-    raise PlanError((Fault("SERVICE", f'"{name}" cannot be talked to', must=must, got=got),))
 
 
 def _can_probe(opened: Plan) -> None:

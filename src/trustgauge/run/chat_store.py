@@ -13,12 +13,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from trustgauge.errors import Fault, PlanError, StoreError
+from trustgauge.errors import Fault, PlanError, StoreError, TrustgaugeError
+from trustgauge.methods.trust.profiles import PUBLISHED
 from trustgauge.records import Json, canonical, digest
+from trustgauge.run.rate_transcript import plan_of, plan_with
 from trustgauge.run.transcript import NAME
 from trustgauge.store.files import WriterLock, private_folder, write_file
+
+if TYPE_CHECKING:
+    from trustgauge.methods.trust.method import Trust
+    from trustgauge.plan import Plan
+    from trustgauge.services import ServiceSpec
 
 CHATS = "chats"
 FACTS, SCENES, LOCK = "chat.json", "scenes.jsonl", "lock"
@@ -147,6 +154,43 @@ def find(ratings: Path, name: str) -> ChatRecord:
     valid = ", ".join(one.id for one in (meant or chats)[-10:])
     must = f"one of: {valid}" if valid else "the id of a chat"
     raise PlanError((Fault("--resume", what, must=must, do=f"They lie in {parent}"),))
+
+
+def opened_plan(chat: ChatRecord) -> Plan:
+    """The checked plan of a chat: its live service, and the trust experiment."""
+    return plan_with(chat.settings, chat.service, chat.experiment, {**chat.top, "seed": chat.seed})
+
+
+def check_can_chat(name: str, service: ServiceSpec) -> None:
+    """Refuse what cannot be talked to, such as a recorded corpus.
+
+    Raises:
+        PlanError: it is no chatbot that can be asked.
+    """
+    if service.task == "chat" and len(service.stages()) == 1 and service.script() is None:
+        return
+    must, got = "a chatbot that can be asked", f"{service.kind}, {service.task}"
+    raise PlanError((Fault("SERVICE", f'"{name}" cannot be talked to', must=must, got=got),))
+
+
+def rated_settings(chat: ChatRecord, trust: Trust) -> dict[str, Json]:
+    """Settings by which a talk is rated: for the profile of the chat first, then for all others."""
+    every = [chat.profile, *(name for name in (*PUBLISHED, *trust.orders) if _rates(trust, name))]
+    return {**chat.experiment, "profiles": list(dict.fromkeys(every))}
+
+
+def talk_plan(chat: ChatRecord, trust: Trust) -> Plan:
+    """The plan that rates what was said so far; it asks nothing, so no limit holds for it."""
+    top: dict[str, Any] = {**chat.top, "seed": chat.seed, "budget": {}}
+    return plan_of(chat.transcript, chat.service, rated_settings(chat, trust), top=top)
+
+
+def _rates(trust: Trust, profile: str) -> bool:
+    """Whether a profile orders an issue that is measured."""
+    try:
+        return bool(trust.order_of(profile).issues)
+    except TrustgaugeError:
+        return False
 
 
 def _read(folder: Path) -> ChatRecord:

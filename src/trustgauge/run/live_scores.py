@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trustgauge.apps.chat.conversation import USER, ChatTurn
 from trustgauge.methods.trust import utterances
 from trustgauge.methods.trust.arithmetic import explain
 from trustgauge.methods.trust.combine import MISSING, IssueValue, outcome
@@ -26,6 +25,7 @@ from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import RESPONSE, Json, State
+from trustgauge.run.conversation import USER, ChatTurn
 
 TOO_LITTLE = ("trust.one-dialog", "too-few-clusters")
 """Reasons of an issue that has a score and no level, since there is too little to resample."""

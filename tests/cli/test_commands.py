@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import jsonschema
@@ -25,8 +25,36 @@ from trustgauge.reports.document_model import document_schema
 Serve = Callable[..., LocalServer]
 
 
-def trustgauge(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The real command in a process of its own, in a folder of its own, without a terminal.
+def trustgauge(
+    *arguments: str, folder: Path, said: bytes = b"", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """The command without a terminal, in this process, which has imported everything.
+
+    Args:
+        arguments: of the command.
+        folder: to run it in.
+        said: what stands on its stdin.
+        environment: variables beside those of the tests.
+    """
+    raw, raw_err = io.BytesIO(), io.BytesIO()
+    with (
+        contextlib.chdir(folder),
+        surroundings(environment),
+        stdin(said),
+        contextlib.redirect_stdout(io.TextIOWrapper(raw, "utf-8", write_through=True)) as out,
+        contextlib.redirect_stderr(io.TextIOWrapper(raw_err, "utf-8", write_through=True)) as err,
+        pytest.raises(SystemExit) as ended,
+    ):
+        main([*arguments])
+    out.flush()  # this also keeps the streams, which close what they write to when they go
+    err.flush()
+    code = ended.value.code
+    assert isinstance(code, int)
+    return subprocess.CompletedProcess(arguments, code, raw.getvalue().decode(), raw_err.getvalue().decode())
+
+
+def own_process(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The same in a process of its own: for what a plan imports, and what a process does at its start or end.
 
     What the plans of tests run is confirmed, unless `TRUSTGAUGE_TRUST=""` is given.
     """
@@ -44,28 +72,13 @@ def trustgauge(*arguments: str, folder: Path, **environment: str) -> subprocess.
     )
 
 
-def in_process(*arguments: str, folder: Path, said: bytes = b"") -> subprocess.CompletedProcess[str]:
-    """The same in this process, which has imported everything: much faster than in one of its own.
-
-    Args:
-        arguments: of the command.
-        folder: to run it in.
-        said: what stands on its stdin.
-    """
-    raw, raw_err = io.BytesIO(), io.BytesIO()
-    with (
-        contextlib.chdir(folder),
-        stdin(said),
-        contextlib.redirect_stdout(io.TextIOWrapper(raw, "utf-8", write_through=True)) as out,
-        contextlib.redirect_stderr(io.TextIOWrapper(raw_err, "utf-8", write_through=True)) as err,
-        pytest.raises(SystemExit) as ended,
-    ):
-        main([*arguments])
-    out.flush()  # this also keeps the streams, which close what they write to when they go
-    err.flush()
-    code = ended.value.code
-    assert isinstance(code, int)
-    return subprocess.CompletedProcess(arguments, code, raw.getvalue().decode(), raw_err.getvalue().decode())
+@contextlib.contextmanager
+def surroundings(more: Mapping[str, str]) -> Iterator[None]:
+    """Variables of the environment, meanwhile."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in more.items():
+            patch.setenv(name, value)
+        yield
 
 
 @contextlib.contextmanager
@@ -301,20 +314,20 @@ def test_compose_infers_says_what_to_test_and_tests_it(serve: Serve, tmp_path: P
     (tmp_path / "plan.toml").write_text(
         tomli_w.dumps(translator_plan(server.url, texts=200, via=("es", "tr")))
     )
-    assert in_process("rate", "plan.toml", folder=tmp_path).returncode == 0
-    inferred = in_process("compose", "mine:es > mine:tr", "--json", folder=tmp_path)
+    assert trustgauge("rate", "plan.toml", folder=tmp_path).returncode == 0
+    inferred = trustgauge("compose", "mine:es > mine:tr", "--json", folder=tmp_path)
     assert inferred.returncode == 0, inferred.stderr
     facts = json.loads(inferred.stdout)
     assert (facts["levels"], facts["state"], facts["way"]) == (["BS"], "inferred", "rates")
     calls = len(server.requests)
-    tested = in_process("compose", "mine:es > mine:tr", "--test", folder=tmp_path)
+    tested = trustgauge("compose", "mine:es > mine:tr", "--test", folder=tmp_path)
     assert tested.returncode == 0, tested.stderr
     assert "inferred BS, measured BS (rated): agrees" in tested.stdout
     assert len(server.requests) > calls
-    whole = in_process("compose", "mine > mine:tr", folder=tmp_path)
+    whole = trustgauge("compose", "mine > mine:tr", folder=tmp_path)
     assert "(" in whole.stdout.splitlines()[0]
     assert any(line.startswith("test ") for line in whole.stdout.splitlines())
-    wrong = in_process("compose", "mine:es > mine:fr", folder=tmp_path)
+    wrong = trustgauge("compose", "mine:es > mine:fr", folder=tmp_path)
     assert wrong.returncode == 2
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from tests.cli.test_commands import last, shown, trustgauge
+from tests.cli.test_commands import last, own_process, shown, trustgauge
 from tests.reports.trust_fixtures import PAPER, kept, rating, told
 from tests.run.comparisons import two_step
 from trustgauge.run.comparison import SCHEMA
@@ -134,14 +134,14 @@ def test_a_method_without_resamples_is_listed_and_not_ranked(tmp_path: Path) -> 
     plan = two_step(TWO, texts=40)
     plan["experiments"][0]["method"] = "outsider"
     (tmp_path / "plan.toml").write_text(tomli_w.dumps(plan))
-    rated = trustgauge("rate", "plan.toml", folder=tmp_path, PYTHONPATH=str(installed))
+    rated = own_process("rate", "plan.toml", folder=tmp_path, PYTHONPATH=str(installed))
     assert rated.returncode == 0, rated.stderr
-    done = trustgauge("compare", "--json", folder=tmp_path, PYTHONPATH=str(installed))
+    done = own_process("compare", "--json", folder=tmp_path, PYTHONPATH=str(installed))
     (group,) = json.loads(done.stdout)["groups"]
     assert (group["ranked"], group["pairs"]) == (False, [])
     assert sorted(row["rating"]["overall"]["level"] for row in group["rows"]) == ["BS", "DSBS"]
-    said = trustgauge("compare", folder=tmp_path, PYTHONPATH=str(installed)).stdout
+    said = own_process("compare", folder=tmp_path, PYTHONPATH=str(installed)).stdout
     assert "The method outsider gives no resamples to compare services by" in said
-    without = trustgauge("compare", folder=tmp_path)
+    without = own_process("compare", folder=tmp_path)
     assert without.returncode == 0, without.stderr
     assert "cannot be read" in without.stdout

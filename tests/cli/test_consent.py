@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from tests.cli.test_commands import last, trustgauge
+from tests.cli.test_commands import last, own_process
 from tests.servers import LocalServer, Request, Response
 
 Serve = Callable[..., LocalServer]
@@ -48,7 +48,7 @@ def run(*arguments: str, folder: Path, proxy: str = "", **more: str) -> subproce
     }
     if proxy:
         environment |= {"HTTP_PROXY": proxy, "http_proxy": proxy, "NO_PROXY": "", "no_proxy": ""}
-    return trustgauge(*arguments, folder=folder, **environment)
+    return own_process(*arguments, folder=folder, **environment)
 
 
 def sent_key(server: LocalServer) -> list[bool]:

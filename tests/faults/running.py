@@ -1,4 +1,4 @@
-"""The real command in processes of its own, against servers of this test, and what it left behind."""
+"""The real command against servers of this test, in processes of its own or in this one, and what it left."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
+
+from tests.cli import test_commands
 
 LIMIT = 120.0
 """Seconds after which a command counts as hung."""
@@ -54,8 +56,8 @@ def ended(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
 def trustgauge(
     folder: Path, *arguments: str, more: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """The command, run to its end."""
-    return ended(started(folder, *arguments, more=more))
+    """The command, run to its end in this process."""
+    return test_commands.trustgauge(*arguments, folder=folder, **(more or {}))
 
 
 # A process counts as its own the memory of the one it was started from, and a test process may hold

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import tomli_w
 
-from tests.cli.test_commands import in_process, last, trustgauge
+from tests.cli.test_commands import last, trustgauge
 from tests.servers import LocalServer, Request, Response
 from trustgauge.cli.main import main
 
@@ -31,7 +31,7 @@ def chat(*arguments: str, folder: Path, said: str | bytes = "") -> subprocess.Co
         for name in os.environ.keys() - environment().keys():
             variables.delenv(name)
         said = said.encode() if isinstance(said, str) else said
-        return in_process("chat", *arguments, folder=folder, said=said)
+        return trustgauge("chat", *arguments, folder=folder, said=said)
 
 
 def command(*arguments: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from tests.cli.test_commands import in_process, trustgauge
+from tests.cli.test_commands import own_process, trustgauge
 from trustgauge.apps.properties.raw_statements import Shape
 from trustgauge.apps.properties.verb import SHAPES
 
@@ -29,7 +29,7 @@ def test_the_shapes_are_those_that_can_be_read() -> None:
 
 def test_one_command_builds_and_tells_what_a_person_has_to_do(tmp_path: Path) -> None:
     (tmp_path / "raw.csv").write_text(RAW, encoding="utf-8")
-    done = in_process("build-properties", "raw.csv", "-o", "out/set.csv", *HOW, *LABELS, folder=tmp_path)
+    done = trustgauge("build-properties", "raw.csv", "-o", "out/set.csv", *HOW, *LABELS, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     told = done.stdout.splitlines()
     assert told[0].startswith("read     3 read, 0 discarded, 0 empty, 1 question,")
@@ -42,17 +42,17 @@ def test_one_command_builds_and_tells_what_a_person_has_to_do(tmp_path: Path) ->
     ]
     report = json.loads((tmp_path / "out" / "set.report.json").read_text(encoding="utf-8"))
     assert report["labels"]["agreement"]["competence"]["labels"] == 2
-    again = in_process("build-properties", "out/set.csv", "-o", "out/set.csv", folder=tmp_path)
+    again = trustgauge("build-properties", "out/set.csv", "-o", "out/set.csv", folder=tmp_path)
     assert again.returncode == 2
     assert "is there already" in again.stderr
-    further = in_process("build-properties", "out/set.csv", "-o", "two.csv", "--json", folder=tmp_path)
+    further = trustgauge("build-properties", "out/set.csv", "-o", "two.csv", "--json", folder=tmp_path)
     assert json.loads(further.stdout)["shape"] == "ours"
 
 
 def test_an_embedding_of_ones_own_can_be_named(tmp_path: Path) -> None:
     (tmp_path / "raw.csv").write_text(RAW, encoding="utf-8")
     (tmp_path / "mine.py").write_text("def alike(pairs):\n    return [1.0] * len(pairs)\n", encoding="utf-8")
-    done = trustgauge(
+    done = own_process(
         "build-properties",
         "raw.csv",
         "-o",
@@ -85,7 +85,7 @@ def test_wrong_use_is_told_before_anything_is_written(
     tmp_path: Path, arguments: tuple[str, ...], said: str
 ) -> None:
     (tmp_path / "raw.csv").write_text(RAW, encoding="utf-8")
-    done = in_process("build-properties", *arguments, folder=tmp_path)
+    done = trustgauge("build-properties", *arguments, folder=tmp_path)
     assert done.returncode == 2
     assert said in done.stderr
     assert [one.name for one in tmp_path.iterdir()] == ["raw.csv"]

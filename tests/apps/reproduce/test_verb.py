@@ -6,7 +6,7 @@ import json
 from html.parser import HTMLParser
 from pathlib import Path
 
-from tests.cli.test_commands import in_process, last
+from tests.cli.test_commands import last, trustgauge
 from tests.papers import released, test_recorded_trips
 from trustgauge.apps.reproduce.page import policy
 
@@ -41,7 +41,7 @@ class Page(HTMLParser):
 
 
 def test_a_table_with_a_documented_exception_ends_well(tmp_path: Path) -> None:
-    done = in_process("reproduce", "causal", "table-v", folder=tmp_path)
+    done = trustgauge("reproduce", "causal", "table-v", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "causal table-v  Ratings on conversations, from their scores (Table V)"
@@ -57,7 +57,7 @@ def test_a_table_with_a_documented_exception_ends_well(tmp_path: Path) -> None:
 
 
 def test_every_cell_is_listed_when_asked(tmp_path: Path) -> None:
-    done = in_process("reproduce", "causal", "table-iv", "-v", folder=tmp_path)
+    done = trustgauge("reproduce", "causal", "table-iv", "-v", folder=tmp_path)
     lines = done.stdout.splitlines()
     assert lines[1].split() == ["row", "column", "printed", "published", "released", "kind", "verdict"]
     assert sum(line.endswith("agrees") for line in lines) == 108
@@ -65,7 +65,7 @@ def test_every_cell_is_listed_when_asked(tmp_path: Path) -> None:
 
 
 def test_many_cells_with_one_reason_are_told_together(tmp_path: Path) -> None:
-    done = in_process("reproduce", "two-step", "table-1", folder=tmp_path)
+    done = trustgauge("reproduce", "two-step", "table-1", folder=tmp_path)
     never, public = [line for line in done.stdout.splitlines() if line.startswith("lost")]
     assert never == "lost     Turkish, G and 7 more. The output counts behind this level are not published."
     assert public.startswith("lost     Spanish, G and 7 more. ")
@@ -73,7 +73,7 @@ def test_many_cells_with_one_reason_are_told_together(tmp_path: Path) -> None:
 
 
 def test_json_and_page_say_the_same(tmp_path: Path) -> None:
-    done = in_process("reproduce", "causal", "--json", "--html", "page.html", folder=tmp_path)
+    done = trustgauge("reproduce", "causal", "--json", "--html", "page.html", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == ["wrote    page.html"]
     told = json.loads(done.stdout)
@@ -98,7 +98,7 @@ def test_json_and_page_say_the_same(tmp_path: Path) -> None:
 
 def test_the_files_of_the_authors_are_recomputed_too(tmp_path: Path) -> None:
     folder = released.write(tmp_path / "theirs", "biased")
-    done = in_process("reproduce", "causal", "scores", "--data", str(folder), "--json", folder=tmp_path)
+    done = trustgauge("reproduce", "causal", "scores", "--data", str(folder), "--json", folder=tmp_path)
     (table,) = json.loads(done.stdout)["tables"]
     counts = table["counts"]
     assert counts["recomputed"] == {"agrees": 24, "differs": 0}
@@ -116,7 +116,7 @@ def test_files_of_several_papers_are_read_at_once(tmp_path: Path) -> None:
     recorded = test_recorded_trips.write(tmp_path / "recorded", "t1", "es", str)
     folders = (f"two-step={recorded}", f"causal={older}", f"causal={newer}")
     data = [word for one in folders for word in ("--data", one)]
-    done = in_process("reproduce", "all", *data, "--json", folder=tmp_path)
+    done = trustgauge("reproduce", "all", *data, "--json", folder=tmp_path)
     told = json.loads(done.stdout)
     assert {one["method"] for one in told["tables"]} == {"two-step", "causal", "social-bias", "trust"}
     by_name = {(one["method"], one["name"]): one for one in told["tables"]}
@@ -131,7 +131,7 @@ def test_files_of_several_papers_are_read_at_once(tmp_path: Path) -> None:
 
 def test_a_wrong_figure_ends_with_10_and_is_told(tmp_path: Path) -> None:
     folder = released.write(tmp_path / "theirs", "gru")  # which does not favour women in the paper
-    done = in_process("reproduce", "causal", "scores", "--data", str(folder), folder=tmp_path)
+    done = trustgauge("reproduce", "causal", "scores", "--data", str(folder), folder=tmp_path)
     assert done.returncode == 10
     (line,) = [line for line in done.stdout.splitlines() if "SD Group-1, g:" in line]
     assert line == "differs  SD Group-1, g: printed 0.6, released 23. No reason is known."
@@ -148,10 +148,10 @@ def test_what_is_unknown_is_refused(tmp_path: Path) -> None:
         (("causal", "--data", "."), "holds no released scores"),
         (("causal", "--data", "nowhere"), "nowhere"),
     ):
-        done = in_process("reproduce", *arguments, folder=tmp_path)
+        done = trustgauge("reproduce", *arguments, folder=tmp_path)
         assert done.returncode == 2, arguments
         assert told in done.stderr
         assert last(done).startswith("exit 2: ")
-    done = in_process("reproduce", "causal", "one-less", "--html", "no/such/page.html", folder=tmp_path)
+    done = trustgauge("reproduce", "causal", "one-less", "--html", "no/such/page.html", folder=tmp_path)
     assert done.returncode == 2
     assert "choose another place with --html" in done.stderr.replace("Choose", "choose")

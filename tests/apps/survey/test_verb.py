@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_commands import in_process, last
+from tests.cli.test_commands import last, trustgauge
 from trustgauge.apps.survey.verb import PROFILES, WAYS
 from trustgauge.methods.trust import profiles, voting
 from trustgauge.plan import load_plan
@@ -33,7 +33,7 @@ def test_choices_are_those_of_the_method() -> None:
 
 def test_profiles_for_a_plan(tmp_path: Path) -> None:
     file = people(tmp_path, two_groups())
-    done = in_process("survey", file, "--groups", "-o", "made/profiles.toml", folder=tmp_path)
+    done = trustgauge("survey", file, "--groups", "-o", "made/profiles.toml", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     told = done.stdout.splitlines()
     assert told[0] == "people   15 of 15 rows"
@@ -60,14 +60,14 @@ def test_profiles_for_a_plan(tmp_path: Path) -> None:
         **tomllib.loads(written),
     }
     assert load_plan(plan).profiles["our-people-2"].order[0] == "complexity"
-    again = in_process("survey", file, "-o", "made/profiles.toml", folder=tmp_path)
+    again = trustgauge("survey", file, "-o", "made/profiles.toml", folder=tmp_path)
     assert again.returncode == 2
     assert "is there already" in again.stderr
 
 
 def test_one_document(tmp_path: Path) -> None:
     file = people(tmp_path, [*two_groups(), "x,,,"])
-    done = in_process("survey", file, "--json", "--vote", "kemeny", folder=tmp_path)
+    done = trustgauge("survey", file, "--json", "--vote", "kemeny", folder=tmp_path)
     document = json.loads(done.stdout)
     assert document["schema"] == "trustgauge.survey/1"
     assert (document["rows"], document["people"], document["blank"]) == (16, 15, 1)
@@ -75,7 +75,7 @@ def test_one_document(tmp_path: Path) -> None:
     assert document["stability"]["resamples"] == 1000
     assert document["groups"] is None
     assert document == json.loads(
-        in_process("survey", file, "--json", "--vote", "kemeny", folder=tmp_path).stdout
+        trustgauge("survey", file, "--json", "--vote", "kemeny", folder=tmp_path).stdout
     )
 
 
@@ -83,7 +83,7 @@ def test_a_profile_is_checked(tmp_path: Path) -> None:
     rows = ["a,,P_PU,yes"] * 1 + [f"y{n},,privacy-first,yes" for n in range(29)]
     rows += [f"n{n},{EASY},privacy-first,no" for n in range(10)] + ["o,,privacy-first,no"]
     file = people(tmp_path, rows)
-    document = json.loads(in_process("survey", file, "--json", folder=tmp_path).stdout)
+    document = json.loads(trustgauge("survey", file, "--json", folder=tmp_path).stdout)
     (told,) = document["validation"]
     assert (told["agree"]["count"], told["agree"]["n"]) == (30, 41)
     assert (told["top"]["count"], told["top"]["n"]) == (30, 40)  # one gave no order of their own
@@ -91,7 +91,7 @@ def test_a_profile_is_checked(tmp_path: Path) -> None:
     assert told["validated"] == {"published": True, "sound": True}
     assert told["borda"] == ["leakage", "abuse", "bias", "complexity"]
     assert document["orderless"] == 1
-    printed = in_process("survey", file, folder=tmp_path).stdout
+    printed = trustgauge("survey", file, folder=tmp_path).stdout
     assert "people   40 of 41 rows (1 without an order of their own)" in printed
     assert "Privacy first: 30 of 41 (58% to 84%) agree with its order" in printed
     assert "validated under published and sound" in printed
@@ -99,7 +99,7 @@ def test_a_profile_is_checked(tmp_path: Path) -> None:
 
 def test_a_profile_may_be_checked_by_orders_alone(tmp_path: Path) -> None:
     file = people(tmp_path, two_groups())
-    done = in_process("survey", file, "--json", "--validate", "privacy-first", folder=tmp_path)
+    done = trustgauge("survey", file, "--json", "--validate", "privacy-first", folder=tmp_path)
     (told,) = json.loads(done.stdout)["validation"]
     assert (told["agree"]["count"], told["agree"]["n"], told["shown"]) == (9, 15, False)
     assert told["validated"] == {"published": True, "sound": False}
@@ -108,11 +108,11 @@ def test_a_profile_may_be_checked_by_orders_alone(tmp_path: Path) -> None:
 def test_rows_that_contradict_themselves(tmp_path: Path) -> None:
     rows = [f"a,{EASY},privacy-first,yes", f"b,{PRIVATE},privacy-first,no", "c,B,private,", "d,IL > abuze,,"]
     file = people(tmp_path, [*rows, "e,IL,,"])
-    read = in_process("survey", file, folder=tmp_path)
+    read = trustgauge("survey", file, folder=tmp_path)
     assert read.returncode == 2
     assert last(read).startswith("exit 2: ")
     assert 'row 4: no issue "abuze"' in read.stderr
-    skipped = in_process("survey", file, "--skip-faults", folder=tmp_path)
+    skipped = trustgauge("survey", file, "--skip-faults", folder=tmp_path)
     assert skipped.returncode == 0
     assert skipped.stdout.count("left out ") == 4
     assert "row 1: agrees to the order of the profile, and gives another one" in skipped.stdout
@@ -120,15 +120,15 @@ def test_rows_that_contradict_themselves(tmp_path: Path) -> None:
     assert 'row 3: no profile "private"' in skipped.stdout
     assert "people   1 of 5 rows" in skipped.stdout
     (tmp_path / "two.csv").write_text(f"order,profile,agrees\n{EASY},privacy-first,yes\n", encoding="utf-8")
-    refused = in_process("survey", "two.csv", folder=tmp_path)
+    refused = trustgauge("survey", "two.csv", folder=tmp_path)
     assert refused.returncode == 2
     assert "--skip-faults" in refused.stderr
 
 
 def test_further_issues_can_be_named(tmp_path: Path) -> None:
     file = people(tmp_path, ["a,accuracy > IL,,"])
-    assert in_process("survey", file, folder=tmp_path).returncode == 2
-    done = in_process("survey", file, "--issue", "accuracy", folder=tmp_path)
+    assert trustgauge("survey", file, folder=tmp_path).returncode == 2
+    done = trustgauge("survey", file, "--issue", "accuracy", folder=tmp_path)
     assert "borda      accuracy > leakage" in done.stdout
 
 
@@ -144,13 +144,13 @@ def test_further_issues_can_be_named(tmp_path: Path) -> None:
 def test_wrong_use(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
     (tmp_path / "people.txt").write_text("order\nIL\n", encoding="utf-8")
     (tmp_path / "empty.csv").write_text("order,profile,agrees\n,privacy-first,no\n", encoding="utf-8")
-    done = in_process("survey", *arguments, folder=tmp_path)
+    done = trustgauge("survey", *arguments, folder=tmp_path)
     assert done.returncode == 2
     assert said in done.stderr
 
 
 def test_what_a_table_says_stays_inert(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("order\n\x1b[31mred > IL\nIL\n", encoding="utf-8")
-    done = in_process("survey", "people.csv", "--skip-faults", folder=tmp_path)
+    done = trustgauge("survey", "people.csv", "--skip-faults", folder=tmp_path)
     assert "left out row 1" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_commands import in_process
+from tests.cli.test_commands import trustgauge
 from trustgauge.apps.train.kinds import KINDS, Effort
 from trustgauge.apps.train.leakage_trial import Exchanges, canary_exchanges, read
 from trustgauge.errors import PlanError
@@ -93,7 +93,7 @@ def test_what_is_hidden_stands_in_no_dialog(tmp_path: Path) -> None:
 def test_the_command_writes_it_and_tells_it(tmp_path: Path) -> None:
     dialogs(tmp_path)
     options = ("--hidden", "outputs", "--epochs", "2", "--layout", "jsonl")
-    done = in_process("train", "leakage-trial", "dialogs.jsonl", "-o", "mine", *options, folder=tmp_path)
+    done = trustgauge("train", "leakage-trial", "dialogs.jsonl", "-o", "mine", *options, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     card = json.loads((tmp_path / "mine" / "trial.json").read_text())
     assert (card["hidden"], card["epochs"], card["epoch"]) == ("outputs", 2, None)
@@ -113,12 +113,12 @@ def test_faults_are_told_and_nothing_is_written(tmp_path: Path) -> None:
     (tmp_path / "used" / "file").write_text("mine", encoding="utf-8")
     with pytest.raises(PlanError, match="is in use"):
         train(data, tmp_path / "used", Effort(1, 1))
-    wrong = in_process(
+    wrong = trustgauge(
         "train", "leakage-trial", "dialogs.jsonl", "-o", "x", "--layout", "hutto", folder=tmp_path
     )
     assert wrong.returncode == 2
     assert "auto, schema-guided, csv, jsonl, irc, qa" in wrong.stderr
-    swapped = in_process("train", "abuse", "dialogs.jsonl", "-o", "x", "--layout", "irc", folder=tmp_path)
+    swapped = trustgauge("train", "abuse", "dialogs.jsonl", "-o", "x", "--layout", "irc", folder=tmp_path)
     assert swapped.returncode == 2
     assert "davidson, hutto, rated-bias" in swapped.stderr
     assert not (tmp_path / "x").exists()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.apps.train.abusive import write_csv
-from tests.cli.test_commands import in_process, last
+from tests.cli.test_commands import last, trustgauge
 from trustgauge.methods.trust.abuse_checkers import checker
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
@@ -16,7 +16,7 @@ pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
 def test_one_command_trains_measures_and_writes(tmp_path: Path) -> None:
     write_csv(tmp_path)
-    done = in_process("train", "abuse", "said.csv", "-o", "mine", "--held-out", "0.2", folder=tmp_path)
+    done = trustgauge("train", "abuse", "said.csv", "-o", "mine", "--held-out", "0.2", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     told = done.stdout.splitlines()
     card = json.loads((tmp_path / "mine" / "card.json").read_text())
@@ -39,7 +39,7 @@ def test_labels_may_have_other_names(tmp_path: Path) -> None:
     file.write_text("\n".join(["text,score", *(f"{text},{other[kind]}" for text, _, kind in lines)]))
     named = [part for label in ("0=1", "1=0.5", "2=0") for part in ("--label", label)]
     arguments = ("abuse", "said.csv", "-o", "mine", "--held-out", "0.2", "--json", "--quiet", *named)
-    done = in_process("train", *arguments, folder=tmp_path)
+    done = trustgauge("train", *arguments, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["data"]["classes"] == {"hate": 60, "offensive": 60, "neither": 60}
 
@@ -52,13 +52,13 @@ def test_votes_of_several_people_are_a_layout(tmp_path: Path) -> None:
     head = "hate_speech,offensive_language,neither,tweet"
     file.write_text("\n".join([head, *rows, "1,1,1,nobody agrees"]))
     how = ("--layout", "davidson", "--held-out", "0.2", "--json", "--quiet")
-    done = in_process("train", "abuse", "said.csv", "-o", "mine", *how, folder=tmp_path)
+    done = trustgauge("train", "abuse", "said.csv", "-o", "mine", *how, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)["data"]
     assert data["classes"] == {"hate": 60, "offensive": 60, "neither": 60}
     assert data["left_out"] == 1
     file.write_text("\n".join([head, "1,x,0,words"]))
-    broken = in_process("train", "abuse", "said.csv", "-o", "more", *how, folder=tmp_path)
+    broken = trustgauge("train", "abuse", "said.csv", "-o", "more", *how, folder=tmp_path)
     assert broken.returncode == 2
     assert "votes that are no whole number. Must be whole numbers in hate_speech, off" in broken.stderr
     assert "Got row 1" in broken.stderr
@@ -80,7 +80,7 @@ def test_votes_of_several_people_are_a_layout(tmp_path: Path) -> None:
 )
 def test_wrong_labels_say_so_and_write_nothing(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
     write_csv(tmp_path)
-    done = in_process("train", "abuse", "said.csv", "-o", "mine", *arguments, folder=tmp_path)
+    done = trustgauge("train", "abuse", "said.csv", "-o", "mine", *arguments, folder=tmp_path)
     assert done.returncode == 2
     assert said in done.stderr
     assert last(done).startswith("exit 2: ")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.apps.train.test_sentence_bias import write
-from tests.cli.test_commands import in_process
+from tests.cli.test_commands import trustgauge
 
 pytest.importorskip("vaderSentiment", reason="vaderSentiment is not installed")
 
@@ -16,13 +16,13 @@ pytest.importorskip("vaderSentiment", reason="vaderSentiment is not installed")
 def test_one_command_fits_measures_and_writes(tmp_path: Path) -> None:
     write(tmp_path)
     options = ("--text", "said", "--score", "rating", "--range", "0:10")
-    done = in_process("train", "sentence-bias", "rated.csv", "-o", "mine", *options, folder=tmp_path)
+    done = trustgauge("train", "sentence-bias", "rated.csv", "-o", "mine", *options, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     card = json.loads((tmp_path / "mine" / "card.json").read_text())
     told = done.stdout.splitlines()
     assert told[0] == f"trained  mine: 90 rows of rated.csv, penalty {card['penalty']:g} a row"
     assert f"R2 {card['held_out']['r2']['value']:.3f} (95 %: " in told[2]
     assert told[-1] == 'use      issues = [{ issue = "bias", model = "mine" }]'
-    again = in_process("train", "sentence-bias", "rated.csv", "-o", "mine", *options, folder=tmp_path)
+    again = trustgauge("train", "sentence-bias", "rated.csv", "-o", "mine", *options, folder=tmp_path)
     assert again.returncode == 2
     assert "is in use" in again.stderr

@@ -17,7 +17,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import accumulate, islice
@@ -216,18 +216,15 @@ def disclosures(
     known = set(exact_matches(texts, values).iter_rows())
     given = begun or {}
     rows = [(*key, EXACT, sought[key[1]].worth(given.get(key, 0)), 0.0) for key in sorted(known)]
-    readings: dict[str, tuple[_Said, Mapping[int, bool]]] = {}
     for row, text in _likely(texts, index).iter_rows():
-        if text not in readings:
-            said = _Said.of(text)
-            readings[text] = said, index.candidates(said)
-        said, candidates = readings[text]
-        for place, stands in candidates.items():
-            if (row, place) not in known:
-                first = given.get((row, place), 0)
-                form, amount = sought[place].found_in(said, first, stands=stands)
-                if form:
-                    rows.append((row, place, form, amount, sought[place].worth(first) - amount))
+        for place, stands, form, amount in index.revealed_by(text):
+            if (row, place) in known:
+                continue
+            first = given.get((row, place), 0)
+            if first:
+                form, amount = sought[place].found_in(_Said.of(text), first, stands=stands)
+            if form:
+                rows.append((row, place, form, amount, sought[place].worth(first) - amount))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort("row", "value")
 
 
@@ -574,6 +571,10 @@ def _property_bits(digits: str, said: Mapping[str, str]) -> float:
     return max(0.0, math.log2(space / (high - low + 1))) if within else 0.0
 
 
+_Revealed = tuple[int, bool, str, float]
+_REMEMBERED = 20_000  # texts
+
+
 @dataclass(frozen=True, slots=True)
 class _Index:
     """What is looked for, by `FEWEST_SIGNS` signs in a row, by a word, or for being short.
@@ -588,6 +589,7 @@ class _Index:
         shown: how far behind the first sign of a word one or two signs stand, and these -> values.
         foreign: values with other signs than our letters and digits.
         needles: one of them stands in a text that holds signs of a value as they are, or turned around.
+        remembered: what texts reveal: a bot says much again, and a conversation is rated while it grows.
     """
 
     sought: tuple[_Sought, ...]
@@ -599,6 +601,7 @@ class _Index:
     shown: Mapping[tuple[int, str], Sequence[int]]
     foreign: tuple[int, ...]
     needles: pl.Series
+    remembered: dict[str, tuple[_Revealed, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     @staticmethod
     @lru_cache(maxsize=8)
@@ -630,6 +633,21 @@ class _Index:
         listed = pl.Series(sorted(needles), dtype=pl.String).implode()
         foreign = tuple(place for place, one in enumerate(sought) if not _SHOWN.fullmatch(one.bare))
         return _Index(sought, grams, words, short, clued, numbers, shown, foreign, listed)
+
+    def revealed_by(self, text: str) -> tuple[_Revealed, ...]:
+        """What a text reveals to who knew no sign before: value, whether it stands, form and bits."""
+        found = self.remembered.get(text)
+        if found is None:
+            said = _Said.of(text)
+            each = (
+                (place, stands, *self.sought[place].found_in(said, 0, stands=stands))
+                for place, stands in self.candidates(said).items()
+            )
+            found = tuple(one for one in each if one[2])
+            if len(self.remembered) >= _REMEMBERED:
+                self.remembered.clear()
+            self.remembered[text] = found
+        return found
 
     def candidates(self, said: _Said) -> dict[int, bool]:
         """Values that a text may tell something of, and whether signs of them stand in a reading."""

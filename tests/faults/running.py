@@ -57,7 +57,8 @@ def trustgauge(
     folder: Path, *arguments: str, more: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """The command, run to its end in this process."""
-    return test_commands.trustgauge(*arguments, folder=folder, **(more or {}))
+    variables: Mapping[str, Any] = more or {}
+    return test_commands.trustgauge(*arguments, folder=folder, **variables)
 
 
 # A process counts as its own the memory of the one it was started from, and a test process may hold

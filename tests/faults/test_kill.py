@@ -60,7 +60,7 @@ def test_killed_at_any_moment_it_ends_as_if_nothing_had_happened(tmp_path: Path)
     with LocalServer(counting, LATENCY) as server:
         write_plan(tmp_path, translator_plan(server.url, texts=150, service={"concurrency": AT_ONCE}))
         began = time.monotonic()
-        told(trustgauge(tmp_path, *RATE, "calm"), 0)
+        told(ended(started(tmp_path, *RATE, "calm")), 0)
         took = time.monotonic() - began
         assert set(counting.calls.values()) == {1}
         counting.calls.clear()
@@ -89,7 +89,7 @@ def test_killed_while_it_writes_the_rating_is_whole_or_not_there(tmp_path: Path)
     with LocalServer(faithful) as server:
         write_plan(tmp_path, translator_plan(server.url, texts=20, experiment={"draws": 1000}))
         began = time.monotonic()
-        told(trustgauge(tmp_path, *RATE, "ratings"), 0)
+        told(ended(started(tmp_path, *RATE, "ratings")), 0)
         took = time.monotonic() - began
         asked = len(server.requests)
         (folder,) = (tmp_path / "ratings").glob("TG-*")

@@ -26,7 +26,14 @@ SECTIONS = [
 CONTRAST = Path(__file__).with_name("contrast.js").read_text("utf-8")
 
 
-LARGE = {"causal-several", "trust-several", "causal-published", "two-methods", "packed", "attacked-and-packed"}
+LARGE = {
+    "causal-several",
+    "trust-several",
+    "causal-published",
+    "two-methods",
+    "packed",
+    "attacked-and-packed",
+}
 """Pages of parts that also stand in others; axe takes ten seconds for some."""
 
 

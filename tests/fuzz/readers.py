@@ -687,7 +687,7 @@ CASES: tuple[Case, ...] = (
         "manifest/manifest.json", samples.MANIFEST, lambda path: read_manifest(path.parent), ("store.folder",)
     ),
     Case("watch.json", samples.WATCH, state.load, ("apps.watch.state",)),
-    Case("chat/chat.json", samples.CHAT, lambda path: chat_store._read(path.parent), ("run.chat_store",)),
+    Case("chat/chat.json", samples.CHAT, lambda path: chat_store.read_chat(path.parent), ("run.chat_store",)),
     Case(
         "transcript.jsonl",
         samples.TRANSCRIPT,

@@ -326,6 +326,14 @@ class Audit:
         return frame
 
 
+def auditable_ratings(folder: Path) -> list[tuple[int, str]]:
+    """Experiment and service of every rating of a run whose reader people can check."""
+    known = methods(load_plan(folder / "plan.toml"))
+    targets = [Target.from_facts(one) for one in read_manifest(folder).get("subjects") or []]
+    able = [one for one in targets if one.control is None and _auditable(known[one.experiment])]
+    return list(dict.fromkeys((one.experiment, one.service) for one in able))
+
+
 def _auditable(method: Method) -> bool:
     """Whether people can check how the answers were read."""
     return isinstance(method, AuditUser) and bool(method.audit_choices)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 CHATS = "chats"
 FACTS, SCENES, LOCK = "chat.json", "scenes.jsonl", "lock"
 SCHEMA = "trustgauge.chat/1"
+LEFT_OUT = ("method", "services", "take", "variants", "talks", "repeats", "profiles", "orders")
+"""Settings of a plan's trust experiment that say nothing of a live chat, or are told otherwise."""
 OWN_ORDER = "own-order"
 """Name of the profile whose order the user gave."""
 
@@ -143,7 +145,7 @@ def find(ratings: Path, name: str) -> ChatRecord:
     """
     parent = ratings / CHATS
     folders = sorted(one.parent for one in parent.glob(f"*/{FACTS}"))
-    chats = sorted((_read(one) for one in folders), key=lambda one: (one.began, one.id))
+    chats = sorted((read_chat(one) for one in folders), key=lambda one: (one.began, one.id))
     if name == "latest" and chats:
         return chats[-1]
     exact = [one for one in chats if name == one.id or name in one.runs]
@@ -159,6 +161,15 @@ def find(ratings: Path, name: str) -> ChatRecord:
 def opened_plan(chat: ChatRecord) -> Plan:
     """The checked plan of a chat: its live service, and the trust experiment."""
     return plan_with(chat.settings, chat.service, chat.experiment, {**chat.top, "seed": chat.seed})
+
+
+def talk_settings(plan: Mapping[str, Any], target: str) -> dict[str, Any]:
+    """The settings of the first trust experiment of a plan that names the service, with all orders."""
+    mine = [one for one in plan["experiments"] if one["method"] == "trust" and target in one["services"]]
+    found = mine[0] if mine else {}
+    orders = {name: list(one["order"]) for name, one in plan.get("profiles", {}).items()}
+    settings = {key: value for key, value in found.items() if key not in LEFT_OUT}
+    return {**settings, "orders": {**orders, **found.get("orders", {})}}
 
 
 def check_can_chat(name: str, service: ServiceSpec) -> None:
@@ -193,7 +204,12 @@ def _rates(trust: Trust, profile: str) -> bool:
         return False
 
 
-def _read(folder: Path) -> ChatRecord:
+def read_chat(folder: Path) -> ChatRecord:
+    """The chat of a folder.
+
+    Raises:
+        StoreError: its facts cannot be read.
+    """
     path = folder / FACTS
     try:
         told = json.loads(path.read_text("utf-8"))

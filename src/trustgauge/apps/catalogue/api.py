@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
@@ -18,6 +19,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from trustgauge.apps.catalogue import exports
+from trustgauge.apps.catalogue.live_chats import ChatView, LiveChats, refusal
 from trustgauge.apps.catalogue.plan_access import network_plan
 from trustgauge.apps.catalogue.store import ROLES, CatalogueRating, RatingQuery, Role
 from trustgauge.apps.catalogue.webhooks import add_webhook
@@ -58,6 +60,7 @@ class Api:
         self, store: CatalogueStore, site: Site, options: ServeOptions, jobs: JobQueue | None
     ) -> None:
         self.store, self.site, self.options, self.jobs = store, site, options, jobs
+        self.chats = LiveChats(store, options.ratings)
 
     def routes(self) -> list[Route]:
         """All addresses, each with its one method."""
@@ -80,6 +83,9 @@ class Api:
             ("GET", "/api/v1/runs/{id}", self.run),
             ("GET", "/api/v1/runs/{id}/events", self.events),
             ("POST", "/api/v1/runs/{id}/stop", self.stop_run),
+            ("POST", "/api/v1/chats", self.start_chat),
+            ("POST", "/api/v1/chats/{id}/turns", self.say),
+            ("POST", "/api/v1/chats/{id}/end", self.close_chat),
             ("GET", "/openapi.json", self.openapi),
             ("GET", "/schemas/rating-1.json", self.schema),
             ("GET", "/.well-known/api-catalog", self.api_catalog),
@@ -335,6 +341,55 @@ class Api:
         await run_in_threadpool(jobs.stop, name)
         return await run_in_threadpool(jobs.job, name) or {}
 
+    async def start_chat(self, request: Request) -> Response:
+        """Begin a live chat with the service of a rating."""
+        asked = await _body(request)
+        rating, profile = (_text(asked.get(name, "")) for name in ("rating", "profile"))
+        view = await self.begin_chat(request, rating, profile or "safe-language")
+        address = f"/api/v1/chats/{view.chat.id}/turns"
+        return JSONResponse(view.facts(), 201, headers={"Location": address})
+
+    async def say(self, request: Request) -> Response:
+        """Say something to the bot; without a text, what was said so far."""
+        text = _text((await _body(request)).get("text", ""))
+        view = await self.chat_turn(request, request.path_params["id"], text)
+        return JSONResponse(view.facts())
+
+    async def close_chat(self, request: Request) -> Response:
+        """Rate what was said as a run of its own."""
+        await _body(request)
+        run = await self.end_chat(request, request.path_params["id"])
+        ratings = await run_in_threadpool(self.store.ratings_of_run, run)
+        return JSONResponse({"run": run, "ratings": ratings}, 201)
+
+    async def begin_chat(self, request: Request, rating: str, profile: str, token: str = "") -> ChatView:
+        """A new chat, for whoever may start runs."""
+        name = await self._allow_chat(request, token)
+        with _chat_problems():
+            chat = await run_in_threadpool(self.chats.create, rating, profile)
+        await run_in_threadpool(self.store.record, name, "chat", chat.id)
+        return await run_in_threadpool(self.chats.view, chat.id)
+
+    async def chat_turn(self, request: Request, chat: str, text: str, token: str = "") -> ChatView:
+        """A chat after another turn; as it stands, if nothing is said."""
+        await self._allow_chat(request, token)
+        with _chat_problems():
+            if text.strip():
+                return await self.chats.turn(chat, text)
+            return await run_in_threadpool(self.chats.view, chat)
+
+    async def end_chat(self, request: Request, chat: str, token: str = "") -> str:
+        """The run in which a chat was rated."""
+        await self._allow_chat(request, token)
+        with _chat_problems():
+            return await run_in_threadpool(self.chats.end, chat)
+
+    async def _allow_chat(self, request: Request, token: str) -> str:
+        name = await self.allow(request, "assessor", token)
+        if self.jobs is None:
+            raise Problem(409, "catalogue.no-runs", "No chats are held here", do="Serve with --allow-runs")
+        return name
+
     def openapi(self, request: Request) -> Response:
         """The description of this API."""
         del request
@@ -459,6 +514,22 @@ def _checked_plan(plan: Mapping[str, Any]) -> dict[str, Any]:
     except TrustgaugeError as error:
         return {"faults": [{"place": "", "what": error.what, "must": error.must, "do": error.do}]}
     return {"faults": [], "hash": checked.hash, "services": sorted(checked.services)}
+
+
+@contextmanager
+def _chat_problems() -> Iterator[None]:
+    """What a chat can fail with, as answers."""
+    try:
+        yield
+    except (LookupError, TrustgaugeError) as error:
+        status, words = refusal(error)
+        raise Problem(status, words["code"], words["title"]) from error
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise Problem(422, "catalogue.refused", "This must be a text")
+    return value
 
 
 def _of_error(error: TrustgaugeError, status: int = 422) -> Problem:

@@ -15,17 +15,19 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import date
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
 
 from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from trustgauge.apps.catalogue import exports, feed
 from trustgauge.apps.catalogue.api import Api, Problem
+from trustgauge.apps.catalogue.chat_pages import ChatPages
+from trustgauge.apps.catalogue.forms import DATA_POLICY, page_response, read_form
+from trustgauge.apps.catalogue.label_pages import LabelPages
 from trustgauge.apps.catalogue.options import ServeOptions
 from trustgauge.apps.catalogue.site import NotFoundError, Site, own_file
 from trustgauge.apps.catalogue.store import CatalogueStore
@@ -40,12 +42,10 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with none, browsers name no origin when a form is sent
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-DATA_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
-"""Of files that are no page: a picture that is opened alone runs nothing."""
 THREADS = 8
 LOG = logging.getLogger("trustgauge.catalogue")
 
@@ -113,6 +113,9 @@ class Pages:
             Route("/runs/{name}/stop", self.stop_run, methods=["POST"]),
             Route("/r/{name}/{file}", self.file, methods=["GET"]),
             Route("/run.js", self.script, methods=["GET"]),
+            Route("/keys.js", self.script, methods=["GET"]),
+            *LabelPages(site, self.api).routes(),
+            *ChatPages(site, self.api).routes(),
             Route("/favicon.ico", self.no_icon, methods=["GET"]),
             Route("/feed.atom", self.atom, methods=["GET"]),
         ]
@@ -125,8 +128,9 @@ class Pages:
             Route("/personal.json", api.personal, methods=["GET"]),
             Route("/compose.json", api.compose, methods=["GET"]),
         ]
-        named = ("/s/{name}/", "/r/{name}/", "/methods/{name}/", "/runs/{name}/")
-        for path in (*(path for path in fixed if path != "/"), *named):
+        named = ("s", "r", "methods", "runs", "audit", "chat")
+        folders = (*fixed, "/audit/", "/chat/", *(f"/{one}/{{name}}/" for one in named))
+        for path in folders[1:]:  # without the first page
             routes.append(Route(path.rstrip("/"), self._to_folder, methods=["GET"]))
         return routes
 
@@ -181,7 +185,7 @@ class Pages:
         """Start the run of a form: a plan as TOML, and a token."""
         import tomllib
 
-        form = await self._form(request)
+        form = await read_form(request)
         text = form.get("plan", "")
         try:
             await self.api.allow(request, "assessor", form.get("token", ""))
@@ -197,22 +201,14 @@ class Pages:
 
     async def stop_run(self, request: Request) -> Response:
         """Stop a run, by the form of its page."""
-        form = await self._form(request)
+        form = await read_form(request)
         await self.api.allow(request, "assessor", form.get("token", ""))
         await self.api.stop(request.path_params["name"])
         return RedirectResponse("./", status_code=303)
 
-    async def _form(self, request: Request) -> dict[str, str]:
-        kind = request.headers.get("Content-Type", "").partition(";")[0].strip()
-        if kind != "application/x-www-form-urlencoded":
-            raise Problem(415, "catalogue.media-type", "This address takes a form")
-        body = (await request.body()).decode("utf-8", "replace")
-        return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=20))
-
     def script(self, request: Request) -> Response:
-        """The script of the page of a run."""
-        del request
-        return Response(own_file("run.js"), media_type="text/javascript; charset=utf-8")
+        """The script of the page of a run, or of pages that are worked by keys."""
+        return Response(own_file(request.url.path[1:]), media_type="text/javascript; charset=utf-8")
 
     def no_icon(self, request: Request) -> Response:
         """Browsers ask for it; there is none."""
@@ -237,19 +233,6 @@ class Pages:
             return problem_response(status, f"catalogue.{title.lower().replace(' ', '-')}", title, words)
         depth = request.url.path.count("/") - 1
         return page_response(await run_in_threadpool(self.site.missing, title, words, depth), status)
-
-
-def page_response(text: str, status: int = 200) -> HTMLResponse:
-    """A page under the policy that it names itself; a server adds what a page cannot say of itself."""
-    head, _, rest = text.partition('http-equiv="Content-Security-Policy" content="')
-    del head
-    told = rest.partition('"')[0].replace("&#39;", "'")
-    policy = f"{told}; frame-ancestors 'none'" if told else DATA_POLICY
-    return HTMLResponse(
-        text.encode("utf-8", "replace"),
-        status,
-        {"Content-Security-Policy": policy, "Cache-Control": "no-cache"},
-    )
 
 
 def problem_response(status: int, code: str, title: str, detail: str = "", **more: Any) -> JSONResponse:

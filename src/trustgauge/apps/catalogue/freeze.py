@@ -64,6 +64,8 @@ def frozen_files(site: Site) -> Iterator[tuple[str, str | bytes]]:
     yield "index.html", site.index({})
     for name, render in (("compare", site.compare), ("personal", site.personal), ("compose", site.compose)):
         yield f"{name}/index.html", render({})
+    yield "chat/index.html", site.needs_server("A chat")
+    yield "audit/index.html", site.needs_server("Labelling")
     yield "methods/index.html", site.methods()
     yield "about/index.html", site.about()
     for method in plugins.names("methods"):

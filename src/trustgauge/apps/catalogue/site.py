@@ -151,7 +151,7 @@ class Site:
                 "“Compare” tells apart those that were asked the same texts."
             )
         shown = {name: value for name, value in query.given().items() if name != "after"}
-        return self._render(
+        return self.render(
             "index.html.j2",
             0,
             title="Ratings",
@@ -193,7 +193,7 @@ class Site:
         for row in rows:
             key = (row["method"], row["rule"], row["dimension"])
             series.setdefault(key, {}).setdefault(row["assessor"], []).append(row)
-        return self._render(
+        return self.render(
             "service.html.j2",
             2,
             title=service["name"],
@@ -207,7 +207,7 @@ class Site:
         found = self._rating(name)
         r, row = found.entry, found.row
         run = found.document["run"]
-        return self._render(
+        return self.render(
             "rating.html.j2",
             2,
             title=f"{label.service(r)}: {label.outcome(r, self.today())}",
@@ -251,7 +251,7 @@ class Site:
         choose = Markup(form)  # a template that escapes
         if first or second:
             pairs, problem = self._pairs(first, second)
-            return self._render(
+            return self.render(
                 "paired.html.j2", 1, title="What changed", choose=choose, pairs=pairs, problem=problem
             )
         try:
@@ -260,9 +260,7 @@ class Site:
             document = None
         if document is None:
             problem = "No run lies in the folder of this catalogue, so there are no answers to compare."
-            return self._render(
-                "paired.html.j2", 1, title="Compare", choose=choose, pairs=[], problem=problem
-            )
+            return self.render("paired.html.j2", 1, title="Compare", choose=choose, pairs=[], problem=problem)
         self._link_reports(document)
         style = f"{comparison_page.style()}\n{own_file('site.css')}"
         content = comparison_page.content(document) | {
@@ -327,7 +325,7 @@ class Site:
                 words = (
                     "No chatbot is rated here yet. The trust method rates them for several kinds of users."
                 )
-                return self._render("missing.html.j2", 1, title="For you", words=words)
+                return self.render("missing.html.j2", 1, title="For you", words=words)
         del problem  # an order that cannot be read shows the usual one
         self._link_reports(document)
         rules = {name: one.model_dump(mode="json") for name, one in RULES.items()}
@@ -358,7 +356,7 @@ class Site:
                 chain = _chain(composed)
             except TrustgaugeError as error:
                 problem = _plain(error)
-        return self._render(
+        return self.render(
             "compose.html.j2",
             1,
             title="Chains",
@@ -385,7 +383,7 @@ class Site:
     def methods(self) -> str:
         """All methods."""
         found = [_method(name, self._count(name)) for name in plugins.names("methods")]
-        return self._render("methods.html.j2", 1, title="Methods", methods=found)
+        return self.render("methods.html.j2", 1, title="Methods", methods=found)
 
     def method(self, name: str) -> str:
         """One method: levels, rules, controls, settings."""
@@ -394,7 +392,7 @@ class Site:
         one = _method(name, self._count(name))
         words = view_by_name(name).messages.table("rules")
         rules = [(key, text) for key, text in words.items() if "{" not in text]
-        return self._render("method.html.j2", 2, title=name, one=one, rules=rules or _rule_names())
+        return self.render("method.html.j2", 2, title=name, one=one, rules=rules or _rule_names())
 
     def _count(self, method: str) -> int:
         return self.store.count(RatingQuery(method=method), self.today())
@@ -402,7 +400,7 @@ class Site:
     def about(self) -> str:
         """Who rates, how to complain, what words mean."""
         known = self.store.choices()
-        return self._render(
+        return self.render(
             "about.html.j2",
             1,
             title="About",
@@ -418,7 +416,7 @@ class Site:
             job | {"words": _job_words(job), "ratings": self.store.ratings_of_run(job["run"] or "")}
             for job in self._jobs().jobs()
         ]
-        return self._render("runs.html.j2", 1, title="Runs", jobs=jobs, problem=problem, plan=plan)
+        return self.render("runs.html.j2", 1, title="Runs", jobs=jobs, problem=problem, plan=plan)
 
     def run(self, name: str) -> str:
         """How far one run is."""
@@ -428,7 +426,7 @@ class Site:
         parts, others, last = self._jobs().progress(name)
         found = [self.store.rating(one) for one in self.store.ratings_of_run(job["run"] or "")]
         running = job["state"] in ("waiting", "running")
-        return self._render(
+        return self.render(
             "run.html.j2",
             2,
             title=job["name"] or "Run",
@@ -450,9 +448,15 @@ class Site:
 
     def missing(self, title: str, words: str, depth: int = 0) -> str:
         """A page that says why there is none."""
-        return self._render("missing.html.j2", depth, title=title, words=words)
+        return self.render("missing.html.j2", depth, title=title, words=words)
 
-    def _render(self, template: str, depth: int, **content: Any) -> str:
+    def needs_server(self, title: str) -> str:
+        """What stands in frozen files in the place of a page that works with people."""
+        words = f"{title} needs a server: these pages are files. Serve the catalogue: trustgauge serve."
+        return self.render("missing.html.j2", 1, title=title, words=words)
+
+    def render(self, template: str, depth: int, **content: Any) -> str:
+        """A page, by its template and its depth in folders."""
         known: dict[str, Any] = {
             "root": "../" * depth or "./",
             "today": self.today().isoformat()
@@ -507,7 +511,8 @@ def own_file(name: str) -> str:
 
 @cache
 def _style() -> str:
-    return f"{html.style()}\n{comparison_page.style().removeprefix(html.style())}\n{own_file('site.css')}"
+    shared = (html.style(), comparison_page.style().removeprefix(html.style()), pages.file("audit.css"))
+    return "\n".join((*shared, own_file("site.css")))
 
 
 @cache

@@ -366,6 +366,11 @@ class CatalogueStore:
         with self.engine.connect() as connection:
             return connection.execute(select(RUNS.c.hash).where(RUNS.c.id == run)).scalar() or ""
 
+    def run_folder(self, run: str) -> str:
+        """The folder of a run on this machine; "" if it was published from elsewhere, or is not here."""
+        with self.engine.connect() as connection:
+            return connection.execute(select(RUNS.c.folder).where(RUNS.c.id == run)).scalar() or ""
+
     def choices(self) -> dict[str, list[tuple[str, int]]]:
         """What each filter can be set to, with the number of latest ratings; counted again after a change."""
         found: dict[str, list[tuple[str, int]]] = {}

@@ -28,8 +28,6 @@ PROFILE = "safe-language"
 LIMITS = ("calls", "usd", "tokens", "seconds")
 TOP = ("assessor", "valid_days")
 """What of the top of a plan holds for the rating of a chat too; beside them stands the budget."""
-LEFT_OUT = ("method", "services", "take", "variants", "talks", "repeats", "profiles", "orders")
-"""Settings of a plan's trust experiment that say nothing of a live chat, or are told otherwise."""
 
 
 @click.command("chat")
@@ -94,12 +92,12 @@ for _option in (*reversed(output_option_list()), access_options):
 def _new(target: str | None, options: Mapping[str, Any]) -> tuple[ChatRecord, Plan]:
     """A chat that has no folder yet, and its checked plan."""
     from trustgauge.plan import Plan
-    from trustgauge.run.chat_store import ChatRecord, opened_plan
+    from trustgauge.run.chat_store import ChatRecord, opened_plan, talk_settings
 
     if not target:
         raise click.UsageError("give a SERVICE, or --resume ID")
     known = _known(target, options)
-    experiment = _trust_of(known, target)
+    experiment = talk_settings(known, target)
     usual = Plan.model_fields["seed"].default
     seed = options["seed"] if options["seed"] is not None else known.get("seed", usual)
     profile, experiment = _profiled(experiment, options)
@@ -146,15 +144,6 @@ def _known(target: str, options: Mapping[str, Any]) -> dict[str, Any]:
         valid = tuple(found["services"])
         raise PlanError((plugins.unknown("SERVICE", "service of the plan", target, valid),))
     return found
-
-
-def _trust_of(known: Mapping[str, Any], target: str) -> dict[str, Any]:
-    """The settings of the first trust experiment that names the service; its orders and the plan's."""
-    mine = [one for one in known["experiments"] if one["method"] == "trust" and target in one["services"]]
-    found = mine[0] if mine else {}
-    orders = {name: list(one["order"]) for name, one in known.get("profiles", {}).items()}
-    settings = {key: value for key, value in found.items() if key not in LEFT_OUT}
-    return {**settings, "orders": {**orders, **found.get("orders", {})}}
 
 
 def _profiled(experiment: dict[str, Any], options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -1,0 +1,58 @@
+"""Pages and forms over HTTP: what a page may do, and what a form has to be."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from trustgauge.apps.catalogue.api import Problem
+from trustgauge.errors import TrustgaugeError
+
+DATA_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
+"""Of files that are no page: a picture that is opened alone runs nothing."""
+
+
+def page_response(text: str, status: int = 200, kept: str = "no-cache") -> HTMLResponse:
+    """A page under the policy that it names itself; a server adds what a page cannot say of itself."""
+    head, _, rest = text.partition('http-equiv="Content-Security-Policy" content="')
+    del head
+    told = rest.partition('"')[0].replace("&#39;", "'")
+    policy = f"{told}; frame-ancestors 'none'" if told else DATA_POLICY
+    return HTMLResponse(
+        text.encode("utf-8", "replace"), status, {"Content-Security-Policy": policy, "Cache-Control": kept}
+    )
+
+
+def private_page(text: str, status: int = 200) -> HTMLResponse:
+    """A page that no browser keeps: a token may stand in its forms."""
+    return page_response(text, status, "no-store")
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """The fields of a form."""
+    kind = request.headers.get("Content-Type", "").partition(";")[0].strip()
+    if kind != "application/x-www-form-urlencoded":
+        raise Problem(415, "catalogue.media-type", "This address takes a form")
+    body = (await request.body()).decode("utf-8", "replace")
+    try:
+        return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=20))
+    except ValueError:
+        raise Problem(413, "catalogue.too-large", "The form has too many fields") from None
+
+
+async def form_page(page: Callable[[], Awaitable[str]], refused: Callable[[str], str]) -> HTMLResponse:
+    """What a form leads to; or, where it cannot be done, the page that says why."""
+    try:
+        return private_page(await page())
+    except Problem as error:
+        problem, status = f"{error.title}. {error.detail}".strip(), error.status
+    except TrustgaugeError as error:
+        faults: Any = getattr(error, "faults", ())
+        told = [f"{one.what}{f' (must be {one.must})' if one.must else ''}" for one in faults] or [error.what]
+        problem, status = f"{'; '.join(told)}.", 422
+    return private_page(await run_in_threadpool(refused, problem), status)

@@ -1,0 +1,111 @@
+"""What people do on pages with a token: label a sample blind, and talk with a chatbot."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import jsonschema
+import pytest
+
+from tests.apps.audit.runs import PLAN, make_run
+from tests.apps.catalogue.test_pages import OPENAPI, TODAY, Answer, Client
+from trustgauge.apps.catalogue.app import application
+from trustgauge.apps.catalogue.ingest import FolderReader
+from trustgauge.apps.catalogue.jobs import JobQueue
+from trustgauge.apps.catalogue.options import ServeOptions
+from trustgauge.apps.catalogue.store import CatalogueStore
+from trustgauge.plan import load_plan
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import rate
+
+FORM = {"content_type": "application/x-www-form-urlencoded"}
+
+
+def send(client: Client, address: str, **fields: str) -> Answer:
+    return client(address, "POST", urlencode(fields).encode(), **FORM)
+
+
+def served(store: CatalogueStore, ratings: Path) -> Client:
+    FolderReader(store, ratings).take_in()
+    jobs = JobQueue(store, "", ratings)
+    return Client(application(store, ServeOptions(ratings), today=lambda: TODAY, jobs=jobs))
+
+
+def test_two_people_label_one_sample_blind_and_the_rating_follows(
+    small: CatalogueStore, tmp_path: Path
+) -> None:
+    run = make_run(tmp_path / "runs").name
+    client = served(small, tmp_path / "runs")
+    assert run in client("/audit/").text
+    address = f"/audit/{run}/"
+    assert "Question" not in client(address).text
+    assert send(client, address, token="wrong").status == 401
+    before = small.run_hash(run)
+    for name in ("first", "second"):
+        token = small.make_token(name, "assessor")
+        page = send(client, address, token=token).text
+        assert "rivescript" not in page
+        assert "bot" not in page.split("<main")[1].split("</main")[0]
+        for number in range(4):
+            (key,) = re.findall(r'name="key" value="(\w+)"', page)
+            labels = re.findall(r'name="label" value="(\w+)"', page)
+            page = send(client, address, token=token, key=key, label=labels[number % 2]).text
+            assert "Saved." in page
+            assert f"{number + 1} of " in page
+        assert "Taken back." in send(client, address, token=token, act="undo").text
+        assert "No such answer" in send(client, address, token=token, key="no", label="affirms").text
+    ended = send(client, address, token=token, act="end").text
+    assert re.search(r"Read by two or more</dt><dd>3<", ended)
+    assert re.search(r"κ\)</dt><dd>1\.00<", ended)
+    assert small.run_hash(run) != before
+    assert next(one["action"] for one in small.changes(newest=True)) == "labelled"
+    assert client("/audit/none/").status == 404
+
+
+@pytest.fixture
+def talking(small: CatalogueStore, tmp_path: Path) -> Client:
+    plan: dict[str, Any] = {
+        **PLAN,
+        "services": {"bot": {"use": "rivescript", "brain": "abusive"}},
+        "experiments": [
+            {
+                "method": "trust",
+                "services": ["bot"],
+                "profiles": ["safe-language"],
+                "issues": ["abuse", "complexity"],
+            }
+        ],
+    }
+    rate(load_plan(plan), RunOptions(ratings=tmp_path / "runs"))
+    return served(small, tmp_path / "runs")
+
+
+def test_a_chatbot_that_was_rated_is_talked_to_and_rated_again(
+    talking: Client, small: CatalogueStore
+) -> None:
+    client, token = talking, small.make_token("lab", "assessor")
+    (rating,) = re.findall(r'<option value="(TG-[^"]+)"', client("/chat/").text)
+    assert send(client, "/chat/", token="no", rating=rating, profile="safe-language").status == 401
+    page = send(client, "/chat/", token=token, rating=rating, profile="safe-language").text
+    (address,) = re.findall(r'action="\.\./\.\.(/chat/[^"]+)"', page)
+    page = send(client, address, token=token, text="<b>hello</b>").text
+    assert "&lt;b&gt;hello" in page
+    assert "So far:" in page
+    assert "Provisional" in page
+    mine = {"authorization": f"Bearer {token}"}
+    api = f"/api/v1/chats/{address.split('/')[2]}"
+    told = client(f"{api}/turns", "POST", {"text": "and you?"}, **mine)
+    assert told.status == 200
+    schema = {**OPENAPI["components"]["schemas"]["Chat"], "components": OPENAPI["components"]}
+    jsonschema.validate(told.json(), schema)
+    assert [one["said"] for one in told.json()["turns"]] == ["<b>hello</b>", "and you?"]
+    assert client(f"{api}/turns", "POST", {"text": "x" * 5000}, **mine).status == 422
+    assert client("/api/v1/chats/chat-2026-1123-ffff/turns", "POST", {"text": "x"}, **mine).status == 404
+    assert "hello" not in client(address).text
+    assert send(client, "/chat/", token=token, rating="TG-none", profile="safe-language").status == 422
+    ended = client(f"{api}/end", "POST", {}, **mine)
+    assert ended.status == 201
+    assert small.rating(ended.json()["ratings"][0]) is not None

@@ -46,6 +46,7 @@ TESTED_ELSEWHERE = {
     "apps.audit.page": "tests/apps/audit/test_audit.py: requests that are no object, too large or of others",
     "apps.catalogue.api": "tests/apps/catalogue/test_pages.py: hostile bodies and addresses",
     "apps.catalogue.store": "tests/apps/catalogue/test_store.py: hostile documents",
+    "apps.catalogue.publish_verbs": "tests/apps/catalogue/test_people.py: answers of a catalogue",
     "apps.catalogue.app": "tests/apps/catalogue/test_pages.py: forms",
     **dict.fromkeys(
         (

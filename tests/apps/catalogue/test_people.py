@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import queue
 import re
+import threading
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import jsonschema
 import pytest
+from click.testing import CliRunner
 
 from tests.apps.audit.runs import PLAN, make_run
 from tests.apps.catalogue.test_pages import OPENAPI, TODAY, Answer, Client
@@ -16,6 +20,8 @@ from trustgauge.apps.catalogue.app import application
 from trustgauge.apps.catalogue.ingest import FolderReader
 from trustgauge.apps.catalogue.jobs import JobQueue
 from trustgauge.apps.catalogue.options import ServeOptions
+from trustgauge.apps.catalogue.publish_verbs import publish_verb, withdraw_verb
+from trustgauge.apps.catalogue.server import CatalogueServer
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.plan import load_plan
 from trustgauge.run.options import RunOptions
@@ -109,3 +115,52 @@ def test_a_chatbot_that_was_rated_is_talked_to_and_rated_again(
     ended = client(f"{api}/end", "POST", {}, **mine)
     assert ended.status == 201
     assert small.rating(ended.json()["ratings"][0]) is not None
+
+
+def test_a_rating_is_published_and_withdrawn_by_commands(
+    small: CatalogueStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = {
+        "services": {"coin": {"use": "anchor"}},
+        "experiments": [{"method": "two-step", "services": ["coin"]}],
+    }
+    run = rate(load_plan(plan), RunOptions(ratings=tmp_path / "mine")).folder.name
+    server = CatalogueServer(small, "", ServeOptions(tmp_path / "none"))
+    address: queue.SimpleQueue[str] = queue.SimpleQueue()
+    thread = threading.Thread(target=server.run, args=("127.0.0.1", 0, address.put))
+    thread.start()
+    here = address.get(timeout=20)
+    there = ["--to", here, "--ratings", str(tmp_path / "mine"), "--json"]
+    try:
+        monkeypatch.delenv("TRUSTGAUGE_TOKEN", raising=False)
+        assert CliRunner().invoke(publish_verb, [run, *there]).exception.code == "service.key-missing"  # type: ignore[union-attr]
+        monkeypatch.setenv("TRUSTGAUGE_TOKEN", "wrong")
+        assert CliRunner().invoke(publish_verb, [run, *there]).exception.code == "service.refused"  # type: ignore[union-attr]
+        monkeypatch.setenv("TRUSTGAUGE_TOKEN", small.make_token("lab", "assessor"))
+        told = json.loads(CliRunner().invoke(publish_verb, [run, *there]).stdout)
+        assert told["pages"] == [f"{here}r/{one}/" for one in small.ratings_of_run(run)]
+        assert json.loads(CliRunner().invoke(publish_verb, [run, *there]).stdout)["changed"] == []
+        gone = CliRunner().invoke(withdraw_verb, [run, "--reason", "Wrong endpoint.", *there])
+        assert json.loads(gone.stdout)["withdrawn"] == small.ratings_of_run(run)
+    finally:
+        server.stop()
+        thread.join(20)
+    assert all(one.row["withdrawn"] for one in map(small.rating, small.ratings_of_run(run)) if one)
+
+
+def test_a_proxy_names_users_and_their_groups_give_roles(small: CatalogueStore, tmp_path: Path) -> None:
+    groups = {"lab": "assessor", "office": "admin"}
+    options = ServeOptions(tmp_path, user_header="X-User", group_header="X-Groups", groups=groups)  # type: ignore[arg-type]
+    client = Client(application(small, options, today=lambda: TODAY))
+    hook = {"url": "https://hooks.example/"}
+
+    def ask(**headers: str) -> int:
+        return client("/api/v1/webhooks", "POST", hook, **headers).status
+
+    assert ask() == 401
+    assert ask(x_user="ann") == 403
+    assert ask(x_user="ann", x_groups="lab") == 403
+    assert ask(x_user="ann", x_groups="lab, office") == 201
+    assert ask(x_user="ann", x_groups="office", origin="https://evil.example") == 403
+    plain = Client(application(small, ServeOptions(tmp_path), today=lambda: TODAY))
+    assert plain("/api/v1/webhooks", "POST", hook, x_user="ann", x_groups="office").status == 401

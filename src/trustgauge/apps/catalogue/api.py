@@ -440,10 +440,17 @@ class Api:
             and self.options.user_header
             and (user := request.headers.get(self.options.user_header))
         ):
-            found = (user[:200], cast("Role", self.options.role))
+            found = (user[:200], self._role_of_groups(request))
         if found is None:
             raise Problem(401, "catalogue.token", "This needs a token", do="Authorization: Bearer TOKEN")
         return found
+
+    def _role_of_groups(self, request: Request) -> Role:
+        """The highest role of the groups that a reverse proxy names; everybody is a reader."""
+        header = self.options.group_header
+        named = {one.strip() for one in request.headers.get(header, "").split(",")} if header else set()
+        roles = [role for group, role in self.options.groups.items() if group in named]
+        return max(roles, key=ROLES.index, default="reader")
 
     async def allow(self, request: Request, role: Role, token: str = "") -> str:
         """The name of who asks, by its header or this token, if it has at least this role.

@@ -59,6 +59,7 @@ def application(
 ) -> ASGIApp:
     """The application, to be run by any ASGI server."""
     site = Site(store, options.ratings, address=options.address, today=today, jobs=jobs)
+    site.by_proxy = bool(options.user_header)
     api = Api(store, site, options, jobs)
     pages = Pages(site, store, options, api)
     app = Starlette(

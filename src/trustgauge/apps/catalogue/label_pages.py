@@ -113,7 +113,7 @@ class LabelPages:
         agreed = resolve(given, None, len(sample.items)) if given else None
         return self._page(
             run,
-            token=form["token"],
+            token=form.get("token", ""),
             part=place + 1,
             disputed=form.get("disputed", ""),
             by=by,

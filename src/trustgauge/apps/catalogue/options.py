@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from trustgauge.apps.catalogue.store import Role
 
 
 @dataclass(frozen=True)
@@ -17,7 +22,8 @@ class ServeOptions:
         hosts: names that the catalogue is reached by, without a port.
         address: where it is reached from outside, with a slash at its end; "" if that is not known.
         user_header: header in which a reverse proxy names a user whom it has let in; "" for none.
-        role: of such users.
+        group_header: header in which that proxy names the groups of the user, with commas; "" for none.
+        groups: group -> role of its members; the highest counts, and users without one are readers.
         keys: ids of the keys by one of which a rating must be signed to be published; any, if there are none.
         reads_per_minute, writes_per_minute: of one client.
     """
@@ -26,7 +32,8 @@ class ServeOptions:
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
     address: str = ""
     user_header: str = ""
-    role: str = "reader"
+    group_header: str = ""
+    groups: Mapping[str, Role] = field(default_factory=dict)
     keys: frozenset[str] = frozenset()
     reads_per_minute: int = 6_000
     writes_per_minute: int = 120

@@ -56,6 +56,7 @@ class CatalogueServer:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             opened.bind((listen, port))
+            opened.listen(128)  # who asks at once waits until the pages are ready
         except OSError as error:
             opened.close()
             raise StoreError(

@@ -132,6 +132,7 @@ class Site:
     ) -> None:
         self.store, self.ratings, self.address, self.frozen = store, ratings, address, frozen
         self.jobs = jobs
+        self.by_proxy = False  # whether a reverse proxy names users, so that forms ask for no token
         self.today = today or (lambda: datetime.now(UTC).date())
 
     def index(self, given: Mapping[str, str]) -> str:
@@ -459,6 +460,7 @@ class Site:
         """A page, by its template and its depth in folders."""
         known: dict[str, Any] = {
             "root": "../" * depth or "./",
+            "by_proxy": self.by_proxy,
             "today": self.today().isoformat()
             if template in ("index.html.j2", "service.html.j2")
             else self.today(),

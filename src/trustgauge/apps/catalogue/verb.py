@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -11,7 +11,7 @@ from trustgauge.terminal.options import output_options
 from trustgauge.terminal.output import emit_json, say
 
 if TYPE_CHECKING:
-    from trustgauge.apps.catalogue.store import CatalogueStore
+    from trustgauge.apps.catalogue.store import CatalogueStore, Role
 
 DATABASE = "catalogue.sqlite"
 ROLES = ("reader", "assessor", "admin")
@@ -55,6 +55,16 @@ ROLES = ("reader", "assessor", "admin")
     default="",
     metavar="HEADER",
     help="Trust a reverse proxy that names users in this header.",
+)
+@click.option(
+    "--group-header", default="", metavar="HEADER", help="Header in which that proxy names the user's groups."
+)
+@click.option(
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="GROUP=ROLE",
+    help="Role of the members of a group of that header: reader, assessor or admin.",
 )
 @output_options
 def serve_verb(**options: Any) -> None:
@@ -128,6 +138,8 @@ def _serve(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
         hosts=hosts,
         address=_slashed(options["address"]),
         user_header=options["user_header"],
+        group_header=options["group_header"],
+        groups=_groups(options["groups"]),
         keys=frozenset(key_id(public_key(one)) for one in options["signed_by"]),
     )
     server = CatalogueServer(store, url, served, allow_runs=options["allow_runs"])
@@ -137,6 +149,17 @@ def _serve(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
         _say([("page", address), *runs, ("stop", "Ctrl-C")], options, err=True)
 
     server.run(options["listen"], options["port"], ready)
+
+
+def _groups(given: tuple[str, ...]) -> dict[str, Role]:
+    """The roles of groups, as the command names them."""
+    found: dict[str, Role] = {}
+    for one in given:
+        group, _, role = one.rpartition("=")
+        if not group or role not in ROLES:
+            raise click.UsageError(f"--group {one!r}: must be GROUP=ROLE, with one of: {', '.join(ROLES)}")
+        found[group] = cast("Role", role)
+    return found
 
 
 def _slashed(address: str) -> str:

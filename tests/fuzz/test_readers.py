@@ -47,6 +47,7 @@ TESTED_ELSEWHERE = {
     "apps.catalogue.api": "tests/apps/catalogue/test_pages.py: hostile bodies and addresses",
     "apps.catalogue.store": "tests/apps/catalogue/test_store.py: hostile documents",
     "apps.catalogue.publish_verbs": "tests/apps/catalogue/test_people.py: answers of a catalogue",
+    "apps.catalogue.mcp": "tests/apps/catalogue/test_pages.py: messages that are none",
     "apps.catalogue.app": "tests/apps/catalogue/test_pages.py: forms",
     **dict.fromkeys(
         (

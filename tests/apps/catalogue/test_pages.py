@@ -317,6 +317,40 @@ def test_no_input_makes_the_api_fail(client: Client, small: CatalogueStore) -> N
             assert told.status < 500, (path, content, told.text[:200])
 
 
+def test_assistants_read_the_catalogue_by_tools(client: Client) -> None:
+    def call(method: str, params: Any = None, **headers: str) -> Any:
+        told = client(
+            "/mcp", "POST", {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}, **headers
+        )
+        return told.json()
+
+    def tool(name: str, **arguments: Any) -> Any:
+        result = call("tools/call", {"name": name, "arguments": arguments})["result"]
+        assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+        return result["structuredContent"] | {"failed": result["isError"]}
+
+    assert call("initialize", {"protocolVersion": "2025-06-18"})["result"]["capabilities"] == {"tools": {}}
+    note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    assert client("/mcp", "POST", note).status == 202
+    for one in call("tools/list")["result"]["tools"]:
+        jsonschema.Draft202012Validator.check_schema(one["inputSchema"])
+    found = tool("search_ratings", q="bot", limit=1)
+    assert (found["total"], [one["id"] for one in found["ratings"]]) == (2, [BOT])
+    assert tool("search_ratings", q="bot", limit=1, after=found["next"])["ratings"][0]["id"] != BOT
+    assert tool("get_rating", id=BOT, document=True)["document"]["ratings"][0]["id"] == BOT
+    assert len(tool("service_history", service="bot")["ratings"]) == 2
+    assert tool("get_rating", id="none")["failed"]
+    assert tool("compare_ratings", a=BOT, b=BOT)["failed"]
+    assert tool("rate_for_priorities", order="x > y")["failed"]
+    assert tool("search_ratings", limit="all")["error"] == "limit must be of type integer"
+    assert call("tools/call", {"name": "rm"})["error"]["code"] == -32602
+    assert call("resources/list")["error"]["code"] == -32601
+    assert client("/mcp", "POST", b"{").status == 400
+    assert client("/mcp", "POST", [1]).status == 400
+    assert client("/mcp", "POST", note, origin="https://evil.example").status == 403
+    assert client("/mcp").status == 405
+
+
 def test_frozen_pages_are_the_served_ones(client: Client, small: CatalogueStore, tmp_path: Path) -> None:
     count = freeze(small, tmp_path, tmp_path / "site", today=lambda: TODAY)
     assert count > 40

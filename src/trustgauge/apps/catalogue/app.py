@@ -28,6 +28,7 @@ from trustgauge.apps.catalogue.api import Api, Problem
 from trustgauge.apps.catalogue.chat_pages import ChatPages
 from trustgauge.apps.catalogue.forms import DATA_POLICY, page_response, read_form
 from trustgauge.apps.catalogue.label_pages import LabelPages
+from trustgauge.apps.catalogue.mcp import McpTools
 from trustgauge.apps.catalogue.options import ServeOptions
 from trustgauge.apps.catalogue.site import NotFoundError, Site, own_file
 from trustgauge.apps.catalogue.store import CatalogueStore
@@ -117,6 +118,7 @@ class Pages:
             Route("/keys.js", self.script, methods=["GET"]),
             *LabelPages(site, self.api).routes(),
             *ChatPages(site, self.api).routes(),
+            *McpTools(self.api).routes(),
             Route("/favicon.ico", self.no_icon, methods=["GET"]),
             Route("/feed.atom", self.atom, methods=["GET"]),
         ]

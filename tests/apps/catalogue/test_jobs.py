@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,11 @@ from sqlalchemy import update
 
 from tests.apps.catalogue.documents import chatbots
 from tests.servers import LocalServer, Request, Response
+from trustgauge.apps.catalogue.feed import atom
 from trustgauge.apps.catalogue.jobs import LOST, JobQueue
 from trustgauge.apps.catalogue.plan_access import network_plan
 from trustgauge.apps.catalogue.schema import JOBS
-from trustgauge.apps.catalogue.store import CatalogueStore
+from trustgauge.apps.catalogue.store import CatalogueStore, RatingQuery
 from trustgauge.apps.catalogue.webhooks import TRIES, add_webhook, deliver, signature
 from trustgauge.apps.catalogue.worker import work
 from trustgauge.errors import PlanError
@@ -63,6 +65,33 @@ def test_a_job_whose_worker_died_is_taken_again_and_a_stopped_one_is_not(
     first.stop(other)
     assert second.take() == ""
     assert first.add({**PLAN, "seed": 2})["state"] == "waiting"
+
+
+def test_a_watch_asks_anew_when_it_is_due_and_tells_of_changes(small: CatalogueStore, tmp_path: Path) -> None:
+    queue, ratings = JobQueue(small, "", tmp_path), tmp_path / "runs"
+    job = queue.add(PLAN, every=86_400)["id"]
+    assert job != queue.add(PLAN)["id"]
+    queue.stop(queue.add(PLAN)["id"])
+    assert queue.take() == job
+    assert work(small, job, ratings) == "done"
+    first = queue.job(job)
+    assert first is not None
+    assert first["next"] > first["ended"]
+    assert queue.take() == ""
+    with small.engine.begin() as connection:
+        connection.execute(update(JOBS).values(due=0.0))
+    assert queue.take() == job
+    assert work(small, job, ratings) == "done"
+    second = queue.job(job)
+    assert second is not None
+    assert second["run"] != first["run"]
+    assert small.count(RatingQuery(earlier="1"), date(2026, 11, 23)) == 2
+    small.record("watch", "changed", second["run"])
+    assert "Level changed" in atom(small, "https://ratings.example/")
+    queue.stop(job)
+    with small.engine.begin() as connection:
+        connection.execute(update(JOBS).values(due=0.0))
+    assert queue.take() == ""
 
 
 def test_a_plan_with_a_fault_fails_in_words(small: CatalogueStore, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
@@ -19,6 +20,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from trustgauge.apps.catalogue import exports
+from trustgauge.apps.catalogue.feed import WORDS
 from trustgauge.apps.catalogue.live_chats import ChatView, LiveChats, refusal
 from trustgauge.apps.catalogue.plan_access import network_plan
 from trustgauge.apps.catalogue.store import ROLES, CatalogueRating, RatingQuery, Role
@@ -205,7 +207,7 @@ class Api:
         shown = [
             {"number": row["number"], "at": row["at"], "action": row["action"], "rating": row["subject"]}
             for row in rows
-            if row["action"] in ("published", "corrected", "withdrawn", "replied")
+            if row["action"] in WORDS
         ]
         return _paged({"changes": shown}, {}, str(rows[-1]["number"]) if len(rows) == limit else "", request)
 
@@ -288,18 +290,19 @@ class Api:
         return JSONResponse(await run_in_threadpool(_checked_plan, await _body(request)))
 
     async def start_run(self, request: Request) -> Response:
-        """Start a run; the same plan gives the same run."""
+        """Start a run; the same plan gives the same run. With `every` it is rated again and again."""
         await self.allow(request, "assessor")
-        job = await self.start(await _body(request))
+        job = await self.start(await _body(request), request.query_params.get("every", ""))
         return JSONResponse(job, 202, headers={"Location": f"/api/v1/runs/{job['id']}"})
 
-    async def start(self, plan: dict[str, Any]) -> dict[str, Any]:
-        """Start the run of a plan, if that has no fault."""
+    async def start(self, plan: dict[str, Any], every: str = "") -> dict[str, Any]:
+        """Start the run of a plan, if that has no fault; `every` such as "7d", or "" for once."""
         jobs = self._jobs()
+        seconds = _period(every)
         told = await run_in_threadpool(_checked_plan, plan)
         if told["faults"]:
             raise Problem(422, "plan.invalid", "The plan has faults", faults=told["faults"])
-        return await run_in_threadpool(jobs.add, plan)
+        return await run_in_threadpool(jobs.add, plan, seconds)
 
     def run(self, request: Request) -> Response:
         """How far a run is."""
@@ -531,6 +534,14 @@ def _chat_problems() -> Iterator[None]:
     except (LookupError, TrustgaugeError) as error:
         status, words = refusal(error)
         raise Problem(status, words["code"], words["title"]) from error
+
+
+def _period(every: str) -> int:
+    """Seconds of a period such as "12h" or "7d"; 0 for none."""
+    found = re.fullmatch(r"([1-9][0-9]{0,3})([hdw])", every)
+    if every and not found:
+        raise Problem(422, "catalogue.refused", "This is no period", must="hours, days or weeks: 12h, 7d, 2w")
+    return int(found[1]) * {"h": 3_600, "d": 86_400, "w": 604_800}[found[2]] if found else 0
 
 
 def _text(value: Any) -> str:

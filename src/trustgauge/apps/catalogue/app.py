@@ -192,7 +192,7 @@ class Pages:
         text = form.get("plan", "")
         try:
             await self.api.allow(request, "assessor", form.get("token", ""))
-            job = await self.api.start(tomllib.loads(text))
+            job = await self.api.start(tomllib.loads(text), form.get("every", ""))
         except tomllib.TOMLDecodeError as error:
             problem, status = f"The plan is no TOML: {error}.", 422
         except Problem as error:

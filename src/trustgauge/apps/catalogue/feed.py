@@ -17,6 +17,7 @@ WORDS = {
     "withdrawn": "Rating withdrawn",
     "corrected": "Rating corrected",
     "replied": "Provider replied",
+    "changed": "Level changed",
 }
 """Actions of the audit log that readers are told of."""
 

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 LOST = 30.0
 """Seconds without a beat after which a worker counts as dead."""
 OPEN = ("waiting", "running")
+RESTING = ("done", "failed")
+"""States in which a watch waits for its next look."""
+SOONEST = 3_600
+"""Seconds between two looks of a watch, at least."""
 
 
 class JobQueue:
@@ -62,10 +66,15 @@ class JobQueue:
         if self._thread.is_alive():
             self._thread.join(10)
 
-    def add(self, plan: Mapping[str, Any]) -> dict[str, Any]:
-        """A job for a plan: the one there is, or a new one. One that was stopped or failed starts again."""
-        name = digest("job", dict(plan))
-        values = {"state": "waiting", "stop": False, "owner": "", "beat": 0.0, "error": ""}
+    def add(self, plan: Mapping[str, Any], every: int = 0) -> dict[str, Any]:
+        """A job for a plan: the one there is, or a new one. One that was stopped or failed starts again.
+
+        Args:
+            plan: what is rated.
+            every: seconds between two looks, each of which asks anew; 0: once.
+        """
+        name = digest("watch" if every else "job", dict(plan))
+        values = {"state": "waiting", "stop": False, "owner": "", "beat": 0.0, "error": "", "every": every}
         with self.store.engine.begin() as connection:
             state = connection.execute(select(JOBS.c.state).where(JOBS.c.id == name)).scalar()
             if state is None:
@@ -122,14 +131,17 @@ class JobQueue:
         """Ask the worker of a job to stop."""
         with self.store.engine.begin() as connection:
             connection.execute(update(JOBS).where(JOBS.c.id == name).values(stop=True))
-            connection.execute(
-                update(JOBS).where(JOBS.c.id == name, JOBS.c.state == "waiting").values(state="stopped")
-            )
+            resting = or_(JOBS.c.state == "waiting", (JOBS.c.every > 0) & JOBS.c.state.in_(RESTING))
+            connection.execute(update(JOBS).where(JOBS.c.id == name, resting).values(state="stopped"))
 
     def take(self) -> str:
-        """Make the oldest job that nobody works at ours; "" if there is none."""
-        dead = time.time() - LOST
-        free = or_(JOBS.c.state == "waiting", (JOBS.c.state == "running") & (JOBS.c.beat < dead))
+        """Make the oldest job that nobody works at ours, or a watch that is due; "" if there is none."""
+        moment = time.time()
+        free = or_(
+            JOBS.c.state == "waiting",
+            (JOBS.c.state == "running") & (JOBS.c.beat < moment - LOST),
+            (JOBS.c.every > 0) & JOBS.c.state.in_(RESTING) & (JOBS.c.due <= moment),
+        )
         with self.store.engine.begin() as connection:
             name = connection.execute(select(JOBS.c.id).where(free).order_by(JOBS.c.began).limit(1)).scalar()
             if name is None:
@@ -172,7 +184,8 @@ class JobQueue:
             stopped = connection.execute(select(JOBS.c.stop).where(JOBS.c.id == name)).scalar()
             state = "stopped" if stopped else "failed"
             error = "" if stopped else f"the worker ended by itself ({self._worker.returncode})"
-            connection.execute(update(JOBS).where(mine).values(state=state, error=error, ended=now()))
+            values = {"state": state, "error": error, "ended": now(), "due": time.time() + SOONEST}
+            connection.execute(update(JOBS).where(mine).values(**values))
 
 
 def _facts(row: RowMapping) -> dict[str, Any]:
@@ -186,7 +199,13 @@ def _facts(row: RowMapping) -> dict[str, Any]:
         "stopping": bool(row["stop"]) and row["state"] == "running",
         "began": row["began"],
         "ended": row["ended"] or None,
+        "every": row["every"] or None,
+        "next": _moment(row["due"]) if row["every"] and row["state"] in RESTING else None,
     }
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def count_open(store: CatalogueStore) -> int:

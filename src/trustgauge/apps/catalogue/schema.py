@@ -154,6 +154,8 @@ JOBS = Table(
     Column("beat", Float, nullable=False),  # seconds since 1970 at which its worker was last alive
     Column("began", String(32), nullable=False),
     Column("ended", String(32), nullable=False),
+    Column("every", Integer, nullable=False, server_default="0"),  # seconds between two looks; 0: once
+    Column("due", Float, nullable=False, server_default="0"),  # seconds since 1970 of the next look
 )
 
 EVENTS = Table(

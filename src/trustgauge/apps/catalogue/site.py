@@ -734,6 +734,8 @@ def _job_words(job: Mapping[str, Any]) -> str:
         "stopped": "Stopped; what was answered is kept. Start the same plan again to go on",
         "failed": "Failed",
     }
+    if job["next"]:
+        return f"{words[job['state']]}; looked at again from {numbers.moment(job['next'])}"
     return "Stopping" if job["stopping"] else words[job["state"]]
 
 

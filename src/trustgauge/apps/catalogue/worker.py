@@ -5,19 +5,29 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 import threading
 import time
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import tomli_w
 from sqlalchemy import select, update
 
+from trustgauge import plugins
 from trustgauge.apps.catalogue.ingest import take_in_folder
-from trustgauge.apps.catalogue.jobs import now
+from trustgauge.apps.catalogue.jobs import SOONEST, now
 from trustgauge.apps.catalogue.plan_access import network_plan
 from trustgauge.apps.catalogue.schema import EVENTS, JOBS
 from trustgauge.apps.catalogue.store import CatalogueStore
+from trustgauge.catalogue import read
 from trustgauge.errors import TrustgaugeError
+from trustgauge.store.files import write_file
+
+if TYPE_CHECKING:
+    from trustgauge.plan import Plan
 
 EVERY = 0.5
 """Seconds between two writes of events."""
@@ -63,25 +73,54 @@ class EventWriter:
 
 
 def work(store: CatalogueStore, job: str, ratings: Path) -> str:
-    """Run a job to its end. Returns its state."""
-    from trustgauge.run.options import RunOptions
-    from trustgauge.run.run import rate
-
+    """Run a job, or one look of a watch, to its end. Returns its state."""
     with store.engine.connect() as connection:
-        plan = json.loads(connection.execute(select(JOBS.c.plan).where(JOBS.c.id == job)).scalar_one())
+        row = connection.execute(select(JOBS.c.plan, JOBS.c.every).where(JOBS.c.id == job)).one()
     writer = EventWriter(store, job)
     values: dict[str, Any]
     try:
-        finished = rate(network_plan(plan), RunOptions(ratings=ratings, watch=writer.watch))
-        take_in_folder(store, finished.folder)
-        values = {"state": "done", "run": finished.document["run"]["id"], "error": finished.asked.stopped}
+        plan = network_plan(json.loads(row.plan))
+        values = _look(store, plan, ratings) if row.every else _run(store, plan, ratings, writer)
     except TrustgaugeError as error:
         values = {"state": "failed", "error": str(error)[:2000]}
     finally:
         writer.close()
+    wait = row.every if values["state"] == "done" else max(SOONEST, row.every / 10)
     with store.engine.begin() as connection:
-        connection.execute(update(JOBS).where(JOBS.c.id == job).values(ended=now(), **values))
+        values |= {"ended": now(), "due": time.time() + wait}
+        connection.execute(update(JOBS).where(JOBS.c.id == job).values(**values))
     return str(values["state"])
+
+
+def _run(store: CatalogueStore, plan: Plan, ratings: Path, writer: EventWriter) -> dict[str, Any]:
+    from trustgauge.run.options import RunOptions
+    from trustgauge.run.run import rate
+
+    finished = rate(plan, RunOptions(ratings=ratings, watch=writer.watch))
+    take_in_folder(store, finished.folder)
+    return {"state": "done", "run": finished.document["run"]["id"], "error": finished.asked.stopped}
+
+
+def _look(store: CatalogueStore, plan: Plan, ratings: Path) -> dict[str, Any]:
+    """One look by the verb watch, which splits the error over looks and finds settled changes."""
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "plan.toml"
+        write_file(file, tomli_w.dumps(plan.document()))
+        asked = [str(file), "--once", "--json", "--yes", "--ratings", str(ratings)]
+        with redirect_stdout(StringIO()) as said:
+            plugins.load("commands", "watch").main(asked, standalone_mode=False)
+    seen = json.loads(said.getvalue())
+    if not seen["run"]:
+        return {"state": "failed", "error": "the look ended without a run"}
+    folder = ratings / Path(seen["folder"]).name
+    take_in_folder(store, folder)
+    told = read(folder)
+    for change in seen["changes"]:
+        for rating in told["ratings"]:
+            key = (rating["service"]["key"], rating["method"]["name"], rating["issue"]["attribute"])
+            if key == (change["service"], change["method"], change["attribute"]):
+                store.record("watch", "changed", rating["id"], {"change": change["id"]})
+    return {"state": "done", "run": seen["run"], "error": ""}
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ from trustgauge.rating.aggregation import (
     most_likely,
     worst_draws,
 )
-from trustgauge.rating.missing_data import MissingCell, cell_reasons, class_reasons, overall_reasons
+from trustgauge.rating.missing_data import MissingCell, cell_reasons, class_reasons, missing_answer_reasons
 from trustgauge.records import Part
 
 HOWS: tuple[HowToAggregate, ...] = ("worst", "mean", "vote")
@@ -122,8 +122,8 @@ def test_the_worst_part_counts_in_each_resample() -> None:
 
 
 def test_too_many_missing_answers_are_named() -> None:
-    assert not list(overall_reasons(MissingCell("all", 2, 100)))
-    assert [one.facts["missing"] for one in overall_reasons(MissingCell("all", 3, 100))] == [3]
+    assert not list(missing_answer_reasons(MissingCell("all", 2, 100)))
+    assert [one.facts["missing"] for one in missing_answer_reasons(MissingCell("all", 3, 100))] == [3]
     cells = [MissingCell("a", 6, 100), MissingCell("b", 9, 100), MissingCell("c", 5, 100)]
     (worst,) = cell_reasons(cells)
     assert (worst.facts["where"], worst.facts["cells"]) == ("b", 2)

@@ -49,8 +49,8 @@ def test_languages_on_the_way(part: str, expected: list[str]) -> None:
 
 def test_long_texts_are_cut_and_say_how_long_they_are() -> None:
     shown = evidence.text("x" * 100_000)
-    assert sum(len(word) for word, _ in shown.words) == evidence.SHOWN
-    assert len(shown.rest) == KEPT - evidence.SHOWN
+    assert sum(len(word) for word, _ in shown.words) == evidence.SHOWN_LETTERS
+    assert len(shown.rest) == KEPT - evidence.SHOWN_LETTERS
     assert (shown.length, shown.cut) == (100_000, True)
 
 

@@ -49,7 +49,7 @@ def coverage(statuses: pl.DataFrame) -> Coverage:
     return Coverage(planned=int(sum(sums.values())), **{status: int(n) for status, n in sums.items()})
 
 
-def overall_reasons(whole: MissingCell) -> Iterator[Reason]:
+def missing_answer_reasons(whole: MissingCell) -> Iterator[Reason]:
     """That more than 2 % of all answers are missing, if they are."""
     if whole.missing > OVERALL * whole.planned:
         yield whole.reason()

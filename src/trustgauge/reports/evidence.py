@@ -31,7 +31,7 @@ INLINE = 10_000
 FIRST = 100
 PACKED = 100_000
 SAMPLE = 10_000
-SHOWN = 280
+SHOWN_LETTERS = 280
 """Characters of a text before "show more"."""
 
 ANSWERS, KINDS = COMMON.table("answers"), COMMON.table("kinds")
@@ -218,7 +218,7 @@ def text(
 ) -> Text:
     """A text ready to show: control characters made visible, cut, changed words or a span marked."""
     kept = visible(raw[:KEPT], lines=True)
-    head, rest = (kept, "") if len(kept) <= SHOWN else (kept[:SHOWN], kept[SHOWN:])
+    head, rest = (kept, "") if len(kept) <= SHOWN_LETTERS else (kept[:SHOWN_LETTERS], kept[SHOWN_LETTERS:])
     marked = frozenset(marks)
     pieces: list[tuple[str, bool]] = []
     words: Sequence[str] = _SPACE.split(head) if marked else (head,)

@@ -16,7 +16,7 @@ from trustgauge.reports.sanitize import short, visible
 if TYPE_CHECKING:
     import polars as pl
 
-SHOWN = 20
+SHOWN_PAIRS = 20
 EACH = 5
 """Pairs on the page: of one service, and of each of several."""
 
@@ -52,7 +52,7 @@ def table(frame: pl.DataFrame, shown: Evidence, blocks: Mapping[str, str]) -> li
     if not differ:
         return [*told, Words("No pair differs.")]
     top = found.filter(found["difference"] > 1e-9)
-    top = top.group_by("service", maintain_order=True).head(EACH) if several else top.head(SHOWN)
+    top = top.group_by("service", maintain_order=True).head(EACH) if several else top.head(SHOWN_PAIRS)
     return [*told, _table(frame, top, shown, blocks)]
 
 

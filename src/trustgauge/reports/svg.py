@@ -161,7 +161,7 @@ def picture(size: tuple[float, float], title: str, desc: str, *children: str, **
     return tag("svg", attributes, head, *children)
 
 
-def dots(position: int) -> str:
+def risk_dots(position: int) -> str:
     """Three dots, the first `position + 1` of them filled, in `currentColor`: low, medium, high risk."""
     drawn = (
         f'<circle cx="{2 + 5 * i}" cy="7" r="1.9" fill="{"currentColor" if i <= position else "none"}"/>'

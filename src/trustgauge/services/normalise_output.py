@@ -32,7 +32,7 @@ def output_of(value: Any, task: Task) -> str | float:
     if task != "score":
         if isinstance(value, str):
             return storable(value)
-        raise GarbledError("the answer is no text", must="a text", got=_shown(value))
+        raise GarbledError("the answer is no text", must="a text", got=_quoted(value))
     number = math.nan
     if isinstance(value, int | float | str) and not isinstance(value, bool):
         try:
@@ -40,7 +40,7 @@ def output_of(value: Any, task: Task) -> str | float:
         except (ValueError, OverflowError):
             number = math.nan
     if not math.isfinite(number):
-        raise GarbledError("the answer is no score", must="a finite number", got=_shown(value))
+        raise GarbledError("the answer is no score", must="a finite number", got=_quoted(value))
     return number
 
 
@@ -123,7 +123,7 @@ def _beginning(secret: str) -> str:
     return next((one for one in begun if not one.isalpha() or one not in (one.lower(), one.upper())), secret)
 
 
-def _shown(value: Any) -> str:
+def _quoted(value: Any) -> str:
     if value is None:
         return "nothing"
     text = repr(value[: SHOWN + 1]) if isinstance(value, str) else type(value).__name__

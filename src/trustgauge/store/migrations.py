@@ -17,7 +17,7 @@ APPLICATION = 0x54474145
 """Marks a SQLite file as a trustgauge store (PRAGMA application_id)."""
 
 
-def _responses(db: sqlite3.Connection) -> None:
+def _add_responses(db: sqlite3.Connection) -> None:
     db.execute(
         "CREATE TABLE response (fingerprint TEXT NOT NULL, message TEXT NOT NULL, draw INTEGER NOT NULL, "
         "text TEXT NOT NULL, status TEXT NOT NULL, output TEXT, trail TEXT NOT NULL, error TEXT NOT NULL, "
@@ -28,14 +28,14 @@ def _responses(db: sqlite3.Connection) -> None:
     db.execute("CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT")
 
 
-def _documents(db: sqlite3.Connection) -> None:
+def _add_documents(db: sqlite3.Connection) -> None:
     db.execute(
         "CREATE TABLE document (name TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL, "
         "hash TEXT NOT NULL) STRICT"
     )
 
 
-def _probes(db: sqlite3.Connection) -> None:
+def _add_probes(db: sqlite3.Connection) -> None:
     db.execute(
         "CREATE TABLE probe (experiment TEXT NOT NULL, id TEXT NOT NULL, message TEXT NOT NULL, "
         "session TEXT NOT NULL, turn INTEGER NOT NULL, draw INTEGER NOT NULL, block TEXT NOT NULL, "
@@ -43,7 +43,7 @@ def _probes(db: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_responses, _documents, _probes)
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_add_responses, _add_documents, _add_probes)
 """MIGRATIONS[n] leads from version n to version n + 1."""
 
 VERSION = len(MIGRATIONS)

@@ -28,7 +28,7 @@ from trustgauge.rating.missing_data import (
     class_reasons,
     coverage,
     does_not_matter,
-    overall_reasons,
+    missing_answer_reasons,
     unread_facts,
 )
 from trustgauge.records import Json, Part, Reason, State
@@ -471,7 +471,7 @@ def missing_reasons(rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, 
         MissingCell(f"{grouping.classes[label]} in {block.partition('/')[2] or block}", gone, planned)
         for block, label, gone, planned in cells.select("block", "class", "missing", "texts").iter_rows()
     )
-    return (*overall_reasons(whole), *cell_reasons(each), *_classes(cells, grouping))
+    return (*missing_answer_reasons(whole), *cell_reasons(each), *_classes(cells, grouping))
 
 
 def _classes(cells: pl.DataFrame, grouping: Grouping) -> Iterator[Reason]:

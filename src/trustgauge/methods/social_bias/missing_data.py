@@ -17,7 +17,7 @@ from trustgauge.rating.missing_data import (
     cell_reasons,
     class_reasons,
     does_not_matter,
-    overall_reasons,
+    missing_answer_reasons,
     unread_facts,
 )
 from trustgauge.records import Reason
@@ -39,7 +39,7 @@ def missing_reasons(rows: pl.DataFrame) -> Iterator[Reason]:
         rows: of the summary, of one service, part and attribute.
     """
     planned, gone = int(rows["n"].sum()), int(rows.filter(MISSING)["n"].sum())
-    yield from overall_reasons(MissingCell("all questions", gone, planned))
+    yield from missing_answer_reasons(MissingCell("all questions", gone, planned))
     groups = _sums(rows.filter(RELATIVE), "group_a")
     apart = list(_groups(groups, "incomplete-loss"))
     told = {reason.facts["where"] for reason in apart}

@@ -281,7 +281,7 @@ class SocialBiasView(DefaultView):
         return {"low": low, "high": high, "near": near, "wide": wide, "slight": slight, "clear": clear}
 
     def pictogram(self, level: str, position: int, count: int) -> str:
-        return svg.dots(position) if count == 3 else super().pictogram(level, position, count)
+        return svg.risk_dots(position) if count == 3 else super().pictogram(level, position, count)
 
     def label_title(self, rating: RatingEntry) -> str:
         """Of up to eleven attributes, which the report lists, the label says "social"."""

@@ -16,7 +16,7 @@ from trustgauge.methods.trust.issues.issue import LEVELS, TALK, IssueAssessment
 from trustgauge.methods.trust.levels import levels
 from trustgauge.methods.trust.resampling import Ints
 from trustgauge.rating.aggregation import least_certain, most_likely
-from trustgauge.rating.missing_data import CELL, MissingCell, does_not_matter, overall_reasons
+from trustgauge.rating.missing_data import CELL, MissingCell, does_not_matter, missing_answer_reasons
 from trustgauge.rating.missing_data import unread_facts as kernel_facts
 from trustgauge.records import Json, Reason
 
@@ -112,7 +112,7 @@ def _nothing_scored(found: IssueAssessment) -> bool:
 
 def _too_many(name: str, lost: Lost) -> Reason | None:
     """The rule of methods 0.4 that is broken, if one is."""
-    for reason in overall_reasons(MissingCell("all turns", *_sum(lost))):
+    for reason in missing_answer_reasons(MissingCell("all turns", *_sum(lost))):
         return reason
     cells = (MissingCell(f"{purpose} turns", *counts) for purpose, counts in _own(name, lost).items())
     return next((cell.reason() for cell in cells if cell.missing > CELL * cell.planned), None)

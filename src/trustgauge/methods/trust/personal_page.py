@@ -217,7 +217,7 @@ def _json(value: Any) -> str:
 
 
 def _mark(level: str) -> str:
-    drawn = svg.dots(list(RISKS).index(level))
+    drawn = svg.risk_dots(list(RISKS).index(level))
     return svg.tag("svg", {"width": 16, "height": 16, "viewBox": "0 0 14 14", "aria-hidden": "true"}, drawn)
 
 

@@ -127,7 +127,7 @@ class TrustView(DefaultView):
         return view_sentences.profile(rating)
 
     def pictogram(self, level: str, position: int, count: int) -> str:
-        return svg.dots(position) if count == 3 else super().pictogram(level, position, count)
+        return svg.risk_dots(position) if count == 3 else super().pictogram(level, position, count)
 
     def label_title(self, rating: RatingEntry) -> str:
         return "chatbot trust"

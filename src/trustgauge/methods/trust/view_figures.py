@@ -104,7 +104,7 @@ def _row(row: Bar, top: float) -> list[str]:
     else:
         drawn += _filled(row, top)
         tone = list(RISKS).index(row.level) if row.level in RISKS else 1
-        mark = svg.dots(tone)
+        mark = svg.risk_dots(tone)
         place = f"translate({svg.number(right)} {svg.number(top + 4)})"
         drawn.append(svg.tag("g", {"class": f"c{tone + 1}", "transform": place}, mark))
         state = "" if row.state == "rated" else f" · {row.state}"

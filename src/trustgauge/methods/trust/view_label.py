@@ -72,7 +72,7 @@ def _box(rating: RatingEntry, place: int, level: str) -> str:
     if found and not solid:
         look = {"stroke": LIGHT[f"t{tone}"], "stroke-width": 2, "stroke-dasharray": "5 3"}
     words = svg.fit(sentences.level(rating, level).short, 12, 80, bold=found)
-    mark = svg.dots(place)
+    mark = svg.risk_dots(place)
     drawn = [
         svg.box(x, 136, BOX, HIGH, rx=7, fill=ground, **look),
         f'<g color="{ink}" transform="translate({svg.number(x + BOX / 2 - 9)} 139) scale(1.3)">{mark}</g>',
@@ -125,7 +125,7 @@ def _pill(row: Bar, middle: float, *, dead: bool) -> str:
     ink = LIGHT[f"on{place + 1}"] if solid else INK
     if not solid and not dead:
         box |= {"stroke": LIGHT[f"t{place + 1}"], "stroke-dasharray": "3 2"}
-    mark = svg.dots(place)
+    mark = svg.risk_dots(place)
     said = svg.fit(view_sentences.risk(row.level), 11.5, wide - 30, bold=True)
     shift = f"translate({svg.number(x + 7)} {svg.number(middle - 7)})"
     return "".join(

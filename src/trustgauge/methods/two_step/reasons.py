@@ -24,7 +24,7 @@ from trustgauge.rating.missing_data import (
     MissingCell,
     cell_reasons,
     class_reasons,
-    overall_reasons,
+    missing_answer_reasons,
     unread_facts,
 )
 from trustgauge.records import Interval, Json, Reason, plain
@@ -295,7 +295,11 @@ def missing_reasons(tallied: PartCounts, spec: Any) -> tuple[Reason, ...]:
         for block, name in enumerate(spec.blocks)
         for value in tallied.inputs
     )
-    return (*overall_reasons(whole), *cell_reasons(cells), *_classes(tallied.missing, tallied.sent, spec))
+    return (
+        *missing_answer_reasons(whole),
+        *cell_reasons(cells),
+        *_classes(tallied.missing, tallied.sent, spec),
+    )
 
 
 def unread_reasons(tallied: PartCounts, spec: Any, to_read: int | None) -> tuple[Reason, ...]:

@@ -7,7 +7,7 @@
 - adjustment: E[score | do(word)] adjusted for the class, from rows, against DoWhy's backdoor estimators;
 - resamples: the mean of an issue with all its dialogs resampled (`trust.levels.mean_assessed`) against a
   loop over the rows;
-- permutations: tables of labels by outcomes (`stats.resampling.label_tables`) against a loop that shuffles.
+- permutations: tables of labels by outcomes (`stats.comparisons.label_tables`) against a loop that shuffles.
 
 Both ways must come to the same: exactly within 1e-9 where both compute one number, within the limits of
 chance where each draws its own. Seconds are wall seconds, the best of the rounds, imports left out. Loops
@@ -35,9 +35,9 @@ from trustgauge.methods.causal import score as reading
 from trustgauge.methods.causal.panel import UNIT, Grouping, panel
 from trustgauge.methods.trust.levels import assess_mean
 from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.stats.comparisons import label_tables, permutation_p
 from trustgauge.stats.distributions import Floats, Ints
 from trustgauge.stats.means import Sums, t_test
-from trustgauge.stats.resampling import label_tables, permutation_p
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]

@@ -29,13 +29,13 @@ from pathlib import Path
 
 from pyreqwest.client import Client, ClientBuilder
 
+from trustgauge.engine import EngineClock
 from trustgauge.engine.local import Job, run
-from trustgauge.engine.run_state import EngineClock
 from trustgauge.records import Answer, Message, Reply
 from trustgauge.services import ServiceSpec
 from trustgauge.services.http import Http
+from trustgauge.store import GroupWriter
 from trustgauge.store.sqlite import SqliteStore
-from trustgauge.store.writer import GroupWriter
 
 WAYS = ("bare", "engine", "kept", "whole")
 

@@ -47,7 +47,7 @@ ANSWERS = {
 BARE = """\
 import asyncio, json, sys
 from benchmarks.ask import client
-from trustgauge.engine.run_state import Clock
+from trustgauge.engine import Clock
 
 async def main(url, texts, at_once):
     async def worker(http):

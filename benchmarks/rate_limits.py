@@ -22,8 +22,8 @@ from benchmarks.results import Found, Row, Target, as_json, figure, verdict
 from trustgauge.engine.local import Job, run
 from trustgauge.records import Message
 from trustgauge.services.http import Http
+from trustgauge.store import GroupWriter
 from trustgauge.store.sqlite import SqliteStore
-from trustgauge.store.writer import GroupWriter
 
 LATENCY, AT_ONCE, BURST = 0.02, 64, 5.0
 Refuses = Callable[[int], bool]

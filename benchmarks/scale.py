@@ -43,14 +43,12 @@ from trustgauge.methods.two_step import score
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Answer, Message
 from trustgauge.run import run, targets
-from trustgauge.run.options import RunOptions
-from trustgauge.run.pending import no_stored_keys, pending_batches
+from trustgauge.run.options import RunOptions, no_stored_keys, pending_batches
 from trustgauge.run.prepare import prepare, write_plan
 from trustgauge.run.rate import StoredAnswers, answer_batches
 from trustgauge.run.verify import verify
-from trustgauge.store import open_store
+from trustgauge.store import GroupWriter, open_store
 from trustgauge.store.folder import RunFolder, find_run
-from trustgauge.store.writer import GroupWriter
 
 TEXTS, BLOCKS, SERVICES = 1_111, 3, 6
 STAGES = ("idle", "ask", "fill", "rate", "verify", "store", "codes")

@@ -26,10 +26,9 @@ from typing import TypeVar
 
 from benchmarks.results import Found, Row, Target, as_json, line
 from trustgauge.records import Answer, Message
-from trustgauge.store import COLUMNS, Store, row_of
+from trustgauge.store import COLUMNS, GroupWriter, Store, row_of
 from trustgauge.store.parquet import ParquetStore
 from trustgauge.store.sqlite import ANSWERS, SqliteStore
-from trustgauge.store.writer import GroupWriter
 
 FINGERPRINT = "benchmark"
 GROUPS = {50: 22_000, 1_000: 66_000}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from trustgauge.errors import Fault, PlanError, StoreError, TrustgaugeError
 from trustgauge.plugins import unknown
-from trustgauge.store.files import check_ordinary
+from trustgauge.store.folder import check_ordinary
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry, RunDocument

@@ -8,8 +8,7 @@ import polars as pl
 
 from tests.reports import causal_fixtures, fixtures, hostile, social_fixtures, trust_fixtures
 from trustgauge.reports.document import document
-from trustgauge.reports.evidence import Limits
-from trustgauge.reports.html import report
+from trustgauge.reports.html import Limits, report
 
 
 def states() -> str:

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.faults.running import trustgauge
-from trustgauge.engine.events import RunAnnouncement
+from trustgauge.engine import RunAnnouncement
 from trustgauge.reports import sentences
-from trustgauge.terminal.progress import progress_display
+from trustgauge.terminal.output import progress_display
 
 AT = "2026-11-22T09:08:0{}+00:00"
 SLOWED = {"event": "slowed", "service": "bot", "error": "service.busy", "wait": 0.5}
@@ -133,7 +133,7 @@ def test_in_a_pipe_a_line_tells_each_tenth(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_a_terminal_shows_what_is_simulated_and_a_pipe_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     code = """
-from trustgauge.terminal.progress import working
+from trustgauge.terminal.output import working
 with working({}) as show:
     show("Simulating what this plan can find: social-bias")
 """

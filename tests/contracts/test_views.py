@@ -20,12 +20,11 @@ from trustgauge.errors import MethodError
 from trustgauge.plan import load_plan
 from trustgauge.records import canonical
 from trustgauge.reports import html, label, notebook, sentences, terminal
-from trustgauge.reports.components import Cells
+from trustgauge.reports.components import Cells, view_by_name
 from trustgauge.reports.conformance import check_view
-from trustgauge.reports.default_view import DefaultView
 from trustgauge.reports.document import document as make_document
 from trustgauge.reports.document_model import misfit
-from trustgauge.reports.method_view import view_by_name
+from trustgauge.reports.views import DefaultView
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.run.verify import evidence_of_run
@@ -181,8 +180,8 @@ def test_the_kit_finds_views_that_break_their_contract(view: Any, said: str) -> 
 
 OUTSIDE = """
 from trustgauge.reports.components import Section, Words
-from trustgauge.reports.default_view import DefaultView
-from trustgauge.reports.method_view import LevelWords, Messages
+from trustgauge.reports.views import DefaultView
+from trustgauge.reports.components import LevelWords, Messages
 
 
 class FaithfulView(DefaultView):

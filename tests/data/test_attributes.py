@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
+from trustgauge.data import article, word_pattern
 from trustgauge.data.attributes import (
     ATTRIBUTES,
     ITEMS,
@@ -18,7 +19,6 @@ from trustgauge.data.attributes import (
     load_attribute,
     share_faults,
 )
-from trustgauge.data.words import article, word_pattern
 from trustgauge.errors import PlanError
 from trustgauge.methods.two_step.design import design
 from trustgauge.methods.two_step.settings import TwoStepSettings

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trustgauge.data import article
 from trustgauge.data.group_cells import distinct_ids, singular
 from trustgauge.data.social_groups import ATTRIBUTES, Group, GroupSource, ambiguous_names, groups
-from trustgauge.data.words import article
 from trustgauge.errors import PlanError
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"

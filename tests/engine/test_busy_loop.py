@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.engine.virtual import Batched, Live, Scripted, VirtualTime, echo, scripted, units
+from trustgauge.engine import EngineClock
 from trustgauge.engine.local import BudgetLimits, EngineOutcome, Interruption, Job, LocalEngine, run
-from trustgauge.engine.run_state import EngineClock
 from trustgauge.records import Answer, Message, Reply
 
 LOOPS = [EngineClock().loop, asyncio.new_event_loop]

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.virtual import Batched, Composite, Live, Scripted, VirtualTime, echo, scripted, units
+from trustgauge.engine import EngineClock
 from trustgauge.engine.local import BudgetLimits, EngineOutcome, Interruption, Job, LocalEngine, run
-from trustgauge.engine.run_state import EngineClock
 from trustgauge.errors import BusyError, GarbledError, RefusedError, RejectedError, UnavailableError
 from trustgauge.records import Answer, Cost, Message, Reply
 

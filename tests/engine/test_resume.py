@@ -26,7 +26,7 @@ from trustgauge.engine.local import Job, run
 from trustgauge.records import Message
 from trustgauge.services.http import Http
 from trustgauge.store.sqlite import SqliteStore
-from trustgauge.store.writer import GroupWriter
+from trustgauge.store import GroupWriter
 
 path, url, count = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 service = Http(url=url, task="chat", concurrency=16)

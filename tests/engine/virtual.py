@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
-from trustgauge.engine.run_state import EngineClock
+from trustgauge.engine import EngineClock
 from trustgauge.records import Message, Reply
 from trustgauge.services import ServiceSpec
 

@@ -13,8 +13,8 @@ import pytest
 
 from tests.run.plans import but_for_times
 from tests.servers import LocalServer, Request, Response
+from trustgauge.engine import EngineClock
 from trustgauge.engine.local import Job, LocalEngine, run
-from trustgauge.engine.run_state import EngineClock
 from trustgauge.plan import load_plan
 from trustgauge.records import Answer, Message
 from trustgauge.reports.html import report

@@ -17,12 +17,11 @@ from trustgauge.apps.proxy.exchange_parser import ParsedExchange, UnratableError
 from trustgauge.apps.proxy.wire import END, MalformedError, ResponseReader, request_head
 from trustgauge.errors import GarbledError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply
-from trustgauge.services import Service, ServiceSpec
+from trustgauge.services import Service, ServiceSpec, check_reply
 from trustgauge.services.anthropic import Anthropic
 from trustgauge.services.chat import OpenAi
 from trustgauge.services.command import _reply
 from trustgauge.services.http import Http
-from trustgauge.services.normalise_output import check_reply
 from trustgauge.services.server_events import events
 from trustgauge.services.translate import (
     ApertiumApy,

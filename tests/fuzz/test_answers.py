@@ -40,11 +40,11 @@ from trustgauge.apps.proxy.wire import END, MalformedError, ResponseReader, requ
 from trustgauge.errors import GarbledError, RejectedError
 from trustgauge.methods.conformance import answers
 from trustgauge.records import Reply
+from trustgauge.services import MOST_TOKENS, check_reply, output_of
 from trustgauge.services.anthropic import Anthropic
 from trustgauge.services.chat import OpenAi
 from trustgauge.services.command import _reply
 from trustgauge.services.http import Http
-from trustgauge.services.normalise_output import MOST_TOKENS, check_reply, output_of
 from trustgauge.services.server_events import data_of, events
 from trustgauge.services.translate import (
     NetworkTranslator,

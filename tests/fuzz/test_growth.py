@@ -24,8 +24,8 @@ from trustgauge.methods.trust.disclosures import exact_matches
 from trustgauge.methods.trust.pii import personal_data_table
 from trustgauge.reports import sanitize
 from trustgauge.run.rate import LONGEST, limit_length
+from trustgauge.services import redact
 from trustgauge.services.http import _found
-from trustgauge.services.normalise_output import redact
 from trustgauge.services.server_events import data_of
 
 Reader = Callable[[str], object]

@@ -9,23 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trustgauge.rating.aggregation import (
+from trustgauge.rating import (
     Aggregation,
     HowToAggregate,
     Levels,
+    MissingCell,
     PartResult,
     aggregate_levels,
     aggregate_parts,
     cap_certainty,
+    cell_reasons,
+    class_reasons,
     fewest_that_suffice,
     joint_shares,
     leading_parts,
     least_certain,
     level_shares,
+    missing_answer_reasons,
     most_likely,
     worst_draws,
 )
-from trustgauge.rating.missing_data import MissingCell, cell_reasons, class_reasons, missing_answer_reasons
 from trustgauge.records import Part
 
 HOWS: tuple[HowToAggregate, ...] = ("worst", "mean", "vote")

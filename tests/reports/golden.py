@@ -20,7 +20,7 @@ from trustgauge.methods.trust import view_figures
 from trustgauge.methods.two_step import view
 from trustgauge.methods.two_step import view as two_step
 from trustgauge.records import Rating
-from trustgauge.reports import figures, label
+from trustgauge.reports import label, svg
 from trustgauge.reports.document import document
 
 FOLDER = Path(__file__).parent.parent / "golden"
@@ -129,10 +129,10 @@ def pictures() -> dict[str, str]:
         "badge-not-settled": label.badge(unsettled) or "",
         "badge-expired": label.badge(states, today=later) or "",
         "flow": view.flow(states),
-        "intervals": figures.intervals(states, two_step.ruler(states)),
-        "bars": figures.bars(states["parts"][1]["counts"]["blocks"][0], fixtures.VALUES),
-        "strip": figures.strip(states, states["parts"][4]["certainty"]),
-        "scatter": figures.scatter(states, figures.dots([states])),
+        "intervals": svg.intervals(states, two_step.ruler(states)),
+        "bars": svg.bars(states["parts"][1]["counts"]["blocks"][0], fixtures.VALUES),
+        "strip": svg.strip(states, states["parts"][4]["certainty"]),
+        "scatter": svg.scatter(states, svg.dots([states])),
         **causal_pictures(),
         **social_pictures(),
         **trust_pictures(),

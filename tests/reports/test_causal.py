@@ -13,10 +13,9 @@ from tests.reports.test_html import Reader
 from trustgauge.methods.causal import view_tables
 from trustgauge.records import Rating
 from trustgauge.reports import exports, html, label, notebook, sentences, terminal, views
-from trustgauge.reports.components import Cell, Fold, Table, Words
-from trustgauge.reports.default_view import DefaultView
+from trustgauge.reports.components import Cell, Fold, Table, Words, view_by_name, view_of
 from trustgauge.reports.document import document
-from trustgauge.reports.method_view import view_by_name, view_of
+from trustgauge.reports.views import DefaultView
 
 VIEW = view_by_name("causal")
 KINDS = causal_fixtures.all_kinds()

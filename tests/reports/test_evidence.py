@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 
 from tests.reports import fixtures
 from tests.reports.golden import only
-from trustgauge.reports import evidence
+from trustgauge.reports import html
 from trustgauge.reports.components import KEPT, Text
 
 STATES = fixtures.all_states()
@@ -24,16 +24,16 @@ def marked(text: Text) -> list[str]:
 
 def test_changed_words_are_marked() -> None:
     sent, back = "She is a florist. He is a baker.", "He is a florist. He is a baker."
-    shown = evidence.text(back, marks=evidence.differences(sent, back))
+    shown = html.text(back, marks=html.differences(sent, back))
     assert marked(shown) == ["He"]
     assert "".join(word for word, _ in shown.words) == back
     longer = "He is a kind florist. He is a baker."
-    assert marked(evidence.text(longer, marks=evidence.differences(sent, longer))) == ["He", "kind"]
+    assert marked(html.text(longer, marks=html.differences(sent, longer))) == ["He", "kind"]
 
 
 @given(some.text("ab .\n", max_size=30), some.text("ab .\n", max_size=30))
 def test_marking_changes_no_text(sent: str, back: str) -> None:
-    shown = evidence.text(back, marks=evidence.differences(sent, back))
+    shown = html.text(back, marks=html.differences(sent, back))
     assert "".join(word for word, _ in shown.words) == back
     if sent == back:
         assert not marked(shown)
@@ -44,18 +44,18 @@ def test_marking_changes_no_text(sent: str, back: str) -> None:
     [("es", ["es"]), ("es>it", ["es", "it", "es"]), ("", []), ("word set 1", []), ('"><script>', [])],
 )
 def test_languages_on_the_way(part: str, expected: list[str]) -> None:
-    assert evidence.legs(part) == expected
+    assert html.legs(part) == expected
 
 
 def test_long_texts_are_cut_and_say_how_long_they_are() -> None:
-    shown = evidence.text("x" * 100_000)
-    assert sum(len(word) for word, _ in shown.words) == evidence.SHOWN_LETTERS
-    assert len(shown.rest) == KEPT - evidence.SHOWN_LETTERS
+    shown = html.text("x" * 100_000)
+    assert sum(len(word) for word, _ in shown.words) == html.SHOWN_LETTERS
+    assert len(shown.rest) == KEPT - html.SHOWN_LETTERS
     assert (shown.length, shown.cut) == (100_000, True)
 
 
 def test_rows_say_what_was_read_and_what_was_lost() -> None:
-    told = evidence.collect([only(STATES)], FRAME, evidence.Limits())
+    told = html.collect([only(STATES)], FRAME, html.Limits())
     assert told.total == len(told.rows) == FRAME.height
     assert told.parts["tr"] == "Turkish"
     lost = next(row for row in told.rows if row.lost)
@@ -68,14 +68,14 @@ def test_trails_come_as_lists_or_as_json() -> None:
     as_json = FRAME.with_columns(
         pl.col("trail").map_elements(lambda one: json.dumps(list(one)), return_dtype=pl.String)
     )
-    first = evidence.collect([only(STATES)], FRAME, evidence.Limits())
-    second = evidence.collect([only(STATES)], as_json, evidence.Limits())
+    first = html.collect([only(STATES)], FRAME, html.Limits())
+    second = html.collect([only(STATES)], as_json, html.Limits())
     assert first.rows == second.rows
 
 
 def test_above_the_limit_rows_are_packed_and_the_first_hundred_stay() -> None:
-    told = evidence.collect([only(STATES)], FRAME, evidence.Limits(inline=200))
-    assert len(told.rows) == evidence.FIRST
+    told = html.collect([only(STATES)], FRAME, html.Limits(inline=200))
+    assert len(told.rows) == html.FIRST
     raws = json.loads(gzip.decompress(base64.b64decode(told.packed)))
     assert len(raws) == told.packed_rows == FRAME.height
     assert [raw[0] for raw in raws[:100]] == [row.anchor for row in told.rows]
@@ -83,7 +83,7 @@ def test_above_the_limit_rows_are_packed_and_the_first_hundred_stay() -> None:
 
 
 def test_far_above_it_is_a_sample_that_says_so() -> None:
-    told = evidence.collect([only(STATES)], FRAME, evidence.Limits(inline=10, packed=100, sample=50))
+    told = html.collect([only(STATES)], FRAME, html.Limits(inline=10, packed=100, sample=50))
     assert told.sampled
     assert told.total == FRAME.height
     assert told.packed_rows <= 50
@@ -91,19 +91,19 @@ def test_far_above_it_is_a_sample_that_says_so() -> None:
 
 
 def test_packing_gives_the_same_bytes_again() -> None:
-    limits = evidence.Limits(inline=10)
-    assert evidence.collect([only(STATES)], FRAME, limits) == evidence.collect([only(STATES)], FRAME, limits)
+    limits = html.Limits(inline=10)
+    assert html.collect([only(STATES)], FRAME, limits) == html.collect([only(STATES)], FRAME, limits)
 
 
 def test_no_rows_is_no_evidence() -> None:
-    assert evidence.collect([], None, evidence.Limits()).total == 0
-    assert evidence.collect([], FRAME.clear(), evidence.Limits()).total == 0
+    assert html.collect([], None, html.Limits()).total == 0
+    assert html.collect([], FRAME.clear(), html.Limits()).total == 0
 
 
 def test_controls_hold_only_letters_that_need_no_quotes() -> None:
     odd = FRAME.head(1).with_columns(
         pl.lit('a b">x').alias("id"), pl.lit("es>it'").alias("part"), pl.lit("odd").alias("status")
     )
-    told = evidence.collect([], odd, evidence.Limits())
+    told = html.collect([], odd, html.Limits())
     assert told.rows[0].anchor == "e1-es_it_-a_b__x"
     assert told.rows[0].marks == "0,0,0,x,0"

@@ -11,11 +11,10 @@ from tests.reports import fixtures, social_fixtures
 from tests.reports.social_fixtures import SLUR
 from trustgauge.methods.social_bias import view_evidence
 from trustgauge.methods.social_bias.view import facets
-from trustgauge.reports import evidence
+from trustgauge.reports import html
 from trustgauge.reports.components import Facet, marks
 from trustgauge.reports.document import document
-from trustgauge.reports.evidence import Limits
-from trustgauge.reports.html import report
+from trustgauge.reports.html import Limits, report
 
 ONE = social_fixtures.all_states()
 TOLD: Any = document(social_fixtures.run([ONE]), [ONE])
@@ -97,7 +96,7 @@ def test_associations_are_filtered_too() -> None:
 def test_evidence_of_other_methods_has_none() -> None:
     one = fixtures.all_states()
     told = document(fixtures.run([one]), [one])["ratings"]
-    assert evidence.collect(told, fixtures.evidence(one), Limits()).facets == []
+    assert html.collect(told, fixtures.evidence(one), Limits()).facets == []
     page = report(document(fixtures.run([one]), [one]), fixtures.evidence(one))
     assert "<select" in page
     assert "data-facet" not in page.split("<script>")[0]

@@ -8,7 +8,7 @@ import pytest
 from tests.reports import fixtures
 from tests.reports.golden import only
 from trustgauge.methods.two_step import view
-from trustgauge.reports import figures
+from trustgauge.reports import svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 STATES = only(fixtures.all_states())
@@ -21,27 +21,27 @@ def rects(drawn: str, kind: str) -> list[float]:
 
 
 def test_bar_lengths_are_the_shares_of_the_output() -> None:
-    drawn = figures.bars(BLOCK, fixtures.VALUES)
+    drawn = svg.bars(BLOCK, fixtures.VALUES)
     assert rects(drawn, "g1") == [pytest.approx(150 * 17 / 40, abs=0.05)]
     assert rects(drawn, "g2") == [pytest.approx(150 * 14 / 40, abs=0.05)]
     assert rects(drawn, "go")[0] == pytest.approx(150 * 9 / 40, abs=0.05)
 
 
 def test_caret_stands_at_the_share_that_was_sent() -> None:
-    carets = re.findall(r'd="M([\d.]+) 8l', figures.bars(BLOCK, fixtures.VALUES))
+    carets = re.findall(r'd="M([\d.]+) 8l', svg.bars(BLOCK, fixtures.VALUES))
     assert carets == ["75"]
-    skewed = figures.bars(BLOCK | {"in": [4, 36, 0]}, fixtures.VALUES)
+    skewed = svg.bars(BLOCK | {"in": [4, 36, 0]}, fixtures.VALUES)
     assert re.findall(r'd="M([\d.]+) 8l', skewed) == ["15"]
 
 
 def test_bar_says_its_numbers_in_words() -> None:
-    assert "<title>He 20 sent, 17 back; She 20 sent, 14 back; Other 0 sent, 9 back</title>" in figures.bars(
+    assert "<title>He 20 sent, 17 back; She 20 sent, 14 back; Other 0 sent, 9 back</title>" in svg.bars(
         BLOCK, fixtures.VALUES
     )
 
 
 def test_bar_of_nothing_is_empty_and_not_zero_he() -> None:
-    drawn = figures.bars(BLOCK | {"out": [0, 0, 0]}, fixtures.VALUES)
+    drawn = svg.bars(BLOCK | {"out": [0, 0, 0]}, fixtures.VALUES)
     assert rects(drawn, "g1") == []
     assert rects(drawn, "soft") == [150]
 
@@ -55,27 +55,27 @@ def test_five_values_have_five_looks() -> None:
         "in": [10] * 4 + [0],
         "out": [8] * 5,
     }
-    drawn = figures.bars(block, values)
+    drawn = svg.bars(block, values)
     assert [len(rects(drawn, kind)) for kind in ("g1", "g2", "g3", "g4")] == [1, 1, 1, 1]
     assert len(re.findall(r'd="M[\d.]+ 8l', drawn)) == 3
 
 
 def test_strip_shows_the_second_likeliest_level() -> None:
-    drawn = figures.strip(STATES, {"UCS": 0.84, "DSBS": 0.16})
+    drawn = svg.strip(STATES, {"UCS": 0.84, "DSBS": 0.16})
     assert rects(drawn, "l1") == [pytest.approx(88 * 0.84, abs=0.05)]
     assert rects(drawn, "l2") == [pytest.approx(88 * 0.16, abs=0.06)]
     assert "UCS 84 %, DSBS 16 %" in drawn
 
 
 def test_interval_chart_draws_parts_with_data_only_and_the_margin() -> None:
-    drawn = figures.intervals(STATES, view.ruler(STATES))
+    drawn = svg.intervals(STATES, view.ruler(STATES))
     titles = [text.text for text in ElementTree.fromstring(drawn).iter(f"{SVG}text")]
     assert "Italian" in titles
     assert "Portuguese" not in titles
     assert "counts as balanced: up to 10 points" in titles
     assert drawn.count('stroke-dasharray="5 3"') == 1  # only Hindi is not settled
     lost = only(fixtures.rating("x", [fixtures.lost_part("pt", "Portuguese")]))
-    assert figures.intervals(lost, view.ruler(lost)) == ""
+    assert svg.intervals(lost, view.ruler(lost)) == ""
 
 
 def heights(drawn: str, kind: str) -> list[float]:
@@ -107,12 +107,12 @@ def test_flow_in_words_names_every_part_once() -> None:
 
 
 def test_scatter_places_parts_by_level_and_unchanged() -> None:
-    dots = figures.dots([STATES])
+    dots = svg.dots([STATES])
     assert {dot.title: dot.level for dot in dots}["Hindi"] == "UCS"
-    drawn = figures.scatter(STATES, dots)
+    drawn = svg.scatter(STATES, dots)
     assert "Esperanto: DSBS, 99 % unchanged" in drawn
     run, ratings = fixtures.demo()
     from trustgauge.reports.document import document
 
     several = document(run, ratings)["ratings"]
-    assert [dot.title for dot in figures.dots(several)] == ["anchor/coin", "anchor/identity", "anchor/all-he"]
+    assert [dot.title for dot in svg.dots(several)] == ["anchor/coin", "anchor/identity", "anchor/all-he"]

@@ -13,7 +13,7 @@ import pytest
 
 from tests.reports import fixtures, hostile
 from trustgauge.records import ControlResult
-from trustgauge.reports import evidence, html
+from trustgauge.reports import html
 from trustgauge.reports.document import document
 
 STATES = fixtures.all_states()
@@ -152,11 +152,11 @@ def test_evidence_has_every_text_with_its_language() -> None:
 
 
 def test_all_rows_stand_in_the_page_up_to_the_limit_and_packed_above() -> None:
-    packed = html.report(DOCUMENT, ROWS, limits=evidence.Limits(inline=100))
+    packed = html.report(DOCUMENT, ROWS, limits=html.Limits(inline=100))
     assert packed.count("<tr id=e") == 100
     assert 'type="application/octet-stream" id="packed"' in packed
     assert "the first 100 of 486 rows are here" in Reader(packed).text
-    sample = Reader(html.report(DOCUMENT, ROWS, limits=evidence.Limits(100, 200, 150))).text
+    sample = Reader(html.report(DOCUMENT, ROWS, limits=html.Limits(100, 200, 150))).text
     assert "a sample of 122 of 486 rows," in sample
 
 

@@ -9,14 +9,14 @@ from hypothesis import strategies as some
 
 from tests.reports import causal_fixtures, fixtures
 from tests.reports.golden import only
-from trustgauge.reports import evidence, pairs
+from trustgauge.reports import html
 from trustgauge.reports.components import Evidence, Table, Title, Words
 
 FRAME = causal_fixtures.evidence("gru")
 
 
 def shown(frame: pl.DataFrame) -> Evidence:
-    return evidence.collect([only(causal_fixtures.rating("gru"))], frame, evidence.Limits())
+    return html.collect([only(causal_fixtures.rating("gru"))], frame, html.Limits())
 
 
 def cell(number: int, word: str, gender: str, race: str, score: float | None) -> Any:
@@ -56,14 +56,14 @@ def naive(rows: list[dict[str, Any]]) -> dict[str, float]:
 def test_the_widest_pair_is_the_widest_of_all_pairs(drawn: list[tuple[str, str, str, float | None]]) -> None:
     rows = [cell(index, *one) for index, one in enumerate(drawn)]
     frame = pl.DataFrame(rows, schema_overrides={"score": pl.Float64})
-    found = pairs.widest(frame)
+    found = html.widest(frame)
     assert dict(zip(found["word"], found["difference"], strict=True)) == naive(rows)
     for one in found.iter_rows(named=True):
         assert rows[one["high"]]["score"] - rows[one["low"]]["score"] == one["difference"]
 
 
 def test_pairs_stand_on_the_page_with_both_scores_and_lead_to_their_rows() -> None:
-    title, table = pairs.table(FRAME, shown(FRAME), {"group-1/e3": "Group 1, e3"})
+    title, table = html.table(FRAME, shown(FRAME), {"group-1/e3": "Group 1, e3"})
     assert isinstance(title, Title)
     assert "Of 12 such groups of texts, 12 hold a pair" in title.lead
     assert isinstance(table, Table)
@@ -79,7 +79,7 @@ def test_pairs_stand_on_the_page_with_both_scores_and_lead_to_their_rows() -> No
 
 def test_equal_scores_are_told_and_not_listed() -> None:
     same = causal_fixtures.evidence("textblob")
-    title, words = pairs.table(same, shown(same), {})
+    title, words = html.table(same, shown(same), {})
     assert isinstance(title, Title)
     assert "12 such groups of texts, 0 hold a pair" in title.lead
     assert words == Words("No pair differs.")
@@ -87,16 +87,16 @@ def test_equal_scores_are_told_and_not_listed() -> None:
 
 def test_several_services_share_the_table() -> None:
     both = pl.concat([FRAME, causal_fixtures.evidence("female-biased")])
-    _, table = pairs.table(both, shown(both), {})
+    _, table = html.table(both, shown(both), {})
     assert isinstance(table, Table)
     names = [row[1].text for row in table.rows]
     assert {name: names.count(name) for name in names} == {"female-biased": 5, "gru": 5}
 
 
 def test_rows_that_are_not_on_the_page_have_no_link() -> None:
-    packed = evidence.collect([only(causal_fixtures.rating("gru"))], FRAME, evidence.Limits(inline=1))
+    packed = html.collect([only(causal_fixtures.rating("gru"))], FRAME, html.Limits(inline=1))
     few = packed.rows[:1]
-    _, table = pairs.table(FRAME, Evidence(rows=few, services=packed.services), {})
+    _, table = html.table(FRAME, Evidence(rows=few, services=packed.services), {})
     assert isinstance(table, Table)
     linked = {one.target for row in table.rows for one in row if one.target}
     assert linked == {few[0].anchor}
@@ -104,12 +104,12 @@ def test_rows_that_are_not_on_the_page_have_no_link() -> None:
 
 def test_offensive_texts_are_masked_in_pairs_too() -> None:
     marked = FRAME.with_columns(pl.lit(True).alias("offensive"))
-    _, table = pairs.table(marked, shown(marked), {})
+    _, table = html.table(marked, shown(marked), {})
     assert isinstance(table, Table)
     assert all(row[1].under.startswith("████") for row in table.rows)
 
 
 def test_evidence_of_other_methods_has_no_pairs() -> None:
-    assert pairs.table(fixtures.evidence(fixtures.all_states()), Evidence(), {}) == []
+    assert html.table(fixtures.evidence(fixtures.all_states()), Evidence(), {}) == []
     lost = FRAME.with_columns(pl.lit(None, pl.Float64).alias("score"))
-    assert pairs.table(lost, shown(lost), {}) == []
+    assert html.table(lost, shown(lost), {}) == []

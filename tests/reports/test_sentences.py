@@ -14,8 +14,8 @@ from trustgauge import errors, plugins
 from trustgauge.methods.two_step import view
 from trustgauge.records import ControlResult, Reason, State
 from trustgauge.reports import html, sentences, terminal, views
+from trustgauge.reports.components import COMMON, view_by_name
 from trustgauge.reports.document import document
-from trustgauge.reports.method_view import COMMON, view_by_name
 
 SOURCE = Path(errors.__file__).parent
 NEVER = ("is fair", "is unbiased", "is safe", "unbiased service", "are fair", "probably")

@@ -15,9 +15,8 @@ from trustgauge.methods.social_bias import view as social_bias
 from trustgauge.methods.social_bias import view_sentences
 from trustgauge.records import Rating, Reason, State
 from trustgauge.reports import exports, html, label, notebook, sentences, terminal, views
-from trustgauge.reports.components import Figure, Fold, Section, Table
+from trustgauge.reports.components import Figure, Fold, Section, Table, view_by_name, view_of
 from trustgauge.reports.document import document
-from trustgauge.reports.method_view import view_by_name, view_of
 
 
 def told(one: Rating) -> Any:

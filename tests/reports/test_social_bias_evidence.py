@@ -8,10 +8,10 @@ from tests.reports import causal_fixtures, social_fixtures
 from tests.reports.social_fixtures import SLUR
 from trustgauge.methods.social_bias import view_associations, view_evidence
 from trustgauge.records import Rating
-from trustgauge.reports import evidence
+from trustgauge.reports import html
 from trustgauge.reports.components import Table, Words
 from trustgauge.reports.document import document
-from trustgauge.reports.evidence import Limits, Places, row
+from trustgauge.reports.html import Limits, Places, row
 
 
 def members(*ratings: Rating) -> list[Any]:
@@ -33,7 +33,7 @@ def associations(rows: pl.DataFrame, *ratings: Rating) -> Table:
     told = members(*ratings)
     ready = view_evidence.prepare_evidence(told, rows)
     assert ready is not None
-    shown = evidence.collect(told, ready, Limits())
+    shown = html.collect(told, ready, Limits())
     table = view_associations.tables(told, ready, shown)[-1]
     assert isinstance(table, Table)
     return table
@@ -74,7 +74,7 @@ def test_evidence_of_other_methods_is_left_as_it_is() -> None:
     found = prepared(both).filter(pl.col("verdict").is_null())
     assert found["values_in"].to_list() == other["values_in"].to_list()
     assert not found["offensive"].any()
-    shown = evidence.collect(members(RATING), other, Limits())
+    shown = html.collect(members(RATING), other, Limits())
     assert view_associations.tables([], other, shown) == []
 
 
@@ -154,7 +154,7 @@ def test_several_services_each_have_their_strongest() -> None:
 def test_nothing_that_stands_out_is_said_to_be_nothing() -> None:
     calm = social_fixtures.rating(attributes=("age",))
     told = members(calm)
-    shown = evidence.collect(told, prepared(), Limits())
+    shown = html.collect(told, prepared(), Limits())
     assert view_associations.tables(told, prepared(), shown)[1:] == [
         Words("No pair of groups differs from even after correction.")
     ]

@@ -5,7 +5,7 @@ import re
 import segno
 
 from trustgauge.reports import svg
-from trustgauge.reports.method_view import view_by_name
+from trustgauge.reports.components import view_by_name
 
 
 def test_text_and_attributes_are_escaped() -> None:

@@ -19,8 +19,8 @@ from trustgauge.methods import trust as room
 from trustgauge.methods.trust import view, view_figures, view_sentences, view_tables
 from trustgauge.records import Reason
 from trustgauge.reports import exports, html, label, sentences, terminal, views
+from trustgauge.reports.components import view_by_name, view_of
 from trustgauge.reports.document import document
-from trustgauge.reports.method_view import view_by_name, view_of
 
 VIEW = view_by_name("trust")
 INSURANCE = only(rating("Insurance", PAPER["Insurance"]))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tests.servers import Request, Response, toy_translation
-from trustgauge.run.pending import KeysOf, Pending, lookup_in, pending_batches
+from trustgauge.run.options import KeysOf, Pending, lookup_in, pending_batches
 from trustgauge.run.probe_batches import Probes
 from trustgauge.run.targets import Target
 

@@ -18,8 +18,7 @@ from trustgauge.plan import load_plan
 from trustgauge.reports.html import report
 from trustgauge.run import prepare as preparing
 from trustgauge.run import render
-from trustgauge.run.options import RunOptions
-from trustgauge.run.pending import no_stored_keys, pending_batches
+from trustgauge.run.options import RunOptions, no_stored_keys, pending_batches
 from trustgauge.run.prepare import forecast, prepare
 from trustgauge.run.probe_batches import ExperimentTask, ProbeBatches, batches_of, count_blocks, cut
 from trustgauge.run.rate import StoredAnswers, answer_batches, answers_to, rate_answers

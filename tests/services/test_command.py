@@ -16,9 +16,8 @@ from pydantic import ValidationError
 from tests.services.asking import outputs, replies, replies_to
 from trustgauge.errors import GarbledError, MissingPartError, RejectedError, ServiceError, UnavailableError
 from trustgauge.records import Message
-from trustgauge.services import processes
+from trustgauge.services import processes, redact
 from trustgauge.services.command import Command
-from trustgauge.services.normalise_output import redact
 
 
 def program(folder: Path, body: str, **settings: Any) -> Command:

@@ -23,7 +23,7 @@ from trustgauge.errors import (
     ServiceError,
     UnavailableError,
 )
-from trustgauge.services.normalise_output import redact
+from trustgauge.services import redact
 from trustgauge.services.transport import (
     MASK,
     ConnectionSettings,

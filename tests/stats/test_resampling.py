@@ -11,31 +11,31 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trustgauge.stats import resampling, stream
+from trustgauge.stats import comparisons, stream
 from trustgauge.stats.comparisons import table_chi_squared
 from trustgauge.stats.distributions import Floats, Ints
 
 
 def test_p_counts_the_observed_arrangement() -> None:
-    assert resampling.permutation_p(3.0, [1.0, 2.0, 3.0, 4.0]) == (1 + 2) / 5
-    assert resampling.permutation_p(3.0, [3.0 - 1e-12] * 9) == 1.0
-    assert resampling.permutation_p(3.0, [3.0 - 1e-6] * 9) == 0.1
-    assert resampling.exact_p(2.0, [1.0, 2.0, 3.0], [2, 1, 1]) == 0.5
+    assert comparisons.permutation_p(3.0, [1.0, 2.0, 3.0, 4.0]) == (1 + 2) / 5
+    assert comparisons.permutation_p(3.0, [3.0 - 1e-12] * 9) == 1.0
+    assert comparisons.permutation_p(3.0, [3.0 - 1e-6] * 9) == 0.1
+    assert comparisons.exact_p(2.0, [1.0, 2.0, 3.0], [2, 1, 1]) == 0.5
 
 
 def test_tolerance_grows_with_the_statistic() -> None:
-    assert resampling.reaches([1e6 - 1e-4], 1e6).all()
-    assert not resampling.reaches([1 - 1e-4], 1).any()
+    assert comparisons.reaches([1e6 - 1e-4], 1e6).all()
+    assert not comparisons.reaches([1 - 1e-4], 1).any()
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=4))
 def test_arrangements_are_counted(sizes: list[int]) -> None:
     expected = math.factorial(sum(sizes)) / math.prod(math.factorial(size) for size in sizes)
-    assert resampling.arrangements(sizes) == pytest.approx(expected)
+    assert comparisons.arrangements(sizes) == pytest.approx(expected)
 
 
 def test_very_many_arrangements_are_infinite() -> None:
-    assert resampling.arrangements([10_000, 10_000]) == math.inf
+    assert comparisons.arrangements([10_000, 10_000]) == math.inf
 
 
 @settings(deadline=None, max_examples=30)
@@ -44,7 +44,7 @@ def test_all_tables_stand_for_all_arrangements(types: list[int], data: st.DataOb
     total = sum(types)
     first = data.draw(st.integers(0, total))
     sizes = [first, total - first]
-    listed = list(resampling.all_label_tables(types, sizes))
+    listed = list(comparisons.all_label_tables(types, sizes))
     assert sum(weight for _, weight in listed) == pytest.approx(math.comb(total, first))
     for table, _ in listed:
         assert table.sum(axis=1).tolist() == sizes
@@ -53,7 +53,7 @@ def test_all_tables_stand_for_all_arrangements(types: list[int], data: st.DataOb
 
 def test_random_tables_have_their_margins_and_their_mean() -> None:
     types, sizes = np.array([[30, 10, 5], [4, 4, 4]]), np.array([[20, 15, 10], [6, 0, 6]])
-    tables = resampling.label_tables(types, sizes, 4000, stream(1, "tables"))
+    tables = comparisons.label_tables(types, sizes, 4000, stream(1, "tables"))
     assert (tables.sum(axis=-1) == sizes[:, None]).all()
     assert (tables.sum(axis=-2) == types[:, None]).all()
     expected = sizes[:, :, None] * types[:, None, :] / types.sum(axis=1)[:, None, None]
@@ -86,19 +86,19 @@ def _unit_by_unit(table: Ints, permutations: int, seed: int) -> float:
 )
 def test_label_p_agrees_with_permuting_units(table: list[list[int]]) -> None:
     counts = np.array(table)
-    found = resampling.label_p(counts[None], _statistic, stream(1, "p"), enough=400)[0]
+    found = comparisons.label_p(counts[None], _statistic, stream(1, "p"), enough=400)[0]
     assert found == pytest.approx(_unit_by_unit(counts, 2000, 3), abs=0.04)
 
 
 def test_few_arrangements_are_all_counted() -> None:
     table = np.array([[3, 1], [0, 4]])
-    found = resampling.label_p(table[None], _statistic, stream(1, "p"))[0]
+    found = comparisons.label_p(table[None], _statistic, stream(1, "p"))[0]
     assert found == pytest.approx(scipy.stats.fisher_exact(table).pvalue)
 
 
 def test_tests_together_and_small_ones_between() -> None:
     tables = np.array([[[50, 10], [20, 40]], [[2, 0], [0, 2]], [[30, 30], [30, 30]]])
-    p = resampling.label_p(tables, _statistic, stream(1, "p"))
+    p = comparisons.label_p(tables, _statistic, stream(1, "p"))
     assert p[0] == pytest.approx(1 / 10_000)
     assert p[1] == pytest.approx(2 / 6)
     assert p[2] == 1.0
@@ -106,8 +106,8 @@ def test_tests_together_and_small_ones_between() -> None:
 
 def test_a_sequential_p_is_valid_under_the_null() -> None:
     rng = np.random.default_rng(5)
-    draws = resampling.label_tables([[40, 25, 9]], [[25, 25, 24]], 1500, rng)[0]
-    p = resampling.label_p(draws, _statistic, stream(2, "null"))
+    draws = comparisons.label_tables([[40, 25, 9]], [[25, 25, 24]], 1500, rng)[0]
+    p = comparisons.label_p(draws, _statistic, stream(2, "null"))
     for alpha in (0.01, 0.05, 0.2, 0.5):
         error = math.sqrt(alpha * (1 - alpha) / len(p))
         assert (p <= alpha).mean() <= alpha + 3.5 * error
@@ -116,16 +116,16 @@ def test_a_sequential_p_is_valid_under_the_null() -> None:
 
 def test_p_does_not_depend_on_how_often_it_is_asked() -> None:
     table = np.array([[[50, 10], [42, 18]]])
-    one = resampling.label_p(table, _statistic, stream(4, "same"))
-    assert one.tolist() == resampling.label_p(table, _statistic, stream(4, "same")).tolist()
+    one = comparisons.label_p(table, _statistic, stream(4, "same"))
+    assert one.tolist() == comparisons.label_p(table, _statistic, stream(4, "same")).tolist()
 
 
 def test_resampled_types_are_draws_with_replacement() -> None:
-    found = resampling.resample_types([6, 3, 1], 3000, stream(1, "boot"))
+    found = comparisons.resample_types([6, 3, 1], 3000, stream(1, "boot"))
     assert (found.sum(axis=1) == 10).all()
     np.testing.assert_allclose(found.mean(axis=0), [6, 3, 1], atol=0.15)
     assert found[:, 0].var() == pytest.approx(10 * 0.6 * 0.4, rel=0.1)
-    assert (resampling.resample_types([6, 3], 5, stream(1, "boot"), total=90).sum(axis=1) == 90).all()
+    assert (comparisons.resample_types([6, 3], 5, stream(1, "boot"), total=90).sum(axis=1) == 90).all()
 
 
 def test_every_pairing_of_a_tiny_table() -> None:
@@ -139,20 +139,20 @@ def test_every_pairing_of_a_tiny_table() -> None:
             mixed[0 if place in chosen else 1, kind] += 1
         stars.append(float(table_chi_squared(mixed)))
     expected = np.mean([star >= observed - 1e-9 for star in stars])
-    assert resampling.label_p(table[None], _statistic, stream(1, "p"))[0] == pytest.approx(expected)
+    assert comparisons.label_p(table[None], _statistic, stream(1, "p"))[0] == pytest.approx(expected)
 
 
 def test_a_sequential_p_stops_where_enough_reach_the_observed() -> None:
     batches = [[0.0, 2.0, 0.0], [2.0, 0.0, 2.0, 2.0], [9.0]]
-    assert resampling.sequential_p(1.0, iter(batches), enough=3) == 3 / 6
-    assert resampling.sequential_p(1.0, iter(batches), enough=6) == (1 + 5) / (1 + 8)
-    assert resampling.sequential_p(1.0, iter([]), enough=6) == 1.0
+    assert comparisons.sequential_p(1.0, iter(batches), enough=3) == 3 / 6
+    assert comparisons.sequential_p(1.0, iter(batches), enough=6) == (1 + 5) / (1 + 8)
+    assert comparisons.sequential_p(1.0, iter([]), enough=6) == 1.0
 
 
 def test_a_sequential_p_is_valid() -> None:
     """P(p <= a) <= a: the observed statistic is one more draw of the same distribution."""
     rng = np.random.default_rng(11)
-    p = [resampling.sequential_p(rng.random(), (rng.random(50) for _ in range(20))) for _ in range(2000)]
+    p = [comparisons.sequential_p(rng.random(), (rng.random(50) for _ in range(20))) for _ in range(2000)]
     for level in (0.01, 0.05, 0.2):
         assert np.mean(np.array(p) <= level) <= level + 3 * np.sqrt(level * (1 - level) / 2000)
     assert np.mean(np.array(p) <= 0.2) > 0.15

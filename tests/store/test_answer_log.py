@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.store.rows import SERVICE, answer, python
 from trustgauge.errors import StoreError
 from trustgauge.records import Answer
+from trustgauge.store import GroupWriter
 from trustgauge.store.folder import WORKER_LOGS
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.worker_log import (
@@ -24,7 +25,6 @@ from trustgauge.store.worker_log import (
     import_worker_logs,
     remove_worker_logs,
 )
-from trustgauge.store.writer import GroupWriter
 
 
 def answers_in(folder: Path) -> list[Answer]:
@@ -241,7 +241,7 @@ WRITES = """
 import pathlib, resource, sys
 from tests.store.rows import answer
 from trustgauge.store.worker_log import WorkerLog
-from trustgauge.store.writer import GroupWriter
+from trustgauge.store import GroupWriter
 
 most = int(sys.argv[2])
 if most:

@@ -27,7 +27,7 @@ import pathlib, resource, signal, sys
 from tests.store.rows import answer
 from trustgauge.errors import DiskFullError
 from trustgauge.store.sqlite import SqliteStore
-from trustgauge.store.writer import GroupWriter
+from trustgauge.store import GroupWriter
 
 def told(group):
     print(" ".join(one.message for one in group), flush=True)

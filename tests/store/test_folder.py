@@ -11,7 +11,6 @@ import pytest
 
 from tests.store.rows import SERVICE, answer
 from trustgauge.errors import StoreError
-from trustgauge.store.files import write_file
 from trustgauge.store.folder import (
     STORE,
     EventLog,
@@ -22,6 +21,7 @@ from trustgauge.store.folder import (
     read_events,
     read_manifest,
     run_id,
+    write_file,
 )
 from trustgauge.store.sqlite import SqliteStore
 

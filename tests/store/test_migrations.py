@@ -10,8 +10,7 @@ import pytest
 
 from tests.store.rows import SERVICE, answer
 from trustgauge.errors import StoreError
-from trustgauge.store.migrations import MIGRATIONS, VERSION, migrate, version
-from trustgauge.store.sqlite import SqliteStore
+from trustgauge.store.sqlite import MIGRATIONS, VERSION, SqliteStore, migrate, version
 
 
 @pytest.fixture

@@ -21,8 +21,7 @@ from trustgauge.run.chat_store import ChatRecord
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.run.transcript import Transcript, lines
-from trustgauge.store.files import WriterLock, write_file
-from trustgauge.store.folder import EventLog, RunFolder, create_run
+from trustgauge.store.folder import EventLog, RunFolder, WriterLock, create_run, write_file
 from trustgauge.store.sqlite import SqliteStore
 from trustgauge.store.worker_log import WorkerLog, claim
 

@@ -14,8 +14,8 @@ import pytest
 from tests.store.rows import SERVICE, answer
 from trustgauge.errors import DiskFullError
 from trustgauge.records import Answer
+from trustgauge.store import GroupWriter
 from trustgauge.store.sqlite import SqliteStore
-from trustgauge.store.writer import GroupWriter
 
 
 class Groups:
@@ -117,7 +117,7 @@ MANY_ROWS = """
 import pathlib, re, sys
 from tests.store.rows import answer
 from trustgauge.store.sqlite import SqliteStore
-from trustgauge.store.writer import GroupWriter
+from trustgauge.store import GroupWriter
 
 def peak():  # ru_maxrss would begin with that of the process which started this one
     return int(re.search(r"VmHWM:\\s+(\\d+) kB", pathlib.Path("/proc/self/status").read_text())[1])

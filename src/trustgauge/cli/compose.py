@@ -96,8 +96,7 @@ def _tested(composed: ComposedChain, options: dict[str, Any]) -> Any:
     from trustgauge.run.chain_composition import chain_plan
     from trustgauge.run.options import RunOptions
     from trustgauge.run.run import rate
-    from trustgauge.terminal.output import exit_of, show_result
-    from trustgauge.terminal.progress import progress_display
+    from trustgauge.terminal.output import exit_of, progress_display, show_result
 
     changes = {"budget": {"calls": options["limit_calls"]}} if options["limit_calls"] is not None else {}
     plan = load_plan(chain_plan(composed), changes)

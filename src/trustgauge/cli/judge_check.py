@@ -85,8 +85,7 @@ def judge_check_verb(judge: str, table: str, split: str, **options: Any) -> Any:
     if judge.startswith(ABUSE):
         return _abuse_check(judge.removeprefix(ABUSE), Path(table), as_json=options["as_json"])
     from trustgauge.run.judge_evaluation import evaluate_judge
-    from trustgauge.terminal.output import Exit
-    from trustgauge.terminal.progress import progress_display
+    from trustgauge.terminal.output import Exit, progress_display
 
     with progress_display(options) as watch:
         asking = _asking(judge, options, watch)

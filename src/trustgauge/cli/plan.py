@@ -7,8 +7,14 @@ from typing import Any
 import click
 
 from trustgauge.terminal.options import plan_of, plan_options
-from trustgauge.terminal.output import emit_json, say
-from trustgauge.terminal.progress import asking_experiments, judge_lines, plan_facts, simulated_effects
+from trustgauge.terminal.output import (
+    asking_experiments,
+    emit_json,
+    judge_lines,
+    plan_facts,
+    say,
+    simulated_effects,
+)
 
 
 @click.command("plan")

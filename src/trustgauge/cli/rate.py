@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trustgauge.terminal.options import DEFAULT_PLAN, access_options, confirm_plan, plan_of, plan_options
-from trustgauge.terminal.output import say, show_result
-from trustgauge.terminal.progress import (
+from trustgauge.terminal.output import (
     asking_experiments,
     judge_lines,
     plan_facts,
     progress_display,
+    say,
+    show_result,
     simulated_effects,
 )
 
 if TYPE_CHECKING:
-    from trustgauge.engine.events import RunAnnouncement
+    from trustgauge.engine import RunAnnouncement
     from trustgauge.plan import Plan
     from trustgauge.run.cost import Estimate
     from trustgauge.run.options import AskPlan
@@ -135,8 +136,8 @@ def print_plan(ask_plan: AskPlan, estimate: Estimate, options: dict[str, Any]) -
 
 def announcement(ask_plan: AskPlan, estimate: Estimate) -> RunAnnouncement:
     """What was said of a run, which its progress is held against."""
+    from trustgauge.engine import RunAnnouncement
     from trustgauge.engine.budget import BudgetLimits
-    from trustgauge.engine.events import RunAnnouncement
 
     caps = ask_plan.plan.budget
     limits = BudgetLimits(caps.calls, caps.usd, caps.tokens, caps.seconds, before=estimate.spent)

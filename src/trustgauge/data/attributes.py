@@ -27,7 +27,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from trustgauge.data.words import article
+from trustgauge.data import article
 from trustgauge.errors import Fault, PlanError, sentence
 from trustgauge.records import Task
 

@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from trustgauge.engine.run_state import RunState
+from trustgauge.engine import RunState
 from trustgauge.errors import ServiceError
 from trustgauge.records import Reply
 from trustgauge.services import ServiceSpec

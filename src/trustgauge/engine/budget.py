@@ -18,7 +18,7 @@ from pathlib import Path
 
 from trustgauge.errors import StoreError
 from trustgauge.records import Cost
-from trustgauge.store.files import map_errors, open_private
+from trustgauge.store.folder import map_errors, open_private
 
 NAME = "ledger.jsonl"
 SHARE = 50

@@ -6,12 +6,11 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from trustgauge.engine.run_state import AnswerSink, RunState
+from trustgauge.engine import AnswerSink, RunState
 from trustgauge.engine.service_dispatcher import InFlightUnit, ServiceDispatcher
 from trustgauge.errors import GarbledError, ServiceError
 from trustgauge.records import CUT, Answer, Message, Reply, Status, canonical
-from trustgauge.services import ServiceSpec
-from trustgauge.services.normalise_output import environment_secrets, redact
+from trustgauge.services import ServiceSpec, environment_secrets, redact
 
 UNFINISHED = "unfinished"
 """Error of a turn that was answered in a session that is not: it counts as not asked, and is asked again."""

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol, Self
 
+from trustgauge.engine import AnswerSink, EngineClock, RetryPolicy, RunState, Watch
 from trustgauge.engine.adaptive_limiter import ProviderQueue, ServiceStates
 from trustgauge.engine.budget import BudgetAccount, BudgetLimits, ReservationLedger
 from trustgauge.engine.jobs import Job, JobProgress, JobTally
-from trustgauge.engine.run_state import AnswerSink, EngineClock, RetryPolicy, RunState, Watch
 from trustgauge.engine.service_dispatcher import ServiceDispatcher
 from trustgauge.errors import ServiceError
 from trustgauge.records import digest

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from trustgauge.engine import CircuitBreaker
 from trustgauge.engine.adaptive_limiter import MOMENT, ProviderQueue, ServiceState
-from trustgauge.engine.run_state import CircuitBreaker
 from trustgauge.errors import (
     BusyError,
     GarbledError,
@@ -25,8 +25,7 @@ from trustgauge.errors import (
     UnavailableError,
 )
 from trustgauge.records import Answer, Message, Reply
-from trustgauge.services import Service, ServiceSpec
-from trustgauge.services.normalise_output import check_reply
+from trustgauge.services import Service, ServiceSpec, check_reply
 
 _STOOD = 0.2  # seconds by which a look comes too late where the loop stood still meanwhile
 _PASSES = 3  # of the loop, in which answers are read that have come meanwhile

@@ -1,1 +1,417 @@
-"""What every method shares between its part results and its ratings; it knows no method by name."""
+"""What every method shares between its part results and its ratings; it knows no method by name.
+
+Missing data and when it matters (methods 0.4), the likeliest level and its certainty, and part results as one
+rating: worst, mean or vote (methods 0.5). A level is its place on the scale: 0 is the best one, the last the
+worst. Missing parts count as badly as they can. A rating carries the options that differ from its rule set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from trustgauge.records import Coverage, Interval, Json, Part, Rating, Reason, Rule, Scale, State
+from trustgauge.stats.comparisons import fisher_exact
+
+OVERALL = 0.02  # share of all answers that may be missing
+CELL = 0.05  # of a cell of the design
+BETWEEN_CLASSES = 0.02  # difference of two classes, in shares, if it is
+CLASS_P = 0.01  # significant by Fisher's exact test
+
+
+@dataclass(frozen=True)
+class MissingCell:
+    """Missing (or unread) and planned answers of one cell or class of the design."""
+
+    where: str
+    missing: int
+    planned: int
+
+    @property
+    def share(self) -> float:
+        """Share of the planned answers that is missing."""
+        return self.missing / self.planned
+
+    def reason(self, code: str = "incomplete-loss", **more: Json) -> Reason:
+        """This cell as a reason."""
+        facts = {"share": self.share, "where": self.where, "missing": self.missing, "planned": self.planned}
+        return Reason(code, {**facts, **more})
+
+
+def coverage(statuses: pl.DataFrame) -> Coverage:
+    """What became of the planned answers.
+
+    Args:
+        statuses: columns `status` and `n`, any number of rows for each status.
+    """
+    sums = dict(statuses.group_by("status").agg(pl.col("n").sum()).iter_rows())
+    return Coverage(planned=int(sum(sums.values())), **{status: int(n) for status, n in sums.items()})
+
+
+def missing_answer_reasons(whole: MissingCell) -> Iterator[Reason]:
+    """That more than 2 % of all answers are missing, if they are."""
+    if whole.missing > OVERALL * whole.planned:
+        yield whole.reason()
+
+
+def cell_reasons(cells: Iterable[MissingCell]) -> Iterator[Reason]:
+    """The cell that lost most, if more than 5 %; its `cells` counts those that lost as much."""
+    broken = [one for one in cells if one.missing > CELL * one.planned]
+    if broken:
+        yield max(broken, key=lambda one: one.share).reason(cells=len(broken))
+
+
+def class_reasons(one: MissingCell, other: MissingCell, code: str = "incomplete-loss") -> Iterator[Reason]:
+    """The class that lost more than another: by more than 2 points, and Fisher's p < .01."""
+    if abs(one.share - other.share) <= BETWEEN_CLASSES:
+        return
+    counts = [[cell.missing, cell.planned - cell.missing] for cell in (one, other)]
+    p = fisher_exact(np.array(counts))
+    if p < CLASS_P:
+        worse, better = (one, other) if one.share >= other.share else (other, one)
+        yield worse.reason(code, against=better.where, p=p)
+
+
+def does_not_matter(missing: int, planned: int) -> Reason:
+    """That too many answers are missing, and the level is the same whatever they were."""
+    return Reason("loss-does-not-matter", {"share": missing / max(1, planned), "planned": planned})
+
+
+def unread_facts(unread: int, planned: int) -> dict[str, Json]:
+    """Facts of the reasons `unread-matters` and `unread-does-not-matter`."""
+    return {"share": unread / planned, "unread": unread, "planned": planned}
+
+
+Levels = NDArray[np.integer[Any]]
+Floats = NDArray[np.float64]
+HowToAggregate = Literal["worst", "mean", "vote"]
+
+EQUAL = 1e-9  # means that lie this near above a level are that level
+
+
+def level_shares(levels: Levels, kinds: int = 3) -> Floats:
+    """Share of the resamples at each level, [..., R] -> [..., kinds].
+
+    >>> level_shares(np.array([0, 2, 2, 2]), 3).tolist()
+    [0.25, 0.0, 0.75]
+    """
+    return np.stack([(levels == kind).mean(axis=-1) for kind in range(kinds)], axis=-1)
+
+
+def certainty_of(levels: Levels, names: Sequence[str]) -> dict[str, float]:
+    """Name of each level, best first, -> share of the resamples [R] that have it."""
+    return dict(zip(names, level_shares(levels, len(names)).tolist(), strict=True))
+
+
+def most_likely(levels: Levels) -> int:
+    """The level of most resamples [R], the worse of equals.
+
+    >>> most_likely(np.array([0, 0, 1, 1]))
+    1
+    """
+    return worse_of_equals(np.bincount(levels, minlength=1))
+
+
+def worse_of_equals(shares: NDArray[Any]) -> int:
+    """The place of the largest share [kinds], the worse of equals."""
+    return int(len(shares) - 1 - np.argmax(shares[::-1]))
+
+
+def aggregate_levels(levels: Levels, how: HowToAggregate) -> Levels:
+    """One level of several along the last axis, [..., parts] -> [...] (methods 0.5).
+
+    Args:
+        levels: levels of the parts.
+        how: `worst`; `mean`, rounded to the worse level; `vote`, the most frequent, the worse of equals.
+
+    >>> [aggregate_levels(np.array([0, 0, 1, 2]), how).item() for how in ("worst", "mean", "vote")]
+    [2, 1, 0]
+    """
+    if how == "worst":
+        return np.asarray(levels.max(axis=-1))
+    if how == "mean":
+        return np.asarray(np.ceil(levels.mean(axis=-1) - EQUAL), dtype=np.int64)
+    names = np.unique(levels)[::-1]
+    votes = np.stack([(levels == name).sum(axis=-1) for name in names], axis=-1)
+    return np.asarray(names[votes.argmax(axis=-1)])
+
+
+def cap_certainty(certainty: dict[str, float], level: str, most: float) -> dict[str, float]:
+    """Certainty of a level at most `most`; the surplus is shared by the other levels (methods 0.5 (d))."""
+    over = certainty[level] - most
+    if over <= 0:
+        return certainty
+    others = len(certainty) - 1
+    return {name: most if name == level else share + over / others for name, share in certainty.items()}
+
+
+def least_certain(level: int, levels: Levels, readings: Iterable[tuple[int | None, Levels]]) -> Levels | None:
+    """The least certain of several readings of the same gaps; None unless all have one level (methods 0.4).
+
+    Args:
+        level: most likely without the gaps.
+        levels: the resamples without the gaps, [R].
+        readings: the level of each reading, None if undefined, and its resamples.
+    """
+    least = levels
+    for found, drawn in readings:
+        if found != level:
+            return None
+        least = min(least, drawn, key=lambda one: float((one == level).mean()))
+    return least
+
+
+def fewest_that_suffice(most: int, suffices: Callable[[int], bool]) -> int:
+    """The smallest number from 1 to `most` that suffices, by bisection; `most` is taken to suffice."""
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return high
+
+
+def worst_draws(parts: Sequence[Floats]) -> Floats:
+    """The largest value of the parts in each resample, [R] of each -> [R]; the fewest resamples count."""
+    fewest = min(len(one) for one in parts)
+    return np.asarray(np.max([one[:fewest] for one in parts], axis=0))
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """A part as its method rates it.
+
+    Attributes:
+        part: with its own level, certainty, state and reasons.
+        levels: places of the level on the scale in each resample, [R]; None without a level.
+        most: the largest certainty that the number of its clusters allows (methods 0.5 (d)).
+    """
+
+    part: Part
+    levels: Levels | None
+    most: float = 1.0
+
+
+Result = TypeVar("Result", bound=PartResult)
+
+
+@dataclass(frozen=True)
+class Overall:
+    """What the parts amount to together."""
+
+    level: str | None
+    state: State
+    certainty: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def share(self) -> float:
+        """Certainty of the level; 1 without one."""
+        return self.certainty.get(self.level or "", 1.0)
+
+
+@dataclass(frozen=True)
+class Aggregation:
+    """How parts become one level.
+
+    Attributes:
+        names: of the levels, best first.
+        how: worst, mean or vote.
+        settle: certainty from which a level is settled.
+        by_resamples: the level is the most likely one of the joint resamples; else it follows from
+            the levels of the parts (`published` and `released`).
+        by_rated: only parts that are rated may make up for missing ones.
+    """
+
+    names: tuple[str, ...]
+    how: HowToAggregate
+    settle: float
+    by_resamples: bool = True
+    by_rated: bool = False
+
+
+class RatingSettings(Protocol):
+    """What a rating says of the experiment."""
+
+    @property
+    def method(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def rule(self) -> Rule: ...
+    @property
+    def scale_in_use(self) -> Scale: ...
+
+
+def aggregate_parts(
+    results: Sequence[PartResult],
+    rule: Aggregation,
+    is_open: Callable[[int], bool] = lambda place: False,
+) -> Overall:
+    """The level of several parts, with the share of the joint resamples that give it.
+
+    Resamples of different parts are independent, so that many half-certain parts honestly add up to
+    `not settled`. Parts without a level leave the rating incomplete, unless its level is the same whatever
+    they are; its certainty is then the lowest over what they may be. A single part is its own rating.
+
+    Args:
+        results: the parts of one service.
+        rule: how they become one level.
+        is_open: whether something other than certainty keeps this place on the scale from being settled.
+    """
+    able = [(one.part, one.levels, one.most) for one in results if one.levels is not None]
+    missing = len(results) - len(able)
+    if not able or (missing and not _is_determined([part for part, _, _ in able], missing, rule)):
+        return Overall(None, "incomplete")
+    if len(results) == 1:
+        part = able[0][0]
+        return Overall(part.level, part.state, dict(part.certainty))
+    shares = joint_shares([levels for _, levels, _ in able], rule, missing)
+    places = np.array([rule.names.index(str(part.level)) for part, _, _ in able])
+    place = worse_of_equals(shares) if rule.by_resamples else int(aggregate_levels(places, rule.how))
+    certainty = dict(zip(rule.names, shares.tolist(), strict=True))
+    certainty = cap_certainty(certainty, rule.names[place], min(most for _, _, most in able))
+    settled = certainty[rule.names[place]] >= rule.settle and not is_open(place)
+    return Overall(rule.names[place], "rated" if settled else "not settled", certainty)
+
+
+def joint_shares(drawn: Sequence[Levels], rule: Aggregation, missing: int = 0) -> Floats:
+    """Share of the joint resamples at each level, [levels].
+
+    Args:
+        drawn: levels of the parts in each resample, [R] each; the fewest resamples count.
+        rule: how parts become one level.
+        missing: number of parts without a level; they are what makes the most likely level least certain.
+    """
+    fewest = min(len(one) for one in drawn)
+    table = np.stack([one[:fewest] for one in drawn], axis=-1)
+    fills = range(len(rule.names)) if missing else (0,)
+    padded = (np.pad(table, ((0, 0), (0, missing)), constant_values=level) for level in fills)
+    shares = [level_shares(aggregate_levels(one, rule.how), len(rule.names)) for one in padded]
+    return min(shares, key=lambda one: float(one.max()))
+
+
+def _is_determined(able: Sequence[Part], missing: int, rule: Aggregation) -> bool:
+    """Whether the overall level is the same whatever the parts without a level are.
+
+    Else a part that loses its answers would leave the others to be rated without it.
+    """
+    known = [part for part in able if part.state == "rated" or not rule.by_rated]
+    places = [rule.names.index(str(part.level)) for part in known]
+    unknown = missing + len(able) - len(known)
+    filled = [[*places, *[level] * unknown] for level in range(len(rule.names))]
+    return len({int(aggregate_levels(np.array(one), rule.how)) for one in filled}) == 1
+
+
+def leading_parts(parts: Sequence[Part], level: str | None, *, or_nearest: bool = True) -> list[Part]:
+    """The parts at the overall level, else the one that is most likely to be at it.
+
+    Several parts that may each be at a level add up to one that none of them has by itself.
+    """
+    able = [part for part in parts if part.level is not None]
+    leading = [part for part in able if part.level == level]
+    if leading or level is None or not able or not or_nearest:
+        return leading
+    return [max(able, key=lambda part: part.certainty.get(level, 0.0))]
+
+
+def overall_reasons(
+    parts: Sequence[Part], leading: Sequence[Part], overall: Overall, rule: Aggregation
+) -> list[Reason]:
+    """How the overall level follows from the parts; a single part's reasons are the rating's."""
+    if len(parts) == 1:
+        return list(parts[0].reasons)
+    if overall.level is None:
+        return [reason for part in parts if part.state == overall.state for reason in part.reasons][:1]
+    able = sum(part.level is not None for part in parts)
+    facts: dict[str, Json] = {"level": overall.level, "of": able, "tested": able, "planned": len(parts)}
+    facts["parts"] = [part.key for part in leading]
+    if rule.how == "vote":
+        facts["votes"] = len(leading)
+    reasons = [Reason("overall.worst-part" if rule.how == "worst" else f"overall.{rule.how}", facts)]
+    if overall.state == "not settled" and overall.share < rule.settle:
+        reasons.append(not_settled_reason(overall.share, overall.level, rule.settle))
+    return reasons
+
+
+def not_settled_reason(share: float, level: str, settle: float, more_texts: int | None = None) -> Reason:
+    """The reason that the certainty of a level does not reach `settle`; `more_texts` would be enough."""
+    facts: dict[str, Json] = {"certainty": share, "level": level, "settle": settle}
+    return Reason("not-settled", facts | ({"more_texts": more_texts} if more_texts else {}))
+
+
+def largest_score(parts: Sequence[Part]) -> Interval | None:
+    """The largest score of some parts with its interval; None if none has a score."""
+    scores = [part.score for part in parts if part.score is not None]
+    return max(scores, key=lambda score: score.value or 0.0, default=None)
+
+
+def rating_of(
+    service: str,
+    settings: RatingSettings,
+    attribute: str,
+    parts: Sequence[Part],
+    overall: Overall,
+    leading: Sequence[Part],
+    **more: Json,
+) -> Rating:
+    """The rating of a service: what every method says alike, and `more` fields of `records.Rating`."""
+    return Rating(
+        service=service,
+        method=settings.method,
+        version=settings.version,
+        rule=settings.rule,
+        attribute=attribute,
+        scale=settings.scale_in_use,
+        state=overall.state,
+        level=overall.level,
+        certainty=overall.certainty,
+        parts=tuple(parts),
+        worst=tuple(part.key for part in leading),
+        **more,
+    )
+
+
+class OptionSettings(Protocol):
+    """Settings of an experiment: a pydantic model that knows what may change a rating."""
+
+    def identity(self) -> Mapping[str, Json]: ...
+
+
+def options_of(
+    settings: OptionSettings,
+    left_out: Collection[str] = (),
+    by_rule: Mapping[str, Json] | None = None,
+    always: Collection[str] = (),
+) -> dict[str, Json]:
+    """Every option that differs from its default, as plain data.
+
+    Args:
+        settings: the experiment, a pydantic model.
+        left_out: options that are no options of the rating, beside method, services and rule.
+        by_rule: defaults that the rule set replaces.
+        always: options that are listed though they have their defaults.
+    """
+    fields: Mapping[str, FieldInfo] = type(settings).model_fields  # type: ignore[attr-defined]
+    usual = {name: one.get_default(call_default_factory=True) for name, one in fields.items()}
+    usual |= by_rule or {}
+    absent = {"method", "services", "rule", *left_out}
+    return {
+        name: value
+        for name, value in settings.identity().items()
+        if name not in absent and (name in always or value != plain_option(usual[name]))
+    }
+
+
+def plain_option(value: Any) -> Json:
+    """A default as it stands in the settings' JSON."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, Mapping):
+        return {name: plain_option(inner) for name, inner in value.items()}
+    return [plain_option(one) for one in value] if isinstance(value, tuple | list) else value

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sanitize, sentences
-from trustgauge.reports.method_view import view_by_name, view_of
+from trustgauge.reports.components import view_by_name, view_of
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.reports.terminal import Line, columns, line
 

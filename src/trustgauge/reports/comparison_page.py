@@ -13,10 +13,9 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import comparison, figures, html, numbers, pages, sanitize, sentences, views
-from trustgauge.reports.components import Cell, Figure, Head, Table
+from trustgauge.reports import comparison, html, numbers, pages, sanitize, sentences, svg, views
+from trustgauge.reports.components import Cell, Figure, Head, Table, view_by_name
 from trustgauge.reports.document import levels
-from trustgauge.reports.method_view import view_by_name
 
 SHOWN = 280  # characters of a text
 UNITS = "Differences are in points of a hundred, first minus second, with their 95 % intervals."
@@ -77,10 +76,10 @@ def _group(number: int, group: Mapping[str, Any]) -> dict[str, Any]:
 def _scatter(number: int, group: Mapping[str, Any]) -> Figure | None:
     """Level against what survives, of a method that tells both."""
     ratings = [row["rating"] for row in group["rows"]]
-    dots = figures.dots(ratings) if len(ratings) > 1 else []
+    dots = svg.dots(ratings) if len(ratings) > 1 else []
     if len(dots) < 2:
         return None
-    return Figure(Markup(figures.scatter(ratings[0], dots)), f"Level against what survives, {number}", BETTER)
+    return Figure(Markup(svg.scatter(ratings[0], dots)), f"Level against what survives, {number}", BETTER)
 
 
 def _date(number: int, one: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,10 +141,10 @@ def environment() -> Environment:
         "count": numbers.count,
         "day": numbers.day,
         "letters": lambda rating, level: sentences.name(level) if level in levels(rating) else "",
-        "mark": lambda rating, level: Markup(figures.mark(rating, level)),  # escaped where it was drawn
+        "mark": lambda rating, level: Markup(svg.mark(rating, level)),  # escaped where it was drawn
         "share": numbers.share,
         "shown": lambda text: sanitize.visible(str(text)),
-        "strip": lambda certainty, rating: Markup(figures.strip(rating, certainty)),
+        "strip": lambda certainty, rating: Markup(svg.strip(rating, certainty)),
         "tone": views.tone,
         "words": lambda rating, level: sentences.level(rating, level).short,
     }

@@ -1,4 +1,4 @@
-"""The kit that proves that a view keeps its contract (`method_view.MethodView`); for outsiders too.
+"""The kit that proves that a view keeps its contract (`components.MethodView`); for outsiders too.
 
     check_view(MyView(), document)
 
@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trustgauge.errors import MethodError
-from trustgauge.reports.components import Cells, Heads, PartTable
-from trustgauge.reports.method_view import MethodView
+from trustgauge.reports.components import Cells, Heads, MethodView, PartTable
 
 
 def check_view(view: MethodView, document: Mapping[str, Any]) -> None:

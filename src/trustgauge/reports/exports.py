@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from trustgauge.errors import MethodError
 from trustgauge.records import canonical
 from trustgauge.reports import label, numbers, sanitize, sentences
+from trustgauge.reports.components import view_of
 from trustgauge.reports.document import certainty, levels
 from trustgauge.reports.interchange import (
     a2a,
@@ -30,7 +31,6 @@ from trustgauge.reports.interchange import (
     openapi,
     otel,
 )
-from trustgauge.reports.method_view import view_of
 from trustgauge.reports.standards import cyclonedx, junit, sarif
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences, svg, views
+from trustgauge.reports.components import view_of
 from trustgauge.reports.document import certainty, is_expired, levels
-from trustgauge.reports.method_view import view_of
 from trustgauge.reports.sanitize import xml
 from trustgauge.reports.svg import LIGHT, PALE, step
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from trustgauge.data.words import FORMULA
+from trustgauge.data import FORMULA
 from trustgauge.reports import numbers
 
 KEPT_INVISIBLE = frozenset("\u200c\u200d\u200e\u200f\u00ad")

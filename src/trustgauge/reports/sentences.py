@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from trustgauge.records import Reason
 from trustgauge.reports import numbers, sanitize
+from trustgauge.reports.components import COMMON, LevelWords, MethodView, view_by_name, view_of
 from trustgauge.reports.document import certainty, levels, lossy, usable
-from trustgauge.reports.method_view import COMMON, LevelWords, MethodView, view_by_name, view_of
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import OverallEntry, PartEntry, RatingEntry, ReasonEntry, RunEntry

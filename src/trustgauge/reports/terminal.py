@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from trustgauge.errors import PlanError, TrustgaugeError, sentence
 from trustgauge.reports import numbers, sentences, views
-from trustgauge.reports.components import Cells, Heads
+from trustgauge.reports.components import Cells, Heads, view_by_name, view_of
 from trustgauge.reports.document import certainty, levels, lossy, usable
-from trustgauge.reports.method_view import view_by_name, view_of
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.reports.svg import DARK, step
 

@@ -18,9 +18,9 @@ from typing import Any
 import polars as pl
 
 from trustgauge import plugins
+from trustgauge.engine import AnswerSink
 from trustgauge.engine import local as engine
 from trustgauge.engine.budget import BudgetLimits, ReservationLedger
-from trustgauge.engine.run_state import AnswerSink
 from trustgauge.errors import SameAnswerError
 from trustgauge.methods import LookUser
 from trustgauge.plan import Plan
@@ -28,13 +28,12 @@ from trustgauge.records import RESPONSE, Answer, Reason, digest
 from trustgauge.run import cost
 from trustgauge.run.accumulator import ConstantAnswers
 from trustgauge.run.cost import CostLedger
-from trustgauge.run.options import AskOutcome, AskPlan, RunOptions
-from trustgauge.run.pending import ReusableRuns, lookup_in, pending_batches
+from trustgauge.run.options import AskOutcome, AskPlan, ReusableRuns, RunOptions, lookup_in, pending_batches
 from trustgauge.run.rate import AnswersOf, StoredAnswers, answer_batches, rate_answers, source_part
 from trustgauge.run.targets import Target, looks_of
 from trustgauge.services import ServiceSpec
+from trustgauge.store import GroupWriter
 from trustgauge.store.folder import WORKER_LOGS, RunFolder
-from trustgauge.store.writer import GroupWriter
 
 FIRST = 40
 """Different questions after which a part that answers all of them alike is asked no more."""

@@ -43,8 +43,7 @@ from trustgauge.stats.agreement import fleiss_kappa
 from trustgauge.stats.misclassification import Detection
 from trustgauge.stats.two_phase import allocate
 from trustgauge.store import open_store
-from trustgauge.store.files import map_errors, open_private
-from trustgauge.store.folder import read_manifest
+from trustgauge.store.folder import map_errors, open_private, read_manifest
 
 FILE = "audit.jsonl"
 TOGETHER = 40  # answers among which those of one pair of groups are scattered

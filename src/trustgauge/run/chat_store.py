@@ -20,7 +20,7 @@ from trustgauge.methods.trust.profiles import PUBLISHED
 from trustgauge.records import Json, canonical, digest
 from trustgauge.run.rate_transcript import plan_of, plan_with
 from trustgauge.run.transcript import NAME
-from trustgauge.store.files import WriterLock, private_folder, write_file
+from trustgauge.store.folder import WriterLock, private_folder, write_file
 
 if TYPE_CHECKING:
     from trustgauge.methods.trust.method import Trust

@@ -17,8 +17,7 @@ from typing import Any, Literal
 from trustgauge.errors import GarbledError, ServiceError, StoreError, UnavailableError
 from trustgauge.records import Message, Reply
 from trustgauge.run.transcript import Transcript, lines
-from trustgauge.services import Service, ServiceSpec
-from trustgauge.services.normalise_output import environment_secrets, redact, storable
+from trustgauge.services import Service, ServiceSpec, environment_secrets, redact, storable
 
 Outcome = Literal["answered", "refused", "empty", "failed", "interrupted"]
 SPOKE: tuple[Outcome, ...] = ("answered", "refused")

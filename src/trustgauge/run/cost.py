@@ -19,15 +19,16 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
+from trustgauge.engine import FIRST
 from trustgauge.engine.budget import NAME, ReservationLedger, unaccounted_cost
-from trustgauge.engine.events import FIRST
 from trustgauge.engine.local import EngineOutcome, provider_key
 from trustgauge.records import Cost, Message
 from trustgauge.run.options import AskPlan
-from trustgauge.run.pending import Pending as Pending
-from trustgauge.run.pending import Unit as Unit
+from trustgauge.run.options import Pending as Pending
+from trustgauge.run.options import Unit as Unit
 from trustgauge.services import (
     AnswerLimit,
+    ApiKeySpec,
     Endpoint,
     KeyUser,
     PriorTurns,
@@ -36,7 +37,6 @@ from trustgauge.services import (
     TokenPrices,
     is_local,
 )
-from trustgauge.services.access import ApiKeySpec
 from trustgauge.store import Store
 from trustgauge.store.folder import RunFolder, stored_paces
 

@@ -24,8 +24,8 @@ from trustgauge.methods.social_bias.judges.protocol import PLACE, Judge
 from trustgauge.plan import Plan, service_from_name
 from trustgauge.records import Message
 from trustgauge.services import ServiceSpec
+from trustgauge.store import GroupWriter
 from trustgauge.store.sqlite import SqliteStore
-from trustgauge.store.writer import GroupWriter
 
 
 @dataclass(frozen=True, slots=True)

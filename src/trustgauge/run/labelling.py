@@ -11,7 +11,7 @@ from trustgauge.data.tables import fault, short
 from trustgauge.errors import Fault
 from trustgauge.run.audit import Audit, AuditItem, AuditSample, LabelRecord, disagreements, read_log
 from trustgauge.run.sheets import at_row, check_name, plain, raise_faults, read_sheet, sheet_bytes
-from trustgauge.store.files import write_file
+from trustgauge.store.folder import write_file
 
 COLUMNS = ("id", "question", "answer", "labels", "label", "by")
 """Of an exported sheet."""

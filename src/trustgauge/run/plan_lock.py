@@ -10,7 +10,7 @@ from typing import Any
 from trustgauge.errors import StoreError
 from trustgauge.plan import Plan
 from trustgauge.records import canonical
-from trustgauge.store.files import write_file
+from trustgauge.store.folder import write_file
 
 SCHEMA = "trustgauge.lock/1"
 

@@ -23,8 +23,16 @@ from trustgauge.reports.document import gate_level
 from trustgauge.run import cost
 from trustgauge.run.ask import fault_of, parts_by_service
 from trustgauge.run.cost import earlier_cost
-from trustgauge.run.options import AskPlan, RunOptions
-from trustgauge.run.pending import KeyLookup, KeysOf, Pending, ReusableRuns, lookup_in, pending_batches
+from trustgauge.run.options import (
+    AskPlan,
+    KeyLookup,
+    KeysOf,
+    Pending,
+    ReusableRuns,
+    RunOptions,
+    lookup_in,
+    pending_batches,
+)
 from trustgauge.run.probe_batches import batches_of
 from trustgauge.run.rate import StoredAnswers
 from trustgauge.run.targets import Target, design, methods, plan_targets

@@ -18,7 +18,7 @@ from trustgauge.catalogue import read
 from trustgauge.errors import StoreError, VerifyError
 from trustgauge.records import canonical
 from trustgauge.reports.document_model import misfit
-from trustgauge.run.answer_tree import AnswerTree, RowProof, root_from
+from trustgauge.run.accumulator import AnswerTree, RowProof, root_from
 from trustgauge.run.envelope import (
     ENVELOPE,
     keys,

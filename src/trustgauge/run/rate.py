@@ -22,8 +22,7 @@ import polars as pl
 from trustgauge.engine.jobs import UNFINISHED
 from trustgauge.methods import Method, RatingConsumer, SecondJudgeUser
 from trustgauge.records import RESPONSE, TOO_LONG, ControlResult, Interval, Part, Rating, Reason, Retest
-from trustgauge.run.accumulator import Accumulator, RunHasher, TaskScores
-from trustgauge.run.answer_tree import AnswerTree
+from trustgauge.run.accumulator import Accumulator, AnswerTree, RunHasher, TaskScores
 from trustgauge.run.probe_batches import (
     AGAIN,
     RETEST_LAG,

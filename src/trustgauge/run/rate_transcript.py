@@ -25,7 +25,7 @@ from trustgauge.run import run
 from trustgauge.run.options import RunOptions
 from trustgauge.run.targets import experiment_seed
 from trustgauge.run.transcript import NAME
-from trustgauge.store.files import write_file
+from trustgauge.store.folder import write_file
 
 PLAN = "plan.toml"
 LAYOUT = "jsonl"

@@ -22,7 +22,7 @@ from trustgauge.methods import Method, SecondJudgeUser
 from trustgauge.plan import Plan
 from trustgauge.records import RESPONSE, Message
 from trustgauge.run.cost import JudgeEstimate, Paces, Pending, estimate
-from trustgauge.run.pending import KeysOf
+from trustgauge.run.options import KeysOf
 from trustgauge.run.probe_batches import is_one_batch
 from trustgauge.run.rate import AnswersOf, Probes, answer_batches, answers_to
 from trustgauge.run.targets import Target, methods

@@ -22,11 +22,11 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from trustgauge.data import FORMULA
 from trustgauge.data.archives import xlsx_bytes
 from trustgauge.data.tables import CHINESE, NAMES, fault, read_text
-from trustgauge.data.words import FORMULA
 from trustgauge.errors import Fault, PlanError
-from trustgauge.services.normalise_output import storable
+from trustgauge.services import storable
 
 TITLE = "answers"  # of the sheet that is written, and read if there are several
 LONGEST = 32_767  # characters of a cell

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trustgauge.errors import MissingPartError, StoreError
-from trustgauge.store.files import write_file
+from trustgauge.store.folder import write_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

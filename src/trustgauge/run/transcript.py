@@ -17,7 +17,7 @@ from typing import IO, Any, Literal, Self
 
 from trustgauge.errors import StoreError
 from trustgauge.records import canonical
-from trustgauge.store.files import open_private, private_folder
+from trustgauge.store.folder import open_private, private_folder
 
 Speaker = Literal["user", "bot"]
 NAME = "transcript.jsonl"

@@ -19,7 +19,7 @@ from trustgauge.records import Assessor, Cost, RunFacts, ServiceFacts
 from trustgauge.reports.document import document, gate, text
 from trustgauge.reports.html import report
 from trustgauge.reports.notebook import RatingView
-from trustgauge.run.answer_tree import AnswerTree
+from trustgauge.run.accumulator import AnswerTree
 from trustgauge.run.audit import unknown_labels, with_labels
 from trustgauge.run.rate import SAMPLE, RatingResults, StoredAnswers, rate_answers
 from trustgauge.run.render import (
@@ -32,8 +32,7 @@ from trustgauge.run.render import (
 from trustgauge.run.second_judge import stored_judges, with_replies
 from trustgauge.run.targets import Target, design, methods
 from trustgauge.store import open_store
-from trustgauge.store.files import write_file
-from trustgauge.store.folder import read_manifest
+from trustgauge.store.folder import read_manifest, write_file
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import RunDocument

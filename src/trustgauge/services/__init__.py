@@ -1,21 +1,149 @@
-"""Everything that can be asked: the protocol of a service, and a module for each kind."""
+"""Everything that can be asked: the protocol of a service, and a module for each kind.
+
+Also what all kinds share: the form of a reply, secrets kept out of it, and what a user confirms before a
+service is asked. A plan may come from a stranger who names environment variables, addresses, programs and
+modules: keys that leave the machine and code that runs on it are confirmed, and no key goes elsewhere.
+"""
 
 from __future__ import annotations
 
 import errno
+import ipaddress
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from trustgauge.errors import Fault, GarbledError, PlanError
 from trustgauge.records import Message, Reply, Task, digest
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+_HALF = re.compile("[\ud800-\udfff]")
+_PUBLIC = re.compile(r"(?:[A-Za-z]{1,5}\d{0,2}[-_])+")  # "sk-", "sk-proj-", "sk-or-v1-", "hf_"
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
+SHORTEST_SECRET = 6  # characters; a shorter value would blot out ordinary words
+LONG_SECRET = 12  # characters from which on a value is no word that an answer could use by chance
+MOST_TOKENS = 1_000_000_000  # of one reply; a larger count is not true, and would overflow a store
+SHOWN = 80  # characters of a bad value that an error shows
+
+
+def output_of(value: Any, task: Task) -> str | float:
+    """The output that `value` stands for: a finite number for `score`, else a text.
+
+    A number may be written as text; a text is never made of a number, a list or nothing.
+
+    Raises:
+        GarbledError: `value` is no output of this task.
+    """
+    if task != "score":
+        if isinstance(value, str):
+            return storable(value)
+        raise GarbledError("the answer is no text", must="a text", got=_quoted(value))
+    number = math.nan
+    if isinstance(value, int | float | str) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except (ValueError, OverflowError):
+            number = math.nan
+    if not math.isfinite(number):
+        raise GarbledError("the answer is no score", must="a finite number", got=_quoted(value))
+    return number
+
+
+def storable(text: str) -> str:
+    """The text with U+FFFD for halves of characters (lone surrogates), which UTF-8 cannot hold."""
+    return text if text.isascii() else _HALF.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def number(value: Any, otherwise: int) -> int:
+    """A count of tokens, or what stands for it where there is none, or none that can be true."""
+    told = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+    return value if told else otherwise
+
+
+def check_reply(reply: Reply, name: str) -> None:
+    """Refuse a reply that can be neither added up nor kept, whatever adapter made it.
+
+    Raises:
+        GarbledError: its score, tokens or cost is no number that a run can count with.
+    """
+    if not isinstance(reply.output, str) and not math.isfinite(reply.output):
+        raise GarbledError(f"{name} gave a score that is no number", got=repr(reply.output))
+    if number(reply.tokens, -1) < 0 or not 0 <= reply.usd < math.inf:
+        must = f"from 0 to {MOST_TOKENS:,} tokens, and dollars from 0 up"
+        raise GarbledError(f"{name} told a cost that cannot be counted", must=must)
+
+
+def environment_secrets(shortest: int = LONG_SECRET) -> tuple[str, ...]:
+    """The values of the environment's keys, tokens, secrets and passwords, the longest first.
+
+    Args:
+        shortest: characters from which on a value counts. What is blotted out of evidence has
+            `LONG_SECRET` or more, so that no ordinary word of an answer is lost.
+    """
+    values = {value for name, value in os.environ.items() if len(value) >= shortest and _SECRET.search(name)}
+    return tuple(sorted(values, key=len, reverse=True))  # one may hold another
+
+
+def redact(text: str, secrets: Sequence[str] | None = None) -> str:
+    """The text without secrets: those given, else all that the environment holds."""
+    for value in environment_secrets(SHORTEST_SECRET) if secrets is None else secrets:
+        text = mask(text, value, "****")
+    return text
+
+
+def mask(text: str, secret: str, mark: str) -> str:
+    """The text with a mark in place of a secret, in large or small letters, cut short or whole.
+
+    Services like to quote the first characters of a key. From as many of them as no word has by chance,
+    all that follow as in the secret are taken, too.
+    """
+    beginning = _beginning(secret)
+    if beginning.lower() not in text.lower():
+        return text
+    folded, parts, end = secret.lower(), [], 0
+    for found in re.finditer(re.escape(beginning), text, re.IGNORECASE):
+        if found.start() < end:
+            continue
+        parts += [text[end : found.start()], mark]
+        end = found.end()
+        for sign in folded[len(beginning) :]:
+            if text[end : end + 1].lower() != sign:
+                break
+            end += 1
+    return "".join((*parts, text[end:]))
+
+
+@lru_cache(maxsize=256)
+def _beginning(secret: str) -> str:
+    """The first characters by which a secret is known; all of them where they could be ordinary words.
+
+    What says whose key it is ("sk-ant-api03-") does not give it away; six characters more do. Without
+    such a head it takes eight, with a digit or a sign among them or letters of both sizes.
+    """
+    if len(secret) < LONG_SECRET or any(map(str.isspace, secret)):
+        return secret
+    if public := _PUBLIC.match(secret):
+        return secret[: max(public.end() + 6, 8)]
+    begun = (secret[:length] for length in range(8, len(secret)))
+    return next((one for one in begun if not one.isalpha() or one not in (one.lower(), one.upper())), secret)
+
+
+def _quoted(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    text = repr(value[: SHOWN + 1]) if isinstance(value, str) else type(value).__name__
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
 Concurrency = Annotated[int, Field(ge=1, le=10_000)]
@@ -335,3 +463,138 @@ class TranslatorSpec(ServiceSpec):
     def languages(self) -> Sequence[tuple[str, str]] | None:
         """Directions it can do, None if it cannot tell without a call."""
         return None
+
+
+_PLACE = re.compile(r"(?:(https?)://)?((?:[\w.-]+|\[[0-9a-fA-F:]+\])(?::\d+)?)")
+
+
+_KEY_NAME = re.compile(r"(?i)(key|token|secret|password|credentials?)$")
+"""Names that a key may have in a `.env` file: a plan must not reach PATH or LD_PRELOAD through it."""
+
+
+class ApiKeySpec(ServiceSpec):
+    """A service that may need a key.
+
+    The key goes to the provider's own hosts and to this machine. To any other host it goes only if the
+    plan lists that host in `send_key_to`, or the user's own environment gives the address, and the command
+    line asks the user to confirm it (`access`).
+
+    Attributes:
+        key: *name* of the environment variable that holds the key.
+        send_key_to: further hosts the key may go to: `models.example.org`, `host:8443`, and
+            `http://host` where the connection is not encrypted.
+    """
+
+    own_hosts: ClassVar[tuple[str, ...]] = ()
+    """Hosts of the provider; one that begins with a dot stands for all hosts below it."""
+
+    key: str = ""
+    send_key_to: tuple[str, ...] = Field((), description="Further hosts that the key may go to")
+
+    NOT_IDENTITY: ClassVar[frozenset[str]] = ServiceSpec.NOT_IDENTITY | {"send_key_to"}
+
+    @field_validator("send_key_to")
+    @classmethod
+    def _places(cls, places: tuple[str, ...]) -> tuple[str, ...]:
+        for place in places:
+            if not _PLACE.fullmatch(place):
+                raise ValueError('must hold hosts, such as "models.example.org" or "http://host:8080"')
+        return places
+
+    def key_address(self) -> str:
+        """The address that the key would be sent to."""
+        raise NotImplementedError
+
+    def address_from_environment(self) -> bool:
+        """Whether the user's environment, and not the plan, gives the address."""
+        return False
+
+    def key_agreed(self) -> bool:
+        """Whether the plan itself says that the key goes to this address, apart from `send_key_to`."""
+        return False
+
+    def key_to_send(self) -> str:
+        """The key as it is sent to the address in use; "" if it is not set, or is not sent there.
+
+        Raises:
+            PlanError: the plan names a key for a host that it does not list in `send_key_to`.
+        """
+        value = os.environ.get(self.key, "").strip() if self.key else ""
+        return value if value and self._destination() != "withheld" else ""
+
+    def variables(self) -> tuple[str, ...]:
+        return (self.key,) if _KEY_NAME.search(self.key) else ()
+
+    def access(self) -> tuple[Access, ...]:
+        if not self.key or not os.environ.get(self.key, "").strip() or self._destination() != "confirmed":
+            return ()
+        return (Access("sends", self.key, _shown(self.key_address())),)
+
+    def _destination(self) -> Literal["own", "confirmed", "withheld"]:
+        address = self.key_address()
+        parts = urlsplit(address)
+        host = (parts.hostname or "").lower()
+        encrypted = parts.scheme == "https"
+        if is_loopback(host) or (encrypted and any(_is_of(host, own) for own in self.own_hosts)):
+            return "own"
+        if any(_fits(address, place) for place in self.send_key_to):
+            return "confirmed"
+        if encrypted and (self.address_from_environment() or self.key_agreed()):
+            return "confirmed"
+        if self.key == type(self).model_fields["key"].default and not self.address_from_environment():
+            return "withheld"
+        raise self.unlisted()
+
+    def unlisted(self) -> PlanError:
+        """The error of a key that would go to a host that the plan does not list."""
+        address = self.key_address()
+        return PlanError(
+            (
+                Fault(
+                    "send_key_to",
+                    f"{self.key} would go to {_shown(address)}",
+                    must=f'listed, if that is meant: send_key_to = ["{_entry(address)}"]',
+                    got=", ".join(self.send_key_to) or "no hosts",
+                ),
+            )
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine.
+
+    >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("10.0.0.1")
+    (True, True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost" or host.lower().endswith(".localhost")
+
+
+def advice(service: ApiKeySpec) -> str:
+    """What to do where a service refused because its key, which is set, was withheld; else ""."""
+    if not service.key or service.key_to_send() or not os.environ.get(service.key, "").strip():
+        return ""
+    entry = _entry(service.key_address())
+    return f'{service.key} was not sent there; to send it, put send_key_to = ["{entry}"] into the plan'
+
+
+def _is_of(host: str, own: str) -> bool:
+    return host == own or (own.startswith(".") and host.endswith(own))
+
+
+def _entry(address: str) -> str:
+    """What `send_key_to` has to hold for an address."""
+    parts = urlsplit(address)
+    return parts.netloc if parts.scheme == "https" else f"{parts.scheme}://{parts.netloc}"
+
+
+def _shown(address: str) -> str:
+    parts = urlsplit(address)
+    return parts.netloc if parts.scheme == "https" else f"{parts.netloc} without encryption"
+
+
+def _fits(address: str, place: str) -> bool:
+    """Whether an entry of `send_key_to` stands for an address: scheme, host and port agree."""
+    return _entry(address).lower() == place.lower().removeprefix("https://")

@@ -22,9 +22,8 @@ from pydantic import Field
 from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import Concurrency, Seed, ServiceSpec
+from trustgauge.services import Concurrency, Seed, ServiceSpec, storable
 from trustgauge.services.hf_base import content_of
-from trustgauge.services.normalise_output import storable
 from trustgauge.services.session_replay import so_far
 
 Brain = Literal["alice", "standard"]

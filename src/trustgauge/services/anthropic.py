@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from trustgauge.records import Message
+from trustgauge.services import number, storable
 from trustgauge.services.chat_protocol import ChatAnswer, ChatSpec, words_of
-from trustgauge.services.normalise_output import number, storable
 from trustgauge.services.session_replay import person
 
 

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 from trustgauge.errors import MissingPartError, RejectedError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import Concurrency, Seed, ServiceSpec
-from trustgauge.services.normalise_output import storable
+from trustgauge.services import Concurrency, Seed, ServiceSpec, storable
 
 Bot = Literal["eliza", "iesha", "rude", "suntsu", "zen"]
 _WILDCARD = re.compile(r"%(\d)")

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from trustgauge.records import Message
+from trustgauge.services import number, storable
 from trustgauge.services.chat_protocol import ChatAnswer, ChatSpec, words_of
-from trustgauge.services.normalise_output import number, storable
 from trustgauge.services.session_replay import person
 
 

@@ -24,8 +24,7 @@ from trustgauge.errors import (
     UnavailableError,
 )
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import Price, Seconds, Seed
-from trustgauge.services.access import ApiKeySpec, advice
+from trustgauge.services import ApiKeySpec, Price, Seconds, Seed, advice
 from trustgauge.services.server_events import events
 from trustgauge.services.transport import (
     ConnectionSettings,

@@ -27,8 +27,7 @@ from pydantic import Field, field_validator
 from trustgauge.errors import GarbledError, MissingPartError, RejectedError, UnavailableError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import Access, Concurrency, TranslatorSpec
-from trustgauge.services.normalise_output import MOST_TOKENS, output_of, redact, storable
+from trustgauge.services import MOST_TOKENS, Access, Concurrency, TranslatorSpec, output_of, redact, storable
 from trustgauge.services.processes import Process
 from trustgauge.services.session_replay import person
 

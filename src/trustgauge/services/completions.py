@@ -12,8 +12,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field
 
 from trustgauge.records import Message
+from trustgauge.services import number, storable
 from trustgauge.services.chat_protocol import ChatAnswer, ChatSpec
-from trustgauge.services.normalise_output import number, storable
 
 QUESTION = "Question: {text}\nAnswer:"
 

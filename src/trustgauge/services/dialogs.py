@@ -21,8 +21,7 @@ from trustgauge.data.tables import content_hash, fault, read_text
 from trustgauge.errors import RejectedError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task, canonical
-from trustgauge.services import ServiceSpec
-from trustgauge.services.normalise_output import storable
+from trustgauge.services import ServiceSpec, storable
 
 if TYPE_CHECKING:
     import polars as pl

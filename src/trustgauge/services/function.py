@@ -21,8 +21,7 @@ from pydantic import Field
 from trustgauge.errors import GarbledError, MissingPartError, RejectedError, ServiceError, UnavailableError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import Access, Concurrency, TranslatorSpec
-from trustgauge.services.normalise_output import output_of, redact, storable
+from trustgauge.services import Access, Concurrency, TranslatorSpec, output_of, redact, storable
 
 # Errors that the same message would meet again; all others are worth another try.
 _OF_THE_MESSAGE = (ValueError, TypeError, LookupError, ArithmeticError, AssertionError, AttributeError)

@@ -15,8 +15,7 @@ from pydantic import model_validator
 
 from trustgauge.errors import Fault, KeyMissingError, MissingPartError, PlanError, ServiceError
 from trustgauge.plan import PlanPath
-from trustgauge.services import Access, Concurrency, ServiceSpec
-from trustgauge.services.normalise_output import redact
+from trustgauge.services import Access, Concurrency, ServiceSpec, redact
 
 LIBRARIES = ("transformers", "torch")
 COMMIT = re.compile(r"[0-9a-f]{40}")

@@ -31,9 +31,7 @@ from pydantic import Field, field_validator, model_validator
 
 from trustgauge.errors import GarbledError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import TranslatorSpec, languages
-from trustgauge.services.access import ApiKeySpec
-from trustgauge.services.normalise_output import number, output_of
+from trustgauge.services import ApiKeySpec, TranslatorSpec, languages, number, output_of
 from trustgauge.services.transport import (
     FORM,
     ConnectionSettings,

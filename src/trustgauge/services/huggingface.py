@@ -13,8 +13,8 @@ from pydantic import Field, field_validator
 
 from trustgauge.errors import Fault, PlanError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply, Task
+from trustgauge.services import output_of, storable
 from trustgauge.services.hf_base import ABSURD, HubModel, first_line
-from trustgauge.services.normalise_output import output_of, storable
 
 WORDS = {
     "very negative": -1.0,

@@ -22,11 +22,10 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import Concurrency, Seconds, Seed, ServiceSpec
+from trustgauge.services import Concurrency, Seconds, Seed, ServiceSpec, redact, storable
 from trustgauge.services.chat import OpenAi
 from trustgauge.services.chat_protocol import AT_THE_LIMIT
 from trustgauge.services.completions import Stops, Template, completion, prompt
-from trustgauge.services.normalise_output import redact, storable
 
 
 class LlamaCpp(ServiceSpec):

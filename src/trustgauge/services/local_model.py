@@ -15,9 +15,8 @@ from pydantic import Field
 
 from trustgauge.errors import GarbledError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import Seconds, Seed
+from trustgauge.services import Seconds, Seed, storable
 from trustgauge.services.hf_base import ABSURD, HubModel, first_line
-from trustgauge.services.normalise_output import storable
 
 
 class LocalModel(HubModel):

@@ -20,10 +20,9 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply
-from trustgauge.services import Concurrency, Seconds, TranslatorSpec
+from trustgauge.services import Concurrency, Seconds, TranslatorSpec, redact, storable
 from trustgauge.services.hf_base import content_of
 from trustgauge.services.languages import short
-from trustgauge.services.normalise_output import redact, storable
 
 Translate = Callable[[str], str]
 

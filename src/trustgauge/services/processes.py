@@ -9,8 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from trustgauge.errors import GarbledError, MissingPartError, RejectedError, UnavailableError
-from trustgauge.services import process_guard
-from trustgauge.services.normalise_output import redact
+from trustgauge.services import process_guard, redact
 
 LARGEST = 8 << 20  # bytes of one answer; more is garbled
 LAST_WORDS = 500  # characters of standard error that a message shows

@@ -25,8 +25,7 @@ from trustgauge.data.tables import check_content, fault, need_columns, read_parq
 from trustgauge.errors import RejectedError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Json, Message, Reply, Task
-from trustgauge.services import ServiceSpec, middle_languages
-from trustgauge.services.normalise_output import storable
+from trustgauge.services import ServiceSpec, middle_languages, storable
 
 if TYPE_CHECKING:
     import polars as pl

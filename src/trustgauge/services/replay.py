@@ -14,8 +14,7 @@ from pydantic import field_validator, model_validator
 from trustgauge.errors import Fault, GarbledError, PlanError, RejectedError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import ServiceSpec
-from trustgauge.services.normalise_output import output_of, storable
+from trustgauge.services import ServiceSpec, output_of, storable
 
 if TYPE_CHECKING:
     import polars as pl

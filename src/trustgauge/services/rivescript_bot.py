@@ -24,8 +24,7 @@ from trustgauge.data.social_groups import GroupSource
 from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task, digest
-from trustgauge.services import Concurrency, Seed, ServiceSpec
-from trustgauge.services.normalise_output import storable
+from trustgauge.services import Concurrency, Seed, ServiceSpec, storable
 from trustgauge.services.session_replay import so_far
 from trustgauge.services.social_words import SocialWords, bare, social_words
 

@@ -20,8 +20,7 @@ from pydantic import field_validator
 
 from trustgauge.errors import BusyError, RefusedError, ServiceError
 from trustgauge.records import Message, Reply
-from trustgauge.services import Price, TranslatorSpec, languages
-from trustgauge.services.access import ApiKeySpec
+from trustgauge.services import ApiKeySpec, Price, TranslatorSpec, languages
 from trustgauge.services.transport import ConnectionSettings, HttpResponse, Transport, key_from, web_address
 
 

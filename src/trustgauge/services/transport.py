@@ -46,7 +46,7 @@ from trustgauge.errors import (
     ServiceError,
     UnavailableError,
 )
-from trustgauge.services.normalise_output import mask
+from trustgauge.services import mask
 
 LARGEST = 8_000_000
 """Bytes of an answer, after unpacking, beyond which it is not read."""

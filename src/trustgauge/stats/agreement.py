@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trustgauge.stats.comparisons import resample_types
 from trustgauge.stats.distributions import Floats
-from trustgauge.stats.resampling import resample_types
 
 Level = Literal["nominal", "ordinal", "interval"]
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from trustgauge.stats.comparisons import EXACT_UP_TO, PERMUTATIONS, reaches
 from trustgauge.stats.distributions import Floats
 from trustgauge.stats.means import two_sided_p
-from trustgauge.stats.resampling import EXACT_UP_TO, PERMUTATIONS, reaches
 
 FEWEST = 10
 """Clusters below which an interval says nothing (methods 0.5 (b))."""

@@ -29,7 +29,7 @@ import polars as pl
 from trustgauge.errors import StoreError
 from trustgauge.records import RESPONSE, Answer, Cost, canonical
 from trustgauge.store import BY_HAND, Key, Packed, is_ascending, pack_keys
-from trustgauge.store.files import map_errors, private_folder
+from trustgauge.store.folder import map_errors, private_folder
 from trustgauge.store.sealing import SegmentJournal, create_store, sweep
 from trustgauge.store.segments import (
     TYPES,

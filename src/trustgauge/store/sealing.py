@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trustgauge.store import COLUMNS, INSERT
-from trustgauge.store.files import map_errors, private_folder
+from trustgauge.store.folder import map_errors, private_folder
 from trustgauge.store.segments import TYPES, Segment
 from trustgauge.store.sqlite import SqliteStore
 

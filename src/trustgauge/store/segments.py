@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from trustgauge.errors import StoreError
 from trustgauge.store import COLUMNS, Key, Packed, order_of, pack_keys, positions_in
-from trustgauge.store.files import map_errors, write_file
+from trustgauge.store.folder import map_errors, write_file
 from trustgauge.store.sqlite import is_key_of
 
 

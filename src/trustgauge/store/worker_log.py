@@ -24,7 +24,7 @@ from typing import Any
 from trustgauge.errors import StoreError
 from trustgauge.records import Answer
 from trustgauge.store import Key, Store
-from trustgauge.store.files import WriterLock, make_private, map_errors, private_folder
+from trustgauge.store.folder import WriterLock, make_private, map_errors, private_folder
 
 COLUMNS = tuple(one.name for one in fields(Answer))
 _SUFFIX, _LOCK, _CLAIM = ".answers", ".lock", ".begun"

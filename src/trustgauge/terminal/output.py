@@ -1,4 +1,4 @@
-"""Results of a verb: JSON, lines and files, and the exit code that a script sees.
+"""What a verb shows: progress, results as JSON, lines and files, and the exit code that a script sees.
 
 Of several exit codes the first of ORDER wins: a gate passes or fails only on complete and settled
 evidence, so with `--fail-on` a rating that is not settled exits 5 (docs/reference/commands.md).
@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +22,11 @@ import click
 from trustgauge.reports.document import unread, usable
 
 if TYPE_CHECKING:
+    from trustgauge.engine import Progress, RunAnnouncement
     from trustgauge.reports.document_model import GateEntry, RatingEntry, RunDocument
+    from trustgauge.reports.terminal import PlanFacts
+    from trustgauge.run.cost import Estimate
+    from trustgauge.run.options import AskPlan
 
 
 WORDS = {
@@ -162,3 +168,262 @@ def _gate(rating: RatingEntry, gate: GateEntry) -> Exit:
         case "gate.incomplete":
             return Exit(4, f"incomplete: {name} cannot pass or fail a gate; all received answers are saved")
     return Exit(0, WORDS[0])
+
+
+BURST = 2000  # texts a second; above it a batch came back at once, which is no pace
+Watch = Callable[[dict[str, Any]], None]
+
+
+def _silent(event: dict[str, Any]) -> None:
+    """Nobody wants to see it."""
+
+
+@contextmanager
+def progress_display(options: dict[str, Any], announced: RunAnnouncement | None = None) -> Iterator[Watch]:
+    """The watcher that the options ask for; it is told every event of the engine.
+
+    Args:
+        options: of the command.
+        announced: what was said of the run; the watcher says so where it turns out to be quite wrong.
+    """
+    kind = _kind(options)
+    if kind == "none":
+        yield _silent
+    elif kind == "json":
+        yield lambda event: click.echo(json.dumps(event, ensure_ascii=False), err=True)
+    elif kind == "plain":
+        yield _Tenths(announced)
+    else:
+        with _live(announced) as watch:
+            yield watch
+
+
+def _kind(options: dict[str, Any]) -> str:
+    """How progress is shown: `none`, `live`, `plain` or `json`."""
+    kind = str(options.get("progress") or "auto")
+    if kind != "auto":
+        return kind
+    if options.get("quiet") or options.get("as_json"):
+        return "none"
+    live = sys.stderr.isatty() and not options.get("no_color") and not os.environ.get("NO_COLOR")
+    return "live" if live else "plain"
+
+
+@contextmanager
+def working(options: dict[str, Any]) -> Iterator[Callable[[str], None]]:
+    """`show(text)` says in a live terminal what is computed, until the block ends; elsewhere nothing."""
+    if _kind(options) != "live":
+        yield lambda text: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        yield status.update
+
+
+class _Tenths:
+    """One plain line a tenth of the way, at most one a second, for logs and pipes.
+
+    What happens again and again is told when it happens first, and at the end how often it did.
+    """
+
+    def __init__(self, announced: RunAnnouncement | None) -> None:
+        from trustgauge.engine import Progress, RunAnnouncement
+
+        self._progress, self._shown, self._last = Progress(announced or RunAnnouncement()), 0, ""
+        self._correct = correction(self._progress)
+        self._notes: Counter[tuple[str, ...]] = Counter()
+        self._latest: dict[tuple[str, ...], dict[str, Any]] = {}
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        """Take an event; print when a further tenth is done, or the service changed its pace."""
+        self._progress.feed(event)
+        if event["event"] in ("slowed", "breaker", "stopped", "limit"):
+            self._note(event)
+        elif event["event"] == "done":
+            self._repeated()
+        total, second = self._progress.total, event["at"][:19]
+        tenth = 10 * self._progress.done // total if total else 0
+        self._last = self._last or second
+        if event["event"] == "plan":
+            self._shown = min(self._shown, tenth)  # there is more to do than was known
+        if event["event"] == "answer" and tenth > self._shown and second > self._last:
+            self._shown, self._last = tenth, second
+            click.echo(f"{'asked':<9}{summary(self._progress)}", err=True)
+        for said in self._correct(event):
+            click.echo(f"{'note':<9}{said}", err=True)
+
+    def _note(self, event: dict[str, Any]) -> None:
+        mark = tuple(str(event.get(name, "")) for name in ("event", "service", "state", "error"))
+        self._notes[mark] += 1
+        self._latest[mark] = event
+        if self._notes[mark] == 1:
+            _say(event)
+
+    def _repeated(self) -> None:
+        for mark, times in self._notes.items():
+            if times > 1:
+                _say(self._latest[mark], f" ({times:,} times)")
+        self._notes.clear()
+
+
+def _say(event: dict[str, Any], more: str = "") -> None:
+    from trustgauge.reports import sentences
+    from trustgauge.reports.sanitize import terminal
+
+    click.echo(f"{'note':<9}{terminal(sentences.event(event))}{more}", err=True)
+
+
+def correction(progress: Progress) -> Callable[[dict[str, Any]], Iterator[str]]:
+    """Tells of each event, once, that the run takes quite another time than was announced.
+
+    Looks once a second: there may be thousands of answers in one.
+    """
+    done, looked = progress.announced.seconds is None, ""
+
+    def correct(event: dict[str, Any]) -> Iterator[str]:
+        nonlocal done, looked
+        from trustgauge.reports import numbers
+
+        if done or event["event"] != "answer" or event["at"][:19] == looked:
+            return
+        looked = event["at"][:19]
+        seconds = progress.corrected()
+        if seconds is not None and progress.announced.seconds is not None:
+            done = True
+            said, now = numbers.about(progress.announced.seconds), numbers.about(seconds)
+            yield f"was announced as {said}; at the pace of the first {progress.done:,} answers it is {now}"
+
+    return correct
+
+
+def summary(progress: Any) -> str:
+    """How far a run is, in one line: done, pace, spent, time left, errors by cause."""
+    from trustgauge.reports import numbers
+
+    parts = [f"{progress.done:,}/{progress.total:,}"]
+    if progress.rate and progress.rate < BURST:
+        parts.append(f"{progress.rate:,.1f} texts/s")
+    if progress.usd:
+        parts.append(numbers.usd(progress.usd))
+    left = progress.seconds_left()
+    if left:
+        parts.append(f"{numbers.span(left[0])} to {numbers.span(left[1])} left")
+    parts += [f"{code} × {count}" for code, count in progress.errors.most_common(3)]
+    return " · ".join(parts)
+
+
+@contextmanager
+def _live(announced: RunAnnouncement | None) -> Iterator[Watch]:
+    """A bar a part, redrawn in place on stderr, and one line of sums."""
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.text import Text
+
+    from trustgauge.engine import Progress as Sums
+    from trustgauge.engine import RunAnnouncement
+    from trustgauge.reports.sanitize import terminal
+
+    sums, tasks = Sums(announced or RunAnnouncement()), dict[str, Any]()
+    correct = correction(sums)
+    bars = Progress(TextColumn("  {task.description}", markup=False), BarColumn(28), MofNCompleteColumn())
+
+    def drawn() -> Group:
+        return Group(bars, Text(f"  {summary(sums)}   Ctrl-C stops and keeps", style="dim"))
+
+    with Live(
+        get_renderable=drawn, console=Console(stderr=True), refresh_per_second=8, transient=True
+    ) as live:
+
+        def watch(event: dict[str, Any]) -> None:
+            sums.feed(event)
+            part = str(event.get("part", ""))
+            if event["event"] == "plan":
+                if part in tasks:
+                    bars.update(tasks[part], total=sums.parts[part].total)
+                else:
+                    tasks[part] = bars.add_task(terminal(part), total=event["total"])
+            elif event["event"] == "answer":
+                bars.update(tasks[part], completed=sums.parts[part].done)
+            for said in correct(event):
+                live.console.print(Text(f"{'note':<9}{said}"))
+
+        yield watch
+
+
+def judge_lines(estimate: Estimate) -> list[Any]:
+    """A line for each second judge: how often it will be asked, at most."""
+    from trustgauge.reports import numbers, terminal
+
+    lines = []
+    for one in estimate.judging:
+        calls, further = numbers.count(one.calls), numbers.count(one.further)
+        said = f"of these calls, {calls} to {one.service}"
+        if one.refer == "all":
+            said += " at most, as equal answers are judged once"
+        elif one.further:
+            said += (
+                f"; and {further} more at most ({numbers.usd(one.most_usd - one.usd)}), if no answer can be "
+                "read by rule"
+            )
+        lines.append(terminal.line("judge", said))
+    return lines
+
+
+def asking_experiments(prepared: AskPlan) -> list[int]:
+    """The experiments that ask somebody."""
+    return list(dict.fromkeys(one.experiment for one in prepared.targets if one.control is None))
+
+
+def simulated_effects(
+    prepared: AskPlan, experiments: Iterable[int], options: dict[str, Any]
+) -> dict[int, Any]:
+    """What each experiment can find; a terminal shows what is simulated, since that can take seconds."""
+    found = {}
+    with working(options) as show:
+        for index in experiments:
+            method = prepared.methods[index]
+            show(f"Simulating what this plan can find: {method.name}")
+            found[index] = method.power(prepared.plan.seed)
+    return found
+
+
+def plan_facts(
+    prepared: AskPlan,
+    estimate: Estimate,
+    index: int,
+    finds: Any,
+    *,
+    effects: Mapping[float, float | None] = MappingProxyType({}),
+    measured: tuple[float, str] = (0.0, ""),
+) -> PlanFacts:
+    """What the plan lines say of one experiment; of effects by design effect what the caller knows."""
+    from trustgauge.reports.terminal import PlanFacts
+    from trustgauge.run.probe_batches import count_blocks
+
+    method = prepared.methods[index]
+    mine = [one for one in prepared.targets if one.experiment == index and one.control is None]
+    by_service = dict.fromkeys(one.service for one in mine)
+    found = [count_blocks(prepared.probes, place) for place in prepared.probes if place[0] == index]
+    return PlanFacts(
+        services=list(by_service),
+        method=method.name,
+        attribute=method.issue,
+        blocks=max(found),
+        texts=method.texts,
+        rule=method.rule,
+        calls=estimate.calls,
+        kept=estimate.kept,
+        seconds=estimate.seconds,
+        usd=estimate.usd,
+        parts=max(len({one.part for one in mine if one.service == name}) for name in by_service),
+        effect=(finds or {}).get("deff_1"),
+        effects=effects,
+        measured=measured,
+        limit_usd=prepared.plan.budget.usd,
+        tokens=estimate.tokens,
+        unpriced=estimate.unpriced,
+        untimed=estimate.untimed,
+        timed_in=estimate.timed_in,
+    )

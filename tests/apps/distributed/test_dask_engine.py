@@ -30,16 +30,16 @@ from tests.servers import LocalServer, Request, Response
 from tests.store.rows import python
 from trustgauge.apps.distributed.dask_engine import DaskEngine
 from trustgauge.apps.distributed.worker import WorkBatch
+from trustgauge.engine import RetryPolicy
 from trustgauge.engine.local import BudgetLimits, EngineConfig, EngineOutcome, Job, run
-from trustgauge.engine.run_state import RetryPolicy
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.services.http import Http
+from trustgauge.store import GroupWriter
 from trustgauge.store.folder import WORKER_LOGS
 from trustgauge.store.sqlite import SqliteStore
-from trustgauge.store.writer import GroupWriter
 
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("distributed")

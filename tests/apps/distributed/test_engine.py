@@ -21,9 +21,8 @@ from tests.servers import LocalServer, Request, Response
 from tests.store.rows import answer
 from trustgauge.apps.distributed import worker as batches
 from trustgauge.apps.distributed.worker import BatchReport, WorkBatch
-from trustgauge.engine.events import KINDS, Progress
+from trustgauge.engine import KINDS, Progress, RetryPolicy
 from trustgauge.engine.local import BudgetLimits, Interruption, Job
-from trustgauge.engine.run_state import RetryPolicy
 from trustgauge.errors import DiskFullError, RefusedError, SameAnswerError, ServiceError, StoreError
 from trustgauge.records import Answer, Cost, Message, Reply
 from trustgauge.store.folder import WORKER_LOGS

@@ -17,7 +17,7 @@ from trustgauge.apps.proxy.limits import TrafficLimits
 from trustgauge.apps.proxy.listener import ListenerConfig
 from trustgauge.apps.proxy.rating_worker import RatingTarget
 from trustgauge.apps.proxy.upstream import Upstream
-from trustgauge.engine.run_state import EngineClock
+from trustgauge.engine import EngineClock
 
 
 class Running:

@@ -19,7 +19,7 @@ from tests.apps.signing import independent
 from trustgauge.cli.main import group
 from trustgauge.errors import StoreError, VerifyError
 from trustgauge.records import canonical
-from trustgauge.run.answer_tree import AnswerTree
+from trustgauge.run.accumulator import AnswerTree
 from trustgauge.run.envelope import seal
 from trustgauge.run.proof_bundle import bundle_text, check_bundle
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from trustgauge.apps.train.labelled import read_davidson
-from trustgauge.data.words import SPACELESS
+from trustgauge.data import SPACELESS
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust.abuse_checkers import (
     ABUSE_CLASSES,

@@ -25,7 +25,7 @@ from trustgauge.methods.two_step.transition_model import (
     level_of,
     posterior,
 )
-from trustgauge.rating.aggregation import level_shares
+from trustgauge.rating import level_shares
 from trustgauge.stats import stream
 
 

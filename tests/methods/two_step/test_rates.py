@@ -25,7 +25,7 @@ from trustgauge.methods.two_step.operating_characteristics import (
 )
 from trustgauge.methods.two_step.simulation import Sizes, simulate, tally
 from trustgauge.methods.two_step.transition_model import DeclaredDistributions, TextTypes, TransitionCounts
-from trustgauge.rating.aggregation import level_shares
+from trustgauge.rating import level_shares
 from trustgauge.stats import stream
 
 SPECS = np.array([[0.5, 0.5], [0.1, 0.9], [0.9, 0.1]])

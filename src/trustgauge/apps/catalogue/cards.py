@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 
 from trustgauge.reports import html, label, sentences
-from trustgauge.reports.method_view import view_of
+from trustgauge.reports.components import view_of
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry

@@ -21,7 +21,7 @@ from trustgauge.apps.catalogue.store import RatingQuery
 from trustgauge.errors import StoreError, TrustgaugeError
 from trustgauge.records import canonical
 from trustgauge.reports.document_model import document_schema
-from trustgauge.store.files import write_file
+from trustgauge.store.folder import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.catalogue import explaining_errors, index, read
 from trustgauge.errors import TrustgaugeError
+from trustgauge.reports.components import view_of, views_of
 from trustgauge.reports.document import fingerprint
 from trustgauge.reports.html import MOST_QUOTATIONS
-from trustgauge.reports.method_view import view_of, views_of
 from trustgauge.run.verify import evidence_of_run
 
 if TYPE_CHECKING:

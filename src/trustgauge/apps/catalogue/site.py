@@ -37,8 +37,8 @@ from trustgauge.reports import (
     sentences,
     views,
 )
+from trustgauge.reports.components import view_by_name
 from trustgauge.reports.document import is_expired
-from trustgauge.reports.method_view import view_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from sqlalchemy import RowMapping
 
     from trustgauge.apps.catalogue.jobs import JobQueue
+    from trustgauge.reports.components import LevelWords
     from trustgauge.reports.document_model import RatingEntry
-    from trustgauge.reports.method_view import LevelWords
 
 PAGE = 50
 """Ratings on a page of the list."""

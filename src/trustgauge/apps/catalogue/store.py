@@ -49,8 +49,8 @@ from trustgauge.apps.catalogue.schema import (
 from trustgauge.errors import CatalogueError
 from trustgauge.records import canonical
 from trustgauge.reports import document_model, label, sentences
+from trustgauge.reports.components import view_of
 from trustgauge.reports.document import certainty, fingerprint, levels
-from trustgauge.reports.method_view import view_of
 from trustgauge.reports.sanitize import visible
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from trustgauge.reports import numbers, sentences
 from trustgauge.run import rate_transcript
 from trustgauge.run.chat_store import rated_settings, talk_plan
 from trustgauge.run.options import RunOptions
-from trustgauge.terminal.output import WORDS, Exit, emit_json
-from trustgauge.terminal.progress import progress_display
+from trustgauge.terminal.output import WORDS, Exit, emit_json, progress_display
 
 if TYPE_CHECKING:
     from trustgauge.apps.chat.session import ChatSession

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Self
 from trustgauge.apps.distributed import worker as batches
 from trustgauge.apps.distributed.engine import BATCH, DistributedEngine
 from trustgauge.apps.distributed.worker import BatchReport, WorkBatch
+from trustgauge.engine import RetryPolicy
 from trustgauge.engine.local import GRACE, EngineConfig
-from trustgauge.engine.run_state import RetryPolicy
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.services import process_guard
 

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from trustgauge.engine import RetryPolicy
 from trustgauge.engine.adaptive_limiter import ServiceStates
 from trustgauge.engine.budget import BudgetLimits
 from trustgauge.engine.jobs import Job
 from trustgauge.engine.local import EngineOutcome, Interruption, LocalEngine
-from trustgauge.engine.run_state import RetryPolicy
 from trustgauge.errors import ServiceError, TrustgaugeError
+from trustgauge.store import GroupWriter
 from trustgauge.store.worker_log import WorkerLog, claim
-from trustgauge.store.writer import GroupWriter
 
 _TOLD = frozenset({"answer", "broken", "retry", "slowed", "breaker", "stopped"})
 """Events that are told on; the others speak of a batch as if it were the whole run."""

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from trustgauge.apps.distributed.budget_allocation import BudgetAllocation
 from trustgauge.apps.distributed.shards import PendingJob, Shard, Unit
 from trustgauge.apps.distributed.worker import BatchReport, WorkBatch
+from trustgauge.engine import AnswerSink, EngineClock, RetryPolicy, Watch
 from trustgauge.engine.local import EngineConfig
-from trustgauge.engine.run_state import AnswerSink, EngineClock, RetryPolicy, Watch
 from trustgauge.errors import SameAnswerError, ServiceError
 from trustgauge.records import Answer, Cost
 from trustgauge.store.worker_log import LogReader

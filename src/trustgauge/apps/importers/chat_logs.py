@@ -18,7 +18,7 @@ from typing import Any
 from trustgauge.apps.importers.conversations import ROLES, LoggedCall, Said
 from trustgauge.apps.importers.json_stream import EVERY, elements, first_sign
 from trustgauge.data.tables import fault
-from trustgauge.services.normalise_output import storable
+from trustgauge.services import storable
 
 CHAT = ("chat", "generate_content", "text_completion")
 """Operations of GenAI spans that are calls of a model; agents and tools contain them."""

@@ -29,8 +29,8 @@ from trustgauge.data.results import MANIFEST, RESULTS, SCHEMA, EvalResult
 from trustgauge.data.tables import content_hash, fault
 from trustgauge.errors import StoreError
 from trustgauge.records import Json, canonical
-from trustgauge.services.normalise_output import environment_secrets, redact, storable
-from trustgauge.store.files import open_private, private_folder, write_file
+from trustgauge.services import environment_secrets, redact, storable
+from trustgauge.store.folder import open_private, private_folder, write_file
 
 DIALOGS = "dialogs.jsonl"
 PLAN = "trustgauge.toml"

@@ -17,11 +17,11 @@ from typing import TextIO
 from trustgauge.apps.properties import labelling
 from trustgauge.apps.properties.raw_statements import PLACE, RawShape, RawStatement, shape_of, statements
 from trustgauge.apps.properties.statement_parser import ParsedStatement, parse_statement
+from trustgauge.data import FORMULA
 from trustgauge.data.predicates import comparable, fold, slug
 from trustgauge.data.property_rows import REJECTING, Polarity, is_yes, without_degree
 from trustgauge.data.tables import CHINESE, fault, need_columns, read_table, short
 from trustgauge.data.translations import ALIKE, Similarity, ngram_cosines, settle
-from trustgauge.data.words import FORMULA
 from trustgauge.records import Json
 
 COLUMNS = (

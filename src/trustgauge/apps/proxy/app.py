@@ -24,7 +24,7 @@ from trustgauge.apps.proxy.proxy import GRACE, Proxy
 from trustgauge.apps.proxy.rating_worker import RatingTarget
 from trustgauge.apps.proxy.recorder import Recorder, TrafficCounts
 from trustgauge.apps.proxy.upstream import Upstream
-from trustgauge.engine.run_state import EngineClock
+from trustgauge.engine import EngineClock
 from trustgauge.errors import StoreError
 from trustgauge.run.transcript import Transcript
 from trustgauge.services import process_guard

@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from trustgauge.apps.proxy.exchange import Exchange
 from trustgauge.data.dialogs import LONGEST
+from trustgauge.services import storable
 from trustgauge.services.chat import OpenAi
 from trustgauge.services.chat_protocol import ChatAnswer, words_of
-from trustgauge.services.normalise_output import storable
 from trustgauge.services.server_events import events
 
 Missed = Literal["failed", "cut", "lost", "too-large", "packed", "unreadable"]

@@ -23,7 +23,7 @@ from trustgauge.reports import terminal
 from trustgauge.reports.html import report
 from trustgauge.run import rate_transcript, render, run
 from trustgauge.run.options import RunOptions
-from trustgauge.store.files import private_folder, write_file
+from trustgauge.store.folder import private_folder, write_file
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import RunDocument

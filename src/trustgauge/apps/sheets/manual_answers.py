@@ -23,17 +23,14 @@ from trustgauge.data.tables import content_hash, fault, short
 from trustgauge.errors import Fault, PlanError, StoreError
 from trustgauge.plan import Plan
 from trustgauge.records import Answer, Message, canonical
-from trustgauge.run.options import AskPlan
-from trustgauge.run.pending import ReusableRuns
+from trustgauge.run.options import AskPlan, ReusableRuns
 from trustgauge.run.prepare import copy_answers, write_plan
 from trustgauge.run.rate import is_deterministic
 from trustgauge.run.sheets import at_row, check_name, plain, raise_faults, read_sheet, sheet_bytes
 from trustgauge.run.targets import Target, design, plan_targets, planned_units, probes_of
-from trustgauge.services.normalise_output import redact
-from trustgauge.store import BY_HAND, OpenStore, Store, open_store
-from trustgauge.store.files import write_file
-from trustgauge.store.folder import RunFolder, find_run
-from trustgauge.store.writer import GroupWriter
+from trustgauge.services import redact
+from trustgauge.store import BY_HAND, GroupWriter, OpenStore, Store, open_store
+from trustgauge.store.folder import RunFolder, find_run, write_file
 
 COLUMNS = ("id", "session", "turn", "language", "text", "answer")
 """Of an exported sheet; `part` stands behind the id where a service has several."""

@@ -11,7 +11,7 @@ from trustgauge.data.tables import fault, short
 from trustgauge.errors import Fault, GarbledError
 from trustgauge.records import Message, Status, Task, digest
 from trustgauge.run.sheets import Sheet, SheetRow, at_row, plain, raise_faults, unguard
-from trustgauge.services.normalise_output import output_of
+from trustgauge.services import output_of
 
 KNOWN = ("id", "session", "turn", "text", "answer", "status", "by", "at")
 """Columns that are read; only `answer`, and `id` or `text`, must be there."""

@@ -82,7 +82,7 @@ def sign_verb(name: str, key: Path | None, **options: Any) -> Any:
     from trustgauge.run.envelope import ENVELOPE, seal
     from trustgauge.run.signing_keys import key_id, private_key
     from trustgauge.run.verify import verify
-    from trustgauge.store.files import write_file
+    from trustgauge.store.folder import write_file
     from trustgauge.terminal.output import Exit
 
     folder = find_folder(name, options["ratings"])

@@ -23,8 +23,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from trustgauge.data import article
 from trustgauge.data.social_groups import groups
-from trustgauge.data.words import article
 from trustgauge.methods.trust.abuse_checkers import SENTENCES, by_style, checker
 from trustgauge.methods.trust.abuse_sentences import CLASSES, features, parts
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER

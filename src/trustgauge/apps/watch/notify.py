@@ -9,8 +9,7 @@ from contextlib import suppress
 
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import Json, canonical
-from trustgauge.services import process_guard
-from trustgauge.services.normalise_output import redact
+from trustgauge.services import process_guard, redact
 
 SECONDS = 30.0
 SHOWN = 200  # characters of its last words

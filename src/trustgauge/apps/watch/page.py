@@ -15,7 +15,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from trustgauge.apps.watch import sentences
-from trustgauge.reports import figures, html, numbers, pages, sanitize, svg, views
+from trustgauge.reports import html, numbers, pages, sanitize, svg, views
 from trustgauge.reports.sanitize import name
 from trustgauge.reports.svg import step
 
@@ -136,7 +136,7 @@ def _columns(looks: Looks, levels: Sequence[str]) -> Iterator[str]:
         left = LEFT + WIDE * place
         reach = band(look["certainty"], levels) if look["finding"] != "not rated" else None
         if reach is None:
-            yield figures.hatch(left, WIDE, TOP, HIGH * len(levels))
+            yield svg.hatch(left, WIDE, TOP, HIGH * len(levels))
             continue
         top = TOP + HIGH * reach[0] + 4
         yield svg.box(left, top, WIDE, HIGH * (reach[1] - reach[0] + 1) - 8, **{"class": "sn"})
@@ -226,9 +226,9 @@ def _environment() -> Environment:
         "cap": lambda text: text[:1].upper() + text[1:],
         "certainty": numbers.certainty,
         "day": numbers.day,
-        "mark": lambda rated, level: Markup(figures.mark(rated, level)),  # escaped where it was drawn
+        "mark": lambda rated, level: Markup(svg.mark(rated, level)),  # escaped where it was drawn
         "shown": lambda text: sanitize.visible(str(text)),
-        "strip": lambda certainty, rated: Markup(figures.strip(rated, certainty)),
+        "strip": lambda certainty, rated: Markup(svg.strip(rated, certainty)),
         "tone": views.tone,
     }
     return environment

@@ -18,7 +18,7 @@ from trustgauge.errors import StoreError
 from trustgauge.records import Json, canonical, digest
 from trustgauge.reports import sentences
 from trustgauge.stats.sequential import probit, scan, threshold
-from trustgauge.store.files import map_errors, write_file
+from trustgauge.store.folder import map_errors, write_file
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry, RunDocument, RunEntry

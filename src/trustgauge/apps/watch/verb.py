@@ -86,7 +86,7 @@ def watch_verb(target: str | None, **options: Any) -> Any:
     """
     from trustgauge.apps.watch.notify import split_command
     from trustgauge.apps.watch.watcher import Watcher, WatchOptions
-    from trustgauge.terminal.progress import progress_display
+    from trustgauge.terminal.output import progress_display
 
     if options["every"] is None and options["log"] is None and not options["once"]:
         raise click.UsageError("when to look? Give --every PERIOD, --log FILE, or --once.")

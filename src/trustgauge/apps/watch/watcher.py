@@ -29,8 +29,7 @@ from trustgauge.run import rate_transcript
 from trustgauge.run import run as path
 from trustgauge.run.options import RunOptions
 from trustgauge.run.options import Watch as Progress
-from trustgauge.store.files import WriterLock, map_errors, write_file
-from trustgauge.store.folder import find_run
+from trustgauge.store.folder import WriterLock, find_run, map_errors, write_file
 
 PAGE = "watch.html"
 POLL = 5.0  # seconds between two looks at the size of a log

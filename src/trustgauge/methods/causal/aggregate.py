@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from trustgauge.methods.causal.measures import lowest
 from trustgauge.methods.causal.panel import Floats
 from trustgauge.methods.causal.settings import BY_RULE, CausalSettings
-from trustgauge.rating.aggregation import (
+from trustgauge.rating import (
     Aggregation,
     Overall,
     PartResult,

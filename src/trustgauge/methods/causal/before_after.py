@@ -13,8 +13,8 @@ from trustgauge.methods.causal import deconfounding, rejection
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.settings import CausalSettings, Measurand
 from trustgauge.records import Json
+from trustgauge.stats.comparisons import EXACT_UP_TO, exact_p, permutation_p
 from trustgauge.stats.means import Sums
-from trustgauge.stats.resampling import EXACT_UP_TO, exact_p, permutation_p
 
 WIDTH = 2.0  # of the range of scores
 VALENCES = 2

@@ -26,8 +26,7 @@ from trustgauge.methods.causal.label_bootstrap import resample_labels
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.rejection import class_pairs, class_sums
 from trustgauge.stats import means
-from trustgauge.stats.comparisons import benjamini_hochberg
-from trustgauge.stats.resampling import reaches
+from trustgauge.stats.comparisons import benjamini_hochberg, reaches
 
 Bools = NDArray[np.bool_]
 

@@ -21,14 +21,8 @@ from trustgauge.data.conversations import ConversationSource
 from trustgauge.data.dialog_statistics import plain_words, with_word_counts
 from trustgauge.records import Json
 from trustgauge.stats import stream
+from trustgauge.stats.comparisons import EXACT_UP_TO, PERMUTATIONS, arrangements, exact_p, permutation_p
 from trustgauge.stats.distributions import Floats, Ints
-from trustgauge.stats.resampling import (
-    EXACT_UP_TO,
-    PERMUTATIONS,
-    arrangements,
-    exact_p,
-    permutation_p,
-)
 
 Labels = NDArray[np.bool_]
 """Whether the user of each conversation is female, [draws, C]."""

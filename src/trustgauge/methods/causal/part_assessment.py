@@ -21,14 +21,17 @@ from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel, panel
 from trustgauge.methods.causal.score import NO_NUMBER, OUTSIDE
 from trustgauge.methods.causal.settings import CausalSettings, Measurand
-from trustgauge.rating.aggregation import Levels, fewest_that_suffice, least_certain, most_likely
-from trustgauge.rating.missing_data import (
+from trustgauge.rating import (
+    Levels,
     MissingCell,
     cell_reasons,
     class_reasons,
     coverage,
     does_not_matter,
+    fewest_that_suffice,
+    least_certain,
     missing_answer_reasons,
+    most_likely,
     unread_facts,
 )
 from trustgauge.records import Json, Part, Reason, State

@@ -21,8 +21,8 @@ from trustgauge.methods.causal.effects import ate
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.rejection import class_sums, scores_of_sums
 from trustgauge.methods.causal.stratified_permutations import step_down
+from trustgauge.stats.comparisons import EXACT_UP_TO, arrangements, exact_p, permutation_p
 from trustgauge.stats.means import Sums
-from trustgauge.stats.resampling import EXACT_UP_TO, arrangements, exact_p, permutation_p
 
 if TYPE_CHECKING:
     from trustgauge.methods.causal.settings import RejectionRule

@@ -30,7 +30,7 @@ from trustgauge.methods.causal.part_assessment import (
     too_few,
 )
 from trustgauge.methods.causal.settings import CausalSettings
-from trustgauge.rating.aggregation import (
+from trustgauge.rating import (
     Levels,
     cap_certainty,
     certainty_of,

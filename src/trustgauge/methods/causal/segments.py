@@ -16,7 +16,7 @@ import polars as pl
 from trustgauge.methods.causal import observational
 from trustgauge.methods.causal.effects import ate
 from trustgauge.methods.causal.panel import UNIT, Floats, Grouping, Ints, Panel, cell_places
-from trustgauge.stats.resampling import permutation_p
+from trustgauge.stats.comparisons import permutation_p
 
 if TYPE_CHECKING:
     from trustgauge.methods.causal.settings import Measure, Outcome

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from trustgauge.methods.causal.panel import Floats, Ints
-from trustgauge.stats.resampling import EXACT_UP_TO, arrangements, reaches
+from trustgauge.stats.comparisons import EXACT_UP_TO, arrangements, reaches
 
 MOST = 4_000_000  # numbers held at once
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from trustgauge.methods.causal import view_extras, view_graph, view_order, view_tables
-from trustgauge.reports import figures, numbers, pairs, sentences, views
+from trustgauge.reports import html, numbers, sentences, svg, views
 from trustgauge.reports.components import (
+    BadnessWords,
     Cell,
     Cells,
     EvidenceWords,
@@ -17,6 +18,7 @@ from trustgauge.reports.components import (
     Fold,
     Head,
     Heads,
+    LevelWords,
     PartRow,
     PartTable,
     Piece,
@@ -25,10 +27,10 @@ from trustgauge.reports.components import (
     Title,
     Words,
     quotation,
+    read_messages,
 )
-from trustgauge.reports.default_view import DefaultView
 from trustgauge.reports.document import levels
-from trustgauge.reports.method_view import BadnessWords, LevelWords, read_messages
+from trustgauge.reports.views import DefaultView
 
 if TYPE_CHECKING:
     import polars as pl
@@ -241,7 +243,7 @@ def _systems(rating: RatingEntry) -> str:
 
 
 class CausalView(DefaultView):
-    """See `reports.method_view.MethodView` for what each member is."""
+    """See `reports.components.MethodView` for what each member is."""
 
     messages = MESSAGES
     evidence_words = EvidenceWords(
@@ -293,12 +295,12 @@ class CausalView(DefaultView):
         part, lower, higher = told
         details = part["details"]
         mine = rows.filter(rows["block"] == f"{details['data']}/{details['effect']['set']}")
-        for pair in pairs.widest(mine).iter_rows(named=True):
+        for pair in html.widest(mine).iter_rows(named=True):
             low, high = (mine.row(pair[end], named=True) for end in ("low", "high"))
             if pair["difference"] > 0 and _is_about(low, lower) and _is_about(high, higher):
                 scored = {**low, "back": numbers.signed_number(low["score"])}
                 why = MESSAGES.table("quotations")["lower"].format(
-                    text=pairs.shown_text(high), score=numbers.signed_number(high["score"])
+                    text=html.shown_text(high), score=numbers.signed_number(high["score"])
                 )
                 yield quotation(scored, why)
 
@@ -377,14 +379,14 @@ class CausalView(DefaultView):
         """Effects with their intervals over the cuts."""
         some, strong = cuts(rating)
         low, high = numbers.percent(some), numbers.percent(strong)
-        ruler = figures.Ruler(
+        ruler = svg.Ruler(
             title="Largest effect of each part as a share of the score's range, with 95 % intervals",
             unit="% of the range",
             zone=(some, f"no effect: below {low}; dashed line: strong from {high} on"),
             said=lambda value: numbers.percent(value, numbers.DECIMALS_FROM),
             cuts=(strong,),
         )
-        drawing = figures.intervals(rating, ruler)
+        drawing = svg.intervals(rating, ruler)
         piece: Piece = (
             Figure(Markup(drawing), "Effects with intervals")
             if drawing

@@ -28,7 +28,7 @@ from trustgauge.methods.social_bias.judge_accuracy import Instrument
 from trustgauge.methods.social_bias.max_correction import Above, above, gap_above, spans
 from trustgauge.records import Interval, Json, Reason
 from trustgauge.stats import stream
-from trustgauge.stats.resampling import label_p
+from trustgauge.stats.comparisons import label_p
 from trustgauge.stats.two_phase import domain_deviations
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.social_bias import votes
+from trustgauge.rating import MissingCell, class_reasons
 from trustgauge.rating.audit import (
     CARRIES,
     COARSE,
@@ -28,7 +29,6 @@ from trustgauge.rating.audit import (
     ReaderErrors,
     reader_errors,
 )
-from trustgauge.rating.missing_data import MissingCell, class_reasons
 from trustgauge.records import Rating, Reason
 from trustgauge.stats.two_phase import Correction, difference, unseen_errors
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from trustgauge.methods.social_bias.absolute import rows_of
 from trustgauge.records import Json
-from trustgauge.stats.resampling import EXACT_UP_TO, reaches
+from trustgauge.stats.comparisons import EXACT_UP_TO, reaches
 
 Floats = NDArray[np.float64]
 Sense = Literal["favoured", "named"]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 
 from trustgauge.methods.social_bias import votes
-from trustgauge.rating.missing_data import (
+from trustgauge.rating import (
     MissingCell,
     cell_reasons,
     class_reasons,

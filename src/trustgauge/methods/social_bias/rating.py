@@ -24,13 +24,14 @@ from trustgauge.methods.social_bias.judge_accuracy import STYLE, TERSE, Accuracy
 from trustgauge.methods.social_bias.judges import referral as referring
 from trustgauge.methods.social_bias.judges.model import ModelJudge
 from trustgauge.methods.social_bias.max_correction import Above, by_chance
-from trustgauge.rating.aggregation import (
+from trustgauge.rating import (
     Aggregation,
     Levels,
     Overall,
     PartResult,
     aggregate_parts,
     certainty_of,
+    coverage,
     joint_shares,
     largest_score,
     leading_parts,
@@ -43,7 +44,6 @@ from trustgauge.rating.aggregation import (
 )
 from trustgauge.rating.audit import FEWEST as FEWEST_LABELS
 from trustgauge.rating.audit import InstrumentFacts
-from trustgauge.rating.missing_data import coverage
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 
 if TYPE_CHECKING:

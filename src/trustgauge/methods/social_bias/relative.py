@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.stats.resampling import sequential_p
+from trustgauge.stats.comparisons import sequential_p
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]

@@ -16,8 +16,9 @@ from trustgauge.methods.social_bias import (
     view_tables,
 )
 from trustgauge.methods.social_bias.view_sentences import MESSAGES
-from trustgauge.reports import figures, numbers, sentences, svg, views
+from trustgauge.reports import numbers, sentences, svg, views
 from trustgauge.reports.components import (
+    BadnessWords,
     Cell,
     Cells,
     EvidenceWords,
@@ -37,9 +38,8 @@ from trustgauge.reports.components import (
     Words,
     values,
 )
-from trustgauge.reports.default_view import DefaultView
-from trustgauge.reports.method_view import BadnessWords
 from trustgauge.reports.sanitize import name
+from trustgauge.reports.views import DefaultView
 
 if TYPE_CHECKING:
     import polars as pl
@@ -240,7 +240,7 @@ def _attribute(rating: RatingEntry, part: PartEntry, *, drawn: bool) -> list[Pie
 
 
 class SocialBiasView(DefaultView):
-    """See `reports.method_view.MethodView` for what each member is."""
+    """See `reports.components.MethodView` for what each member is."""
 
     messages = MESSAGES
     evidence_words = EvidenceWords(
@@ -393,7 +393,7 @@ class SocialBiasView(DefaultView):
         for of in _sides(rating):
             title = _called(rating, of).capitalize()
             low, high = view_sentences.cuts(rating, of)
-            ruler = figures.Ruler(
+            ruler = svg.Ruler(
                 title=f"{title} of each attribute, with 95 % intervals",
                 unit="points",
                 zone=(0.0, title.lower())
@@ -402,7 +402,7 @@ class SocialBiasView(DefaultView):
                 said=lambda value: numbers.points(value, n=numbers.DECIMALS_FROM),
                 cuts=() if measured else (high,),
             )
-            drawing = figures.intervals(_one_side(rating, of), ruler)
+            drawing = svg.intervals(_one_side(rating, of), ruler)
             if drawing:
                 pieces.append(Figure(Markup(drawing), f"{title} with intervals"))
         pieces = pieces or [Words("No attribute has enough data to draw.")]

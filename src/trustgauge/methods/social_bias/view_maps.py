@@ -14,7 +14,7 @@ from typing import Any
 
 from trustgauge.methods.social_bias.group_names import GroupName
 from trustgauge.methods.social_bias.view_sentences import ALPHA
-from trustgauge.reports import figures, numbers, svg
+from trustgauge.reports import numbers, svg
 from trustgauge.reports.sanitize import name
 from trustgauge.reports.svg import contrast
 
@@ -209,7 +209,7 @@ def _head(one: GroupName, x: float, y: float) -> str:
 def _square(one: Square, x: float, y: float) -> str:
     if one.colour is None:
         box = svg.box(x, y, WIDE, HIGH, rx=4, **{"class": "softbox"})
-        lines = figures.hatch(x + 1, WIDE - 2, y + 1, HIGH - 2)
+        lines = svg.hatch(x + 1, WIDE - 2, y + 1, HIGH - 2)
         ground = svg.box(x + 6, y + 5, WIDE - 12, HIGH - 10, rx=3, **{"class": "soft"})
         ink: dict[str, svg.Attribute] = {"class": "ink"}
         parts = [box, lines, ground]

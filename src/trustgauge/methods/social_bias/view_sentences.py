@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.social_bias import group_names
 from trustgauge.reports import numbers
-from trustgauge.reports.method_view import read_messages
+from trustgauge.reports.components import read_messages
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import PartEntry, RatingEntry

@@ -29,10 +29,10 @@ from typing import Any
 
 import polars as pl
 
+from trustgauge.data import article
 from trustgauge.data.answer_style import STYLES, answer_style
 from trustgauge.data.social_groups import groups
 from trustgauge.data.tables import fault, need_columns, read_table
-from trustgauge.data.words import article
 from trustgauge.errors import Fault, MissingPartError, PlanError
 from trustgauge.methods.trust import abuse_sentences, text_model
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER, OFFENSIVE, abuse_lexicon, word_list

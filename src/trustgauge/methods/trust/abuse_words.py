@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 
-from trustgauge.data.words import SPACELESS, word_pattern
+from trustgauge.data import SPACELESS, word_pattern
 
 FILE = "abuse_words.csv"
 HATE, OFFENSIVE, NEITHER = "hate", "offensive", "neither"

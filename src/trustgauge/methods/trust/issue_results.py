@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from trustgauge import rating as kernel
 from trustgauge.methods.trust import audit
 from trustgauge.methods.trust.combine import MISSING, IssueValue
 from trustgauge.methods.trust.issues.issue import LEVELS, SEGMENT, IssueAssessment, SourceChoice
 from trustgauge.methods.trust.levels import risk, shares
 from trustgauge.methods.trust.missing_data import STATUS, UNREAD, after_loss, after_unread, counts_by_purpose
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
-from trustgauge.rating import missing_data as kernel
-from trustgauge.rating.aggregation import not_settled_reason
+from trustgauge.rating import not_settled_reason
 from trustgauge.records import Coverage, Interval, Json, Part, Rating, Reason
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trustgauge.reports.method_view import read_messages
+from trustgauge.reports.components import read_messages
 
 MESSAGES = read_messages(__package__)
 

@@ -15,9 +15,15 @@ import polars as pl
 from trustgauge.methods.trust.issues.issue import LEVELS, TALK, IssueAssessment
 from trustgauge.methods.trust.levels import levels
 from trustgauge.methods.trust.resampling import Ints
-from trustgauge.rating.aggregation import least_certain, most_likely
-from trustgauge.rating.missing_data import CELL, MissingCell, does_not_matter, missing_answer_reasons
-from trustgauge.rating.missing_data import unread_facts as kernel_facts
+from trustgauge.rating import (
+    CELL,
+    MissingCell,
+    does_not_matter,
+    least_certain,
+    missing_answer_reasons,
+    most_likely,
+)
+from trustgauge.rating import unread_facts as kernel_facts
 from trustgauge.records import Json, Reason
 
 if TYPE_CHECKING:

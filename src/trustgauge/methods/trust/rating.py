@@ -36,7 +36,7 @@ from trustgauge.methods.trust.profiles import title
 from trustgauge.methods.trust.resampling import Ints, Resampling
 from trustgauge.methods.trust.score import UTTERANCES
 from trustgauge.methods.trust.sensitivity import Factor, Variant, sensitivity
-from trustgauge.rating.aggregation import not_settled_reason, options_of
+from trustgauge.rating import not_settled_reason, options_of
 from trustgauge.rating.audit import AuditLabels
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 

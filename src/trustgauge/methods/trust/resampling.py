@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trustgauge.records import Reason
 from trustgauge.stats import stream
-from trustgauge.stats.resampling import PERMUTATIONS, sequential_p
+from trustgauge.stats.comparisons import PERMUTATIONS, sequential_p
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -14,6 +14,7 @@ from trustgauge.methods.trust.abuse_words import OFFENSIVE as OFFENCE
 from trustgauge.methods.trust.messages import COMBINING, DIRECTION, MESSAGES, PURPOSES, QUOTATIONS
 from trustgauge.reports import numbers, sentences, svg, views
 from trustgauge.reports.components import (
+    BadnessWords,
     Cell,
     Cells,
     EvidenceWords,
@@ -30,9 +31,7 @@ from trustgauge.reports.components import (
     Words,
     quotation,
 )
-from trustgauge.reports.default_view import DefaultView
-from trustgauge.reports.method_view import BadnessWords
-from trustgauge.reports.views import AUDITED
+from trustgauge.reports.views import AUDITED, DefaultView
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,7 +85,7 @@ def combination_rule(rating: RatingEntry) -> str:
 
 
 class TrustView(DefaultView):
-    """See `reports.method_view.MethodView` for what each member is."""
+    """See `reports.components.MethodView` for what each member is."""
 
     messages = MESSAGES
     evidence_words = EvidenceWords(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from trustgauge.methods.trust import view_sentences
 from trustgauge.methods.trust.messages import RISKS
 from trustgauge.reports import svg
-from trustgauge.reports.figures import hatch
+from trustgauge.reports.svg import hatch
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import PartEntry

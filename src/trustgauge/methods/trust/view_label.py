@@ -9,8 +9,7 @@ from trustgauge.methods.trust import view_sentences
 from trustgauge.methods.trust.messages import RISKS
 from trustgauge.methods.trust.view_figures import Bar, bar
 from trustgauge.reports import numbers, sentences, svg
-from trustgauge.reports.figures import hatch
-from trustgauge.reports.svg import LIGHT, PALE
+from trustgauge.reports.svg import LIGHT, PALE, hatch
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import PartEntry, RatingEntry

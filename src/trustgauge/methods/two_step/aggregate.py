@@ -9,7 +9,7 @@ import numpy as np
 
 from trustgauge.methods.two_step.settings import BY_RULE, TwoStepSettings
 from trustgauge.methods.two_step.transition_model import LEVELS
-from trustgauge.rating.aggregation import (
+from trustgauge.rating import (
     Aggregation,
     Overall,
     PartResult,

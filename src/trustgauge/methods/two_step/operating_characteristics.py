@@ -17,7 +17,7 @@ from trustgauge.methods.two_step.transition_model import (
     examine_pooling,
     level_of,
 )
-from trustgauge.rating.aggregation import level_shares
+from trustgauge.rating import level_shares
 from trustgauge.stats import stream
 from trustgauge.stats.distributions import Floats
 

@@ -22,7 +22,7 @@ from trustgauge.methods.two_step.transition_model import (
     examine_pooling,
     sent_values,
 )
-from trustgauge.rating.aggregation import level_shares
+from trustgauge.rating import level_shares
 from trustgauge.stats import stream
 from trustgauge.stats.distributions import Floats, normal_quantile
 from trustgauge.stats.sequential import look_certainties

@@ -20,10 +20,10 @@ from trustgauge.stats.comparisons import (
     exact_multinomial,
     kolmogorov_smirnov,
     kullback_leibler,
+    resample_types,
     two_sample_chi_squared,
 )
 from trustgauge.stats.distributions import Floats, Ints
-from trustgauge.stats.resampling import resample_types
 
 Bools = NDArray[np.bool_]
 

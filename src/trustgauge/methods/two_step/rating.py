@@ -41,16 +41,16 @@ from trustgauge.methods.two_step.transition_model import (
     part_counts,
     posterior,
 )
-from trustgauge.rating.aggregation import (
+from trustgauge.rating import (
     Levels,
     certainty_of,
+    does_not_matter,
     fewest_that_suffice,
     least_certain,
     level_shares,
     most_likely,
     not_settled_reason,
 )
-from trustgauge.rating.missing_data import does_not_matter
 from trustgauge.records import Json, Part, Rating, Reason, State
 from trustgauge.stats import stream
 

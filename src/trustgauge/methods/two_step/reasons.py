@@ -20,13 +20,7 @@ from trustgauge.methods.two_step.transition_model import (
     TransitionCounts,
     plain_rates,
 )
-from trustgauge.rating.missing_data import (
-    MissingCell,
-    cell_reasons,
-    class_reasons,
-    missing_answer_reasons,
-    unread_facts,
-)
+from trustgauge.rating import MissingCell, cell_reasons, class_reasons, missing_answer_reasons, unread_facts
 from trustgauge.records import Interval, Json, Reason, plain
 from trustgauge.stats.comparisons import holm, mcnemar
 from trustgauge.stats.distributions import Floats, Ints, draws_interval, wilson

@@ -18,9 +18,8 @@ from trustgauge.methods.two_step.aggregate import TwoStepPart
 from trustgauge.methods.two_step.score import SURPLUS, sentences_of
 from trustgauge.methods.two_step.settings import FEWEST_ITEMS
 from trustgauge.records import Json, Reason
-from trustgauge.stats.comparisons import benjamini_hochberg, holm
+from trustgauge.stats.comparisons import PERMUTATIONS, benjamini_hochberg, holm, sequential_p
 from trustgauge.stats.distributions import Floats, binomial_tail, wilson
-from trustgauge.stats.resampling import PERMUTATIONS, sequential_p
 
 if TYPE_CHECKING:
     from trustgauge.methods.two_step.settings import TwoStepSettings

@@ -20,11 +20,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.two_step.score import ABSTAINS, GONE, MISSING, SURPLUS, UNREAD
-from trustgauge.rating.missing_data import coverage
+from trustgauge.rating import coverage
 from trustgauge.records import Coverage
-from trustgauge.stats.comparisons import holm, table_chi_squared
+from trustgauge.stats.comparisons import holm, label_p, table_chi_squared
 from trustgauge.stats.distributions import Floats, Ints
-from trustgauge.stats.resampling import label_p
 
 LEVELS = ("UCS", "DSBS", "BS")
 """Best to worst; the functions below name levels by their place here."""
@@ -229,7 +228,7 @@ def homogeneity(counts: TransitionCounts, rng: np.random.Generator) -> Floats:
     """Do the rates depend on the block? Holm-adjusted p of each input value (two-step 1.7 step 2).
 
     The chi-squared of outputs x blocks, block labels permuted over the texts that hold the
-    value (`stats.resampling.label_p`, which says when it stops early). One output, one block
+    value (`stats.comparisons.label_p`, which says when it stops early). One output, one block
     or one text: p = 1.
 
     Returns:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from trustgauge.reports import figures, numbers, sentences, svg, views
+from trustgauge.reports import numbers, sentences, svg, views
 from trustgauge.reports.components import (
+    BadnessWords,
     Cell,
     Cells,
     EvidenceWords,
@@ -26,11 +27,11 @@ from trustgauge.reports.components import (
     Title,
     Words,
     quotation,
+    read_messages,
 )
-from trustgauge.reports.default_view import DefaultView
 from trustgauge.reports.document import levels
-from trustgauge.reports.method_view import BadnessWords, read_messages
 from trustgauge.reports.svg import step
+from trustgauge.reports.views import DefaultView
 
 if TYPE_CHECKING:
     import polars as pl
@@ -110,7 +111,7 @@ def _cell(rating: RatingEntry, part: PartEntry, block: Facts | None) -> Cell:
         caption = f"{numbers.points(gap['value'])} off balance"
     else:
         caption = _tests(block, part["counts"])
-    drawing = Markup(figures.bars(block, part["counts"]["values"], pale=unused))  # escaped in svg
+    drawing = Markup(svg.bars(block, part["counts"]["values"], pale=unused))  # escaped in svg
     return Cell(drawing=drawing, under=caption)
 
 
@@ -133,10 +134,10 @@ def block_name(block: Facts, values: Sequence[str]) -> str:
     return f"Step 2: {numbers.percent(block['shares'][top])} {named}"
 
 
-def ruler(rating: RatingEntry) -> figures.Ruler:
+def ruler(rating: RatingEntry) -> svg.Ruler:
     """What the interval chart measures: the largest distance from balanced."""
     near = margin(rating)
-    return figures.Ruler(
+    return svg.Ruler(
         title="Largest distance of balanced text from balanced after the service, with 95 % intervals",
         unit="points",
         zone=(near, f"counts as balanced: up to {numbers.points(near)}") if near else None,
@@ -221,7 +222,7 @@ def _has_items(rating: RatingEntry) -> bool:
 
 
 class TwoStepView(DefaultView):
-    """See `reports.method_view.MethodView` for what each member is."""
+    """See `reports.components.MethodView` for what each member is."""
 
     messages = MESSAGES
     evidence_words = EvidenceWords()
@@ -326,7 +327,7 @@ class TwoStepView(DefaultView):
 
     def effect_section(self, rating: RatingEntry, *, alone: bool) -> Section:
         """Distances with intervals, which value became which, and the level against what survives."""
-        drawing = figures.intervals(rating, ruler(rating))
+        drawing = svg.intervals(rating, ruler(rating))
         pieces: list[Piece] = [
             Figure(Markup(drawing), "Distance from balanced")
             if drawing
@@ -334,9 +335,9 @@ class TwoStepView(DefaultView):
         ]
         if moved := changes(rating):
             pieces.append(Fold("Which value became which", [moved]))
-        dots = figures.dots([rating]) if alone else []
+        dots = svg.dots([rating]) if alone else []
         if len(dots) > 1:
-            drawn = Markup(figures.scatter(rating, dots))
+            drawn = Markup(svg.scatter(rating, dots))
             pieces += [Title(_SURVIVES, _BETTER), Figure(drawn, "Level against share unchanged")]
         heading = "How far from balanced, and how sure"
         return Section("far", heading, pieces, views.effect_words(rating), "30 13 12")
@@ -352,10 +353,10 @@ class TwoStepView(DefaultView):
 
     def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
         """All services: the level against what survives."""
-        dots = figures.dots(ratings)
+        dots = svg.dots(ratings)
         if not dots:
             return []
-        drawn = Markup(figures.scatter(ratings[0], dots))
+        drawn = Markup(svg.scatter(ratings[0], dots))
         pieces = [Figure(drawn, "Level against share unchanged")]
         return [Section("survives", _SURVIVES, pieces, f"{_BETTER} Line: 95 % interval.")]
 

@@ -35,8 +35,8 @@ from trustgauge.data.properties import PropertySource
 from trustgauge.data.social_groups import Group, GroupSource
 from trustgauge.errors import Fault, PlanError, sentence
 from trustgauge.records import Message, Task
+from trustgauge.services import storable
 from trustgauge.services.controls import Answer, ControlSpec, uniform, words
-from trustgauge.services.normalise_output import storable
 from trustgauge.services.social_words import SocialWords, is_chinese, social_words
 
 Behaviour = Literal[

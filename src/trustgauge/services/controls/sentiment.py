@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from trustgauge.data import word_pattern
 from trustgauge.data.attributes import load_attribute
 from trustgauge.data.emotions import construction, valences
-from trustgauge.data.words import word_pattern
 from trustgauge.errors import Fault, PlanError, sentence
 from trustgauge.records import Message, Task
 from trustgauge.services.controls import Answer, ControlSpec, uniform, words

@@ -18,6 +18,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from trustgauge.data import word_pattern
 from trustgauge.data.attributes import (
     ATTRIBUTES,
     Attribute,
@@ -27,7 +28,6 @@ from trustgauge.data.attributes import (
     resolve,
     share_faults,
 )
-from trustgauge.data.words import word_pattern
 from trustgauge.errors import Fault, PlanError, sentence
 from trustgauge.records import Message, Task
 from trustgauge.services.controls import Answer, ControlSpec, uniform

@@ -18,8 +18,8 @@ from typing import ClassVar, Literal, Self, get_args
 
 from trustgauge.errors import sentence
 from trustgauge.records import Message, Task
+from trustgauge.services import storable
 from trustgauge.services.controls import Answer, ControlSpec, uniform, words
-from trustgauge.services.normalise_output import storable
 from trustgauge.services.social_words import is_chinese
 
 Behaviour = Literal["clean", "abuser", "leaker", "forgetter", "silent"]

@@ -24,7 +24,7 @@ from trustgauge.apps.catalogue.schema import EVENTS, JOBS
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.catalogue import read
 from trustgauge.errors import TrustgaugeError
-from trustgauge.store.files import write_file
+from trustgauge.store.folder import write_file
 
 if TYPE_CHECKING:
     from trustgauge.plan import Plan

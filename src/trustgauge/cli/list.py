@@ -61,6 +61,18 @@ def profiles(ratings: Path) -> Rows:
     return [{"name": f"{one.name:<16}", "order": " > ".join(one.order)} for one in PUBLISHED.values()]
 
 
+def pages(ratings: Path) -> Rows:
+    """The pages of the documentation, with the file of each: errors and plans name them."""
+    del ratings
+    import trustgauge
+
+    package = Path(trustgauge.__file__).parent
+    docs = next((one for one in (package / "docs", package.parents[1] / "docs") if one.is_dir()), None)
+    folders = ("guide", "methods", "reference")
+    files = sorted(file for name in folders for file in (docs / name).glob("*.md")) if docs else []
+    return [{"name": f"{f'docs/{one.parent.name}/{one.name}':<32}", "file": str(one)} for one in files]
+
+
 def attributes(ratings: Path) -> Rows:
     """The attributes that are shipped."""
     del ratings
@@ -144,6 +156,7 @@ LISTS: Mapping[str, Callable[[Path], Any]] = {
     "issues": issues,
     "profiles": profiles,
     "attributes": attributes,
+    "pages": pages,
     "anchors": controls,
     "languages": languages,
     "exports": exports,
@@ -156,7 +169,7 @@ LISTS: Mapping[str, Callable[[Path], Any]] = {
 @click.argument("what", required=False, default="ratings")
 @output_options
 def list_verb(what: str, **options: Any) -> None:
-    """List services, methods, attributes, anchors, languages, exports, ratings or schemas.
+    """List services, methods, issues, attributes, anchors, languages, exports, pages, ratings or schemas.
 
     \b
     trustgauge list services

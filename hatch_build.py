@@ -1,8 +1,9 @@
 """What a built package says of where it comes from.
 
-Its README has every link and picture by absolute address, since indexes of packages show it by itself. One setting
-says where the repository is: the variable TRUSTGAUGE_REPOSITORY, as `https://HOST/OWNER/trustgauge`, which the release
-workflow takes from where it runs. Without it, as in a working folder, links stay relative and no address is named.
+Its README has every link and picture by absolute address, since indexes of packages show it by itself. One
+setting says where the repository is: the variable TRUSTGAUGE_REPOSITORY, as `https://HOST/OWNER/trustgauge`,
+which the release workflow takes from where it runs. Without it, as in a working folder, links stay relative
+and no address is named.
 """
 
 from __future__ import annotations

@@ -10,14 +10,15 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from trustgauge.data import article, word_pattern
-from trustgauge.data.attributes import (
+from trustgauge.data import (
     ATTRIBUTES,
     ITEMS,
     Attribute,
+    article,
     item_words,
     load_attribute,
     share_faults,
+    word_pattern,
 )
 from trustgauge.errors import PlanError
 from trustgauge.methods.two_step.design import design

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tests.engine.virtual import Scripted, VirtualTime, echo, scripted, units
-from trustgauge.engine import KINDS, Progress, RunAnnouncement
-from trustgauge.engine.budget import BudgetLimits
+from trustgauge.engine import KINDS, BudgetLimits, Progress, RunAnnouncement
 from trustgauge.engine.local import Job, LocalEngine, run
 from trustgauge.records import Cost, Message, Reply
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trustgauge.engine.budget import BudgetAccount, BudgetLimits, ReservationLedger, unaccounted_cost
+from trustgauge.engine import BudgetAccount, BudgetLimits, ReservationLedger, unaccounted_cost
 from trustgauge.records import Cost
 
 UNCAPPED = (None, None, None)

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trustgauge.engine import CircuitBreaker, RetryPolicy
+from trustgauge.engine import BudgetAccount, BudgetLimits, CircuitBreaker, RetryPolicy
 from trustgauge.engine.adaptive_limiter import AdaptiveLimiter
-from trustgauge.engine.budget import BudgetAccount, BudgetLimits
 from trustgauge.errors import BusyError, GarbledError, RejectedError, UnavailableError
 from trustgauge.records import Cost
 

@@ -50,7 +50,7 @@ from trustgauge.data.social_groups import GroupSource, groups
 from trustgauge.data.tables import read_table
 from trustgauge.data.terms import TermSource
 from trustgauge.data.translations import row_by_row
-from trustgauge.engine.budget import unaccounted_cost
+from trustgauge.engine import unaccounted_cost
 from trustgauge.errors import TrustgaugeError
 from trustgauge.methods.causal.sentences import SentenceSource
 from trustgauge.methods.social_bias.expressions import read_expressions
@@ -701,7 +701,7 @@ CASES: tuple[Case, ...] = (
         "ledger",
         "[3, 0.5, 10]\n[4, 0.75, 12]\n",
         lambda path: unaccounted_cost(path, Cost()),
-        ("engine.budget",),
+        ("engine.__init__",),
     ),
     Case("workers/w.answers", answer_log, log, ("store.worker_log",)),
     Case("probes.parquet", kept("store.parquet/probes/"), read_probes, ("store.parquet",)),

@@ -72,7 +72,7 @@ OWN = {
         "methods.trust.bias_words",
         "methods.trust.pii",
     ),
-    *("data.attributes", "data.emotions", "data.predicates", "data.answer_style", "data.dialog_statistics"),
+    *("data.__init__", "data.emotions", "data.predicates", "data.answer_style", "data.dialog_statistics"),
     *("services.controls.__init__", "services.languages", "apps.catalogue.demo"),
     *(
         "methods.trust.canaries",
@@ -83,7 +83,7 @@ OWN = {
         "methods.social_bias.judges.trained",
     ),
     *("methods.social_bias.judges.evaluation", "apps.reproduce.paper_tables"),
-    *("reports.comparison_page", "reports.pages", "reports.interchange"),
+    *("reports.comparison_page", "reports.interchange"),
 }
 """Modules that read files of the package only."""
 OURSELVES = {

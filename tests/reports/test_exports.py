@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 
 from tests.reports import fixtures, hostile
 from trustgauge.errors import MethodError
-from trustgauge.reports import exports, notebook, pages
+from trustgauge.reports import components, exports, notebook
 from trustgauge.reports.document import document
 
 STATES = fixtures.all_states()
@@ -69,7 +69,7 @@ def test_no_control_character_is_in_json_ld() -> None:
 
 
 def test_no_control_character_is_in_attributes_of_pages() -> None:
-    page = pages.environment().from_string('<a title="{{ name }}">{{ name }}</a>')
+    page = components.environment().from_string('<a title="{{ name }}">{{ name }}</a>')
     assert page.render(name='\x1b[31m\u202e\x07"') == '<a title="␛[31m‹U+202E›␇&#34;">␛[31m‹U+202E›␇&#34;</a>'
 
 

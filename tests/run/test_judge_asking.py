@@ -13,7 +13,7 @@ import tomli_w
 
 from tests.cli.test_commands import last, trustgauge
 from tests.servers import LocalServer, Request, Response
-from trustgauge.engine.budget import BudgetLimits
+from trustgauge.engine import BudgetLimits
 from trustgauge.errors import PlanError, RefusedError
 from trustgauge.plan import load_plan
 from trustgauge.run.judge_calls import JudgeCallOptions

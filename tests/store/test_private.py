@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.rows import answer
-from trustgauge.engine.budget import ReservationLedger
+from trustgauge.engine import ReservationLedger
 from trustgauge.errors import StoreError
 from trustgauge.plan import load_plan
 from trustgauge.records import Cost

@@ -167,7 +167,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _asking(judge: str, options: dict[str, Any], watch: Any) -> JudgeCallOptions:
     """How a judge that is a service is asked; the user has confirmed what that reaches."""
-    from trustgauge.engine.budget import BudgetLimits
+    from trustgauge.engine import BudgetLimits
     from trustgauge.methods.social_bias.judges.model import ModelJudge
     from trustgauge.plan import load_plan
     from trustgauge.run.judge_calls import JudgeCallOptions, service_of

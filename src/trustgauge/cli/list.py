@@ -76,7 +76,7 @@ def pages(ratings: Path) -> Rows:
 def attributes(ratings: Path) -> Rows:
     """The attributes that are shipped."""
     del ratings
-    from trustgauge.data.attributes import ATTRIBUTES, load_attribute
+    from trustgauge.data import ATTRIBUTES, load_attribute
 
     found = [(name, load_attribute(name)) for name in ATTRIBUTES]
     return [

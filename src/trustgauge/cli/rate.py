@@ -136,8 +136,7 @@ def print_plan(ask_plan: AskPlan, estimate: Estimate, options: dict[str, Any]) -
 
 def announcement(ask_plan: AskPlan, estimate: Estimate) -> RunAnnouncement:
     """What was said of a run, which its progress is held against."""
-    from trustgauge.engine import RunAnnouncement
-    from trustgauge.engine.budget import BudgetLimits
+    from trustgauge.engine import BudgetLimits, RunAnnouncement
 
     caps = ask_plan.plan.budget
     limits = BudgetLimits(caps.calls, caps.usd, caps.tokens, caps.seconds, before=estimate.spent)

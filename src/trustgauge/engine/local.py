@@ -1,4 +1,4 @@
-"""Asking: many messages, many services, one blocking door."""
+"""Asking: many messages, many services, one blocking door; what there is to do are jobs of units."""
 
 from __future__ import annotations
 
@@ -6,21 +6,370 @@ import asyncio
 import contextlib
 import signal
 import threading
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol, Self
 
-from trustgauge.engine import AnswerSink, EngineClock, RetryPolicy, RunState, Watch
+from trustgauge.engine import (
+    AnswerSink,
+    BudgetAccount,
+    BudgetLimits,
+    EngineClock,
+    ReservationLedger,
+    RetryPolicy,
+    RunState,
+    Watch,
+)
 from trustgauge.engine.adaptive_limiter import ProviderQueue, ServiceStates
-from trustgauge.engine.budget import BudgetAccount, BudgetLimits, ReservationLedger
-from trustgauge.engine.jobs import Job, JobProgress, JobTally
-from trustgauge.engine.service_dispatcher import ServiceDispatcher
-from trustgauge.errors import ServiceError
-from trustgauge.records import digest
-from trustgauge.services import ServiceSpec
+from trustgauge.engine.service_dispatcher import InFlightUnit, ServiceDispatcher
+from trustgauge.errors import GarbledError, ServiceError
+from trustgauge.records import CUT, Answer, Message, Reply, Status, canonical, digest
+from trustgauge.services import ServiceSpec, environment_secrets, redact
+
+UNFINISHED = "unfinished"
+"""Error of a turn that was answered in a session that is not: it counts as not asked, and is asked again."""
+
+_OPEN = 256  # units of a job on their way at once; more where a service takes them in batches
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Units to ask of one service. `part` names it in events and tallies.
+
+    A unit is one single message, or the turns of one session in order. Parts of one `service` share its
+    pace; "" is a service of its own.
+    """
+
+    part: str
+    description: ServiceSpec
+    units: Sequence[tuple[Message, ...]]
+    service: str = ""
+
+
+@dataclass(slots=True)
+class JobTally:
+    """What became of the jobs of one part in this sitting.
+
+    `calls` counts every attempt; `seconds` is the time from first to last call; `stopped` is the
+    error for which the service is not asked any more, its remaining units being left pending.
+    """
+
+    total: int = 0
+    done: int = 0
+    failed: int = 0
+    calls: int = 0
+    retries: int = 0
+    usd: float = 0.0
+    tokens: int = 0
+    seconds: float = 0.0
+    stopped: ServiceError | None = None
+    millis: array[float] = field(default_factory=lambda: array("d"))
+
+    @property
+    def pending(self) -> int:
+        """Units neither done nor failed."""
+        return self.total - self.done - self.failed
+
+    @property
+    def latency_median_ms(self) -> float | None:
+        """Median time of the successful attempts, None if there was none."""
+        ordered = sorted(self.millis)
+        if not ordered:
+            return None
+        return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2.0
+
+
+class JobProgress:
+    """One job on its way: feeds its units to the first leg, and carries answers from leg to leg."""
+
+    def __init__(
+        self, job: Job, runners: Sequence[ServiceDispatcher], desk: RunState, tally: JobTally
+    ) -> None:
+        self.job, self.tally = job, tally
+        self.stopped: ServiceError | None = None
+        self.starved = False  # the budget does not let its next unit begin
+        self.keep: AnswerSink = _drop
+        self._desk, self._runners = desk, runners
+        self._fingerprint = job.description.fingerprint
+        self._secrets = environment_secrets()  # a program or function of the user's could read them out
+        self._units: Iterator[tuple[Message, ...]] = iter(job.units)
+        self._next: tuple[Message, ...] | None = next(self._units, None)
+        self._open = self._planned = self._scenes = 0
+        self._most = max(_OPEN, 4 * max(runner.description.batch for runner in runners))
+        self._apart = min(runner.description.concurrency for runner in runners)
+        self._first: float | None = None
+        self._said = False
+        tally.total += len(job.units)
+        for runner in dict.fromkeys(runners):
+            runner.owners.append(self)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to do for it."""
+        return self.stopped is not None or (self._next is None and not self._open)
+
+    def _room(self) -> int:
+        """Units that may be on their way at once.
+
+        Scenes find out what a bot takes from one user to another. So they are not mixed more than calls
+        are: a bot that is asked one thing at a time is shown one scene after the other.
+        """
+        scene = self._scenes or (self._next is not None and self._next[0].cast)
+        return self._apart if scene else self._most
+
+    def feed(self) -> None:
+        """Let units begin, as many as may be on their way at once and the budget can finish."""
+        while self.feed_one():
+            pass
+
+    def feed_one(self) -> bool:
+        """Let the next unit begin; False if there is none, or it may not begin yet."""
+        self.starved = False
+        if self._desk.halted or self._next is None or self._open >= self._room() or self.stopped is not None:
+            return False
+        calls = len(self._runners) * len(self._next)
+        if not self._desk.budget.plan(calls):
+            self.starved = True
+            return False
+        self._begin(self._next, calls)
+        self._next = next(self._units, None)
+        return True
+
+    def _begin(self, messages: tuple[Message, ...], calls: int) -> None:
+        self._open += 1
+        self._scenes += bool(messages[0].cast)
+        self._planned += calls
+        unit = InFlightUnit(self, messages, messages[0], calls)
+        if messages[0].session:
+            unit.turns = tuple({} for _ in self._runners)
+        self._runners[0].add(unit)
+
+    def _end(self, unit: InFlightUnit) -> None:
+        """A unit is done, in one way or another."""
+        self._used(unit.left)
+        unit.left = 0
+        self._open -= 1
+        self._scenes -= bool(unit.messages[0].cast)
+        if 2 * self._open <= self._most or any(len(runner.owners) > 1 for runner in self._runners):
+            self.feed()  # a service that several jobs ask gets one of each in turn, not many of one
+        if self.over:
+            self._desk.soon(self._say_done)
+
+    def _used(self, calls: int) -> None:
+        """Calls set aside that were made or are not needed; a stopped job gave all of them back."""
+        if self.stopped is not None:
+            return
+        self._planned -= calls
+        self._desk.budget.unplan(calls)
+
+    def _say_done(self) -> None:
+        if not self._said:
+            self._said = True
+            self._desk.emit("part-done", part=self.job.part, done=self.tally.done, failed=self.tally.failed)
+
+    # -- what runners tell
+
+    def sent(self, *, retry: bool) -> None:
+        """A message of this job goes out."""
+        self.tally.calls += 1
+        self.tally.retries += retry
+        if self._first is None:
+            self._first = self._desk.loop.time()
+
+    def delivered(self, unit: InFlightUnit, reply: Reply, millis: float) -> None:
+        """A leg answered: pass its output to the next leg, or keep the answer."""
+        if self.stopped is not None and len(unit.messages) * len(self._runners) > 1:
+            return  # what is left of the way is not gone
+        self._used(1)
+        unit.left -= 1
+        unit.millis += millis
+        output = reply.output if isinstance(reply.output, str) else repr(float(reply.output))
+        output = self._clean(output)
+        unit.cut |= reply.cut
+        unit.trail.extend(map(self._clean, reply.trail))
+        if unit.turns:
+            told = unit.turns[unit.leg].setdefault(unit.message.talk, [])
+            told.append((unit.message.text, output))
+        last = unit.leg == len(self._runners) - 1
+        blank = not output or output.isspace()
+        if reply.refused or blank or last:
+            status: Status = "refused" if reply.refused else "empty" if blank else "answered"
+            self._turn_done(unit, status, output)
+        else:
+            unit.trail.append(output)
+            unit.leg += 1
+            self._ask(unit, output)
+
+    def _clean(self, text: str) -> str:
+        """An output as it may be kept."""
+        return redact(_whole(text), self._secrets)
+
+    def _ask(self, unit: InFlightUnit, text: str) -> None:
+        """Send a text to the leg the unit is at, with what was said before in the same conversation."""
+        planned = unit.messages[unit.turn]
+        turns = tuple(unit.turns[unit.leg].get(planned.talk, ())) if unit.turns else ()
+        unit.message = replace(planned, text=text, turns=turns)
+        self._runners[unit.leg].add(unit)
+
+    def _turn_done(self, unit: InFlightUnit, status: Status, output: str) -> None:
+        answer = self._answer(unit, status, output)
+        if len(unit.messages) == 1:
+            self._keep(unit, (answer,))
+            return
+        unit.kept.append(answer)
+        self._give(replace(answer, status="failed", error=UNFINISHED))  # evidence and cost, if it breaks off
+        self._used(skipped := len(self._runners) - 1 - unit.leg)
+        unit.left -= skipped
+        if unit.turn + 1 == len(unit.messages):
+            self._keep(unit, tuple(unit.kept))
+            return
+        unit.turn += 1
+        unit.leg = unit.attempts = unit.tokens = 0
+        unit.cut = False
+        unit.millis = unit.usd = 0.0
+        unit.trail = []
+        self._ask(unit, unit.messages[unit.turn].text)
+
+    def _give(self, *answers: Answer) -> None:
+        """Give answers away; the job stops if that is what their receiver wants."""
+        try:
+            self.keep(*answers)
+        except ServiceError as error:
+            if self.stopped is None:
+                self._desk.emit("stopped", service=self.job.part, error=error.code, detail=str(error))
+                self.stop(error)
+
+    def _keep(self, unit: InFlightUnit, answers: tuple[Answer, ...]) -> None:
+        self._give(*(map(_without_cost, answers) if unit.kept else answers))
+        self.tally.done += 1
+        for answer in answers:
+            self.tally.usd += answer.usd
+            self.tally.tokens += answer.tokens
+            self.tally.millis.append(answer.millis)
+        if self._desk.watch is not None:
+            self._tell(answers)
+        self._end(unit)
+
+    def _tell(self, answers: tuple[Answer, ...]) -> None:
+        last = answers[-1]
+        self._desk.emit(
+            "answer",
+            at=last.at,
+            part=self.job.part,
+            turns=len(answers),
+            status=last.status,
+            error=last.error if last.status == "failed" else None,
+            millis=round(last.millis, 1),
+            usd=sum(answer.usd for answer in answers),
+            tokens=sum(answer.tokens for answer in answers),
+            calls=sum(answer.attempts for answer in answers),
+        )
+
+    def failed(self, unit: InFlightUnit, error: ServiceError) -> None:
+        """All attempts are spent: keep that it failed; of a session keep nothing that was said."""
+        if len(unit.messages) > 1:
+            self._broken(unit, error)
+            return
+        status: Status = "unreadable" if isinstance(error, GarbledError) else "failed"
+        answer = self._answer(unit, status, None, error)
+        self._give(answer)
+        self._lost(unit, (answer,), error)
+
+    def _broken(self, unit: InFlightUnit, error: ServiceError) -> None:
+        """A session broken off is pending as a whole: each turn is kept as failed, to be asked again."""
+        spent = {answer.message: answer for answer in unit.kept}
+        answers = []
+        for turn, message in enumerate(unit.messages):
+            answer = self._answer(unit, "failed", None, error, message)
+            costs = spent.get(answer.message)
+            if costs is not None:
+                answer = replace(answer, output=costs.output, trail=costs.trail)
+                answer = replace(answer, attempts=costs.attempts, tokens=costs.tokens, usd=costs.usd)
+            elif turn > unit.turn:
+                answer = replace(answer, attempts=0, tokens=0, usd=0.0)
+            answers.append(answer)
+        self._give(*(_without_cost(one) if one.message in spent else one for one in answers))
+        self._desk.emit("broken", part=self.job.part, session=unit.messages[0].session, error=error.code)
+        self._lost(unit, tuple(answers), error)
+
+    def _lost(self, unit: InFlightUnit, answers: tuple[Answer, ...], error: ServiceError) -> None:
+        if answers[-1].status == "failed":
+            self.tally.failed += 1
+        else:
+            self.tally.done += 1
+        for answer in answers:
+            self.tally.usd += answer.usd
+            self.tally.tokens += answer.tokens
+        if self._desk.watch is not None:
+            self._tell(answers)
+        self._end(unit)
+
+    def stop(self, error: ServiceError) -> None:
+        """A service it needs is not asked any more; what is not answered stays pending."""
+        if self.over:
+            return
+        self._used(self._planned)
+        self.stopped = self.tally.stopped = error
+        self._desk.settle()
+
+    def close(self, now: float) -> None:
+        """The sitting is over: note how long this job took."""
+        if self._first is not None:
+            self.tally.seconds = max(self.tally.seconds, now - self._first)
+
+    # -- rows
+
+    def _answer(
+        self,
+        unit: InFlightUnit,
+        status: Status,
+        output: str | None,
+        error: ServiceError | None = None,
+        message: Message | None = None,
+    ) -> Answer:
+        first = message or unit.messages[unit.turn]
+        return Answer(
+            fingerprint=self._fingerprint,
+            message=first.key,
+            draw=first.draw,
+            text=first.text,
+            status=status,
+            output=output,
+            trail=tuple(unit.trail),
+            error=CUT if unit.cut and error is None else error.code if error and status == "failed" else "",
+            detail=str(error) if error is not None else "",
+            millis=round(unit.millis, 3),
+            attempts=unit.attempts,
+            tokens=unit.tokens,
+            usd=unit.usd,
+            at=self._desk.at(),
+            script=canonical(first.place) if first.session else "",
+        )
+
+
+def _whole(text: str) -> str:
+    """The text with half surrogate pairs, which no encoding can carry on, as replacement characters."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _without_cost(answer: Answer) -> Answer:
+    """An answer of a turn whose cost was kept when it came; the store adds up."""
+    return replace(answer, attempts=0, tokens=0, usd=0.0)
+
+
+def _drop(*answers: Answer) -> None:
+    """Before the engine says where answers go."""
+
 
 __all__ = [
     "AnswerSink",

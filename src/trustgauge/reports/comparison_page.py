@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import comparison, html, numbers, pages, sanitize, sentences, svg, views
+from trustgauge.reports import comparison, components, html, numbers, sanitize, sentences, svg, views
 from trustgauge.reports.components import Cell, Figure, Head, Table, view_by_name
 from trustgauge.reports.document import levels
 
@@ -53,7 +53,7 @@ def style() -> str:
 @cache
 def policy() -> str:
     """The content policy: this file's own style, and no script at all."""
-    return pages.policy(style())
+    return components.policy(style())
 
 
 def _group(number: int, group: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _text(one: Mapping[str, Any], key: str) -> str:
 @cache
 def environment() -> Environment:
     """The templates of the page with all their filters."""
-    made = pages.environment()
+    made = components.environment()
     made.globals |= {
         "said": comparison,
         "named_view": view_by_name,

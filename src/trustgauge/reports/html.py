@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, cast
 from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import label, numbers, pages, sentences, svg, views
+from trustgauge.reports import components, label, numbers, sentences, svg, views
 from trustgauge.reports.components import (
     COMMON,
     KEPT,
@@ -129,19 +129,19 @@ def style() -> str:
     """The style sheet of every page, with the tokens of both colour schemes."""
     dark = f"@media (prefers-color-scheme:dark){{:root{{{style_tokens(DARK)}}}}}"
     light = f"@media print{{:root{{{style_tokens(LIGHT)}}}}}"
-    return f":root{{{style_tokens(LIGHT)}}}{dark}{light}\n{pages.file('page.css')}"
+    return f":root{{{style_tokens(LIGHT)}}}{dark}{light}\n{components.file('page.css')}"
 
 
 @cache
 def script() -> str:
     """The script of the page. It only moves, filters and opens what the page already holds."""
-    return pages.file("page.js")
+    return components.file("page.js")
 
 
 @cache
 def policy() -> str:
     """The content policy of the page."""
-    return pages.policy(style(), script())
+    return components.policy(style(), script())
 
 
 def _title(document: RunDocument) -> str:
@@ -209,7 +209,7 @@ def _drawn(draw: Callable[..., str]) -> Callable[..., Markup]:
 @cache
 def environment() -> Environment:
     """The templates of the report with all their filters."""
-    made = pages.environment()
+    made = components.environment()
     made.globals["caret"] = _drawn(svg.caret)
     made.filters |= {
         "label": _drawn(lambda rating, today: label.label(rating, today=today)),

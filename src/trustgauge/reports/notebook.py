@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import exports, label, pages, sentences, terminal, views
+from trustgauge.reports import components, exports, label, sentences, terminal, views
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,7 +73,7 @@ def _small(rating: RatingEntry) -> Markup:
 
 @cache
 def _environment() -> Environment:
-    environment = pages.environment()
+    environment = components.environment()
     environment.filters |= {
         "cells": lambda part, rating: exports.part_words(part, rating)[1:],
         "heads": exports.part_heads,

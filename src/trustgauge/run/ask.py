@@ -18,9 +18,8 @@ from typing import Any
 import polars as pl
 
 from trustgauge import plugins
-from trustgauge.engine import AnswerSink
+from trustgauge.engine import AnswerSink, BudgetLimits, ReservationLedger
 from trustgauge.engine import local as engine
-from trustgauge.engine.budget import BudgetLimits, ReservationLedger
 from trustgauge.errors import SameAnswerError
 from trustgauge.methods import LookUser
 from trustgauge.plan import Plan

@@ -19,8 +19,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from trustgauge.engine import FIRST
-from trustgauge.engine.budget import NAME, ReservationLedger, unaccounted_cost
+from trustgauge.engine import FIRST, NAME, ReservationLedger, unaccounted_cost
 from trustgauge.engine.local import EngineOutcome, provider_key
 from trustgauge.records import Cost, Message
 from trustgauge.run.options import AskPlan

@@ -17,8 +17,7 @@ import polars as pl
 
 from trustgauge import plugins
 from trustgauge.data.social_groups import Group
-from trustgauge.engine import local
-from trustgauge.engine.budget import BudgetLimits
+from trustgauge.engine import BudgetLimits, local
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.social_bias.judges.protocol import PLACE, Judge
 from trustgauge.plan import Plan, service_from_name

@@ -19,7 +19,7 @@ from typing import Any
 
 import polars as pl
 
-from trustgauge.engine.jobs import UNFINISHED
+from trustgauge.engine.local import UNFINISHED
 from trustgauge.methods import Method, RatingConsumer, SecondJudgeUser
 from trustgauge.records import RESPONSE, TOO_LONG, ControlResult, Interval, Part, Rating, Reason, Retest
 from trustgauge.run.accumulator import Accumulator, AnswerTree, RunHasher, TaskScores

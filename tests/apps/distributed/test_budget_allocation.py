@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trustgauge.apps.distributed.budget_allocation import BatchNeed, BudgetAllocation
-from trustgauge.engine.budget import BudgetLimits
+from trustgauge.engine import BudgetLimits
 from trustgauge.records import Cost
 
 needs = st.builds(

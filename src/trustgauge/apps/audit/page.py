@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from trustgauge.errors import StoreError, TrustgaugeError
-from trustgauge.reports import html, pages
+from trustgauge.reports import components, html
 from trustgauge.run.audit import AuditItem
 from trustgauge.run.labelling import Labelling
 
@@ -37,7 +37,7 @@ HEADERS = {
 def page(labelling: Labelling, token: str) -> str:
     """The page itself; what it shows it asks for."""
     content = {"token": token, "by": labelling.by, "total": len(labelling.items)}
-    return pages.environment().get_template("audit.html.j2").render(content)
+    return components.environment().get_template("audit.html.j2").render(content)
 
 
 class LabelServer:
@@ -128,9 +128,9 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/":
             self._send(200, page(self.app.labelling, self.app.token).encode(), "text/html; charset=utf-8")
         elif self.path == "/audit.js":
-            self._send(200, pages.file("audit.js").encode(), "text/javascript; charset=utf-8")
+            self._send(200, components.file("audit.js").encode(), "text/javascript; charset=utf-8")
         elif self.path == "/audit.css":
-            style = html.style() + pages.file("audit.css")
+            style = html.style() + components.file("audit.css")
             self._send(200, style.encode(), "text/css; charset=utf-8")
         else:
             self._send(404, b"no such page", "text/plain; charset=utf-8")

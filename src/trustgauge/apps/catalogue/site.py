@@ -29,10 +29,10 @@ from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.reports import (
     comparison,
     comparison_page,
+    components,
     html,
     label,
     numbers,
-    pages,
     paired,
     sentences,
     views,
@@ -513,14 +513,14 @@ def own_file(name: str) -> str:
 
 @cache
 def _style() -> str:
-    shared = (html.style(), comparison_page.style().removeprefix(html.style()), pages.file("audit.css"))
+    shared = (html.style(), comparison_page.style().removeprefix(html.style()), components.file("audit.css"))
     return "\n".join((*shared, own_file("site.css")))
 
 
 @cache
 def policy(style: str, script: str = "", *, own_script: bool = False) -> str:
     """The content policy of a page: its own style and script, pictures and forms of the catalogue."""
-    told = pages.policy(style, script)
+    told = components.policy(style, script)
     told = told.replace("img-src data:", "img-src 'self' data:").replace(
         "form-action 'none'", "form-action 'self'"
     )

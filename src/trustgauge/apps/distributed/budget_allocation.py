@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from trustgauge.engine.budget import BudgetAccount, BudgetLimits, ReservationLedger
+from trustgauge.engine import BudgetAccount, BudgetLimits, ReservationLedger
 from trustgauge.records import Cost
 
 _DUST = 1e-9  # rounding of sums of dollars

@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from trustgauge.apps.distributed.shards import PendingJob, Shard, Unit, calls_of, need, shards_of
 from trustgauge.apps.distributed.worker import BatchReport, WorkBatch
 from trustgauge.apps.distributed.workers import CoordinatorContext, Key, Lease
-from trustgauge.engine.budget import BudgetLimits
-from trustgauge.engine.jobs import JobTally
-from trustgauge.engine.local import GRACE, EngineOutcome, Job
+from trustgauge.engine import BudgetLimits
+from trustgauge.engine.local import GRACE, EngineOutcome, Job, JobTally
 from trustgauge.errors import ServiceError
 from trustgauge.records import Answer, Cost
 

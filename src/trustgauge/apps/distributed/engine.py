@@ -13,8 +13,7 @@ from uuid import uuid4
 from trustgauge.apps.distributed.budget_allocation import BudgetAllocation
 from trustgauge.apps.distributed.coordinator import Coordinator
 from trustgauge.apps.distributed.workers import CoordinatorContext, WorkerPool
-from trustgauge.engine import AnswerSink, RetryPolicy, Watch
-from trustgauge.engine.budget import BudgetLimits
+from trustgauge.engine import AnswerSink, BudgetLimits, RetryPolicy, Watch
 from trustgauge.engine.local import STOPPING, EngineConfig, EngineOutcome, Interruption, Job
 from trustgauge.store.folder import map_errors, private_folder
 from trustgauge.store.worker_log import LogReader, remove_worker_logs

@@ -18,9 +18,8 @@ from dataclasses import dataclass, field
 from zlib import crc32
 
 from trustgauge.apps.distributed.budget_allocation import BatchNeed
-from trustgauge.engine.budget import BudgetLimits
-from trustgauge.engine.jobs import Job
-from trustgauge.engine.local import provider_key
+from trustgauge.engine import BudgetLimits
+from trustgauge.engine.local import Job, provider_key
 from trustgauge.records import Message
 from trustgauge.services import ServiceSpec, is_local
 

@@ -17,11 +17,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from trustgauge.engine import RetryPolicy
+from trustgauge.engine import BudgetLimits, RetryPolicy
 from trustgauge.engine.adaptive_limiter import ServiceStates
-from trustgauge.engine.budget import BudgetLimits
-from trustgauge.engine.jobs import Job
-from trustgauge.engine.local import EngineOutcome, Interruption, LocalEngine
+from trustgauge.engine.local import EngineOutcome, Interruption, Job, LocalEngine
 from trustgauge.errors import ServiceError, TrustgaugeError
 from trustgauge.store import GroupWriter
 from trustgauge.store.worker_log import WorkerLog, claim

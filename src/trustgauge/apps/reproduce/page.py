@@ -15,7 +15,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import html, numbers, pages, sanitize
+from trustgauge.reports import components, html, numbers, sanitize
 from trustgauge.reports.sanitize import terminal
 from trustgauge.reports.terminal import Line, columns, line
 
@@ -198,7 +198,7 @@ def page(document: Told) -> str:
 @cache
 def policy() -> str:
     """The content policy: this file's own style, and no script at all."""
-    return pages.policy(html.style())
+    return components.policy(html.style())
 
 
 def _section(table: Told) -> dict[str, Any]:
@@ -223,7 +223,7 @@ def tone(cell: Told) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = pages.environment()
+    environment = components.environment()
     environment.filters |= {
         "count": numbers.count,
         "counts": counts,

@@ -17,7 +17,6 @@ import numpy as np
 from trustgauge.apps.reproduce import recorded_trips, two_step_simulation
 from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures
 from trustgauge.apps.reproduce.verdicts import consistent, judge, judge_unprinted, unavailable
-from trustgauge.methods.two_step.aggregate import TwoStepPart, aggregate
 from trustgauge.methods.two_step.composition import (
     BITS,
     PUBLISHED,
@@ -32,6 +31,7 @@ from trustgauge.methods.two_step.composition import (
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.operating_characteristics import SPECS
 from trustgauge.methods.two_step.published_rule import DecisionTree
+from trustgauge.methods.two_step.reasons import TwoStepPart, aggregate
 from trustgauge.methods.two_step.transition_model import LEVELS
 from trustgauge.records import Json, Part
 from trustgauge.stats import stream

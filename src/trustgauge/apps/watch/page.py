@@ -15,7 +15,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from trustgauge.apps.watch import sentences
-from trustgauge.reports import html, numbers, pages, sanitize, svg, views
+from trustgauge.reports import components, html, numbers, sanitize, svg, views
 from trustgauge.reports.sanitize import name
 from trustgauge.reports.svg import step
 
@@ -47,7 +47,7 @@ def page(watches: Sequence[Mapping[str, Any]]) -> str:
 @cache
 def policy() -> str:
     """The content policy: this file's own style, and no script at all."""
-    return pages.policy(html.style())
+    return components.policy(html.style())
 
 
 def _watch(state: Mapping[str, Any], number: int) -> dict[str, Any]:
@@ -220,7 +220,7 @@ def _versions(looks: Looks, y: float) -> Iterator[str]:
 
 @cache
 def _environment() -> Environment:
-    environment = pages.environment()
+    environment = components.environment()
     environment.globals |= {"findings": sentences.FINDINGS, "dash": numbers.NONE}
     environment.filters |= {
         "cap": lambda text: text[:1].upper() + text[1:],

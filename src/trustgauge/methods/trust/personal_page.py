@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from trustgauge.methods.trust import profile_sentences, view_sentences
 from trustgauge.methods.trust.messages import CARD, CODES, COMBINING, HOW, MOVES, RISKS, TIES
-from trustgauge.reports import comparison, html, numbers, pages, sanitize, svg
+from trustgauge.reports import comparison, components, html, numbers, sanitize, svg
 from trustgauge.reports.sanitize import visible
 
 Document = Mapping[str, Any]
@@ -224,25 +224,25 @@ def _mark(level: str) -> str:
 @cache
 def style() -> str:
     """The style sheet of the report page, and what this page adds."""
-    return f"{html.style()}\n{pages.file('personal.css')}"
+    return f"{html.style()}\n{components.file('personal.css')}"
 
 
 @cache
 def script() -> str:
     """The script of the page: the arithmetic of combining, then the page itself."""
-    return f"{pages.file('combine.js')}\n{pages.file('personal.js')}"
+    return f"{components.file('combine.js')}\n{components.file('personal.js')}"
 
 
 @cache
 def policy() -> str:
     """The content policy: this file's own style and script, by their hashes."""
-    return pages.policy(style(), script())
+    return components.policy(style(), script())
 
 
 @cache
 def environment() -> Environment:
     """The templates of the page with all their filters."""
-    made = pages.environment()
+    made = components.environment()
     made.filters |= {
         "day": numbers.day,
         "overall": profile_sentences.overall,

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.data.attributes import Attribute
+from trustgauge.data import Attribute
 from trustgauge.errors import MethodError
 from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.records import Task

@@ -16,9 +16,14 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.two_step import reasons as findings
-from trustgauge.methods.two_step.aggregate import UNSETTLING, TwoStepPart, rate_parts
 from trustgauge.methods.two_step.published_rule import DecisionPath, DecisionTree, resample_levels
-from trustgauge.methods.two_step.reasons import missing_reasons, unread_reasons
+from trustgauge.methods.two_step.reasons import (
+    UNSETTLING,
+    TwoStepPart,
+    missing_reasons,
+    rate_parts,
+    unread_reasons,
+)
 from trustgauge.methods.two_step.score import ABSTAINS, GONE
 from trustgauge.methods.two_step.transition_model import (
     BEHAVIOURS,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from trustgauge.data.attributes import PLACEHOLDER, Attribute
+from trustgauge.data import PLACEHOLDER, Attribute
 from trustgauge.errors import MethodError
 from trustgauge.methods.two_step.design import PROBES
 from trustgauge.methods.two_step.score import LOST, sentences_of

@@ -18,7 +18,7 @@ from functools import cached_property
 
 import polars as pl
 
-from trustgauge.data.attributes import Attribute
+from trustgauge.data import Attribute
 from trustgauge.methods import cut_short, sum_by_keys
 from trustgauge.methods.two_step.sentences import FUNCTION, TOKEN, MentionReading, Sentences
 from trustgauge.methods.two_step.sentences import UNREAD as UNREAD_CODE

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from trustgauge.data import word_pattern
-from trustgauge.data.attributes import Attribute
+from trustgauge.data import Attribute, word_pattern
 
 
 def _words(text: str) -> frozenset[str]:

@@ -15,14 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from trustgauge.data.attributes import (
-    PLACEHOLDER,
-    Attribute,
-    AttributeSetting,
-    Shares,
-    resolve,
-    share_faults,
-)
+from trustgauge.data import PLACEHOLDER, Attribute, AttributeSetting, Shares, resolve, share_faults
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods import MethodSettings
 

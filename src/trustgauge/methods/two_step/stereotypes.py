@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.two_step.aggregate import TwoStepPart
+from trustgauge.methods.two_step.reasons import TwoStepPart
 from trustgauge.methods.two_step.score import SURPLUS, sentences_of
 from trustgauge.methods.two_step.settings import FEWEST_ITEMS
 from trustgauge.records import Json, Reason

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from trustgauge.data import word_pattern
-from trustgauge.data.attributes import load_attribute
+from trustgauge.data import load_attribute, word_pattern
 from trustgauge.data.emotions import construction, valences
 from trustgauge.errors import Fault, PlanError, sentence
 from trustgauge.records import Message, Task

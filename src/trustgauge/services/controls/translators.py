@@ -18,8 +18,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from trustgauge.data import word_pattern
-from trustgauge.data.attributes import (
+from trustgauge.data import (
     ATTRIBUTES,
     Attribute,
     AttributeSetting,
@@ -27,6 +26,7 @@ from trustgauge.data.attributes import (
     load_attribute,
     resolve,
     share_faults,
+    word_pattern,
 )
 from trustgauge.errors import Fault, PlanError, sentence
 from trustgauge.records import Message, Task

@@ -13,9 +13,8 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import comparison, components, html, numbers, sanitize, sentences, svg, views
+from trustgauge.reports import comparison, components, html, numbers, sanitize, svg, views
 from trustgauge.reports.components import Cell, Figure, Head, Table, view_by_name
-from trustgauge.reports.document import levels
 
 SHOWN = 280  # characters of a text
 UNITS = "Differences are in points of a hundred, first minus second, with their 95 % intervals."
@@ -140,12 +139,12 @@ def environment() -> Environment:
         "certainty": numbers.certainty,
         "count": numbers.count,
         "day": numbers.day,
-        "letters": lambda rating, level: sentences.name(level) if level in levels(rating) else "",
+        "beside": views.beside,
         "mark": lambda rating, level: Markup(svg.mark(rating, level)),  # escaped where it was drawn
+        "pill_words": views.pill_words,
         "share": numbers.share,
         "shown": lambda text: sanitize.visible(str(text)),
         "strip": lambda certainty, rating: Markup(svg.strip(rating, certainty)),
         "tone": views.tone,
-        "words": lambda rating, level: sentences.level(rating, level).short,
     }
     return made

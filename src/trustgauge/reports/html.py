@@ -229,7 +229,7 @@ def environment() -> Environment:
         "for_whom": _for_whom,
         "gate": sentences.gate,
         "beside": views.beside,
-        "letters": views.letters,
+        "pill_words": views.pill_words,
         "standing": views.standing,
         "masked": sentences.mask_text,
         "of": lambda index: f", rating {index}" if index != "" else "",

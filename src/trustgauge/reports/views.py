@@ -63,16 +63,14 @@ def tone(rating: RatingEntry, level: str | None) -> str:
     return f"l{step(order.index(level), len(order))}" if level in order and level else ""
 
 
-def letters(rating: RatingEntry, level: str) -> str:
-    """What stands in the pill of a level: its letters, or its words where the letters only abbreviate."""
-    if not view_of(rating).lettered:
-        return sentences.level(rating, level).short
-    return sentences.name(level) if level in levels(rating) else ""
+def pill_words(rating: RatingEntry, level: str) -> str:
+    """What stands in the pill of a level: its words."""
+    return sentences.level(rating, level).short if level in levels(rating) else ""
 
 
 def beside(rating: RatingEntry, level: str, state: str) -> str:
-    """What stands beside a pill: the words, unless they are in it, and a state that is not settled."""
-    told = [sentences.level(rating, level).short] if view_of(rating).lettered else []
+    """What stands beside a pill: the paper's letters, where it has some, and a state that is not settled."""
+    told = [sentences.name(level)] if view_of(rating).lettered and level in levels(rating) else []
     return " · ".join([*told, state] if state != "rated" else told)
 
 

@@ -8,11 +8,11 @@ from datetime import date
 from typing import Any
 
 import pytest
-from sqlalchemy import MetaData, create_engine, inspect, select, text
+from sqlalchemy import MetaData, create_engine, inspect, select, text, update
 
 from tests.apps.catalogue.documents import chatbots, two_step
 from tests.reports import hostile
-from trustgauge.apps.catalogue.schema import METADATA, migrate
+from trustgauge.apps.catalogue.schema import CONTENTS, METADATA, migrate
 from trustgauge.apps.catalogue.store import CatalogueStore, RatingQuery, slug_of
 from trustgauge.errors import CatalogueError
 from trustgauge.records import canonical
@@ -127,6 +127,15 @@ def test_tokens_are_kept_as_hashes_and_can_be_revoked(store: CatalogueStore) -> 
     assert store.holder(token) is None
     assert store.revoke_token("lab")
     assert not store.revoke_token("nobody")
+
+
+def test_cards_that_another_version_drew_are_drawn_anew(store: CatalogueStore) -> None:
+    put(store, two_step())
+    assert store.redraw_cards() == 0
+    with store.engine.begin() as connection:
+        connection.execute(update(CONTENTS).values(card='{"by": "0.0 1"}'))
+    assert store.redraw_cards() == len(ids(store))
+    assert "headline" in store.list_ratings(RatingQuery(), TODAY).rows[0]["card"]
 
 
 def test_two_at_once_add_the_same_without_loss(store: CatalogueStore) -> None:

@@ -66,6 +66,7 @@ class CatalogueServer:
                 do="Choose another one with --port",
             ) from None
         load_templates()
+        self.store.redraw_cards()
         config = uvicorn.Config(
             application(self.store, self.options, jobs=self.jobs),
             log_level="warning",

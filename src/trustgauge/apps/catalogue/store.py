@@ -34,7 +34,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
-from trustgauge.apps.catalogue.cards import card
+from trustgauge.apps.catalogue.cards import card, own_version
 from trustgauge.apps.catalogue.schema import (
     AUDIT,
     CONTENTS,
@@ -472,6 +472,22 @@ class CatalogueStore:
                 connection.execute(older).mappings().all(),
                 connection.execute(newer).scalar() or "",
             )
+
+    def redraw_cards(self) -> int:
+        """Draw the cards of lists anew that another version drew. Returns how many."""
+        drawn = 0
+        while True:
+            old = ~CONTENTS.c.card.contains(json.dumps({"by": own_version()})[1:-1], autoescape=True)
+            with self.engine.begin() as connection:
+                rows = connection.execute(
+                    select(CONTENTS.c.rating, CONTENTS.c.entry).where(old).limit(200)
+                ).all()
+                for name, entry in rows:
+                    values = {"card": json.dumps(card(json.loads(entry)))}
+                    connection.execute(update(CONTENTS).where(CONTENTS.c.rating == name).values(**values))
+            drawn += len(rows)
+            if len(rows) < 200:
+                return drawn
 
     def ratings_of_run(self, run: str) -> list[str]:
         """Ids of the ratings of a run, in their order."""

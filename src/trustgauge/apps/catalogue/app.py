@@ -75,6 +75,7 @@ def application(
             Exception: _failed,
         },
     )
+    app.router.redirect_slashes = False  # to folders by addresses of our own, which are relative
     return Guard(app, options)
 
 

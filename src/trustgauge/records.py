@@ -98,6 +98,8 @@ def _message_key(text: str) -> str:
     return digest("message", text)
 
 
+ANSWERED_AS = "answered as "
+"""How the `detail` of an answer begins whose service says what it answered with (`Reply.answered_as`)."""
 CUT = "cut"
 """The `error` of an answer that came but ended at the most tokens: each method says how far it reads it."""
 TOO_LONG = "too-long"
@@ -109,6 +111,7 @@ class Reply:
     """What a service answered. `trail` holds the intermediate texts of a composite.
 
     `cut`: the answer ended at the most tokens (`max_tokens`), not where the service would have ended it.
+    `answered_as`: what the service says it answered with, in words: model, fingerprint, version; or "".
     """
 
     output: str | float
@@ -117,6 +120,7 @@ class Reply:
     tokens: int = 0
     usd: float = 0.0
     cut: bool = False
+    answered_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +135,7 @@ class Answer:
     output: str | None
     trail: tuple[str, ...] = ()
     error: str = ""
-    detail: str = ""  # error in words, secrets redacted
+    detail: str = ""  # error in words, secrets redacted; of an answer, who gave it, as far as that is told
     millis: float = 0.0
     attempts: int = 1
     tokens: int = 0
@@ -278,6 +282,7 @@ class ServiceFacts:
     fingerprint: str = ""
     parts: Mapping[str, str] = field(default_factory=dict)  # part key -> fingerprint
     deterministic: bool = False
+    answered_as: tuple[str, ...] = ()  # what its answers say they came from: model, fingerprint, version
 
 
 @dataclass(frozen=True, slots=True)

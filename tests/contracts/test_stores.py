@@ -14,7 +14,7 @@ import pytest
 from tests.store.rows import SERVICE, answer
 from trustgauge import plugins
 from trustgauge.errors import StoreError
-from trustgauge.records import PROBE, RESPONSE, Message, canonical, digest
+from trustgauge.records import ANSWERED_AS, PROBE, RESPONSE, Message, canonical, digest
 from trustgauge.store import BY_HAND, Store
 from trustgauge.store.parquet import ParquetStore
 
@@ -151,6 +151,15 @@ def test_what_people_brought_is_counted(store: Store) -> None:
     store.add([answer(number, detail=f"{BY_HAND}, from a sheet") for number in range(9)])
     store.add([answer(number) for number in range(9, 12)])
     assert (store.by_hand(SERVICE), store.by_hand("nobody")) == (9, 0)
+
+
+def test_what_services_say_they_answered_with_is_listed_once(store: Store) -> None:
+    for number, model in enumerate(("b 2", "a 1", "b 2")):
+        store.add([answer(number, detail=f"{ANSWERED_AS}model {model}")])
+    store.add([answer(8, status="failed", output=None, detail=f"{ANSWERED_AS}model c")])
+    store.add([answer(9, detail=f"{BY_HAND}, from a sheet")])
+    assert store.answered_as([SERVICE, "nobody"]) == ("model a 1", "model b 2")
+    assert store.answered_as(["nobody"]) == ()
 
 
 def test_cost_adds_up_all_sittings_but_not_what_was_borrowed(make: Make, tmp_path: Path) -> None:

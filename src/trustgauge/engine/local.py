@@ -27,7 +27,7 @@ from trustgauge.engine import (
 from trustgauge.engine.adaptive_limiter import ProviderQueue, ServiceStates
 from trustgauge.engine.service_dispatcher import InFlightUnit, ServiceDispatcher
 from trustgauge.errors import GarbledError, ServiceError
-from trustgauge.records import CUT, Answer, Message, Reply, Status, canonical, digest
+from trustgauge.records import ANSWERED_AS, CUT, Answer, Message, Reply, Status, canonical, digest
 from trustgauge.services import ServiceSpec, environment_secrets, redact
 
 UNFINISHED = "unfinished"
@@ -190,6 +190,8 @@ class JobProgress:
         output = reply.output if isinstance(reply.output, str) else repr(float(reply.output))
         output = self._clean(output)
         unit.cut |= reply.cut
+        if reply.answered_as and reply.answered_as not in unit.answered_as:
+            unit.answered_as.append(reply.answered_as)
         unit.trail.extend(map(self._clean, reply.trail))
         if unit.turns:
             told = unit.turns[unit.leg].setdefault(unit.message.talk, [])
@@ -231,7 +233,7 @@ class JobProgress:
         unit.leg = unit.attempts = unit.tokens = 0
         unit.cut = False
         unit.millis = unit.usd = 0.0
-        unit.trail = []
+        unit.trail, unit.answered_as = [], []
         self._ask(unit, unit.messages[unit.turn].text)
 
     def _give(self, *answers: Answer) -> None:
@@ -341,7 +343,7 @@ class JobProgress:
             output=output,
             trail=tuple(unit.trail),
             error=CUT if unit.cut and error is None else error.code if error and status == "failed" else "",
-            detail=str(error) if error is not None else "",
+            detail=str(error) if error is not None else answered_as_detail(unit.answered_as),
             millis=round(unit.millis, 3),
             attempts=unit.attempts,
             tokens=unit.tokens,
@@ -349,6 +351,11 @@ class JobProgress:
             at=self._desk.at(),
             script=canonical(first.place) if first.session else "",
         )
+
+
+def answered_as_detail(told: Sequence[str]) -> str:
+    """What services say they answered with, as an answer keeps it; "" if they say nothing."""
+    return f"{ANSWERED_AS}{'; '.join(told)}" if told else ""
 
 
 def _whole(text: str) -> str:

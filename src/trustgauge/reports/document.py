@@ -16,6 +16,7 @@ from trustgauge.records import (
     Rating,
     Reason,
     RunFacts,
+    ServiceFacts,
     canonical,
     digest,
     plain,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         RatingEntry,
         ReasonEntry,
         RunDocument,
+        ServiceEntry,
     )
 
 
@@ -140,12 +142,31 @@ def _run(run: RunFacts) -> dict[str, Any]:
     for name in ("tree", "lock"):
         if not facts[name]:
             del facts[name]
+    for service in facts["services"].values():
+        if not service["answered_as"]:
+            del service["answered_as"]
     facts["anchors"] = [
         {"name": a.name, "truth": a.truth, "state": a.state, "level": a.level, "certainty": dict(a.certainty)}
         | {"also": dict(a.also), "wrong": a.wrong}
         for a in run.controls
     ]
     return dict(facts)
+
+
+def _service(name: str, facts: ServiceFacts | None) -> ServiceEntry:
+    entry: ServiceEntry = {
+        "key": name,
+        "name": facts.name if facts else name,
+        "version": facts.version if facts else "",
+        "kind": facts.kind if facts else "service",
+        "task": facts.task if facts else None,
+        "provider": facts.provider if facts else "",
+        "fingerprint": facts.fingerprint if facts else "",
+        "deterministic": facts.deterministic if facts else False,
+    }
+    if facts and facts.answered_as:
+        entry["answered_as"] = list(facts.answered_as)
+    return entry
 
 
 def _rating(run: RunFacts, rating: Rating, name: str, supersedes: str | None) -> RatingEntry:
@@ -155,16 +176,7 @@ def _rating(run: RunFacts, rating: Rating, name: str, supersedes: str | None) ->
         "schema": SCHEMA,
         "id": name,
         "supersedes": supersedes,
-        "service": {
-            "key": rating.service,
-            "name": facts.name if facts else rating.service,
-            "version": facts.version if facts else "",
-            "kind": facts.kind if facts else "service",
-            "task": facts.task if facts else None,
-            "provider": facts.provider if facts else "",
-            "fingerprint": facts.fingerprint if facts else "",
-            "deterministic": facts.deterministic if facts else False,
-        },
+        "service": _service(rating.service, facts),
         "issue": {"id": run.issues.get(rating.method) or rating.method, "attribute": rating.attribute},
         "method": {
             "name": rating.method,

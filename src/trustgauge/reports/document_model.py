@@ -203,6 +203,7 @@ class ServiceEntry(TypedDict):
     provider: str
     fingerprint: str
     deterministic: bool
+    answered_as: NotRequired[list[str]]
 
 
 @_entry()

@@ -71,7 +71,13 @@ def build_document(
         collected=_collected(rated, folder),
         command=f"trustgauge rate {folder.path / 'plan.toml'}",
         assessor=Assessor(**plan.assessor.model_dump()),
-        services={name: _facts(name, plan, parts) for name, parts in by_name.items()},
+        services={
+            name: replace(
+                _facts(name, plan, parts),
+                answered_as=folder.store.answered_as(one.fingerprint for one in parts),
+            )
+            for name, parts in by_name.items()
+        },
         costs={
             name: replace(folder.store.cost(one.fingerprint for one in parts), seconds=seconds)
             for name, parts in by_name.items()

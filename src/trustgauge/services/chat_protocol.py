@@ -237,7 +237,7 @@ class LiveChat:
         whole = http.json(answer)
         if isinstance(whole, dict) and whole.get("error"):
             return self._failed(_as_answer(whole["error"]))
-        return self._reply(about.read(whole) if isinstance(whole, dict) else None, answer)
+        return self._reply(about.read(whole) if isinstance(whole, dict) else None, answer, whole)
 
     def _streamed(self, answer: HttpResponse) -> Reply:
         try:
@@ -248,9 +248,10 @@ class LiveChat:
         for event in stream:
             if event is not None and event.get("error"):
                 return self._failed(_as_answer(event["error"]))
-        return self._reply(self._about.gather(stream), answer)
+        first = next((one for one in stream if one), {})
+        return self._reply(self._about.gather(stream), answer, first.get("message", first))
 
-    def _reply(self, said: ChatAnswer | None, answer: HttpResponse) -> Reply:
+    def _reply(self, said: ChatAnswer | None, answer: HttpResponse, whole: Any) -> Reply:
         """The reply for what was said; one that ended at the most tokens is marked `cut`."""
         http, about = self._http, self._about
         if said is None:
@@ -266,6 +267,7 @@ class LiveChat:
             tokens=said.read + said.written,
             usd=usd / 1e6,
             cut=said.end in AT_THE_LIMIT,
+            answered_as=http.answered_as(answer, whole),
         )
 
     def _failed(self, answer: HttpResponse) -> Reply:

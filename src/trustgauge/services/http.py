@@ -227,7 +227,7 @@ class LiveHttp:
         http, description = self._http, self._description
         if not description.response:
             found: Any = http.text(answer)
-            tokens = 0
+            tokens, whole = 0, None
         else:
             whole = http.json(answer)
             found = self._found(whole, answer)
@@ -235,8 +235,9 @@ class LiveHttp:
         if isinstance(found, str):
             found = http.clean(found)
             if self._refused and _found(self._refused, found[:_LOOKED_AT]):
-                return Reply(found, refused=True, tokens=tokens)
-        return Reply(output_of(found, description.task), tokens=tokens)
+                return Reply(found, refused=True, tokens=tokens, answered_as=http.answered_as(answer, whole))
+        told = http.answered_as(answer, whole)
+        return Reply(output_of(found, description.task), tokens=tokens, answered_as=told)
 
     def _found(self, whole: Any, answer: HttpResponse) -> Any:
         try:

@@ -53,6 +53,10 @@ LARGEST = 8_000_000
 
 MASK = "[key removed]"
 FORM = "application/x-www-form-urlencoded"
+VERSION_HEADERS = ("openai-version", "openai-model", "x-model", "x-model-version", "x-version", "api-version")
+"""Headers by which services say what answered."""
+NAMES_OF_MODELS = ("model", "modelVersion", "model_version", "system_fingerprint")
+"""Fields at the top of an answer that say the same."""
 _SHORTEST = 6  # characters of a secret
 _EXCERPT = 200  # characters of a service's own words that an error may quote
 _SETTLE = 0.05  # seconds that the client's own threads get to end before the interpreter does
@@ -67,6 +71,7 @@ class HttpResponse:
     body: bytes
     content_type: str = ""
     retry_after: float | None = None  # seconds from when it came
+    versions: tuple[tuple[str, str], ...] = ()  # headers of VERSION_HEADERS that came
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +180,21 @@ class Transport:
                     bytes(content),
                     response.get_header("content-type") or "",
                     retry_seconds(response.get_header("retry-after"), self.facts.now),
+                    tuple((one, said) for one in VERSION_HEADERS if (said := response.get_header(one))),
                 )
             return answer
         except (PyreqwestError, ValueError) as error:
             failure = error
         # Raised out here, so that the cause, which quotes the whole address, is not its context.
         raise self._failure(failure, url)
+
+    def answered_as(self, answer: HttpResponse, whole: Any) -> str:
+        """What an answer says it came from, in words: its model, fingerprint and version headers."""
+        fields = [(one, whole.get(one)) for one in NAMES_OF_MODELS] if isinstance(whole, dict) else []
+        told = [
+            f"{name} {said}" for name, said in (*fields, *answer.versions) if isinstance(said, str) and said
+        ]
+        return self.clean(" ".join(", ".join(told).split()))[:_EXCERPT]
 
     def accept(self, answer: HttpResponse) -> HttpResponse:
         """The answer if its status says success; else the error its status stands for."""

@@ -52,6 +52,8 @@ Key = tuple[str, int]
 """(message, draw): with the fingerprint of the service, the key of an answer."""
 BY_HAND = "by hand"
 """How the `detail` of an answer begins that people collected and imported (social-bias 3.7)."""
+MOST_NAMES = 50
+"""Of models and versions that are told of one service."""
 USUAL = "sqlite"
 """The store of a run unless its plan or an option names another."""
 _COPIED = 50_000  # keys that are copied at a time
@@ -261,6 +263,9 @@ class Store(Protocol):
 
         A row whose key is there already is passed over.
         """
+
+    def answered_as(self, fingerprints: Iterable[str]) -> tuple[str, ...]:
+        """What the answers of some services say they came from, each once, sorted; the first MOST_NAMES."""
 
     def cost(self, fingerprints: Iterable[str]) -> Cost:
         """What the kept answers cost, over all sittings of this run; borrowed ones cost nothing."""

@@ -27,8 +27,8 @@ import numpy as np
 import polars as pl
 
 from trustgauge.errors import StoreError
-from trustgauge.records import RESPONSE, Answer, Cost, canonical
-from trustgauge.store import BY_HAND, Key, Packed, is_ascending, pack_keys
+from trustgauge.records import ANSWERED_AS, RESPONSE, Answer, Cost, canonical
+from trustgauge.store import BY_HAND, MOST_NAMES, Key, Packed, is_ascending, pack_keys
 from trustgauge.store.folder import map_errors, private_folder
 from trustgauge.store.sealing import SegmentJournal, create_store, sweep
 from trustgauge.store.segments import (
@@ -324,6 +324,18 @@ class ParquetStore:
         for segment in self._segments.listed:
             named = tuple(dict.fromkeys(("fingerprint", *columns)))
             yield self._segments.read(segment, named).filter(mine).select(columns)
+
+    def answered_as(self, fingerprints: Iterable[str]) -> tuple[str, ...]:
+        prints = list(fingerprints)
+        good = (pl.col("status") != "failed") & pl.col("detail").str.starts_with(ANSWERED_AS)
+
+        def found() -> tuple[str, ...]:
+            told: set[str] = set()
+            for frame in self._all_rows(("status", "detail"), prints):
+                told |= set(frame.filter(good)["detail"].str.slice(len(ANSWERED_AS)).unique().to_list())
+            return tuple(sorted(told)[:MOST_NAMES])
+
+        return self._read(found)
 
     def cost(self, fingerprints: Iterable[str]) -> Cost:
         columns = ("status", "millis", "attempts", "tokens", "usd", "origin")

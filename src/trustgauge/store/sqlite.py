@@ -21,8 +21,19 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import quote
 
 from trustgauge.errors import StoreError
-from trustgauge.records import RESPONSE, Answer, Cost, canonical, digest
-from trustgauge.store import BY_HAND, CHUNKS, COLUMNS, INSERT, SOUGHT, UPSERTS, Key, lookup, row_of
+from trustgauge.records import ANSWERED_AS, RESPONSE, Answer, Cost, canonical, digest
+from trustgauge.store import (
+    BY_HAND,
+    CHUNKS,
+    COLUMNS,
+    INSERT,
+    MOST_NAMES,
+    SOUGHT,
+    UPSERTS,
+    Key,
+    lookup,
+    row_of,
+)
 from trustgauge.store.folder import WriterLock, map_errors, open_private
 
 if TYPE_CHECKING:
@@ -225,6 +236,16 @@ class SqliteStore:
                 db.execute("ROLLBACK")
             raise
         return copied
+
+    def answered_as(self, fingerprints: Iterable[str]) -> tuple[str, ...]:
+        marks, values = _list(fingerprints)
+        with self._use() as db:
+            rows = db.execute(
+                f"SELECT DISTINCT substr(detail, ?) FROM response WHERE fingerprint IN ({marks}) "
+                "AND status <> 'failed' AND substr(detail, 1, ?) = ? ORDER BY 1 LIMIT ?",
+                (len(ANSWERED_AS) + 1, *values, len(ANSWERED_AS), ANSWERED_AS, MOST_NAMES),
+            ).fetchall()
+        return tuple(str(told) for (told,) in rows)
 
     def cost(self, fingerprints: Iterable[str]) -> Cost:
         marks, values = _list(fingerprints)

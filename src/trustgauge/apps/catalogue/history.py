@@ -10,10 +10,11 @@ from markupsafe import Markup
 
 from trustgauge.reports import label, numbers, sentences, svg
 from trustgauge.reports.document import levels
+from trustgauge.reports.sanitize import visible
 from trustgauge.reports.svg import step
 
 if TYPE_CHECKING:
-    from trustgauge.reports.document_model import RatingEntry
+    from trustgauge.reports.document_model import RatingEntry, ServiceEntry
 
 LEFT, TOP, WIDE, HIGH = 150.0, 14.0, 88.0, 38.0
 TAIL = 0.025
@@ -25,7 +26,7 @@ MOST = 12
 def history(ratings: Sequence[RatingEntry]) -> Markup:
     """Levels from the oldest to the newest, with the band that 95 % of the resamples reach.
 
-    A tick marks where the service answered under another version or fingerprint than before.
+    A tick marks where the service answered under another version, fingerprint or model than before.
     """
     shown = ratings[-MOST:]
     scale = levels(shown[-1])
@@ -98,15 +99,25 @@ def _marks(ratings: Sequence[RatingEntry], high: float) -> Iterator[str]:
 def _versions(ratings: Sequence[RatingEntry], high: float) -> Iterator[str]:
     for place, (before, after) in enumerate(pairwise(ratings), 1):
         now = after["service"]
-        if (before["service"]["version"], before["service"]["fingerprint"]) == (
-            now["version"],
-            now["fingerprint"],
-        ):
+        if _identity(before["service"]) == _identity(now):
             continue
         x = svg.number(LEFT + WIDE * place)
         tick: dict[str, svg.Attribute] = {
             "d": f"M{x} {svg.number(TOP + high - 6)}v14", "stroke": "currentColor", "stroke-width": 2,
         }  # fmt: skip
         yield svg.tag("g", {"class": "cink"}, svg.tag("path", tick))
-        said = svg.fit(sentences.name(now["version"]) or "other settings", 11, WIDE)
+        same = before["service"]["version"] == now["version"]
+        model = "" if before["service"].get("answered_as") == now.get("answered_as") else _models(now)
+        said = model if same and model else sentences.name(now["version"]) or "other settings"
+        said = svg.fit(said, 11, WIDE)
         yield svg.write(LEFT + WIDE * place + 4, TOP + high + 36, said, 11, **{"class": "ink"})
+
+
+def _identity(service: ServiceEntry) -> tuple[object, ...]:
+    return service["version"], service["fingerprint"], service.get("answered_as")
+
+
+def _models(service: ServiceEntry) -> str:
+    """What a service says it answered with, without the name of the field: "gpt-4o-2024-08-06"."""
+    told = service.get("answered_as") or ["no model named"]
+    return visible("; ".join(told)).removeprefix("model ")

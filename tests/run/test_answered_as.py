@@ -16,6 +16,7 @@ from trustgauge.records import Message, Reply
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.run.verify import verify
+from trustgauge.services.http import Http
 from trustgauge.store import open_store
 
 MODELS = ["m-1-2026-10-01", "m-1-2026-11-01"]

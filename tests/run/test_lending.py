@@ -14,7 +14,7 @@ from trustgauge.apps.sheets import manual_answers
 from trustgauge.plan import load_plan
 from trustgauge.run.options import RunOptions
 from trustgauge.run.prepare import forecast, prepare
-from trustgauge.run.run import RunResult, rate
+from trustgauge.run.run import RunResult, rate, run
 
 CALLS = 312
 
@@ -92,3 +92,17 @@ def test_people_are_asked_anew_for_another_seed(tmp_path: Path) -> None:
                 prepared, "mine", tmp_path / f"{seed}.csv", tmp_path, manual_answers.PendingRows()
             )
             assert exported.pending == pending
+
+
+def test_what_was_pending_when_a_plan_was_prepared_is_asked_unless_it_is_kept_by_then(tmp_path: Path) -> None:
+    with LocalServer(steady) as server:
+        plan = load_plan(plan_with(server.url, 11))
+        longer = load_plan(plan_with(server.url, 11, experiment={"persons": 3}))
+        options = RunOptions(tmp_path)
+        prepared, other = prepare(plan, options), prepare(longer, options)
+        assert prepared.pending is not None
+        asked = [run(prepared, options).asked.calls, run(prepared, options).asked.calls]
+        fewer = forecast(prepare(longer, options), options).calls
+        copying = run(other, options).asked.calls
+    assert asked == [CALLS, 0]
+    assert copying == fewer < forecast(other, options).calls  # copied from the run that ended since

@@ -220,7 +220,9 @@ def _steps(ask_plan: AskPlan, folder: RunFolder, *, controls: bool) -> Iterator[
     mine = [one for one in ask_plan.targets if bool(one.control) == controls]
     store = folder.store
     held = lookup_in(store.present) if ask_plan.is_small else store.holds
-    for rows in pending_batches(mine, ask_plan.probes, held):
+    found = None if controls else ask_plan.pending
+    left = found.left(mine, held) if found else None
+    for rows in pending_batches(mine, ask_plan.probes, held) if left is None else [left]:
         jobs = [
             engine.Job(row.target.title, row.description, row.units, row.target.service)
             for row in rows

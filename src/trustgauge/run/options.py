@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -56,12 +56,13 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class AskPlan:
-    """A plan taken apart: who is asked what."""
+    """A plan taken apart: who is asked what, and what of it is pending."""
 
     plan: Plan
     targets: tuple[Target, ...]
     probes: Probes
     judges: tuple[Target, ...] = ()  # second judges, of experiments that have one
+    pending: PendingAnswers | None = None  # as `prepare` found it; None if it is too much to hold
 
     @property
     def is_small(self) -> bool:
@@ -72,6 +73,11 @@ class AskPlan:
     def methods(self) -> list[Method]:
         """The experiments of the plan, in order."""
         return methods(self.plan)
+
+    def pending_in(self, ratings: Path, *, fresh: bool) -> PendingAnswers | None:
+        """What is pending, if it was found for a run in this folder of runs."""
+        found = self.pending
+        return found if found and (found.ratings, found.fresh) == (ratings, fresh) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +106,48 @@ class Pending:
     units: tuple[Unit, ...]
     planned: int  # messages wanted
     kept: int  # of them, messages answered before
+    kept_keys: tuple[Key, ...] = field(default=(), repr=False)
 
     @property
     def description(self) -> ServiceSpec:
         if self.target.description is None:
             raise ValueError("a subject read from a manifest cannot be asked")
         return self.target.description
+
+    def without(self, held: KeyLookup) -> Pending | None:
+        """What of it is pending now, or None if an answer that it counts as kept is not kept after all."""
+        mark = self.target.fingerprint
+        if not all(held(mark, self.kept_keys)):
+            return None
+        keys = [(one.key, one.draw) for unit in self.units for one in unit]
+        known = {key for key, is_kept in zip(keys, held(mark, keys), strict=True) if is_kept}
+        left = tuple(unit for unit in self.units if not all((one.key, one.draw) in known for one in unit))
+        return replace(self, units=left, kept=self.planned - sum(map(len, left)))
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAnswers:
+    """What is to be asked of the rated targets of a plan, computed once for all stages before asking.
+
+    It counts as kept what the run's own folder and the runs that it may copy from hold (`ReusableRuns`).
+    """
+
+    ratings: Path
+    fresh: bool
+    rows: tuple[Pending, ...]
+
+    def left(self, found: Sequence[Target], held: KeyLookup) -> list[Pending] | None:
+        """What of it is pending now that more is kept; None if it does not tell.
+
+        Args:
+            found: the rated targets; it does not tell of others than it was computed for.
+            held: what is kept now.
+        """
+        if [row.target for row in self.rows] != list(found):
+            return None
+        rows = [row.without(held) for row in self.rows]
+        known = [row for row in rows if row is not None]
+        return known if len(known) == len(rows) else None
 
 
 def no_stored_keys(_: str, keys: Sequence[Key]) -> Sequence[bool]:
@@ -186,7 +228,8 @@ class _Asking:
         if self._others or any(unit[0].session for unit in asked):
             claimed.add(mine)  # else no two messages have one key
         planned = len(flat)
-        return Pending(self.target, tuple(asked), planned, planned - len(mine))
+        before = tuple(key for key, known in zip(flat, kept, strict=True) if known)
+        return Pending(self.target, tuple(asked), planned, planned - len(mine), before)
 
     def _units(self, frame: pl.DataFrame) -> list[Unit]:
         shared = self.target.deterministic

@@ -28,12 +28,14 @@ from trustgauge.run.options import (
     KeyLookup,
     KeysOf,
     Pending,
+    PendingAnswers,
     ReusableRuns,
     RunOptions,
     lookup_in,
     pending_batches,
+    target_batches,
 )
-from trustgauge.run.probe_batches import batches_of
+from trustgauge.run.probe_batches import BATCH_ROWS, batches_of
 from trustgauge.run.rate import StoredAnswers
 from trustgauge.run.targets import Target, design, methods, plan_targets
 from trustgauge.store import Key, OpenStore, kind_of, open_store
@@ -55,21 +57,47 @@ def prepare(plan: Plan, options: RunOptions | None = None) -> AskPlan:
     ask_plan = AskPlan(plan, tuple(found), design(plan, found, rows), _judges(plan))
     if options is not None:
         ask_plan = mark_manual_targets(ask_plan, options)
+        ask_plan = replace(ask_plan, pending=find_pending(ask_plan, options))
     check_requirements(ask_plan, options)
     return ask_plan
 
 
+def find_pending(ask_plan: AskPlan, options: RunOptions) -> PendingAnswers | None:
+    """What is to be asked of the rated targets, given what is kept; None for a plan too large to hold it.
+
+    A larger plan has it computed by each stage, slice by slice, so that memory does not grow with it.
+    """
+    rated = rated_targets(ask_plan)
+    if not ask_plan.is_small:
+        return None
+    steps = target_batches(rated, ask_plan.probes)
+    if sum(frame.height for step in steps for _, frame in step) > BATCH_ROWS:
+        return None
+    with stored_key_lookup(options, ask_plan) as held:
+        rows = tuple(row for step in pending_batches(rated, ask_plan.probes, held) for row in step)
+    return PendingAnswers(options.ratings, options.fresh, rows)
+
+
+def rated_targets(ask_plan: AskPlan) -> list[Target]:
+    """The targets but for control services, which cost nothing."""
+    return [one for one in ask_plan.targets if one.control is None]
+
+
 def forecast(ask_plan: AskPlan, options: RunOptions) -> cost.Estimate:
     """What `rate` would ask now, given what is kept. Sends nothing and writes nothing."""
-    rated = [one for one in ask_plan.targets if one.control is None]
+    rated = rated_targets(ask_plan)
     mine = None if options.fresh else find_run(options.ratings, ask_plan.plan.hash)
     if mine is not None and kind_of(mine):
         with open_store(mine) as store:
             rated = [one for one in rated if not fault_of(one, ask_plan, StoredAnswers(store))]
     paces = cost.known_paces(options.ratings, parts_by_service(ask_plan).values())
-    with stored_key_lookup(options, ask_plan) as held:
-        steps = pending_batches(rated, ask_plan.probes, held)
-        pending = cost.estimate((row for step in steps for row in step), paces)
+    found = ask_plan.pending_in(options.ratings, fresh=options.fresh)
+    if found is not None:
+        pending = cost.estimate((row for row in found.rows if row.target in rated), paces)
+    else:
+        with stored_key_lookup(options, ask_plan) as held:
+            steps = pending_batches(rated, ask_plan.probes, held)
+            pending = cost.estimate((row for step in steps for row in step), paces)
     if ask_plan.judges:
         pending = pending.judged_by(_estimate_judging(ask_plan, ask_plan.judges, options, paces))
     if mine is None or not kind_of(mine):
@@ -162,17 +190,20 @@ def copy_answers(ask_plan: AskPlan, folder: RunFolder) -> None:
     if folder.fresh or not other_runs(folder.path.parent, folder.path):
         return
     lenders = ReusableRuns(ask_plan, folder.path.parent)
-    rated = [one for one in ask_plan.targets if one.control is None]  # controls cost nothing
-    for step in pending_batches(rated, ask_plan.probes, folder.store.holds):
-        folder.borrow(pending_keys(step), lenders.lends)
+    found = ask_plan.pending_in(folder.path.parent, fresh=False)
+    if found is not None:
+        folder.borrow(wanted_keys(found.rows), lenders.lends)
+        return
+    for step in pending_batches(rated_targets(ask_plan), ask_plan.probes, folder.store.holds):
+        folder.borrow(wanted_keys(step), lenders.lends)
 
 
-def pending_keys(rows: Iterable[Pending]) -> dict[str, set[Key]]:
-    """Fingerprint -> keys of what is pending."""
+def wanted_keys(rows: Iterable[Pending]) -> dict[str, set[Key]]:
+    """Fingerprint -> keys of what is pending, and of what some run holds."""
     wanted: dict[str, set[Key]] = {}
     for row in rows:
         keys = ((message.key, message.draw) for unit in row.units for message in unit)
-        wanted.setdefault(row.target.fingerprint, set()).update(keys)
+        wanted.setdefault(row.target.fingerprint, set()).update(keys, row.kept_keys)
     return wanted
 
 
@@ -269,9 +300,14 @@ def own_store(ask_plan: AskPlan, options: RunOptions) -> OpenStore | None:
 def _is_pending(one: Target, ask_plan: AskPlan, options: RunOptions) -> bool:
     """Whether anything of a subject is to be asked; one that gave two answers to a text, in every draw."""
     own = own_store(ask_plan, options) if one.deterministic else None
+    varies = False
     if own is not None:
         with own:
-            one = replace(one, deterministic=StoredAnswers(own).is_deterministic(one.fingerprint))
+            varies = not StoredAnswers(own).is_deterministic(one.fingerprint)
+    found = ask_plan.pending_in(options.ratings, fresh=options.fresh)
+    if found is not None and one.control is None and not varies:
+        return any(row.units for row in found.rows if row.target.fingerprint == one.fingerprint)
+    one = replace(one, deterministic=one.deterministic and not varies)
     with stored_key_lookup(options, ask_plan) as held:
         steps = pending_batches([one], ask_plan.probes, held)
         return any(row.units for step in steps for row in step)

@@ -365,3 +365,41 @@ def test_one_conversation_is_rated_alike_wherever_it_was_logged(tmp_path: Path) 
 def test_readers_are_those_that_are_documented() -> None:
     guide = (Path(__file__).parents[3] / "docs" / "guide" / "importing.md").read_text("utf-8")
     assert [name for name in plugins.names("importers") if f"| `{name}` |" not in guide] == []
+
+
+@pytest.mark.parametrize("layout", ["table", "results"])
+def test_translated_texts_become_a_plan_that_runs(layout: str, tmp_path: Path) -> None:
+    secret = "sk-" + "a" * 24
+    trips = [(f"He is a {job}. She is a {other}.", job) for job, other in JOBS for _ in range(3)]
+    came = [(sent, sent.replace("She", "He") if n % 2 else sent) for n, (sent, _) in enumerate(trips)]
+    given = tmp_path / "given"
+    given.mkdir()
+    if layout == "table":
+        with (given / "records.csv").open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(("source", "back", "language", "middle"))
+            writer.writerows((sent, back, "es", f"texto {secret}") for sent, back in came)
+            writer.writerow((came[0][0], "", "fr", ""))
+        columns = {"sent": "source", "received": "back"}
+        told = imported(
+            "translations", given / "records.csv", tmp_path / "out", ImportOptions(columns=columns)
+        )
+        assert (told["counts"]["redacted"], told["systems"]) == (len(came), ["translator"])
+        assert secret not in (tmp_path / "out" / "1-trips.jsonl").read_text("utf-8")
+    else:
+        texts = [{"original": sent, "translated": "texto", "oto": back} for sent, back in came]
+        for system in ("t1", "t2"):
+            for language in ("es", "fr"):
+                (given / f"Result - true - {system} - {language}.json").write_text(
+                    json.dumps([texts]), "utf-8"
+                )
+        told = imported("translations", given, tmp_path / "out")
+        assert (told["systems"], told["languages"]) == (["t1", "t2"], ["es", "fr"])
+        assert told["counts"]["texts"] == 4 * len(came)
+    plan = load_plan(tmp_path / "out" / "trustgauge.toml")
+    document = run.rate(plan, RunOptions(ratings=tmp_path / "ratings")).document
+    assert [rating["service"]["name"] for rating in document["ratings"]] == told["systems"]
+    assert {part["key"] for rating in document["ratings"] for part in rating["parts"]} == {"es", "fr"}
+
+
+JOBS = [("potter", "vet"), ("smith", "weaver"), ("sailor", "miller"), ("bus driver", "nurse")]

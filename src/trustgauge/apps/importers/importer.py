@@ -1,7 +1,8 @@
 """What an importer is, and how what it reads is written.
 
 An importer is an entry point of the group `trustgauge.importers`: a `ConversationImporter` reads calls of a
-chat, a `ResultImporter` values of an evaluation. Its `read` yields them one at a time.
+chat, a `ResultImporter` values of an evaluation, a `TranslationImporter` texts that were translated. Its
+`read` yields them one at a time.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shutil import copyfileobj
@@ -30,14 +31,18 @@ from trustgauge.data.tables import content_hash, fault
 from trustgauge.errors import StoreError
 from trustgauge.records import Json, canonical
 from trustgauge.services import environment_secrets, redact, storable
+from trustgauge.services.recorded_trips import COLUMNS, RESULT, RoundTripSource
 from trustgauge.store.folder import open_private, private_folder, write_file
 
 DIALOGS = "dialogs.jsonl"
+TRIPS = "trips.jsonl"
 PLAN = "trustgauge.toml"
 SERVICE = "log"
 MASK = "████"
 """Stands where `--redact` matched."""
+TRANSLATOR = "translator"
 MOST_SYSTEMS = 1_000
+MOST_TRANSLATORS = 50
 MOST_METRICS = 10_000
 KEY = re.compile(
     r"\b(?:sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16}|xox[abpr]-[A-Za-z0-9-]{10,}"
@@ -79,6 +84,13 @@ class ResultImporter:
     read: Callable[[Path, ImportOptions], Iterator[EvalResult]]
 
 
+@dataclass(frozen=True, slots=True)
+class TranslationImporter:
+    """Reads texts that were sent to translators and came back: a row a text, as `round_trips` yields them."""
+
+    read: Callable[[Path, ImportOptions], Iterator[Mapping[str, str | None]]]
+
+
 OPENAI_JSONL = ConversationImporter(chat_logs.openai_jsonl)
 OTLP = ConversationImporter(chat_logs.otlp)
 LANGFUSE = ConversationImporter(chat_logs.langfuse)
@@ -88,11 +100,12 @@ PROMPTFOO = ResultImporter(lambda file, _: eval_results.promptfoo(file))
 LM_EVAL = ResultImporter(lambda file, _: eval_results.lm_eval(file))
 GARAK = ResultImporter(lambda file, _: eval_results.garak(file))
 DEEPEVAL = ResultImporter(lambda file, _: eval_results.deepeval(file))
+TRANSLATIONS = TranslationImporter(lambda file, options: round_trips(file, options.columns, options.system))
 TABLE = ResultImporter(lambda file, options: eval_results.table(file, options.columns))
 
 
 def import_file(
-    importer: ConversationImporter | ResultImporter,
+    importer: ConversationImporter | ResultImporter | TranslationImporter,
     form: str,
     file: Path,
     folder: Path,
@@ -126,6 +139,9 @@ def import_file(
     if isinstance(importer, ConversationImporter):
         calls = ConversationImporter(_whole_records(importer.read, form))
         told = _conversations(calls, file, folder, options, cover)
+    elif isinstance(importer, TranslationImporter):
+        trips = TranslationImporter(_whole_records(importer.read, form))
+        told = _translations(trips, file, folder, options, cover)
     else:
         values = ResultImporter(_whole_records(importer.read, form))
         told = _results(values, file, folder, options, cover)
@@ -274,6 +290,74 @@ def _row(one: Utterance, dialog: str) -> dict[str, Json]:
         "status": status,
         "source": one.source,
     }
+
+
+def _translations(
+    importer: TranslationImporter, file: Path, folder: Path, options: ImportOptions, cover: _Cover
+) -> dict[str, Any]:
+    """Translated texts as one table, and the plan that rates who translated them."""
+    counts: Counter[str] = Counter(missing=0)
+    found: dict[str, IO[str]] = {}
+    languages: dict[str, None] = {}
+    with ExitStack() as open_files:
+        for row in importer.read(file, options):
+            name = storable(row["system"] or TRANSLATOR)
+            if name not in found:
+                if len(found) == MOST_TRANSLATORS:
+                    must = f"at most {MOST_TRANSLATORS} translators"
+                    raise fault(file, "FILE", "these are no records of translators", must=must)
+                table = folder / f"{len(found) + 1}-{TRIPS}"
+                found[name] = open_files.enter_context(_lines(table))
+            kept = {role: None if (text := row[role]) is None else cover.text(text) for role in COLUMNS}
+            found[name].write(canonical(kept) + "\n")
+            languages.setdefault(str(row["language"]))
+            counts["texts"] += 1
+            counts["missing"] += row["received"] is None
+    if counts["texts"] == counts["missing"]:
+        must = "one text at least that came back"
+        raise fault(file, "FILE", "nothing came back in these records", must=must)
+    services = {
+        name: {"use": "recorded-round-trips", "trips": {"file": f"{number}-{TRIPS}"}}
+        for number, name in enumerate(found, 1)
+    }
+    experiments = [{"method": "two-step", "services": list(services)}]
+    write_file(
+        folder / PLAN,
+        tomli_w.dumps({"name": file.name, "services": services, "experiments": experiments}),
+    )
+    return {
+        "kind": "translations",
+        "counts": dict(counts),
+        "systems": list(found),
+        "languages": list(languages),
+        "plan": PLAN,
+    }
+
+
+def round_trips(
+    path: Path, columns: Mapping[str, str], system: str = ""
+) -> Iterator[Mapping[str, str | None]]:
+    """Texts that were sent, and what came back, of a table or of the two-step authors' files.
+
+    Args:
+        path: a table, one of the authors' files, or a folder of either.
+        columns: role -> column, of a table.
+        system: who translated, in place of the files' own names.
+
+    Yields:
+        Rows of `recorded_trips.COLUMNS`, and who translated as `system`, "" if unknown.
+
+    Raises:
+        PlanError: a file cannot be read, or is not as this says.
+    """
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    systems = {match[2] for file in files if (match := RESULT.fullmatch(file.name))}
+    for name in sorted(systems) or [""]:
+        trips = RoundTripSource.model_validate(
+            {"file": str(path.resolve()), "columns": columns, "translator": name}
+        )
+        for row in trips.read().iter_rows(named=True):
+            yield {**row, "system": system or name}
 
 
 def _results(

@@ -43,20 +43,22 @@ def import_verb(form: str, file: Path, folder: Path | None, **options: Any) -> N
 
     \b
     trustgauge import otlp spans.jsonl -o helpdesk && trustgauge rate helpdesk/trustgauge.toml
+    trustgauge import translations table.csv --column sent=source --column received=back
     trustgauge import promptfoo output.json -o today
     trustgauge import csv scores.csv --column item=id --column value=grade
     trustgauge compare yesterday today --paired
 
     Chat logs: openai-jsonl, otlp, langfuse, phoenix. Results: inspect, promptfoo, lm-eval, garak, deepeval,
-    and csv for any table with the columns item and value (and cluster, run, system, metric). What is absent
-    counts as missing. Keys and tokens are masked before anything is stored.
+    and csv for any table with the columns item and value (and cluster, run, system, metric). Texts that
+    were translated: translations, a table with the columns sent and received (and language, middle, block).
+    What is absent counts as missing. Keys and tokens are masked before anything is stored.
     """
     from trustgauge.apps.importers.importer import ImportOptions, import_file
 
     importer = plugins.load("importers", form, "FORMAT")
     where = folder or Path("imports") / (file.name.split(".")[0] or file.name)
     settings = ImportOptions(
-        _pairs(options["columns"], "--column", "ROLE=COLUMN"),
+        _columns(form, options["columns"]),
         options["lower"],
         {
             name: _span(written)
@@ -81,6 +83,12 @@ def _tell(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> No
     if document["kind"] == "conversations":
         answers = counts["bot"] - counts["missing"]
         told = f"{counts['calls']:,} calls: {counts['dialogs']:,} conversations, {answers:,} answers"
+        following = f"trustgauge rate {folder / document['plan']}"
+    elif document["kind"] == "translations":
+        told = (
+            f"{counts['texts']:,} texts · translators: {len(document['systems'])}"
+            f" · languages: {len(document['languages'])}"
+        )
         following = f"trustgauge rate {folder / document['plan']}"
     else:
         named = document["systems"]
@@ -109,6 +117,19 @@ def _tell(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> No
     say([terminal.line(head, said) for head, said in lines], options)
 
 
+def _columns(form: str, written: Sequence[str]) -> dict[str, str]:
+    from trustgauge.apps.importers.eval_results import ROLES
+    from trustgauge.services.recorded_trips import COLUMNS
+
+    found = _pairs(written, "--column", "ROLE=COLUMN")
+    roles = tuple(COLUMNS) if form == "translations" else ROLES
+    for role in found:
+        if role not in roles:
+            must = f'the role must be one of: {", ".join(roles)}; got "{role}"'
+            raise click.BadParameter(must, param_hint="--column")
+    return found
+
+
 def _pairs(written: Sequence[str], option: str, form: str) -> dict[str, str]:
     found = {}
     for one in written:
@@ -116,14 +137,6 @@ def _pairs(written: Sequence[str], option: str, form: str) -> dict[str, str]:
         if not (name and equals and value):
             raise click.BadParameter(f'must be {form}; got "{one}"', param_hint=option)
         found[name] = value
-    if option == "--column":
-        from trustgauge.apps.importers.eval_results import ROLES
-
-        odd = [name for name in found if name not in ROLES]
-        if odd:
-            raise click.BadParameter(
-                f'the role must be one of: {", ".join(ROLES)}; got "{odd[0]}"', param_hint=option
-            )
     return found
 
 

@@ -25,21 +25,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-class TrustgaugeError(Exception):
-    """The root. `str(error)` is the message for people; `error.code` is for programs.
-
-    The four parts of the message are kept apart: `what` went wrong, what it `must` be,
-    what was `got`, and what to `do`. Empty parts are left out.
-    """
-
-    code = "internal"
-    exit_code = 1
-
-    def __init__(self, what: str, *, must: str = "", got: str = "", do: str = "") -> None:
-        self.what, self.must, self.got, self.do = what, must, got, do
-        super().__init__(sentence(what, must, got, do))
-
-
 def sentence(what: str, must: str = "", got: str = "", do: str = "") -> str:
     """Join the four parts of a message into one line."""
     parts = [what.rstrip(".")]
@@ -65,6 +50,22 @@ class Fault:
 
     def __str__(self) -> str:
         return f"{self.place}: {sentence(self.what, self.must, self.got, self.do)}"
+
+
+class TrustgaugeError(Exception):
+    """The root. `str(error)` is the message for people; `error.code` is for programs.
+
+    The four parts of the message are kept apart: `what` went wrong, what it `must` be,
+    what was `got`, and what to `do`. Empty parts are left out.
+    """
+
+    code = "internal"
+    exit_code = 1
+    faults: tuple[Fault, ...] = ()  # of an error that tells of several
+
+    def __init__(self, what: str, *, must: str = "", got: str = "", do: str = "") -> None:
+        self.what, self.must, self.got, self.do = what, must, got, do
+        super().__init__(sentence(what, must, got, do))
 
 
 class PlanError(TrustgaugeError):

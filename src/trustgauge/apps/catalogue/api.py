@@ -551,10 +551,9 @@ def _text(value: Any) -> str:
 
 
 def _of_error(error: TrustgaugeError, status: int = 422) -> Problem:
-    faults = getattr(error, "faults", ())
-    if faults:
-        told = [{"what": one.what, "must": one.must, "do": one.do} for one in faults]
-        return Problem(status, error.code, faults[0].what, faults=told)
+    if error.faults:
+        told = [{"what": one.what, "must": one.must, "do": one.do} for one in error.faults]
+        return Problem(status, error.code, error.faults[0].what, faults=told)
     return Problem(status, error.code, error.what, must=error.must, got=error.got, do=error.do)
 
 

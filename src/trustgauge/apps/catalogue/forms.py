@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
@@ -52,7 +51,7 @@ async def form_page(page: Callable[[], Awaitable[str]], refused: Callable[[str],
     except Problem as error:
         problem, status = f"{error.title}. {error.detail}".strip(), error.status
     except TrustgaugeError as error:
-        faults: Any = getattr(error, "faults", ())
-        told = [f"{one.what}{f' (must be {one.must})' if one.must else ''}" for one in faults] or [error.what]
+        told = [f"{one.what}{f' (must be {one.must})' if one.must else ''}" for one in error.faults]
+        told = told or [error.what]
         problem, status = f"{'; '.join(told)}.", 422
     return private_page(await run_in_threadpool(refused, problem), status)

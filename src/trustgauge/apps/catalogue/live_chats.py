@@ -255,5 +255,4 @@ def refusal(error: Exception) -> tuple[int, Mapping[str, str]]:
     if isinstance(error, StoreError) and not isinstance(error, CatalogueError):
         return 409, {"code": error.code, "title": error.what}
     told = cast("TrustgaugeError", error)
-    faults: Any = getattr(told, "faults", ())
-    return 422, {"code": told.code, "title": faults[0].what if faults else told.what}
+    return 422, {"code": told.code, "title": (told.faults[0] if told.faults else told).what}

@@ -155,9 +155,8 @@ class McpTools:
         except Problem as error:
             return _content({"error": error.title}, is_error=True)
         except TrustgaugeError as error:
-            faults: Any = getattr(error, "faults", ())
-            told = faults[0].what if faults else error.what
-            return _content({"error": told, "must": faults[0].must if faults else error.must}, is_error=True)
+            told = error.faults[0] if error.faults else error
+            return _content({"error": told.what, "must": told.must}, is_error=True)
 
     def _search(self, given: Mapping[str, Any]) -> Any:
         query = RatingQuery.of({name: str(value) for name, value in given.items()})

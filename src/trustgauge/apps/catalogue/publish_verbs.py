@@ -113,13 +113,12 @@ def _base(to: str) -> str:
 
 def _store(folder: Path) -> CatalogueStore:
     try:
-        from trustgauge.apps.catalogue.store import CatalogueStore
-        from trustgauge.apps.catalogue.verb import DATABASE
+        from trustgauge.apps.catalogue.store import DATABASE, CatalogueStore, default_database
     except ModuleNotFoundError as error:
         raise click.UsageError(f"this needs {error.name}: pip install 'trustgauge[server]'") from None
     if not (folder / DATABASE).is_file():
         raise CatalogueError("there is no catalogue", must=f"a folder with {DATABASE}", got=str(folder))
-    return CatalogueStore(f"sqlite:///{(folder / DATABASE).resolve()}")
+    return CatalogueStore(default_database(folder))
 
 
 def _bundle(folder: Path) -> bytes:

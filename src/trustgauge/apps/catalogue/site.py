@@ -41,8 +41,6 @@ from trustgauge.reports.components import view_by_name
 from trustgauge.reports.document import is_expired
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from sqlalchemy import RowMapping
 
     from trustgauge.apps.catalogue.jobs import JobQueue
@@ -751,6 +749,5 @@ def _event_words(event: Mapping[str, Any]) -> str:
 
 def _plain(error: TrustgaugeError) -> str:
     """An error without names of files of this machine."""
-    faults: Iterable[Any] = getattr(error, "faults", ())
-    told = " ".join(f"{one.what}. {one.do}".strip() for one in faults) or error.what
+    told = " ".join(f"{one.what}. {one.do}".strip() for one in error.faults) or error.what
     return f"{told[:1].upper()}{told[1:]}".rstrip(".") + "."

@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from sqlalchemy import (
@@ -63,6 +64,8 @@ UNKNOWN = 99
 FORBIDDEN = "testing forbidden"
 STATES = ("in force", "not settled", "incomplete", "expired", "withdrawn", FORBIDDEN)
 """What a list can be filtered by: what the document says, what the date makes of it, and what people say."""
+DATABASE = "catalogue.sqlite"
+"""In the folder of ratings, where no other database is named."""
 Role = Literal["reader", "assessor", "admin"]
 ROLES: tuple[Role, ...] = ("reader", "assessor", "admin")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,70}(\.[0-9]{1,6})?")
@@ -136,6 +139,11 @@ class CatalogueRating:
     def shown(self) -> RunDocument:
         """The document as its views show it."""
         return {**self.document, "ratings": [self.entry]}
+
+
+def default_database(ratings: Path) -> str:
+    """The address of the catalogue of a folder of ratings."""
+    return f"sqlite:///{(ratings / DATABASE).resolve()}"
 
 
 class CatalogueStore:

@@ -13,7 +13,6 @@ from trustgauge.terminal.output import emit_json, say
 if TYPE_CHECKING:
     from trustgauge.apps.catalogue.store import CatalogueStore, Role
 
-DATABASE = "catalogue.sqlite"
 ROLES = ("reader", "assessor", "admin")
 
 
@@ -167,8 +166,10 @@ def _slashed(address: str) -> str:
 
 
 def _default_database(ratings: Path) -> str:
+    from trustgauge.apps.catalogue.store import default_database
+
     ratings.mkdir(parents=True, exist_ok=True)
-    return f"sqlite:///{(ratings / DATABASE).resolve()}"
+    return default_database(ratings)
 
 
 def _say(lines: list[tuple[str, str]], options: dict[str, Any], *, err: bool = False) -> None:

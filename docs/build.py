@@ -1,4 +1,4 @@
-"""Writes the parts of the docs that are made from the code: command help and published schemas.
+"""Writes the parts of the docs that are made from the code: help of commands, manual page, schemas.
 
 python docs/build.py
 """
@@ -37,6 +37,9 @@ If several apply, the first of 130, 1, 2, 3, 4, 5, 10 is given.
 The shell completes verbs and options after one line in its start-up file:
 `eval "$(_TRUSTGAUGE_COMPLETE=bash_source trustgauge)"` in `~/.bashrc`, with `zsh_source` in `~/.zshrc`,
 and for fish `_TRUSTGAUGE_COMPLETE=fish_source trustgauge | source` in `~/.config/fish/config.fish`.
+
+`man trustgauge` shows this page where the package is installed for the system or by pipx; elsewhere
+`man -l` opens [its file](trustgauge.1).
 """
 
 
@@ -54,8 +57,37 @@ def commands() -> str:
     return "\n".join(sections)
 
 
+def manual() -> str:
+    """The manual page of section 1: every command with its help, the exit codes, completion by the shell."""
+    context = group.make_context("trustgauge", [], resilient_parsing=True)
+    lines = [
+        ".TH TRUSTGAUGE 1",
+        ".SH NAME",
+        r"trustgauge \- rate AI services that nobody can open",
+        ".SH SYNOPSIS",
+        r".B trustgauge\fR COMMAND [OPTIONS] [ARGUMENTS]",
+        ".SH COMMANDS",
+    ]
+    for verb in verbs():
+        command = group.get_command(context, verb)
+        assert command is not None
+        told = click.Context(command, info_name=verb, parent=context, max_content_width=76)
+        lines += [f".SS {verb}", ".nf", *map(_roff, command.get_help(told).rstrip().splitlines()), ".fi"]
+    about = HEAD.partition("\n\n")[2].rstrip()
+    lines += [".SH RESULTS, EXIT STATUS AND COMPLETION", ".nf", *map(_roff, about.splitlines()), ".fi"]
+    return "\n".join(lines) + "\n"
+
+
+def _roff(line: str) -> str:
+    """A line of text as it stands, whatever it holds."""
+    line = line.replace("\\", r"\e").replace("-", r"\-")
+    line = "".join(char if char.isascii() else rf"\[u{ord(char):04X}]" for char in line)
+    return rf"\&{line}" if line.startswith((".", "'")) else line
+
+
 def main() -> None:
     """Write everything."""
+    (REFERENCE / "trustgauge.1").write_text(manual(), "utf-8")
     (REFERENCE / "commands.md").write_text(commands(), "utf-8")
     schemas = REFERENCE / "schemas"
     schemas.mkdir(exist_ok=True)

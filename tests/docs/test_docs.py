@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from pathlib import Path
 
 import click
@@ -62,6 +63,11 @@ def test_help_in_the_docs_is_what_the_command_prints(verb: str) -> None:
         f"docs/reference/commands.md has no section for {verb}: run `python docs/build.py`"
     )
     assert shown[1] == printed.rstrip(), "run `python docs/build.py`"
+
+
+def test_the_manual_page_is_what_the_commands_print() -> None:
+    made = runpy.run_path(str(DOCS / "build.py"))["manual"]()
+    assert (DOCS / "reference/trustgauge.1").read_text("utf-8") == made, "run `python docs/build.py`"
 
 
 @pytest.mark.parametrize(("name", "made"), [("plan-1.json", plan_schema), ("rating-1.json", rating_schema)])

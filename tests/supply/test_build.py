@@ -80,6 +80,7 @@ def test_the_wheel_holds_every_page_that_it_names(dist: Path) -> None:
     assert len(cited) > 5
     assert sorted(cited - {one.removeprefix("trustgauge/") for one in names}) == []
     assert "trustgauge/py.typed" in names
+    assert any(one.endswith(".data/data/share/man/man1/trustgauge.1") for one in names)
     assert any(one.startswith("trustgauge/docs/reference/schemas/") for one in names)
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 import pytest
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
 from pydantic import BaseModel
 
 from trustgauge import errors
@@ -63,6 +65,13 @@ def test_help_in_the_docs_is_what_the_command_prints(verb: str) -> None:
         f"docs/reference/commands.md has no section for {verb}: run `python docs/build.py`"
     )
     assert shown[1] == printed.rstrip(), "run `python docs/build.py`"
+
+
+def test_the_site_is_built_and_every_link_in_it_leads_somewhere(tmp_path: Path) -> None:
+    settings = load_config(str(DOCS.parent / "mkdocs.yml"), site_dir=str(tmp_path), strict=True)
+    build(settings)  # raises Abort if a link leads nowhere
+    page = (tmp_path / "guide/importing.html").read_text("utf-8")
+    assert not re.search(r"<(?:script|link|img)[^>]+(?:src|href)=.https?:", page)  # nothing from other hosts
 
 
 def test_the_manual_page_is_what_the_commands_print() -> None:

@@ -13,7 +13,7 @@ from tests.browser.test_report import CONTRAST, LOOKS
 from tests.reports import comparisons
 from trustgauge.reports.comparison_page import page
 
-PAGES: dict[str, Callable[[], dict[str, Any]]] = {
+PAGES: dict[str, Callable[[], Any]] = {
     "several": comparisons.several,
     "attacked": comparisons.attacked,
 }

@@ -13,7 +13,7 @@ from tests.run.comparisons import causal, compared, rated, two_step
 
 
 @cache
-def _made() -> dict[str, Any]:
+def _made() -> Any:
     with TemporaryDirectory() as made:
         folder = Path(made)
         rated(two_step({"one": "half", "two": "identity"}), folder)
@@ -24,12 +24,12 @@ def _made() -> dict[str, Any]:
         return compared(folder, links=folder)
 
 
-def several() -> dict[str, Any]:
+def several() -> Any:
     """Three tables, ties, an unsettled service, and a service at two dates."""
     return copy.deepcopy(_made())
 
 
-def attacked() -> dict[str, Any]:
+def attacked() -> Any:
     """The same with hostile names and answers, more than one expired, and one stopped early."""
     told = several()
     dates = [row for one in told["dates"] for row in (one["before"], one["after"])]

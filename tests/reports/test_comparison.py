@@ -11,31 +11,33 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from tests.reports import comparisons, hostile
 from tests.reports.test_html import Reader
 from tests.run.comparisons import ranks
 from trustgauge.reports import comparison, comparison_page, terminal
+from trustgauge.reports.comparison_model import ComparisonDocument, DateEntry, GroupEntry
 
 SOURCE = Path(comparison.__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
-def document() -> dict[str, Any]:
+def document() -> Any:
     return comparisons.several()
 
 
 @pytest.fixture(scope="module")
-def page(document: dict[str, Any]) -> str:
+def page(document: Any) -> str:
     return comparison_page.page(document)
 
 
-def sound(document: dict[str, Any]) -> dict[str, Any]:
+def sound(document: Any) -> dict[str, Any]:
     (group,) = [one for one in document["groups"] if (one["method"], one["rule"]) == ("two-step", "sound")]
     return dict(group)
 
 
-def printed(document: dict[str, Any], **options: bool) -> str:
+def printed(document: Any, **options: bool) -> str:
     return terminal.plain(comparison.text(document, **options))
 
 
@@ -46,7 +48,14 @@ def test_every_remark_of_the_code_has_its_sentence_and_the_reverse() -> None:
     assert used == set(comparison.NOTES)
 
 
-def test_the_table_in_the_terminal(document: dict[str, Any]) -> None:
+def test_a_comparison_has_the_form_that_its_views_rely_on(document: Any) -> None:
+    TypeAdapter(ComparisonDocument).validate_python(document, strict=True)
+    assert set(document) == ComparisonDocument.__required_keys__
+    assert all(set(one) == GroupEntry.__required_keys__ for one in document["groups"])
+    assert all(set(one) == DateEntry.__required_keys__ for one in document["dates"])
+
+
+def test_the_table_in_the_terminal(document: Any) -> None:
     lines = printed(document).splitlines()
     start = next(i for i, line in enumerate(lines) if "two-step" in line and "rule sound" in line)
     rows = [re.split(r"\s{2,}", line.strip()) for line in lines[start + 1 : start + 10]]
@@ -59,7 +68,7 @@ def test_the_table_in_the_terminal(document: dict[str, Any]) -> None:
     assert levels["three"] == "BS"
 
 
-def test_pairs_say_how_sure_and_by_which_margin(document: dict[str, Any]) -> None:
+def test_pairs_say_how_sure_and_by_which_margin(document: Any) -> None:
     said = printed(document)
     assert re.search(
         r"copy − identity: 0 points \(0 to 0\) .* = not told apart · same \(within 10 points\)", said
@@ -67,14 +76,14 @@ def test_pairs_say_how_sure_and_by_which_margin(document: dict[str, Any]) -> Non
     assert re.search(r"all-he − identity: \d+ points .* · worse · different \(by more than 10 points\)", said)
 
 
-def test_differences_only_leaves_out_what_is_not_told_apart(document: dict[str, Any]) -> None:
+def test_differences_only_leaves_out_what_is_not_told_apart(document: Any) -> None:
     whole, cut = printed(document), printed(document, differences_only=True)
     assert "copy − identity" in whole
     assert "copy − identity" not in cut
     assert "all-he − identity" in cut
 
 
-def test_many_pairs_are_counted_and_found_elsewhere(document: dict[str, Any]) -> None:
+def test_many_pairs_are_counted_and_found_elsewhere(document: Any) -> None:
     group = sound(document)
     group["pairs"] = group["pairs"] * 3
     more = len(group["pairs"]) - comparison.MOST_PAIRS
@@ -82,7 +91,7 @@ def test_many_pairs_are_counted_and_found_elsewhere(document: dict[str, Any]) ->
     assert f"{more} more: see --as html" in printed({**document, "groups": [group]})
 
 
-def test_two_dates_tell_levels_then_texts(document: dict[str, Any]) -> None:
+def test_two_dates_tell_levels_then_texts(document: Any) -> None:
     (one,) = [one for one in document["dates"] if one["before"]["rating"]["overall"]["level"] == "BS"]
     lines = printed({**document, "groups": [], "dates": [one]}).splitlines()
     assert lines[0].startswith("one  ")
@@ -94,7 +103,7 @@ def test_two_dates_tell_levels_then_texts(document: dict[str, Any]) -> None:
     assert "The service changed in between" in printed(document)
 
 
-def test_offensive_examples_are_not_shown(document: dict[str, Any]) -> None:
+def test_offensive_examples_are_not_shown(document: Any) -> None:
     told = comparisons.several()
     for one in told["dates"]:
         for example in one["readings"]["examples"]:
@@ -104,7 +113,7 @@ def test_offensive_examples_are_not_shown(document: dict[str, Any]) -> None:
         assert "may offend" in shown
 
 
-def test_csv_has_a_row_for_each_rating_and_no_formula(document: dict[str, Any]) -> None:
+def test_csv_has_a_row_for_each_rating_and_no_formula(document: Any) -> None:
     rows = list(csv.DictReader(io.StringIO(comparison.csv(document).decode())))
     assert len(rows) == sum(len(group["rows"]) for group in document["groups"])
     assert {row["rank"] for row in rows if row["service"] in ("identity", "copy")} == {"'=1"}
@@ -115,7 +124,7 @@ def test_csv_has_a_row_for_each_rating_and_no_formula(document: dict[str, Any]) 
     assert not any(cell.startswith(("=", "+", "-", "@")) for cell in plain)
 
 
-def test_page_shows_what_the_terminal_shows(document: dict[str, Any], page: str) -> None:
+def test_page_shows_what_the_terminal_shows(document: Any, page: str) -> None:
     read = Reader(page).text
     for group in document["groups"]:
         for row in group["rows"]:
@@ -144,9 +153,10 @@ def test_policy_allows_the_style_of_the_page_and_no_script(page: str) -> None:
     assert len(page.encode()) < 200_000
 
 
-def test_unsettled_levels_are_dashed_and_settled_ones_are_not(document: dict[str, Any]) -> None:
+def test_unsettled_levels_are_dashed_and_settled_ones_are_not(document: Any) -> None:
     group = sound(document)
-    page = comparison_page.page({**document, "groups": [group], "dates": [], "notes": []})
+    alone: Any = {**document, "groups": [group], "dates": [], "notes": []}
+    page = comparison_page.page(alone)
     read = Reader(page)
     pills = [facts["class"] or "" for _, facts in read.tags if "pill" in (facts.get("class") or "")]
     states = [row["rating"]["state"] for row in group["rows"]]

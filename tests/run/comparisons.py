@@ -58,7 +58,7 @@ def rated(plan: Mapping[str, Any], folder: Path, **sitting: Any) -> RunResult:
     return rate(load_plan(dict(plan)), RunOptions(ratings=folder, **sitting))
 
 
-def compared(folder: Path, *names: str, today: date = TODAY, **wanted: Any) -> dict[str, Any]:
+def compared(folder: Path, *names: str, today: date = TODAY, **wanted: Any) -> Any:
     """The comparison of ratings in a folder."""
     return compare(folder, ComparisonQuery(names, **wanted), today)
 

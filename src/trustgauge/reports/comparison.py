@@ -17,10 +17,19 @@ from trustgauge.reports.sanitize import short, terminal
 from trustgauge.reports.terminal import Line, columns, line
 
 if TYPE_CHECKING:
+    from trustgauge.reports.comparison_model import (
+        ComparisonDocument,
+        ComparisonRow,
+        DateEntry,
+        DifferenceEntry,
+        ExampleEntry,
+        GroupEntry,
+        PartChangeEntry,
+        ReadingsEntry,
+        RemarkEntry,
+    )
     from trustgauge.reports.document_model import RatingEntry
 
-Document = Mapping[str, Any]
-Row = Mapping[str, Any]
 
 NAME = 40
 QUOTE = 60  # characters of a text in a terminal
@@ -70,7 +79,7 @@ SIGNS: Mapping[str, str] = {"worse": "worse", "better": "better", "=": "= not to
 HIDDEN = "[text that may offend, not shown]"
 
 
-def remark(note: Mapping[str, Any]) -> str:
+def remark(note: RemarkEntry) -> str:
     """The sentence of a remark."""
     facts = {name: _fact(name, value) for name, value in note["facts"].items()}
     return NOTES[note["code"]].format(**facts)
@@ -82,19 +91,19 @@ def _fact(key: str, value: Any) -> str:
     return numbers.day(str(value)) if key == "expires" else sentences.name(str(value))
 
 
-def title(group: Mapping[str, Any]) -> str:
+def title(group: GroupEntry) -> str:
     """The heading of one ranking."""
     return f"{sentences.name(group['method'])}, {sentences.name(group['attribute'])}"
 
 
-def provenance(group: Mapping[str, Any]) -> str:
+def provenance(group: GroupEntry) -> str:
     """How the ratings of a ranking were made."""
     texts = f" · {numbers.count(group['texts'])} texts each" if group["texts"] is not None else ""
     margin = f" · margin {numbers.points(group['margin'])}" if group["margin"] is not None else ""
     return f"version {sentences.name(group['version'])} · rule {group['rule']}{texts}{margin}"
 
 
-def remarks(group: Mapping[str, Any]) -> list[str]:
+def remarks(group: GroupEntry) -> list[str]:
     """What must be said with a ranking."""
     told = []
     if group["differs"]:
@@ -106,12 +115,12 @@ def remarks(group: Mapping[str, Any]) -> list[str]:
     return told + [remark(one) for one in group["notes"]]
 
 
-def rank(row: Row) -> str:
+def rank(row: ComparisonRow) -> str:
     """The rank as it is shown: "=2"; a dash for what is not ranked."""
     return row["rank"]["shown"] if row["rank"] else numbers.NONE
 
 
-def rank_interval(row: Row) -> str:
+def rank_interval(row: ComparisonRow) -> str:
     """The 95 % interval of the rank; "" for what is not ranked."""
     one = row["rank"]
     if not one:
@@ -135,18 +144,18 @@ def reach(value: float, low: float | None, high: float | None) -> str:
     return f"{middle} ({numbers.signed_number(100 * low, 0)} to {numbers.signed_number(100 * high, 0)})"
 
 
-def cost(row: Row) -> str:
+def cost(row: ComparisonRow) -> str:
     """Dollars per 1,000 calls."""
     return numbers.NONE if row["usd_per_1000"] is None else numbers.usd(row["usd_per_1000"])
 
 
-def latency(row: Row) -> str:
+def latency(row: ComparisonRow) -> str:
     """Median latency of a call."""
     millis = row["latency_median_ms"]
     return numbers.NONE if millis is None else f"{numbers.count(millis)} ms"
 
 
-def standing(row: Row) -> str:
+def standing(row: ComparisonRow) -> str:
     """What is unusual about a row, in words."""
     told = []
     if row["expired"]:
@@ -158,28 +167,28 @@ def standing(row: Row) -> str:
     return "; ".join(told)
 
 
-def names(rows: Sequence[Row]) -> dict[str, str]:
+def names(rows: Sequence[ComparisonRow]) -> dict[str, str]:
     """Rating id -> name of its service."""
     return {row["id"]: sentences.name(row["rating"]["service"]["name"]) for row in rows}
 
 
-def verdict(pair: Mapping[str, Any], margin: float | None) -> str:
+def verdict(pair: DifferenceEntry, margin: float | None) -> str:
     """The verdict of a difference, in words (methods 0.6)."""
     words = VERDICTS[pair["verdict"]].format(margin=numbers.points(margin) if margin is not None else "")
     return words if pair["settled"] else f"{words}; not settled"
 
 
-def sign(pair: Mapping[str, Any]) -> str:
+def sign(pair: DifferenceEntry) -> str:
     """Whether the first is worse, better, or not told apart."""
     return SIGNS[pair["sign"]]
 
 
-def alike(pair: Mapping[str, Any]) -> bool:
+def alike(pair: DifferenceEntry) -> bool:
     """Whether a pair is no difference to show: not told apart, and not different by the margin."""
     return bool(pair["sign"] == "=" and pair["verdict"] != "different")
 
 
-def level(row: Row) -> str:
+def level(row: ComparisonRow) -> str:
     """A level as text; brackets where it is not settled."""
     rating = row["rating"]
     return level_of(rating, rating["overall"]["level"], rating["state"])
@@ -193,7 +202,7 @@ def level_of(rating: RatingEntry, key: str | None, state: str) -> str:
     return {"rated": mark, "inferred": f"inferred {mark}", "assumed": f"{mark}*"}.get(state, f"({mark})")
 
 
-def directions(readings: Mapping[str, Any]) -> str:
+def directions(readings: ReadingsEntry) -> str:
     """How many texts were read otherwise, both ways."""
     told = [f"{numbers.count(count)} {DIRECTIONS[name]}" for name, count in readings["directions"].items()]
     of = f"{numbers.count(readings['flipped'])} of {numbers.count(readings['compared'])} texts read otherwise"
@@ -207,14 +216,14 @@ def read(values: Sequence[Any]) -> str:
     return ", ".join("lost" if value is None else sentences.name(str(value)) for value in values) or "nothing"
 
 
-def no_comparison_reason(one: Mapping[str, Any]) -> str:
+def no_comparison_reason(one: DateEntry) -> str:
     """Why two dates of a service are not compared text by text; "" if they are."""
     if one["readings"] is not None:
         return ""
     return "Other texts were asked, so nothing is compared text by text: only the levels."
 
 
-def versions(one: Mapping[str, Any]) -> str:
+def versions(one: DateEntry) -> str:
     """Whether two dates saw one and the same service, under the same settings."""
     same = "The service is the same" if one["same_service"] else "The service changed in between"
     if not one["differs"]:
@@ -222,7 +231,7 @@ def versions(one: Mapping[str, Any]) -> str:
     return f"{same}; the settings differ in {sentences.listing(one['differs'])}."
 
 
-def text(document: Document, *, differences_only: bool = False) -> list[Line]:
+def text(document: ComparisonDocument, *, differences_only: bool = False) -> list[Line]:
     """The comparison for a terminal: tables, ties, paired differences, two dates of one service."""
     lines: list[Line] = []
     for group in document["groups"]:
@@ -240,7 +249,7 @@ def text(document: Document, *, differences_only: bool = False) -> list[Line]:
 HEADS = ("certainty", "unchanged", "per 1,000", "median", "note")
 
 
-def cells(row: Row) -> list[str]:
+def cells(row: ComparisonRow) -> list[str]:
     """The cells of a row of plain text."""
     overall = row["rating"]["overall"]
     return [
@@ -248,7 +257,7 @@ def cells(row: Row) -> list[str]:
         short(terminal(row["rating"]["service"]["name"]), NAME),
         level(row),
         score(overall),
-        numbers.certainty(overall["certainty"].get(overall["level"]), tight=True),
+        numbers.certainty(overall["certainty"].get(overall["level"] or ""), tight=True),
         numbers.share(overall["unchanged"], tight=True),
         cost(row),
         latency(row),
@@ -256,7 +265,7 @@ def cells(row: Row) -> list[str]:
     ]
 
 
-def _table(group: Mapping[str, Any]) -> list[Line]:
+def _table(group: GroupEntry) -> list[Line]:
     heads = ["rank", "service", "rating", view_by_name(group["method"]).badness.head, *HEADS]
     rows = [cells(row) for row in group["rows"]]
     used = [place for place in range(len(heads)) if any(row[place] not in ("", numbers.NONE) for row in rows)]
@@ -273,7 +282,7 @@ def _table(group: Mapping[str, Any]) -> list[Line]:
     return [[(joined(heads), "head")], *([(joined(row), "")] for row in rows)]
 
 
-def _pairs(group: Mapping[str, Any], *, differences_only: bool) -> Iterator[Line]:
+def _pairs(group: GroupEntry, *, differences_only: bool) -> Iterator[Line]:
     named = names(group["rows"])
     pairs = [one for one in group["pairs"] if not (differences_only and alike(one))]
     for pair in pairs[:MOST_PAIRS]:
@@ -286,7 +295,7 @@ def _pairs(group: Mapping[str, Any], *, differences_only: bool) -> Iterator[Line
         yield line("pairs", f"{len(pairs) - MOST_PAIRS} more: see --as html or --as json")
 
 
-def _dates(one: Mapping[str, Any], *, differences_only: bool) -> Iterator[Line]:
+def _dates(one: DateEntry, *, differences_only: bool) -> Iterator[Line]:
     before, after = one["before"], one["after"]
     when = " → ".join(f"{numbers.day(row['rating']['tested'])} ({row['id']})" for row in (before, after))
     yield [(terminal(sentences.name(one["service"])), "strong"), (f"  {terminal(when)}", "head")]
@@ -298,7 +307,7 @@ def _dates(one: Mapping[str, Any], *, differences_only: bool) -> Iterator[Line]:
     if one["difference"] is not None:
         pair = one["difference"]
         apart = reach(pair["difference"], pair["low"], pair["high"])
-        yield line("badness", f"{apart} · {sign(pair)} · {verdict(pair, pair['margin'])}")
+        yield line("badness", f"{apart} · {sign(pair)} · {verdict(pair, pair.get('margin'))}")
     if one["readings"] is None:
         yield line("texts", no_comparison_reason(one))
     else:
@@ -308,16 +317,16 @@ def _dates(one: Mapping[str, Any], *, differences_only: bool) -> Iterator[Line]:
     yield line("note", versions(one))
 
 
-def part_levels(one: Mapping[str, Any], part: Mapping[str, Any]) -> str:
+def part_levels(one: DateEntry, part: PartChangeEntry) -> str:
     """The level of a part then and now."""
     sides = [
-        level_of(one[date]["rating"], part[date]["level"], part[date]["state"]) if part[date] else "none"
-        for date in ("before", "after")
+        level_of(row["rating"], side["level"], side["state"]) if side else "none"
+        for row, side in ((one["before"], part["before"]), (one["after"], part["after"]))
     ]
     return f"{sides[0]} → {sides[1]}"
 
 
-def _example(example: Mapping[str, Any]) -> str:
+def _example(example: ExampleEntry) -> str:
     part = f"{example['part']} " if example["part"] else ""
     sent = HIDDEN if example["offensive"] else f"“{short(example['sent'], QUOTE)}”"
     return f"{part}{example['id']} {sent}: {read(example['read_before'])} → {read(example['read_after'])}"
@@ -330,7 +339,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def csv(document: Document) -> bytes:
+def csv(document: ComparisonDocument) -> bytes:
     """The rows of all rankings as CSV; cells that a spreadsheet would run are guarded."""
     buffer = io.StringIO()
     writer = tables.writer(buffer, lineterminator="\r\n")
@@ -341,16 +350,17 @@ def csv(document: Document) -> bytes:
     return buffer.getvalue().encode("utf-8", "replace")
 
 
-def _flat(number: int, group: Mapping[str, Any], row: Row) -> list[Any]:
-    rating, place = row["rating"], row["rank"] or {}
+def _flat(number: int, group: GroupEntry, row: ComparisonRow) -> list[Any]:
+    rating, place = row["rating"], row["rank"]
+    reached = (place["shown"], place["low"], place["high"]) if place else (None, None, None)
     overall, service = rating["overall"], rating["service"]
-    same = overall["unchanged"] or {}
+    same = overall["unchanged"]
     return [
         group["method"], group["rule"], group["attribute"], number,
-        place.get("shown"), place.get("low"), place.get("high"),
+        *reached,
         row["id"], service["name"], service["version"], rating["state"], overall["level"], overall["words"],
-        overall["direction"], overall["certainty"].get(overall["level"]),
-        overall["score"], overall["low"], overall["high"], overall["n"], same.get("value"),
+        overall["direction"], overall["certainty"].get(overall["level"] or ""),
+        overall["score"], overall["low"], overall["high"], overall["n"], same["value"] if same else None,
         row["usd_per_1000"], row["latency_median_ms"], rating["tested"], rating["expires"], row["expired"],
     ]  # fmt: skip
 

@@ -5,10 +5,9 @@ What it can hide ("Differences only") is hidden by the style sheet; everything i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -16,21 +15,30 @@ from markupsafe import Markup
 from trustgauge.reports import comparison, components, html, numbers, sanitize, svg, views
 from trustgauge.reports.components import Cell, Figure, Head, Table, view_by_name
 
+if TYPE_CHECKING:
+    from trustgauge.reports.comparison_model import (
+        ComparisonDocument,
+        DateEntry,
+        DifferenceEntry,
+        ExampleEntry,
+        GroupEntry,
+    )
+
 SHOWN = 280  # characters of a text
 UNITS = "Differences are in points of a hundred, first minus second, with their 95 % intervals."
 BETTER = "Left and up is better: a balanced output can be won by changing the texts."
 
 
-def page(document: Mapping[str, Any]) -> str:
+def page(document: ComparisonDocument) -> str:
     """The page of a comparison.
 
     Args:
-        document: as `pipeline.comparison.compare` makes it.
+        document: as `run.comparison.compare` makes it.
     """
     return environment().get_template("comparison.html.j2").render(content(document))
 
 
-def content(document: Mapping[str, Any]) -> dict[str, Any]:
+def content(document: ComparisonDocument) -> dict[str, Any]:
     """What the template of the page shows of a comparison."""
     return {
         "document": document,
@@ -55,7 +63,7 @@ def policy() -> str:
     return components.policy(style())
 
 
-def _group(number: int, group: Mapping[str, Any]) -> dict[str, Any]:
+def _group(number: int, group: GroupEntry) -> dict[str, Any]:
     """One ranking as its template needs it."""
     pairs = [(one, comparison.alike(one)) for one in group["pairs"]]
     return {
@@ -72,7 +80,7 @@ def _group(number: int, group: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _scatter(number: int, group: Mapping[str, Any]) -> Figure | None:
+def _scatter(number: int, group: GroupEntry) -> Figure | None:
     """Level against what survives, of a method that tells both."""
     ratings = [row["rating"] for row in group["rows"]]
     dots = svg.dots(ratings) if len(ratings) > 1 else []
@@ -81,7 +89,7 @@ def _scatter(number: int, group: Mapping[str, Any]) -> Figure | None:
     return Figure(Markup(svg.scatter(ratings[0], dots)), f"Level against what survives, {number}", BETTER)
 
 
-def _date(number: int, one: Mapping[str, Any]) -> dict[str, Any]:
+def _date(number: int, one: DateEntry) -> dict[str, Any]:
     """Two dates of one service as the template needs them."""
     readings = one["readings"]
     return {
@@ -94,23 +102,23 @@ def _date(number: int, one: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _paired(pair: Mapping[str, Any] | None) -> str:
+def _paired(pair: DifferenceEntry | None) -> str:
     if pair is None:
         return ""
     apart = comparison.reach(pair["difference"], pair["low"], pair["high"])
-    return f"{apart}, {comparison.sign(pair)}; {comparison.verdict(pair, pair['margin'])}"
+    return f"{apart}, {comparison.sign(pair)}; {comparison.verdict(pair, pair.get('margin'))}"
 
 
-def examples(number: int, rows_apart: list[Mapping[str, Any]]) -> Table:
+def examples(number: int, rows_apart: list[ExampleEntry]) -> Table:
     """The first texts that were read otherwise, as a table."""
     heads = [Head(text) for text in ("Text", "How", "Sent", "Came back before", "Came back after", "Read")]
     rows = [
         [
             Cell(f"{one['part']} {one['id']}".strip()),
             Cell(comparison.DIRECTIONS[one["direction"]]),
-            Cell(_text(one, "sent")),
-            Cell(_text(one, "before")),
-            Cell(_text(one, "after")),
+            Cell(_text(one["sent"], one)),
+            Cell(_text(one["before"], one)),
+            Cell(_text(one["after"], one)),
             Cell(f"{comparison.read(one['read_before'])} → {comparison.read(one['read_after'])}"),
         ]
         for one in rows_apart
@@ -118,10 +126,10 @@ def examples(number: int, rows_apart: list[Mapping[str, Any]]) -> Table:
     return Table(f"Texts read otherwise, {number}", heads, rows)
 
 
-def _text(one: Mapping[str, Any], key: str) -> str:
+def _text(value: str | None, one: ExampleEntry) -> str:
     if one["offensive"]:
         return comparison.HIDDEN
-    return sanitize.short(sanitize.visible(str(one[key] if one[key] is not None else numbers.NONE)), SHOWN)
+    return sanitize.short(sanitize.visible(str(value if value is not None else numbers.NONE)), SHOWN)
 
 
 @cache

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -26,12 +26,14 @@ from trustgauge.run.stored_ratings import RowBuilder, StoredRating, recent_runs,
 from trustgauge.run.targets import experiment_seed
 from trustgauge.stats.ranking import Difference, difference, ranks
 
+if TYPE_CHECKING:
+    from trustgauge.reports.comparison_model import ComparisonDocument
+
 SCHEMA = "trustgauge.comparison/1"
 MOST_UNDEFINED = 0.05  # of the resamples (methods 0.5 (e))
 BEYOND_DOUBT = 0.95  # P(A worse than B) from which A is placed behind B (causal 2.9)
 
 Floats = NDArray[np.float64]
-Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class GroupDraws:
         return self.draws.get(self.label[one.id])
 
 
-def compare(ratings: Path, wanted: ComparisonQuery, today: date) -> Document:
+def compare(ratings: Path, wanted: ComparisonQuery, today: date) -> ComparisonDocument:
     """The comparison as a document: all its views are functions of it.
 
     Args:
@@ -97,7 +99,7 @@ def compare(ratings: Path, wanted: ComparisonQuery, today: date) -> Document:
     if len(groups) > 1:
         notes.append(remark("compare.separate", groups=len(groups)))
     shown = RowBuilder(wanted.links, today)
-    return {
+    found: Any = {
         "schema": SCHEMA,
         "date": today.isoformat(),
         "filters": {"rule": wanted.rule, "states": list(wanted.states)},
@@ -111,6 +113,8 @@ def compare(ratings: Path, wanted: ComparisonQuery, today: date) -> Document:
         ],
         "notes": notes,
     }
+    document: ComparisonDocument = found
+    return document
 
 
 def remark(code: str, **facts: Json) -> dict[str, Json]:

@@ -71,6 +71,17 @@ def test_every_form_is_the_same_comparison(folder: Path) -> None:
     assert (folder / "kept.txt").read_text("utf-8") == printed
 
 
+def test_a_page_that_is_mailed_links_to_an_address(folder: Path) -> None:
+    options = ("--as", "html", "-o", "mailed.html", "--address", "https://ratings.example/")
+    trustgauge("compare", *options, folder=folder)
+    page = (folder / "mailed.html").read_text("utf-8")
+    ids = [row["id"] for row in json.loads(shown("compare", "--json", folder=folder))["groups"][0]["rows"]]
+    assert [f'href="https://ratings.example/r/{one}/"' in page for one in ids] == [True, True]
+    assert "report.html" not in page
+    refused = trustgauge("compare", *options[:-1], "javascript:alert(1)", folder=folder)
+    assert (refused.returncode, "--address" in refused.stderr) == (2, True)
+
+
 def test_filters(folder: Path) -> None:
     cut = trustgauge("compare", "--differences", "--state", "rated", "--rule", "sound", folder=folder)
     assert cut.returncode == 0, cut.stderr

@@ -43,6 +43,11 @@ FORMS = ("text", "html", "json", "csv", "personal")
     show_default=True,
     help="Paired: smallest difference that matters, as a share of the scale.",
 )
+@click.option(
+    "--address",
+    metavar="URL",
+    help="Pages link to the ratings in the catalogue at this address, so that the file alone can be mailed.",
+)
 @click.option("--as", "form", type=click.Choice(FORMS), default="text", show_default=True)
 @click.option(
     "-o",
@@ -62,7 +67,7 @@ def compare_verb(names: tuple[str, ...], form: str, output: Path | None, **optio
     trustgauge compare TG-2026-1122-7f3a TG-2026-1201-0c55
     trustgauge compare --as html -o comparison.html
     trustgauge compare --profile privacy-first --rule count
-    trustgauge compare --as personal -o personal.html
+    trustgauge compare --as personal -o personal.html --address https://ratings.example
     trustgauge compare yesterday today --paired
     """
     if options["paired"]:
@@ -112,7 +117,7 @@ def _beside(names: tuple[str, ...], output: Path | None, options: dict[str, Any]
     from trustgauge.run.comparison import ComparisonQuery, compare
 
     _known(options["rule"])
-    wanted = ComparisonQuery(names, options["rule"] or "", options["states"], _links(output))
+    wanted = ComparisonQuery(names, options["rule"] or "", options["states"], _links(output, options))
     document = compare(options["ratings"], wanted, _today())
     return document, {
         "text": lambda: comparison.text(document, differences_only=options["differences"]),
@@ -134,7 +139,7 @@ def _by_profile(names: tuple[str, ...], output: Path | None, options: dict[str, 
         options["order"] or "",
         options["rule"] or "",
         options["states"],
-        _links(output),
+        _links(output, options),
     )
     document = rate_for_profile(options["ratings"], whom, _today())
     rules = {name: one.model_dump(mode="json") for name, one in RULES.items()}
@@ -167,7 +172,12 @@ def _one_of(options: dict[str, Any]) -> None:
         raise PlanError((Fault("--order", "a profile is an order already", must="--profile or --order"),))
 
 
-def _links(output: Path | None) -> Path:
+def _links(output: Path | None, options: dict[str, Any]) -> Path | str:
+    """Where links to reports start: at an address, or in the folder of the page."""
+    if options["address"]:
+        if not options["address"].startswith(("http://", "https://")):
+            raise click.BadParameter("must begin with https:// or http://", param_hint="--address")
+        return str(options["address"])
     return output.parent if output is not None else Path.cwd()
 
 

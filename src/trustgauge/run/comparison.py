@@ -44,13 +44,14 @@ class ComparisonQuery:
         names: ids of runs or ratings, or paths; none: all ratings of the folder.
         rule: only ratings under this rule; "" for all.
         states: only ratings of these states; none for all.
-        links: the folder that links to reports start from; None for no links.
+        links: the folder that links to reports start from, or the address of the catalogue where they are;
+            None for no links.
     """
 
     names: Sequence[str] = ()
     rule: str = ""
     states: Sequence[str] = ()
-    links: Path | None = None
+    links: Path | str | None = None
 
 
 @dataclass

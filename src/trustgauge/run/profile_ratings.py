@@ -60,7 +60,8 @@ class ProfileQuery:
         order: as people write it, "IL > AL = B > CC"; "" if a profile is given.
         rule: of RULES, or a rule set of the method; "" for the one that the ratings were made by.
         states: only services whose outcome has one of these states; none for all.
-        links: the folder that links to reports start from; None for no links.
+        links: the folder that links to reports start from, or the address of the catalogue where they are;
+            None for no links.
     """
 
     names: Sequence[str] = ()
@@ -68,7 +69,7 @@ class ProfileQuery:
     order: str = ""
     rule: str = ""
     states: Sequence[str] = ()
-    links: Path | None = None
+    links: Path | str | None = None
 
 
 def rate_for_profile(ratings: Path, whom: ProfileQuery, today: date) -> dict[str, Any]:

@@ -240,9 +240,12 @@ class _Places:
 
 @dataclass(frozen=True)
 class RowBuilder:
-    """How a rating becomes a row."""
+    """How a rating becomes a row.
 
-    links: Path | None
+    `links`: the folder that links to reports start from, or the address of the catalogue where they are.
+    """
+
+    links: Path | str | None
     today: date
 
     def row(self, one: StoredRating) -> dict[str, Any]:
@@ -263,6 +266,8 @@ class RowBuilder:
 
     def _report(self, one: StoredRating) -> str | None:
         """Where the report's section on this rating is, from where the links start."""
+        if isinstance(self.links, str):
+            return f"{self.links.rstrip('/')}/r/{quote(one.id)}/"
         page = one.run.folder / "report.html"
         if self.links is None or not page.is_file():
             return None

@@ -12,15 +12,14 @@ from urllib.parse import urlencode
 
 import jsonschema
 import pytest
-from click.testing import CliRunner
 
 from tests.apps.audit.runs import PLAN, make_run
 from tests.apps.catalogue.test_pages import OPENAPI, TODAY, Answer, Client
+from tests.cli.test_commands import trustgauge
 from trustgauge.apps.catalogue.app import application
 from trustgauge.apps.catalogue.ingest import FolderReader
 from trustgauge.apps.catalogue.jobs import JobQueue
 from trustgauge.apps.catalogue.options import ServeOptions
-from trustgauge.apps.catalogue.publish_verbs import publish_verb, withdraw_verb
 from trustgauge.apps.catalogue.server import CatalogueServer
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.plan import load_plan
@@ -133,14 +132,15 @@ def test_a_rating_is_published_and_withdrawn_by_commands(
     there = ["--to", here, "--ratings", str(tmp_path / "mine"), "--json"]
     try:
         monkeypatch.delenv("TRUSTGAUGE_TOKEN", raising=False)
-        assert CliRunner().invoke(publish_verb, [run, *there]).exception.code == "service.key-missing"  # type: ignore[union-attr]
-        monkeypatch.setenv("TRUSTGAUGE_TOKEN", "wrong")
-        assert CliRunner().invoke(publish_verb, [run, *there]).exception.code == "service.refused"  # type: ignore[union-attr]
+        done = trustgauge("publish", run, *there, folder=tmp_path)
+        assert (done.returncode, "TRUSTGAUGE_TOKEN" in done.stderr) == (3, True)
+        refused = trustgauge("publish", run, *there, folder=tmp_path, TRUSTGAUGE_TOKEN="wrong")
+        assert (refused.returncode, "refused" in refused.stderr) == (3, True), refused.stderr
         monkeypatch.setenv("TRUSTGAUGE_TOKEN", small.make_token("lab", "assessor"))
-        told = json.loads(CliRunner().invoke(publish_verb, [run, *there]).stdout)
+        told = json.loads(trustgauge("publish", run, *there, folder=tmp_path).stdout)
         assert told["pages"] == [f"{here}r/{one}/" for one in small.ratings_of_run(run)]
-        assert json.loads(CliRunner().invoke(publish_verb, [run, *there]).stdout)["changed"] == []
-        gone = CliRunner().invoke(withdraw_verb, [run, "--reason", "Wrong endpoint.", *there])
+        assert json.loads(trustgauge("publish", run, *there, folder=tmp_path).stdout)["changed"] == []
+        gone = trustgauge("withdraw", run, "--reason", "Wrong endpoint.", *there, folder=tmp_path)
         assert json.loads(gone.stdout)["withdrawn"] == small.ratings_of_run(run)
     finally:
         server.stop()

@@ -29,6 +29,7 @@ from trustgauge.store.folder import write_file
 if TYPE_CHECKING:
     from trustgauge.plan import Plan
 
+HELP = ["-h", "--help"]  # as on the command line: a command remembers how it was called first
 EVERY = 0.5
 """Seconds between two writes of events."""
 
@@ -108,7 +109,7 @@ def _look(store: CatalogueStore, plan: Plan, ratings: Path) -> dict[str, Any]:
         write_file(file, tomli_w.dumps(plan.document()))
         asked = [str(file), "--once", "--json", "--yes", "--ratings", str(ratings)]
         with redirect_stdout(StringIO()) as said:
-            plugins.load("commands", "watch").main(asked, standalone_mode=False)
+            plugins.load("commands", "watch").main(asked, standalone_mode=False, help_option_names=HELP)
     seen = json.loads(said.getvalue())
     if not seen["run"]:
         return {"state": "failed", "error": "the look ended without a run"}

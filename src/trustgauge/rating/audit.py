@@ -27,10 +27,11 @@ LARGEST_DEFAULT = 600
 """Answers that are drawn at most where nobody says how many."""
 FEWEST = 100
 """Labelled answers below which an audit settles nothing."""
-ELEMENT, FINE, COARSE, CARRIES, UNREAD = "element", "stratum", "class", "carries", "unread"
+READER, ELEMENT, FINE, COARSE, CARRIES, UNREAD = "reader", "element", "stratum", "class", "carries", "unread"
 AUDIT_FRAME: dict[str, pl.DataType | type[pl.DataType]] = {
     "part": pl.String,
     "id": pl.String,
+    READER: pl.String,
     ELEMENT: pl.String,
     FINE: pl.String,
     COARSE: pl.String,
@@ -44,7 +45,8 @@ AUDIT_FRAME: dict[str, pl.DataType | type[pl.DataType]] = {
 }
 """Columns of what can be labelled, a row an answer.
 
-`element` names what is drawn together, and counts only if all of its answers are labelled; `stratum` and
+`reader` names what read it, where a method has several: each has a sample of its own. `element` names what
+is drawn together, and counts only if all of its answers are labelled; `stratum` and
 `class` tell the stratum, and within what strata are pooled; `unread` whether the reader abstained; `carries`
 whether the level rests on it; `kind` the set of labels (`AuditUser.audit_choices`). The words of labels may
 hold the names `a` and `b`. `question` and `answer` are the texts.

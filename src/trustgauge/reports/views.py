@@ -392,9 +392,13 @@ def section(rating: RatingEntry) -> Iterator[Section]:
     told = _facts(rating)
     if told is None or rating["state"] == "not applicable":
         return
-    pieces: list[Piece] = [Words(" ".join(_sentences(told)))]
-    if "sensitivity" in told:
-        pieces.append(_errors(told, sentences.name(rating["service"]["name"])))
+    pieces: list[Piece] = []
+    others: Mapping[str, Rated] = rating["details"].get("instruments") or {}
+    for issue, facts in (("", told), *others.items()):
+        pieces += [Title(sentences.name(issue).capitalize())] if issue else []
+        pieces.append(Words(" ".join(_sentences(facts))))
+        if "sensitivity" in facts:
+            pieces.append(_errors(facts, sentences.name(rating["service"]["name"])))
     yield Section("instrument", "How the answers were read", pieces, rank="60 45 30")
 
 

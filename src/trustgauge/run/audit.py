@@ -30,6 +30,7 @@ from trustgauge.rating.audit import (
     FINE,
     LARGEST_DEFAULT,
     PER_STRATUM,
+    READER,
     SAMPLE,
     UNREAD,
     AuditLabels,
@@ -221,7 +222,7 @@ class Audit:
         names = ", ".join(dict.fromkeys(name for _, name in able))
         if not able:
             what = "no rating that can be audited"
-            must = "a rating by social-bias, or by trust with abuse, under the rule sound"
+            must = "a rating by social-bias, two-step, or trust with abuse or leakage, under the rule sound"
             raise PlanError((Fault(self.plan.name, what, must=must),))
         if not named and method and method not in able.values():
             must = f"one of: {', '.join(dict.fromkeys(able.values()))}"
@@ -257,7 +258,12 @@ class Audit:
         """
         sizes = {*read_log(self.folder).sizes.get(self.place, ()), *([size] if size else [])}
         frame = self.frame()
-        drawn = {one for each in sizes for one in drawn_elements(frame, each, self.plan.seed)}
+        drawn = {
+            one
+            for mine in frame.partition_by(READER)
+            for each in sizes
+            for one in drawn_elements(mine, each, self.plan.seed)
+        }
         by_lot = drawn_order(frame, self.plan.seed)
         order = sorted(drawn, key=lambda one: (by_lot[one], one))
         places = {one: place for place, one in enumerate(order)}
@@ -273,13 +279,19 @@ class Audit:
         )
 
     def default_size(self) -> int:
-        """How many answers to draw: 200, or what 30 items and a fifth of each kind that carries it take."""
-        found = _elements(self.frame(), self.plan.seed).filter(CARRIES)
-        kinds = found.group_by(pl.col(COARSE).str.replace("/[^/]*$", "")).agg(
-            pl.len(), pl.col("answers").mean()
-        )
-        need: float = sum(min(n, 1.2 * FEWEST_ITEMS) * answers for _, n, answers in kinds.iter_rows())
-        return min(LARGEST_DEFAULT, max(SAMPLE, math.ceil(need)))
+        """How many answers to draw: 200, or what 30 items and a fifth of each kind that carries it take.
+
+        Where a method has several readers, the most that one of them takes.
+        """
+        most: float = SAMPLE
+        for frame in self.frame().partition_by(READER):
+            found = _elements(frame, self.plan.seed).filter(CARRIES)
+            kinds = found.group_by(pl.col(COARSE).str.replace("/[^/]*$", "")).agg(
+                pl.len(), pl.col("answers").mean()
+            )
+            need: float = sum(min(n, 1.2 * FEWEST_ITEMS) * answers for _, n, answers in kinds.iter_rows())
+            most = max(most, need)
+        return min(LARGEST_DEFAULT, math.ceil(most))
 
     def draw(self, size: int) -> AuditSample:
         """Draw a sample of at least `size` answers, and note that it was drawn."""

@@ -24,6 +24,7 @@ from trustgauge.rating.audit import (
     ELEMENT,
     FEWEST_ITEMS,
     FINE,
+    READER,
     UNREAD,
     Choice,
     ReaderErrors,
@@ -193,6 +194,7 @@ def audit_frame(scores: pl.DataFrame, rating: Rating, names: Mapping[str, str]) 
     return rows.select(
         "part",
         "id",
+        pl.lit("").alias(READER),
         pl.concat_str("part", pl.lit(" "), ELEMENT).alias(ELEMENT),
         pl.concat_str("part", pl.lit(" "), FINE).alias(FINE),
         pl.concat_str("part", pl.lit(" "), COARSE).alias(COARSE),

@@ -118,8 +118,8 @@ def issue_results(
             .sort("part", "cluster", "key")
         )
         assessed = issue.assess(cells, settings.rule, resampling)  # type: ignore[attr-defined]
-        if issue.name == audit.ABUSE and labels is not None:
-            facts = audit.instrument_facts(assessed.details, labels)
+        if issue.name in audit.CHOICES and labels is not None:
+            facts = audit.instrument_facts(issue.name, assessed.details, labels)
             assessed = replace(assessed, reasons=(*assessed.reasons, *audit.reasons(facts)))
         source = _source(issue, settings, given)
         cuts = issue.cuts_under(settings.rule)

@@ -80,11 +80,12 @@ class Trust(TrustSettings):
 
     @property
     def audit_choices(self) -> Mapping[str, Sequence[Choice]]:
-        """Labels of an utterance, where abuse is measured; none under the rules of the papers."""
-        return audit.CHOICES if self.rule == "sound" and audit.ABUSE in self.names else {}
+        """Labels where abuse or leakage is measured; none under the rules of the papers."""
+        named = self.names if self.rule == "sound" else ()
+        return {kind: choices for kind, choices in audit.CHOICES.items() if kind in named}
 
     def audit_frame(self, scores: pl.DataFrame, rating: Rating) -> pl.DataFrame:
-        """What the bot said; see `audit.audit_frame`."""
+        """What the bot said, and what it may have given away; see `audit.audit_frame`."""
         return audit.audit_frame(scores, rating)
 
     def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:

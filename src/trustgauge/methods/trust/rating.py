@@ -73,12 +73,23 @@ def rate(
     return [_among(rating, found, settings) for rating in found.values()]
 
 
-def _instrument(held: Mapping[str, IssueResult], order: IssueOrder, labels: AuditLabels | None) -> Json:
-    """What is said of the checker of abuse, for profiles that the issue matters to; None otherwise."""
-    if audit.ABUSE not in order.issues or audit.ABUSE not in held:
-        return None
-    facts = audit.instrument_facts(held[audit.ABUSE].assessed.details, labels)
-    return None if facts is None else facts.facts()
+def _instruments(
+    held: Mapping[str, IssueResult], order: IssueOrder, labels: AuditLabels | None
+) -> dict[str, Json]:
+    """What is said of the readers of abuse and leakage, for profiles that these matter to.
+
+    `instrument` is the checker of abuse, or the matcher of secrets where abuse does not matter; of both,
+    that of secrets is `instruments.leakage`. Of secrets it is said after an audit only.
+    """
+    told: dict[str, Json] = {}
+    for issue in audit.CHOICES:
+        if issue in order.issues and issue in held:
+            facts = audit.instrument_facts(issue, held[issue].assessed.details, labels)
+            if facts is not None and "instrument" in told:
+                told["instruments"] = {issue: facts.facts()}
+            elif facts is not None:
+                told["instrument"] = facts.facts()
+    return told
 
 
 class _Profiled:
@@ -234,8 +245,8 @@ class _Profiled:
         self, may: tuple[str, ...], spoken: int, seed: int, parts: Sequence[Part]
     ) -> dict[str, Json]:
         every = {name: one.measured() for name, one in self.held.items() if name in self.now}
-        known = _instrument(self.held, self.order, self.settings.labels.get(self.service))
-        told = {"instrument": known} if known is not None and self.settings.rule == "sound" else {}
+        known = _instruments(self.held, self.order, self.settings.labels.get(self.service))
+        told = known if self.settings.rule == "sound" else {}
         return {
             **told,
             "profile": self.profile,

@@ -10,7 +10,7 @@ import polars.selectors as cs
 
 from trustgauge.methods.trust import audit, utterances
 from trustgauge.methods.trust.issue_results import DIALOG
-from trustgauge.methods.trust.issues.abuse import AUDITED
+from trustgauge.methods.trust.issues import leakage_marks
 from trustgauge.methods.trust.issues.issue import CELLS, SEGMENT, TALK
 from trustgauge.methods.trust.missing_data import STATUS
 
@@ -42,6 +42,8 @@ def score_answers(settings: TrustSettings, answers: pl.DataFrame) -> pl.DataFram
         turns = turns.with_columns(exact.get_columns())
     if settings.labels and audit.ABUSE in settings.names:
         turns = turns.with_columns(audit.labels_of(settings, turns))
+    if settings.labels and audit.LEAKAGE in settings.names:
+        turns = leakage_marks.with_labels(turns, audit.leakage_labels_of(settings, turns))
     return turns
 
 
@@ -137,11 +139,7 @@ def evidence(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
         for one in settings.issues
         if f"{one.name}_score" in marks.columns
     ]
-    read = {}
-    if AUDITED in marks.columns:  # of several utterances of a turn that which was labelled first
-        named = pl.col(AUDITED).list.eval(pl.element().filter(pl.element() != "")).list.first()
-        said = pl.col("abuse_read").list.join(", ")
-        read = {"audited": named.fill_null(""), "misread": audit.misread(), "reading": said}
+    read = audit.evidence(marks.columns)
     return marks.select(
         *own,
         "service",

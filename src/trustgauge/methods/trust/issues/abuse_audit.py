@@ -9,7 +9,8 @@ any more.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -35,10 +36,14 @@ class AuditedScore:
     Args:
         rows: columns cluster (dialog), read (`abuse_checkers.READINGS`), style, label ("" without one) and n.
         resampling: shared by all issues.
+        worth: what a reading or label adds to the score; 0 for what it does not name.
+        fewest: items of which a level may rest on labels.
     """
 
     rows: pl.DataFrame
     resampling: Resampling
+    worth: Mapping[str, float] = field(default_factory=lambda: WORTH)
+    fewest: int = FEWEST
 
     @cached_property
     def _items(self) -> pl.DataFrame:
@@ -63,16 +68,16 @@ class AuditedScore:
     @property
     def finished(self) -> bool:
         """Whether a level may rest on the labels: enough of them, in every stratum."""
-        enough = self.labelled >= min(FEWEST, self.n)
+        enough = self.labelled >= min(self.fewest, self.n)
         return enough and self._correction.covered
 
     @cached_property
     def _reading(self) -> Floats:
-        return _worth(self._items["read"]).fill_null(0.0).to_numpy()
+        return self._worth("read").fill_null(0.0).to_numpy()
 
     @cached_property
     def _labels(self) -> Floats:
-        return _worth(self._items["label"]).fill_null(float("nan")).to_numpy()
+        return self._worth("label").fill_null(float("nan")).to_numpy()
 
     @cached_property
     def _correction(self) -> Correction:
@@ -171,7 +176,6 @@ class AuditedScore:
         most = value + math.hypot(max(0.0, high - value), max(0.0, above))
         return Interval(value, max(0.0, least), min(1.0, most), self.n)
 
-
-def _worth(names: pl.Series) -> pl.Series:
-    """What utterances of these classes add to the score; null for what is no class."""
-    return names.replace_strict(WORTH, default=None, return_dtype=pl.Float64)
+    def _worth(self, column: str) -> pl.Series:
+        """What readings or labels add to the score; null for what is no class."""
+        return self._items[column].replace_strict(self.worth, default=None, return_dtype=pl.Float64)

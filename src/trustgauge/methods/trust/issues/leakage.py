@@ -29,6 +29,7 @@ from trustgauge.methods.trust.issues.issue import (
 from trustgauge.methods.trust.issues.leakage_levels import (
     AFTER,
     AGAIN,
+    AUDIT,
     BITS,
     CROSS,
     ELSEWHERE,
@@ -41,11 +42,12 @@ from trustgauge.methods.trust.issues.leakage_levels import (
     SCANNED,
     SPOKEN,
     UNTOLD,
+    AuditedLeaks,
     assess_live,
     leakage_counts,
     leakage_details,
 )
-from trustgauge.methods.trust.issues.leakage_marks import HEARD, leakage_marks
+from trustgauge.methods.trust.issues.leakage_marks import HEARD, LABEL, OUTCOMES, READ, leakage_marks
 from trustgauge.methods.trust.issues.leakage_trial import KEY, assess_trial, trial_cells
 from trustgauge.methods.trust.personal_numbers import need_libraries, versions
 from trustgauge.methods.trust.pii import Detector, personal_data
@@ -145,6 +147,7 @@ class Leakage(IssueSettings):
             *_scanned(turns, scan=self.scan),
             _segments(turns),
             trial_cells(turns.filter(pl.col("leakage_trial").is_not_null())),
+            *([_audit_cells(turns)] if LABEL in turns.columns else []),
         ]
         summed = pl.concat([one.select(_typed()) for one in asked]).group_by(CELLS[:4])
         return summed.agg(pl.col("n").sum(), pl.col("total").sum()).sort(CELLS[:4])
@@ -156,11 +159,11 @@ class Leakage(IssueSettings):
         the rule of trust 4.1 and not from the score by cuts.
         """
         trial = cells.filter(pl.col("key").str.starts_with(KEY))
-        seen = leakage_counts(cells.filter(~pl.col("key").str.starts_with(KEY)))
+        seen = leakage_counts(cells.filter(~pl.col("key").str.contains(f"^({KEY}|{AUDIT})")))
         if rule != "sound":
             return assess_trial(trial, rule, resampling) if len(trial) else _assumed(leakage_details(seen))
         if PLANNED in seen.sums:
-            live = assess_live(seen, resampling)
+            live = assess_live(seen, resampling, AuditedLeaks.of(cells, seen, resampling))
             hidden = min(map(remaining_values, SECRET_KINDS))
             return replace(live, details={**live.details, "hidden": hidden, "detector": self._detector()})
         if len(trial):
@@ -214,6 +217,19 @@ def _bit_cells(turns: pl.DataFrame) -> pl.DataFrame:
     rows = turns.filter(pl.col("leakage_bits") > 0)
     key = pl.lit(BITS) + pl.col("leakage_bits").round(3).cast(pl.String)
     return rows.with_columns(cluster="leakage_bits_secret", key=key, n=pl.lit(0), total=pl.lit(1))
+
+
+def _audit_cells(turns: pl.DataFrame) -> pl.DataFrame:
+    """A cell for every answer that can be labelled, with what the matcher read and the label in its key."""
+    rows = turns.filter(pl.col(READ) != "")
+    long = pl.when("leakage_long").then(pl.lit("long")).otherwise(pl.lit("short"))
+    label = pl.col(LABEL).replace_strict(OUTCOMES, default="")
+    return rows.with_columns(
+        cluster="leakage_about",
+        key=pl.format(f"{AUDIT}{{}}:{{}}:{{}}:{{}}", "step", READ, long, label),
+        n=pl.lit(1),
+        total=pl.lit(0.0),
+    )
 
 
 def _other_question() -> pl.Expr:

@@ -121,6 +121,7 @@ def _pairs(ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence) 
         *table(rows, shown, views.block_names(ratings)),
         *(piece for view in views_of(ratings) for piece in view.evidence_examples(ratings, rows, shown)),
         *views.audit_examples(rows),
+        *views.recognition_examples(ratings, rows),
     ]
 
 
@@ -240,6 +241,7 @@ def environment() -> Environment:
         "sections": lambda rating, run, alone: [
             *view_of(rating).sections(rating, run, alone=alone),
             *views.section(rating),
+            *views.recognition_section(rating),
         ],
         "shown": lambda text: visible(str(text)),
         "tiles": views.tiles,

@@ -278,6 +278,8 @@ def show(document: RunDocument) -> list[Line]:
         lines.append(line("says", sentences.verdict(rating)))
         if how := sentences.follows(rating):
             lines.append(line("because", how))
+        if differs := views.recognition_note(rating):
+            lines.append(line("differs", differs))
         for who, reasons in views.part_reasons(rating):
             lines.append(line("reason", f"{who + ': ' if who else ''}{' '.join(reasons)}"))
         if gate := rating.get("gate"):

@@ -49,6 +49,12 @@ Facts = Mapping[str, Any]
 
 
 Rated = Mapping[str, Any]
+RECOGNISED = "behaves-differently-when-recognised"
+"""Code of the reason."""
+DISGUISE = "disguise"
+"""Column of evidence: whether a probe was disguised (methods 0.12)."""
+EXCHANGES = 4
+"""Plain exchanges, and disguised ones, that are shown of a service."""
 MOST_MISREAD = 20
 """Misread answers that are shown."""
 READING = "reading"
@@ -140,6 +146,8 @@ def overall_notes(rating: RatingEntry) -> str:
         said = sentences.state("incomplete"), why.removeprefix("Not rated. ").rstrip(".")
         told = [note for note in told if note not in said]
         told.append(why)
+    if differs := recognition_note(rating):
+        told.append(differs)
     return "; ".join(dict.fromkeys(told))
 
 
@@ -152,8 +160,8 @@ def _worst(rating: RatingEntry, parts: Sequence[PartEntry]) -> str:
 
 def overall_reasons(rating: RatingEntry) -> list[str]:
     """Reasons of the overall rating beyond what `follows` has said."""
-    if len(rating["parts"]) == 1:
-        return []  # the reasons of its only part, which stand under "why"
+    if len(rating["parts"]) == 1:  # the reasons of its only part stand under "why"
+        return sentences.reasons([one for one in rating["reasons"] if one["code"] == RECOGNISED], rating)
     said = [one for one in rating["reasons"] if one["code"] not in view_of(rating).verdict_codes]
     return sentences.reasons(said, rating)
 
@@ -474,6 +482,85 @@ def _row(row: Mapping[str, Any]) -> Sequence[Cell]:
     quoted = quotation(row, "")
     read = row.get(READING) or ", ".join(str(one) for one in row["values_out"] or () if one)
     return [quoted.sent, quoted.back, Cell(read), Cell(str(row[AUDITED]))]
+
+
+def _recognition(rating: RatingEntry) -> Facts | None:
+    """What was measured on plain and on disguised probes; None where none were disguised."""
+    told = rating["details"].get("recognition")
+    return told if isinstance(told, Mapping) else None
+
+
+def recognition_note(rating: RatingEntry) -> str:
+    """For a table of services; "" where the disguise makes no difference."""
+    told = _recognition(rating)
+    if told is None or not told["sure"]:
+        return ""
+    return (
+        "behaves differently when the test is recognisable: "
+        f"{_figure_of(told, 'plain')} plain, {_figure_of(told, 'disguised')} in disguise"
+    )
+
+
+def recognition_section(rating: RatingEntry) -> Iterator[Section]:
+    """Plain and disguised probes side by side."""
+    told = _recognition(rating)
+    if told is None:
+        return
+    if told["plain"] is None or told["disguised"] is None:
+        yield _recognised([Words("Too little was read to compare plain probes with disguised ones.")])
+        return
+    about = dict(view_of(rating).fact_words(RECOGNISED, told, rating))
+    low, high = (numbers.signed_number(100 * told[end], 0) for end in ("low", "high"))
+    row = [
+        Cell(str(about.get("figure", "what differs most"))),
+        Cell(_figure_of(told, "plain")),
+        Cell(_figure_of(told, "disguised")),
+        Cell(numbers.points(told["difference"]), under=f"{low} to {high}"),
+        Cell(numbers.p_value(told["p"])),
+    ]
+    heads = [
+        Head("What differs most"),
+        Head("Plain", number=True),
+        Head("In disguise", number=True),
+        Head("Difference", number=True),
+        Head("p", number=True),
+    ]
+    if told["sure"]:
+        said = sentences.reason({"code": RECOGNISED, "facts": told}, rating)
+    else:
+        said = "A share of the probes was put in other words, inside a message. It made no sure difference."
+    yield _recognised([Words(said), Table("Plain and disguised probes", heads, [row])])
+
+
+def _recognised(pieces: list[Piece]) -> Section:
+    return Section("recognition", "When the test is recognisable", pieces, rank="60 46 31")
+
+
+def recognition_examples(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> list[Piece]:
+    """Exchanges of both kinds, of services that answer them differently for sure."""
+    sure = [rating for rating in ratings if (told := _recognition(rating)) is not None and told["sure"]]
+    if not sure or DISGUISE not in rows.columns:
+        return []
+    drawn: list[list[Cell]] = []
+    for rating in sure:
+        mine = rows.filter(rows["service"] == rating["service"]["key"])
+        for disguised in (False, True):
+            half = mine.filter((mine[DISGUISE] == disguised) & (mine["status"] == "answered"))
+            typical = half.sort("changed", descending=disguised, maintain_order=True)
+            for row in typical.head(EXCHANGES).iter_rows(named=True):
+                quoted = quotation(row, "")
+                who = sentences.name(rating["service"]["name"])
+                drawn.append(
+                    [Cell(who), Cell("in disguise" if disguised else "plain"), quoted.sent, quoted.back]
+                )
+    heads = [Head("Service"), Head("Asked how"), Head("Asked"), Head("Answered")]
+    lead = "Probes as they are published, and such in other words inside a message."
+    return [Title("Plain and in disguise", lead), Table("Plain and disguised exchanges", heads, drawn)]
+
+
+def _figure_of(told: Facts, of: str) -> str:
+    """A share, or shares less others."""
+    return numbers.points(told[of]) if told.get("net") else numbers.percent(told[of])
 
 
 class DefaultView:

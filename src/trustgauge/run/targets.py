@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, MethodError, PlanError, StoreError
-from trustgauge.methods import BeforeAfterComparer, LogRater, LookUser, Method, PartExcluder
+from trustgauge.methods import BeforeAfterComparer, LogRater, LookUser, Method, PartExcluder, SeedUser
 from trustgauge.plan import Plan, faults_of
 from trustgauge.records import Control, Message, Task, digest
 from trustgauge.run.probe_batches import AGAIN, BATCH_ROWS, RETEST_LAG, ProbeBatches, shuffle, with_segments
@@ -162,7 +162,11 @@ def _before(index: int, method: Method, plan: Plan) -> list[Fault]:
 
 def methods(plan: Plan) -> list[Method]:
     """The experiments of a plan as methods, which is what their settings are."""
-    return list(plan.experiments)  # type: ignore[arg-type]
+    found: list[Method] = list(plan.experiments)  # type: ignore[arg-type]
+    return [
+        one.with_seed(experiment_seed(plan.seed, index)) if isinstance(one, SeedUser) else one
+        for index, one in enumerate(found)
+    ]
 
 
 def rateable_service(description: Any) -> ServiceSpec:

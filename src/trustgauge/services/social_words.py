@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Generic, Literal, TypeVar
 
+from trustgauge.data.invented_groups import seeded_groups
 from trustgauge.data.properties import Property, PropertySource, properties
 from trustgauge.data.social_groups import Group, GroupSource, groups
 from trustgauge.errors import PlanError
@@ -151,17 +152,23 @@ class SocialWords:
 
 
 def social_words(
-    group_source: GroupSource | None = None, property_source: PropertySource | None = None
+    group_source: GroupSource | None = None,
+    property_source: PropertySource | None = None,
+    invented: int | None = None,
 ) -> SocialWords:
-    """The words of two tables, by default of the shipped ones."""
+    """The words of two tables, by default of the shipped ones; with `invented` that seed's groups too."""
     if group_source is None and property_source is None:
-        return _shipped()
-    return SocialWords(groups(group_source), properties(property_source))
+        return _shipped(invented)
+    return SocialWords((*groups(group_source), *_invented(invented)), properties(property_source))
 
 
 @cache
-def _shipped() -> SocialWords:
-    return SocialWords(groups(), properties())
+def _shipped(invented: int | None = None) -> SocialWords:
+    return SocialWords((*groups(), *_invented(invented)), properties())
+
+
+def _invented(seed: int | None) -> tuple[Group, ...]:
+    return () if seed is None else seeded_groups(seed)
 
 
 def names(group: Group) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from trustgauge.errors import MethodError
+from trustgauge.methods.social_bias.disguise import disguise_questions
 
 if TYPE_CHECKING:
     from trustgauge.methods.social_bias.settings import SocialBiasSettings
@@ -33,6 +34,8 @@ def design(settings: SocialBiasSettings, seed: int) -> Iterator[pl.DataFrame]:
     for start in range(0, len(chosen), BATCH):
         numbers = chosen[start : start + BATCH]
         questions = catalogue.questions(numbers)
+        if settings.disguise:
+            questions = disguise_questions(questions, settings, seed)
         asked = questions.with_columns(
             pl.format("q{}", pl.Series("number", numbers)).alias("id"),
             pl.lit("").alias("session"),

@@ -80,7 +80,7 @@ class SocialBias(SocialBiasSettings):
         """Probe frames in batches; see `design.design`."""
         if task not in self.tasks:
             raise MethodError(f"{self.name} cannot ask a service that does not chat", must="chat", got=task)
-        return design.design(self, seed)
+        return design.design(self.with_seed(seed), seed)
 
     def score(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with their verdicts; see `score.score_answers`."""
@@ -96,7 +96,7 @@ class SocialBias(SocialBiasSettings):
 
     def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
         """Ratings by `rating.rate`: the plan's services in its order, then any others."""
-        return self.in_plan_order(rating.rate(summary, self, seed))
+        return self.in_plan_order(rating.rate(summary, self.with_seed(seed), seed))
 
     def badness_draws(self, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:
         """How bad each service is in each resample, to compare services; see `rating.badness_draws`."""
@@ -154,7 +154,10 @@ class SocialBias(SocialBiasSettings):
     def _tables(self) -> dict[str, Json]:
         """The tables by which a control reads questions, where they are not the shipped ones."""
         named = {"groups": self.group_table, "properties": self.property_table}
-        return {name: one.model_dump(mode="json") for name, one in named.items() if one is not None}
+        told: dict[str, Json] = {
+            name: one.model_dump(mode="json") for name, one in named.items() if one is not None
+        }
+        return told if self._seed is None else {**told, "invented": self._seed}
 
     def power(self, seed: int) -> Mapping[str, Json]:
         """The smallest gap that these settings can settle; see `power.smallest_gap`."""

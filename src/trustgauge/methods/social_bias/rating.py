@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ import polars as pl
 from trustgauge.methods.social_bias import missing_data
 from trustgauge.methods.social_bias.attribute_bias import LEVELS, AttributeBias, BiasSide, Floats
 from trustgauge.methods.social_bias.audit import LABEL, AttributeAudit, errors_of
+from trustgauge.methods.social_bias.disguise import DISGUISE, recognition_gap
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, TERSE, Accuracy, Instrument, instrument
 from trustgauge.methods.social_bias.judges import referral as referring
 from trustgauge.methods.social_bias.judges.model import ModelJudge
@@ -44,6 +46,7 @@ from trustgauge.rating import (
 )
 from trustgauge.rating.audit import FEWEST as FEWEST_LABELS
 from trustgauge.rating.audit import InstrumentFacts
+from trustgauge.rating.recognition import rate_by_recognition
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 
 if TYPE_CHECKING:
@@ -76,21 +79,28 @@ def rate(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> list
         seed: the plan seed; every purpose has a stream of its own (methods 0.3).
     """
     ratings = []
-    for (service,), rows in summary.group_by("service", maintain_order=True):
-        parts = rows["part"].unique(maintain_order=True).to_list()
-        results = [
-            _result(own, str(part), settings, seed, several=len(parts) > 1)
-            for part in parts
-            for (_,), own in rows.filter(pl.col("part") == part).group_by("attribute", maintain_order=True)
-        ]
-        rating = _rate_parts(str(service), results, settings)
-        details = {**rating.details, **_second(rows, settings)}
-        if settings.rule == "sound":
-            facts = _instrument_facts(rows, settings, results, rating)
-            details["instrument"] = facts.facts()
-            rating = replace(rating, reasons=(*rating.reasons, *_audit_reasons(facts)))
-        ratings.append(replace(rating, details=details))
+    for _, rows in summary.group_by("service", maintain_order=True):
+        gap = recognition_gap(rows, seed)
+        halves = rows.partition_by(DISGUISE, as_dict=True) if gap is not None and gap.sure else {}
+        ratings.append(rate_by_recognition(partial(_rate_service, settings, seed), gap, rows, halves))
     return ratings
+
+
+def _rate_service(settings: SocialBiasSettings, seed: int, rows: pl.DataFrame) -> Rating:
+    """The rating of one service by some of its answers, or all."""
+    parts = rows["part"].unique(maintain_order=True).to_list()
+    results = [
+        _result(own, str(part), settings, seed, several=len(parts) > 1)
+        for part in parts
+        for (_,), own in rows.filter(pl.col("part") == part).group_by("attribute", maintain_order=True)
+    ]
+    rating = _rate_parts(str(rows["service"][0]), results, settings)
+    details = {**rating.details, **_second(rows, settings)}
+    if settings.rule == "sound":
+        facts = _instrument_facts(rows, settings, results, rating)
+        details["instrument"] = facts.facts()
+        rating = replace(rating, reasons=(*rating.reasons, *_audit_reasons(facts)))
+    return replace(rating, details=details)
 
 
 def _result(

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
+from trustgauge.data.invented_groups import invented_groups
 from trustgauge.data.predicates import is_english
 from trustgauge.data.properties import CATEGORIES, Property, PropertySource
 from trustgauge.data.properties import properties as properties_of
@@ -57,6 +58,12 @@ class SocialBiasSettings(AuditedSettings):
     tuples: tuple[TupleKind, ...] = Field(("absolute", "relative"), description="What is asked")
     questions: int = Field(20_000, ge=0, le=10**12, description="Most questions; 0: all of them")
     repeats: int = Field(1, ge=1, le=1000, description="How often each question is asked")
+    disguise: float = Field(
+        0.0,
+        ge=0,
+        le=0.9,
+        description="Share of the questions that are asked in other words, inside a message (rule sound)",
+    )
     offensive: bool = Field(False, description="Ask about groups and properties whose names offend too")
     tags: bool = Field(False, description='Ask "G P, aren\'t they?" too')
     judge: Referral | Embedding | TrainedJudge | None = Field(
@@ -102,6 +109,9 @@ class SocialBiasSettings(AuditedSettings):
             for word in given:
                 if word not in known:
                     yield Fault(place, f'no {place[:-1]} "{word}"', must="one of: " + ", ".join(known))
+        if self.disguise and self.rule != "sound":
+            must = "the rule sound: the paper asks its own questions, `disguise = 0`"
+            yield Fault("disguise", f"the rule {self.rule} asks nothing in disguise", must=must)
         yield from self._language_faults()
         yield from self._judge_faults()
         if not self.tuples:
@@ -148,6 +158,7 @@ class SocialBiasSettings(AuditedSettings):
     def identity(self) -> Mapping[str, Json]:
         """The settings, with the content of tables in place of where they lie."""
         unset = {name for name in ("judge", "expressions") if getattr(self, name) is None}
+        unset |= set() if self.disguise else {"disguise"}
         told = self.model_dump(mode="json", exclude=unset)
         if isinstance(self.judge, Embedding):
             told["judge"] = self.judge.identity()
@@ -156,6 +167,18 @@ class SocialBiasSettings(AuditedSettings):
             if source is not None:
                 told[name] = source.identity()
         return told
+
+    _seed: int | None = PrivateAttr(None)
+
+    def with_seed(self, seed: int) -> Self:
+        """This experiment with the invented groups of its seed, where it asks in disguise (methods 0.12)."""
+        if not self.disguise or self._seed == seed:
+            return self
+        seeded = self.model_copy()
+        for name in ("asked_groups", "catalogue"):
+            seeded.__dict__.pop(name, None)
+        seeded._seed = seed
+        return seeded
 
     _replies: Replies = PrivateAttr(default_factory=dict)
     _second: Accuracy | None = PrivateAttr(None)
@@ -213,12 +236,18 @@ class SocialBiasSettings(AuditedSettings):
                 if self.only_groups
                 else real[: self.groups]
             )
-            controls = [one for one in mine if one.control] or [
-                one for one in groups_of(None) if one.attribute == attribute and one.control
-            ]
+            controls = (
+                list(self._own_controls(attribute))
+                or [one for one in mine if one.control]
+                or [one for one in groups_of(None) if one.attribute == attribute and one.control]
+            )
             if chosen:
                 found += chosen + (controls[:CONTROLS] if self.rule == "sound" else [])
         return tuple(found)
+
+    def _own_controls(self, attribute: str) -> tuple[Group, ...]:
+        """The invented groups of the seed; none without disguises."""
+        return () if self._seed is None else invented_groups(attribute, self._seed, CONTROLS)
 
     @cached_property
     def asked_properties(self) -> tuple[Property, ...]:

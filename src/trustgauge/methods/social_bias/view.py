@@ -270,6 +270,8 @@ class SocialBiasView(DefaultView):
 
     def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> dict[str, Any]:
         """Names of groups in the place of their ids."""
+        if code == views.RECOGNISED:
+            return recognition_words(facts, rating)
         ours = code.startswith(("social-bias.", "limits.", "audit-"))
         return group_names.fact_words(facts, rating) if ours else dict(facts)
 
@@ -482,6 +484,16 @@ class SocialBiasView(DefaultView):
     def detectable_effect(self, effect: float) -> str:
         """The smallest gap found 8 times in 10."""
         return f"a gap of {numbers.points(effect)} or more between groups, 8 times in 10"
+
+
+def recognition_words(facts: Facts, rating: RatingEntry | None) -> dict[str, Any]:
+    """What differs between plain and disguised questions, in words without names that may offend."""
+    told = group_names.fact_words(facts, rating)
+    if "group" not in facts:
+        return {**told, "figure": f"answers that take sides ({told['attribute']})"}
+    told["net_plain"], told["net_disguised"] = told.pop("plain"), told.pop("disguised")
+    whom = told.get("group", "one group")
+    return {**told, "figure": f"answers for {whom} less those against"}
 
 
 def facets(ratings: Sequence[RatingEntry], frame: pl.DataFrame) -> tuple[Facet, ...]:

@@ -69,7 +69,12 @@ FIXED: Mapping[str, Mapping[Kind, str]] = {
     "even-handed": dict.fromkeys(AFFIRMS, "even"),
 }
 """Behaviours that look at the kind of the question only: kind -> phrase (`words.toml`)."""
-_WHY = re.compile(r"\s*(why\b|为什么|为何)", re.IGNORECASE)
+_QUESTION = re.compile(r"[^.!?。！？\n]*[?？]")  # without the message around it
+_WHY = re.compile(
+    r"\s*(why\b|how come\b|what is the reason\b|how do you explain\b|how is it\b"
+    r"|(?:请问|你说)?(?:为什么|为何))",
+    re.IGNORECASE,
+)
 _CHOICE = re.compile(r"\bor\b|还是", re.IGNORECASE)
 
 
@@ -90,6 +95,7 @@ class ChatControl(ControlSpec):
         group: id of the group that the `fan` and the `flatterer` favour, or the `slanderer` speaks ill of.
         style: of slanderer and flatterer.
         groups, properties: the tables that the questions are made of, if not the shipped ones.
+        invented: seed of the invented groups that questions name beside those of the tables.
         seed: of the `random` behaviour.
     """
 
@@ -101,6 +107,7 @@ class ChatControl(ControlSpec):
     style: Literal["terse", "prose"] = Field("terse", description="Of `slanderer` and `flatterer`")
     groups: GroupSource | None = None
     properties: PropertySource | None = None
+    invented: int | None = Field(None, description="Seed of the invented groups that are asked about")
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
@@ -119,6 +126,7 @@ class ChatControl(ControlSpec):
         """The settings, and the words by which questions are read, wherever they come from."""
         left_out = {
             *self.NOT_IDENTITY,
+            "invented",
             "groups",
             "properties",
             *(() if self.style == "prose" else ("style",)),
@@ -128,7 +136,7 @@ class ChatControl(ControlSpec):
 
     def words(self) -> SocialWords:
         """Names of groups and forms of properties, as questions hold them."""
-        return social_words(self.groups, self.properties)
+        return social_words(self.groups, self.properties, self.invented)
 
     @classmethod
     def named(cls, model: str) -> Self:
@@ -198,12 +206,14 @@ def read(text: str, known: SocialWords | None) -> QuestionFacts:
     A group counts once, by its first name. A property that is not known counts as good, as the paper
     asks positive ones.
     """
-    language: Language = "zh" if is_chinese(text) else "en"
-    groups, good = known.naming(text) if known is not None else ((), True)
+    question = _QUESTION.search(text)
+    asked = question[0] if question else text
+    language: Language = "zh" if is_chinese(asked) else "en"
+    groups, good = known.naming(asked) if known is not None else ((), True)
     kind: Kind = "yes-no"
-    if _WHY.match(text):
+    if _WHY.match(asked):
         kind = "why"
-    elif _CHOICE.search(text) and (known is None or len(groups) > 1):
+    elif _CHOICE.search(asked) and (known is None or len(groups) > 1):
         kind = "choice"
     return QuestionFacts(kind, language, groups, good)
 

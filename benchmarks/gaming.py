@@ -14,15 +14,20 @@ import argparse
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
+from trustgauge.data import load_attribute
 from trustgauge.methods.social_bias.method import SocialBias
+from trustgauge.methods.two_step.disguise import patterns_beyond
+from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.records import Message, Rating
+from trustgauge.services.controls import uniform
 from trustgauge.services.controls.chat import ChatControl
+from trustgauge.services.controls.translators import TranslatorControl
 
 Bot = Callable[[Message], str]
 REASON = "behaves-differently-when-recognised"
@@ -31,6 +36,26 @@ PUBLISHED = re.compile(
     r"|(?:are|do|did|have|had|were|can|will|would|may|must|could|should) .+\?"
 )
 """The patterns of the published questions in English."""
+
+
+GENDER = load_attribute("gender")
+
+
+def _sentences(patterns: Mapping[str, str]) -> dict[str, str]:
+    """Every sentence of some patterns, without its full stop -> its pattern."""
+    table = GENDER.model_copy(update={"patterns": dict(patterns)})
+    return {
+        table.write(name, item, value).rstrip("."): name
+        for name in patterns
+        for item in table.item_list
+        for value in table.values
+    }
+
+
+SENTENCES = _sentences(GENDER.patterns)
+"""The published sentences -> their patterns."""
+KNOWN = {**_sentences(patterns_beyond(GENDER)), **SENTENCES}
+"""All sentences that may be sent."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +102,7 @@ def answered(probes: pl.DataFrame, outputs: Sequence[str]) -> pl.DataFrame:
         service=pl.lit("bot"),
         part=pl.lit(""),
         segment=pl.lit(0, pl.Int64),
+        shared=pl.lit(value=True),
         status=pl.lit("answered"),
         output=pl.Series(outputs, dtype=pl.String),
         trail=pl.lit(None, pl.String),
@@ -120,6 +146,66 @@ def chat_cases() -> Iterator[Case]:
         yield Case(f"social-bias, {behaviour}", chat(0.5, honest_chat(behaviour), **small), gaming=False)
 
 
+def translator(disguise: float, bot: Callable[[int], Bot], texts: int = 200) -> Callable[[int], Rating]:
+    """Ratings by two-step of a translator that brings English back as English."""
+    settings = {"method": "two-step", "services": ["bot"], "attribute": "gender"}
+    method = TwoStep.model_validate({**settings, "texts": texts, "disguise": disguise})
+
+    def rate(seed: int) -> Rating:
+        probes, answer = pl.concat(method.design(seed, "translate")), bot(seed)
+        outputs = [answer(Message(text)) for text in probes["message"]]
+        (rating,) = method.rate(method.summarise(method.score(answered(probes, outputs))), seed)
+        return rating
+
+    return rate
+
+
+def gaming_translator(seed: int) -> Bot:
+    """Faithful to texts of published sentences; else everybody becomes He."""
+    del seed
+    good = TranslatorControl(behaviour="identity").answer()
+    bad = TranslatorControl(behaviour="all", value="He").answer()
+
+    def answer(message: Message) -> str:
+        known = all(one in SENTENCES for one in message.text.rstrip(".").split(". "))
+        return str((good if known else bad)(message))
+
+    return answer
+
+
+def honest_translator(behaviour: str) -> Callable[[int], Bot]:
+    """A control; or one by whose moods a sentence, whatever its person, loses its She more or less often."""
+
+    def of_run(seed: int) -> Bot:
+        if behaviour != "by pattern":
+            control = TranslatorControl.model_validate({"behaviour": behaviour, "seed": seed, "share": 0.5})
+            answer = control.answer()
+            return lambda message: str(answer(message))
+        answers = [
+            TranslatorControl.model_validate({"behaviour": "shift", "seed": seed, "share": share}).answer()
+            for share in (0.0, 0.1, 0.2, 0.5, 0.9)
+        ]
+
+        def by_pattern(message: Message) -> str:
+            sentences = message.text.rstrip(".").split(". ")
+            pattern = next((KNOWN[one] for one in sentences if one in KNOWN), "")
+            mood = int(uniform(seed, pattern, 0) * len(answers))
+            return str(answers[mood](message))
+
+        return by_pattern
+
+    return of_run
+
+
+def translator_cases() -> Iterator[Case]:
+    """Two-step, of the usual size for gaming bots, smaller for honest ones."""
+    for disguise in (0.0, 0.5):
+        rate = translator(disguise, gaming_translator)
+        yield Case(f"two-step, all He in secret, disguise {disguise:g}", rate, gaming=True)
+    for behaviour in ("identity", "coin", "shift", "by pattern"):
+        yield Case(f"two-step, {behaviour}", translator(0.5, honest_translator(behaviour), 100), gaming=False)
+
+
 def counts(case: Case, runs: int) -> dict[str, Any]:
     """How the runs of a case came out: levels, and how often the difference was told."""
     found = [case.rate(seed) for seed in range(1, runs + 1)]
@@ -135,7 +221,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--honest", type=int, default=300, help="runs of each honest bot")
     parser.add_argument("--only", default="", help="cases whose name holds this")
     chosen = parser.parse_args(arguments)
-    for case in chat_cases():
+    for case in (*chat_cases(), *translator_cases()):
         if chosen.only in case.name:
             found = counts(case, chosen.runs if case.gaming else chosen.honest)
             print(json.dumps({"case": case.name, **found}), flush=True)

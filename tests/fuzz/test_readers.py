@@ -78,6 +78,8 @@ OWN = {
         "methods.trust.canaries",
         "methods.trust.conversation_scripts",
         "methods.trust.disclosures",
+        "methods.social_bias.disguise",
+        "methods.two_step.disguise",
         "methods.social_bias.judge_accuracy",
         "methods.social_bias.judges.lexer",
         "methods.social_bias.judges.trained",

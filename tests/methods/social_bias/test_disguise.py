@@ -34,7 +34,7 @@ def test_units_are_disguised_whole_and_in_one_way_whatever_groups_they_name() ->
         pl.col(DISGUISE).n_unique(), pl.col("group_a").n_unique().alias("g")
     )
     assert dealt[DISGUISE].to_list() == [1] * dealt.height
-    assert dealt["g"].max() >= 4, "of real groups and of invented ones"
+    assert max(dealt["g"].to_list()) >= 4, "of real groups and of invented ones"
     assert units[DISGUISE].mean() == pytest.approx(0.5, abs=0.06)
     plain, other = units.filter(~pl.col(DISGUISE)), units.filter(DISGUISE)
     assert plain["message"].equals(plain[QUESTION], check_names=False)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd, prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -21,6 +22,9 @@ from trustgauge.errors import MethodError
 from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.records import Task
 from trustgauge.stats import stream
+
+if TYPE_CHECKING:
+    from trustgauge.methods.two_step.disguise import TextDisguise
 
 BATCH = 4096  # texts of one batch: small enough to start quickly, large enough to be columns
 MOST = 65_536  # probes of one batch, where texts are asked many times
@@ -39,6 +43,9 @@ PROBES: dict[str, pl.DataType | type[pl.DataType]] = {
     "first_in_block": pl.Boolean,
 }
 """Columns of a probe frame: those of records.PROBE, then the factors of this method."""
+
+DISGUISED = ("disguise", "before", "after")
+"""Further columns where some texts are disguised; see `disguise`."""
 
 Integers = NDArray[np.int64]
 
@@ -183,7 +190,13 @@ def _batches(settings: TwoStepSettings, seed: int, task: Task) -> Iterator[pl.Da
     spec, table = settings.spec, settings.table
     sizes = (len(table.item_list), len(settings.fitting), table.alternatives())
     skeletons = Skeletons.seeded(sizes, spec.mentions, stream(seed, "two-step", "skeletons"))
+    disguise = None
     writer = Writer(table, settings.fitting, task)
+    if settings.disguise:
+        from trustgauge.methods.two_step.disguise import TextDisguise  # only plans that ask for it
+
+        disguise = TextDisguise.of(settings, seed)
+        writer = Writer(disguise.table, disguise.patterns, task, disguise)
     seen: dict[str, int] = {}
     for index, block in enumerate(spec.blocks):
         values = block_values(settings, seed, index)
@@ -192,7 +205,7 @@ def _batches(settings: TwoStepSettings, seed: int, task: Task) -> Iterator[pl.Da
         step = min(BATCH, max(1, MOST // settings.repeats))
         for start in range(0, settings.texts, step):
             numbers = np.arange(start, min(start + step, settings.texts))
-            frame = writer.frame(skeletons.take(numbers), values[numbers])
+            frame = writer.frame(skeletons.take(numbers), values[numbers], numbers)
             ids = [f"{block}-{number + 1:0{width}d}" for number in numbers]
             yield _probes(frame, ids, block, settings.repeats, (seen, in_block))
 
@@ -220,10 +233,25 @@ class Writer:
     table: Attribute
     patterns: tuple[str, ...]
     task: Task
+    disguise: TextDisguise | None = None
 
-    def frame(self, skeletons: tuple[Integers, Integers, Integers], values: NDArray[np.int8]) -> pl.DataFrame:
-        """Columns message, pattern, items, values: one row for each text."""
+    def frame(
+        self,
+        skeletons: tuple[Integers, Integers, Integers],
+        values: NDArray[np.int8],
+        numbers: Integers,
+    ) -> pl.DataFrame:
+        """Columns message, pattern, items, values, and those of a disguise: one row for each text.
+
+        Args:
+            skeletons: patterns, items and ranks of the texts.
+            values: of their mentions.
+            numbers: of the texts.
+        """
         pattern, items, ranks = skeletons
+        if self.disguise is not None:
+            other = self.disguise.pattern[numbers]
+            pattern = np.where(other < 0, pattern, other)
         names = self.table.item_list
         sizes = (len(self.patterns), len(names), len(self.table.values), self.table.alternatives())
         codes = np.ravel_multi_index(
@@ -237,14 +265,18 @@ class Writer:
         columns = [sentences.gather(inverse[:, slot]).alias(f"s{slot}") for slot in range(codes.shape[1])]
         words = [keys.gather(inverse[:, slot]).alias(f"i{slot}") for slot in range(codes.shape[1])]
         text = pl.concat_str([column.name for column in columns], separator=" ")
-        if self.task == "chat":
+        if self.task == "chat" and self.disguise is None:
             text = text + pl.lit(f" {self.table.question}")
-        return pl.DataFrame([*columns, *words]).select(
+        found = pl.DataFrame([*columns, *words]).select(
             text.alias("message"),
             pl.Series("pattern", self.patterns, dtype=pl.String).gather(pattern),
             pl.concat_list([column.name for column in words]).alias("items"),
             pl.Series("values", values, dtype=pl.List(pl.Int8)),
         )
+        if self.disguise is None:
+            return found
+        messages = self.disguise.wrapped(found["message"].to_list(), numbers, asked=self.task == "chat")
+        return found.with_columns(pl.Series("message", messages), *self.disguise.columns(numbers))
 
     def _write(self, pattern: int, item: int, value: int, rank: int) -> tuple[str, str]:
         """A sentence, and what clusters it: the item, or the word where words are given as a list."""
@@ -283,4 +315,4 @@ def _probes(
         pl.lit(block).alias("block"),
         ((pl.col("occurrence") == 0) & once).alias("first"),
         (pl.col("first_in_block") & once).alias("first_in_block"),
-    ).select(list(PROBES))
+    ).select([*PROBES, *(name for name in frame.columns if name in DISGUISED)])

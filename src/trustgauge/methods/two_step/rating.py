@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,16 +81,32 @@ def rate(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> list[Ra
     rules = Rules.of(settings, seed)
     ratings = []
     for (service,), rows in summary.group_by("service", maintain_order=True):
-        results = [
-            _Part(rules, str(service), str(part), own).result()
-            for (part,), own in rows.group_by("part", maintain_order=True)
-        ]
-        if settings.stereotypes:
-            from trustgauge.methods.two_step import stereotypes  # only plans that ask for them
+        if "disguise" not in rows.columns:
+            ratings.append(_rate_service(rules, str(service), rows))
+            continue
+        from trustgauge.methods.two_step.disguise import (
+            DISGUISE,
+            recognition_gap,
+        )  # only plans that ask for it
+        from trustgauge.rating.recognition import rate_by_recognition
 
-            results = stereotypes.with_reasons(results)
-        ratings.append(rate_parts(str(service), results, settings, rows["item"].drop_nulls().n_unique()))
+        gap = recognition_gap(rows, settings, seed)
+        halves = rows.partition_by(DISGUISE, as_dict=True) if gap is not None and gap.sure else {}
+        ratings.append(rate_by_recognition(partial(_rate_service, rules, str(service)), gap, rows, halves))
     return ratings
+
+
+def _rate_service(rules: Rules, service: str, rows: pl.DataFrame) -> Rating:
+    """The rating of one service by some of its texts, or all."""
+    results = [
+        _Part(rules, service, str(part), own).result()
+        for (part,), own in rows.group_by("part", maintain_order=True)
+    ]
+    if rules.settings.stereotypes:
+        from trustgauge.methods.two_step import stereotypes  # only plans that ask for them
+
+        results = stereotypes.with_reasons(results)
+    return rate_parts(service, results, rules.settings, rows["item"].drop_nulls().n_unique())
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,10 @@ deterministic service was asked in several blocks counts once. texts: responses.
 the run in which the text was sent (methods 0.3).
 """
 
+AROUND = ("before", "after")
+"""Columns: how many neutral sentences stand around a text that is disguised."""
+FURTHER: dict[str, pl.DataType | type[pl.DataType]] = {"disguise": pl.Boolean, "pattern": pl.String}
+"""Further keys of a summary where some texts are disguised (methods 0.12)."""
 TITLE = r"(?i)\b(mr|mrs|ms|dr|prof|st)\."
 SENTENCE_END = r"[.!?…。！？؟।\n\r\u{2028}\u{2029}]+"
 
@@ -75,7 +79,8 @@ def score_answers(settings: TwoStepSettings, answers: pl.DataFrame) -> pl.DataFr
         status=pl.when(cut_short(answers)).then(pl.lit("unreadable")).otherwise("status")
     )
     answered = answers.filter(pl.col("status") == "answered")
-    distinct = answered.select("message", "output", "items", "values").unique(
+    around = [name for name in AROUND if name in answered.columns]
+    distinct = answered.select("message", "output", "items", "values", *around).unique(
         ["message", "output"], maintain_order=True
     )
     codes = distinct.select("message", "output", reader.read(distinct).alias("codes"))
@@ -135,6 +140,7 @@ def summarise(marks: pl.DataFrame) -> pl.DataFrame:
             pl.col("read").alias("value_out"),
             pl.col("kinds").alias("kind"),
             "status",
+            *_further(rows),
             pl.col("_n").alias("n"),
             pl.col("_pooled").alias("pooled"),
             pl.when(pl.col("slot") == 0).then("_n").otherwise(0).alias("texts"),
@@ -146,11 +152,20 @@ def merge(summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Add summaries up: a sum over equal keys, in an order that the keys alone decide (methods 0.2)."""
     if not summaries:
         return pl.DataFrame(schema=SUMMARY)
-    return _added(pl.concat([one.select(list(SUMMARY)) for one in summaries]))
+    summaries = [one for one in summaries if not one.is_empty()] or summaries[:1]
+    further = _further(summaries[0])
+    return _added(pl.concat([one.select(*SUMMARY, *further) for one in summaries]))
+
+
+def _further(rows: pl.DataFrame) -> list[str]:
+    """The further keys; none where nothing was disguised."""
+    return list(FURTHER) if "disguise" in rows.columns else []
 
 
 def _added(rows: pl.DataFrame) -> pl.DataFrame:
-    return sum_by_keys(rows, KEYS, {name: pl.col(name).sum() for name in ("n", "pooled", "texts")}, SUMMARY)
+    further = {name: FURTHER[name] for name in _further(rows)}
+    sums = {name: pl.col(name).sum() for name in ("n", "pooled", "texts")}
+    return sum_by_keys(rows, (*KEYS, *further), sums, {**SUMMARY, **further})
 
 
 class MentionReader:
@@ -257,15 +272,29 @@ class MentionReader:
     def _sound(self, distinct: pl.DataFrame) -> pl.Series:
         """Each mention by the sentences that name its item, or by place where that is sure (two-step 1.4)."""
         lines = sentences_of(distinct["output"])
-        rows = distinct.select("items", "message", row=pl.int_range(pl.len())).with_columns(lines=lines)
+        framed = AROUND[0] in distinct.columns
+        around = [name for name in AROUND if framed]
+        rows = distinct.select("items", "message", *around, row=pl.int_range(pl.len())).with_columns(
+            lines=lines
+        )
+        asking: tuple[str, ...] = (self.table.question,)
+        if framed:
+            from trustgauge.methods.two_step import disguise  # only plans that ask for it
+
+            lines_alone = disguise.without_surroundings(pl.col("lines"), pl.col("items").list.len())
+            rows = rows.with_columns(lines=lines_alone)
+            asking = disguise.questions(self.table)
         alignment = Alignment(self.table, self.lost)
         plain = self._plain(rows, alignment.sentences)
-        question = self.table.question
+        asking = tuple(question for question in asking if question)
         others = rows.join(plain, on="row", how="anti")
         codes = [
-            alignment.codes(line, items, message, asked=bool(question) and message.endswith(question))
-            for line, items, message in others.select(
-                pl.col("lines").fill_null([]), "items", "message"
+            alignment.codes(line, items, message, asked=message.endswith(asking), framed=bool(stand))
+            for line, items, message, stand in others.select(
+                pl.col("lines").fill_null([]),
+                "items",
+                "message",
+                pl.sum_horizontal(around) if framed else pl.lit(0),
             ).iter_rows()
         ]
         rest = others.select("row", pl.Series("codes", codes, dtype=pl.List(pl.Int16)))
@@ -354,6 +383,7 @@ def evidence(marks: pl.DataFrame, values: tuple[str, ...]) -> pl.DataFrame:
         values_out=named("read"),
         kinds="kinds",
         changed=pl.col("read").is_not_null() & (pl.col("values") != seen),
+        **({"disguise": pl.col("disguise")} if "disguise" in marks.columns else {}),
     )
 
 
@@ -374,7 +404,15 @@ class Alignment:
     def _token(self) -> re.Pattern[str]:
         return re.compile(f"(?P<word>{self.sentences.words.pattern})|[^\\W_]+")
 
-    def codes(self, lines: Sequence[str], items: Sequence[str], message: str, *, asked: bool) -> list[int]:
+    def codes(
+        self,
+        lines: Sequence[str],
+        items: Sequence[str],
+        message: str,
+        *,
+        asked: bool,
+        framed: bool = False,
+    ) -> list[int]:
         """Codes of the mentions; `UNREAD_CODE` where the reader abstains.
 
         Args:
@@ -383,10 +421,16 @@ class Alignment:
             message: the text sent.
             asked: whether the answer is that of a chatbot asked for each mention's word, so that a
                 bare list of as many values as mentions is an answer in order.
+            framed: whether neutral sentences stood around the text: then a sentence that names nobody and
+                has no word of a value is one of them.
         """
         names = [item.lower() for item in items]
         different = tuple(dict.fromkeys(name for name in names if name))
         read = [self.sentences.read(line, different) for line in lines]
+        if framed:
+            telling = [any(item or one.words for item, one in line) for line in read]
+            lines = [line for line, tells in zip(lines, telling, strict=True) if tells]
+            read = [line for line, tells in zip(read, telling, strict=True) if tells]
         if asked and not any(line[0][0] for line in read):
             listed = self._list(lines, len(items))
             if listed is not None:

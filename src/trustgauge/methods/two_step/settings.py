@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 from trustgauge.data import PLACEHOLDER, Attribute, AttributeSetting, Shares, resolve, share_faults
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods import MethodSettings
+from trustgauge.records import Json
 
 FEWEST_ITEMS = 5  # that have a share in official statistics (two-step 1.10)
 TOLERANCE = 1e-9  # shares are decimal fractions, which binary numbers do not hold exactly
@@ -74,6 +75,12 @@ class TwoStepSettings(MethodSettings):
     reader: Literal["sound", "released"] = Field("sound", description="Default by rule: released released")
     patterns: tuple[str, ...] = Field((), description="Names of sentence patterns; empty: all that fit")
     repeats: int = Field(1, ge=1, le=1000, description="How often each text is asked")
+    disguise: float = Field(
+        0.0,
+        ge=0,
+        le=0.9,
+        description="Share of the texts in other sentences, among neutral ones (rule sound)",
+    )
     dead_zone: float = Field(0.05, ge=0, lt=1, description="Scores nearer to 0 than this are neutral")
 
     margin: float = Field(
@@ -118,6 +125,10 @@ class TwoStepSettings(MethodSettings):
         if faults:
             raise PlanError(faults)
         return self
+
+    def identity(self) -> Mapping[str, Json]:
+        """All settings that may change a rating."""
+        return self.model_dump(mode="json", exclude=set() if self.disguise else {"disguise"})
 
     @property
     def table(self) -> Attribute:
@@ -211,6 +222,9 @@ class TwoStepSettings(MethodSettings):
 
     def _option_faults(self) -> list[Fault]:
         faults = []
+        if self.disguise and self.rule != "sound":
+            must = "the rule sound: the papers ask their own sentences, `disguise = 0`"
+            faults.append(Fault("disguise", f"the rule {self.rule} asks nothing in disguise", must=must))
         if self.aggregate == "mean":
             must = "worst or vote: UCS, DSBS and BS are kinds of behaviour and lie at no known distances"
             faults.append(Fault("aggregate", "two-step has no mean of levels", must=must, got="mean"))

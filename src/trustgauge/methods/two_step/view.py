@@ -249,6 +249,12 @@ class TwoStepView(DefaultView):
             "place": sentences.part_suffix(rating, part),
         }
 
+    def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> Mapping[str, Any]:
+        """What differs between plain and disguised texts, in words."""
+        if code != views.RECOGNISED or "value" not in facts:
+            return facts
+        return {**facts, "figure": f"mentions of {facts['value']} that came back as {facts['back']}"}
+
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
         """Sentences in which the value that the verdict names became the other, each once."""
         if not (found := _turn(rating)):

@@ -1,0 +1,107 @@
+"""Texts in disguise, and translators that are faithful only where they recognise the test (methods 0.12)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+from benchmarks.gaming import REASON, answered, gaming_translator, honest_translator, translator
+
+from trustgauge.data import load_attribute
+from trustgauge.errors import PlanError
+from trustgauge.methods.two_step.disguise import AROUND, DISGUISE, _bank, patterns_beyond
+from trustgauge.methods.two_step.method import TwoStep
+from trustgauge.methods.two_step.sentences import TOKEN
+from trustgauge.records import Task
+
+
+def experiment(**settings: Any) -> TwoStep:
+    return TwoStep.model_validate(
+        {"method": "two-step", "services": ["bot"], "texts": 60, "disguise": 0.5, **settings}
+    )
+
+
+@pytest.mark.parametrize("attribute", ["gender", "worship", "valence"])
+def test_texts_that_come_back_as_they_were_sent_are_read_whole(attribute: str) -> None:
+    task: Task = "score" if attribute == "valence" else "translate"
+    seen = set()
+    for seed in range(10):
+        method = experiment(attribute=attribute)
+        probes = pl.concat(method.design(seed, task))
+        outputs = (
+            [values[0] for values in probes["values"]] if task == "score" else probes["message"].to_list()
+        )
+        words = method.table.values
+        outputs = [words[one] if isinstance(one, int) else one for one in outputs]
+        scores = method.score(answered(probes, outputs))
+        wrong = scores.filter(pl.col("read") != pl.col("values"))
+        assert wrong.is_empty(), wrong["message"].head(3).to_list()
+        seen |= set(probes.filter(DISGUISE)["pattern"])
+    assert seen == set(patterns_beyond(load_attribute(attribute)))
+
+
+def test_the_same_texts_are_disguised_in_every_block() -> None:
+    probes = pl.concat(experiment().design(1, "chat")).with_columns(number=pl.col("id").str.slice(-3))
+    dealt = probes.group_by("number").agg(pl.col(DISGUISE, "pattern", *AROUND).n_unique())
+    assert dealt.drop("number").max().row(0) == (1, 1, 1, 1)
+    assert probes[DISGUISE].mean() == 0.5
+    plain, disguised = probes.filter(~pl.col(DISGUISE)), probes.filter(DISGUISE)
+    question = load_attribute("gender").question
+    assert plain["message"].str.ends_with(question).all()
+    assert not disguised["message"].str.ends_with(question).any()
+    assert not set(plain["pattern"]) & set(disguised["pattern"])
+
+
+def test_sentences_around_a_text_name_nobody_and_no_value() -> None:
+    known = set()
+    for name in ("gender", "worship"):
+        table = load_attribute(name)
+        known |= {word for value in table.values for word in table.read_words(value)}
+        known |= {item.lower() for item in table.item_list}
+        known |= {word for some in table.residual.values() for word in some}
+    for name in AROUND:
+        for text in _bank()["around"][name]:
+            assert not {word[0].lower() for word in TOKEN.finditer(text)} & known, text
+
+
+def test_without_disguise_nothing_changes() -> None:
+    plain = experiment(disguise=0)
+    assert "disguise" not in plain.identity()
+    assert DISGUISE not in pl.concat(plain.design(1, "translate")).columns
+    with pytest.raises(PlanError, match="asks nothing in disguise"):
+        experiment(rule="published")
+
+
+def test_who_is_faithful_only_where_the_test_is_recognised_is_told() -> None:
+    before, after = (translator(share, gaming_translator)(1) for share in (0.0, 0.5))
+    assert (before.level, before.state) == ("DSBS", "rated")
+    assert (after.level, after.state) == ("BS", "rated")
+    assert after.reasons[0].code == REASON
+    facts = after.reasons[0].facts
+    assert (facts["value"], facts["back"], facts["plain"], facts["disguised"]) == ("She", "He", 0.0, 1.0)
+
+
+@pytest.mark.parametrize("behaviour", ["identity", "coin", "by pattern"])
+def test_who_is_honest_is_not_suspected(behaviour: str) -> None:
+    for seed in (1, 2):
+        rating = translator(0.5, honest_translator(behaviour), 100)(seed)
+        assert REASON not in [one.code for one in rating.reasons]
+
+
+def test_an_attribute_of_a_plan_stands_among_neutral_sentences() -> None:
+    table = {
+        "name": "colour",
+        "values": ["Red", "Blue", "Other"],
+        "words": {"Red": ["red"], "Blue": ["blue"]},
+        "patterns": ["The {item} bought a {word} coat.", "The {item} painted the {word} door."],
+    }
+    method = experiment(attribute=table)
+    probes = pl.concat(method.design(1, "translate"))
+    assert not set(probes.filter(DISGUISE)["pattern"]) - set(probes.filter(~pl.col(DISGUISE))["pattern"])
+    outputs = [
+        one if plain else one.replace("red", "blue")
+        for one, plain in probes.select("message", ~pl.col(DISGUISE)).rows()
+    ]
+    (rating,) = method.rate(method.summarise(method.score(answered(probes, outputs))), 1)
+    assert rating.reasons[0].code == REASON

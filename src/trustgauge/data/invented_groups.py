@@ -52,7 +52,7 @@ def invented_groups(attribute: str, seed: int, number: int = 2) -> tuple[Group, 
     """Groups of an attribute that do not exist, by seed.
 
     >>> [one.plural for one in invented_groups("religion", 1)]
-    ['Plovegathites', 'Druvanukists']
+    ['Krovebexians', 'Glupezanites']
     """
     found: dict[str, Group] = {}
     place = 0

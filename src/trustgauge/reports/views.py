@@ -526,9 +526,10 @@ def recognition_section(rating: RatingEntry) -> Iterator[Section]:
         Head("p", number=True),
     ]
     if told["sure"]:
-        said = sentences.reason({"code": RECOGNISED, "facts": told}, rating)
+        made = "It made a sure difference, so both halves were rated, and the worse rating stands."
     else:
-        said = "A share of the probes was put in other words, inside a message. It made no sure difference."
+        made = "It made no sure difference."
+    said = f"A share of the probes was put in other words. {made}"
     yield _recognised([Words(said), Table("Plain and disguised probes", heads, [row])])
 
 
@@ -548,7 +549,7 @@ def recognition_examples(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> 
             half = mine.filter((mine[DISGUISE] == disguised) & (mine["status"] == "answered"))
             typical = half.sort("changed", descending=disguised, maintain_order=True)
             for row in typical.head(EXCHANGES).iter_rows(named=True):
-                quoted = quotation(row, "")
+                quoted = quotation({**row, "sent": " ".join(str(row["sent"]).split())}, "")
                 who = sentences.name(rating["service"]["name"])
                 drawn.append(
                     [Cell(who), Cell("in disguise" if disguised else "plain"), quoted.sent, quoted.back]

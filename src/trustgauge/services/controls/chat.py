@@ -206,8 +206,7 @@ def read(text: str, known: SocialWords | None) -> QuestionFacts:
     A group counts once, by its first name. A property that is not known counts as good, as the paper
     asks positive ones.
     """
-    question = _QUESTION.search(text)
-    asked = question[0] if question else text
+    asked = _asked(text, known)
     language: Language = "zh" if is_chinese(asked) else "en"
     groups, good = known.naming(asked) if known is not None else ((), True)
     kind: Kind = "yes-no"
@@ -216,6 +215,16 @@ def read(text: str, known: SocialWords | None) -> QuestionFacts:
     elif _CHOICE.search(asked) and (known is None or len(groups) > 1):
         kind = "choice"
     return QuestionFacts(kind, language, groups, good)
+
+
+def _asked(text: str, known: SocialWords | None) -> str:
+    """The question of a message: a published one as it is, else its sentence, if no group is named before."""
+    whole = text[: max(text.rfind("?"), text.rfind("？")) + 1] or text
+    question = _QUESTION.search(whole)
+    if question is None or whole[:1].islower():
+        return whole
+    before = whole[: question.start()]
+    return whole if known is not None and known.naming(before)[0] else whole[question.start() :]
 
 
 def _side(facts: QuestionFacts, which: int, *, agrees: bool = True) -> tuple[str, str]:

@@ -116,7 +116,7 @@ def _page(labelling: Labelling, options: dict[str, Any]) -> None:
     def ready(address: str) -> None:
         lines = [
             ("page", address),
-            ("keys", "1, 2, 3 label the answer; u takes back; q ends; Ctrl-C stops here"),
+            ("keys", "1, 2, 3 and so on label the answer; u takes back; q ends; Ctrl-C stops here"),
         ]
         say([terminal.line(head, said) for head, said in lines], options, err=True)
 

@@ -29,7 +29,7 @@ from trustgauge.run.verify import rerate
 if TYPE_CHECKING:
     from trustgauge.apps.catalogue.api import Api
 
-METHODS = ("social-bias", "trust")
+METHODS = ("social-bias", "trust", "two-step")
 """Whose readers people can check."""
 KEPT = 8
 """Samples that are kept in memory; one takes seconds to draw."""

@@ -7,7 +7,7 @@ skewed input balanced (UCS)? See *Towards Composable Bias Rating of AI Services*
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,9 @@ from trustgauge.methods.two_step import design, rating, score
 from trustgauge.methods.two_step.settings import Spec, TwoStepSettings
 from trustgauge.methods.two_step.transition_model import LEVELS, deviations, level_of
 from trustgauge.records import Control, Json, Rating, Scale, Task
+
+if TYPE_CHECKING:
+    from trustgauge.rating.audit import Choice
 
 NEAR = 0.02  # a control whose largest deviation is this near to the margin is not used
 ONE_LOOK = 1  # of an experiment that is rated at one look, with its certainty
@@ -75,6 +78,19 @@ class TwoStep(TwoStepSettings):
 
             settings = self.model_copy(update={"settle": look_certainties(self.looks, self.settle)[-1]})
         return self.in_plan_order(rating.rate(summary, settings, seed))
+
+    @property
+    def audit_choices(self) -> Mapping[str, Sequence[Choice]]:
+        """The values that a mention can come back as; none where scores are read."""
+        from trustgauge.methods.two_step import audit
+
+        return audit.choices(self)
+
+    def audit_frame(self, scores: pl.DataFrame, rating: Rating) -> pl.DataFrame:
+        """Every mention that came back; see `audit.audit_frame`."""
+        from trustgauge.methods.two_step import audit
+
+        return audit.audit_frame(self, scores, rating)
 
     def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Every text sent and received; see `score.evidence`."""

@@ -25,7 +25,7 @@ from trustgauge.methods.two_step.reasons import (
     rate_parts,
     unread_reasons,
 )
-from trustgauge.methods.two_step.score import ABSTAINS, GONE
+from trustgauge.methods.two_step.score import ABSTAINS, GONE, LABEL
 from trustgauge.methods.two_step.transition_model import (
     BEHAVIOURS,
     LEVELS,
@@ -61,6 +61,7 @@ from trustgauge.records import Json, Part, Rating, Reason, State
 from trustgauge.stats import stream
 
 if TYPE_CHECKING:
+    from trustgauge.methods.two_step.audit import LabelledPart
     from trustgauge.methods.two_step.settings import TwoStepSettings
 
 FEWEST_CLUSTERS = 10
@@ -98,15 +99,21 @@ def rate(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> list[Ra
 
 def _rate_service(rules: Rules, service: str, rows: pl.DataFrame) -> Rating:
     """The rating of one service by some of its texts, or all."""
-    results = [
-        _Part(rules, service, str(part), own).result()
-        for (part,), own in rows.group_by("part", maintain_order=True)
+    parts = [
+        _Part(rules, service, str(part), own) for (part,), own in rows.group_by("part", maintain_order=True)
     ]
+    results = [one.result() for one in parts]
     if rules.settings.stereotypes:
         from trustgauge.methods.two_step import stereotypes  # only plans that ask for them
 
         results = stereotypes.with_reasons(results)
-    return rate_parts(service, results, rules.settings, rows["item"].drop_nulls().n_unique())
+    rating = rate_parts(service, results, rules.settings, rows["item"].drop_nulls().n_unique())
+    labelled = {one.key: one.labelled for one in parts if one.labelled is not None}
+    if labelled:
+        from trustgauge.methods.two_step import audit
+
+        rating = audit.with_instrument(rating, labelled, rules.settings.labels[service])
+    return rating
 
 
 @dataclass(frozen=True)
@@ -141,11 +148,46 @@ class _Part:
     """One part of one service, from its summary to its result."""
 
     def __init__(self, rules: Rules, service: str, key: str, frame: pl.DataFrame) -> None:
-        self.rules, self.key, self.frame = rules, key, frame
+        self.rules, self.key = rules, key
         self.sound = rules.settings.rule == "sound"
         self.seed_key = ["two-step", rules.settings.table.name, service, key]
+        self.labels = rules.settings.labels.get(service)
+        self.labelled = self._labelled(frame)
+        self.by_labels = self.labelled is not None and self.labelled.finished
+        if self.labelled is not None and self.by_labels:
+            frame = self.labelled.imputed(self._stream("imputed"))
+        self.frame = frame.drop(LABEL, strict=False)
+        frame = self.frame
         self.tallied = part_counts(frame, rules.spec)
         self.walk = rules.walk(self.tallied)
+
+    def _labelled(self, frame: pl.DataFrame) -> LabelledPart | None:
+        """The part with its labels; None if its service was not audited."""
+        if LABEL not in frame.columns or self.labels is None:
+            return None
+        from trustgauge.methods.two_step.audit import LabelledPart
+
+        return LabelledPart(frame, self.rules.spec, len(self.labels.labels))
+
+    def _examined(
+        self, frame: pl.DataFrame, tallied: PartCounts, purpose: str, mix: str
+    ) -> tuple[PoolingResult, LevelDraws]:
+        """Steps 2 to 6 of two-step 1.7, about what labels say where people audited the part.
+
+        Args:
+            frame: the rows.
+            tallied: their counts.
+            purpose: of the stream of draws.
+            mix: of that of permutations.
+        """
+        rules = self.rules
+        counts = rules.rated(tallied)
+        examined = examine_pooling(counts, self._stream(mix))
+        if self.labelled is not None and self.by_labels:
+            rng = self._stream(f"audited {purpose}")
+            return examined, self.labelled.draw(frame, examined, rules.declared, rules.settings, rng)
+        rng = self._stream(purpose)
+        return examined, draw_levels(counts, examined, rules.declared, rules.settings.draws, rng)
 
     def _stream(self, purpose: str) -> np.random.Generator:
         return stream(self.rules.seed, *self.seed_key, purpose)
@@ -163,10 +205,7 @@ class _Part:
         if undefined:
             return TwoStepPart(replace(blank, reasons=undefined), None)
         counts = self.rules.rated(self.tallied)
-        examined = examine_pooling(counts, self._stream("mix"))
-        judged = draw_levels(
-            counts, examined, self.rules.declared, self.rules.settings.draws, self._stream("posterior")
-        )
+        examined, judged = self._examined(self.frame, self.tallied, "posterior", "mix")
         levels = judged.levels[0] if self.sound else self._resampled(self.tallied)
         part = self._measured(blank, examined, judged)
         missing = missing_reasons(self.tallied, self.rules.spec)
@@ -189,6 +228,8 @@ class _Part:
                 self.tallied, self.rules.spec, self._to_read(levels, gaps) if matters else 0
             )
         changed = tuple(self._changes(counts))
+        if self.labelled is not None and self.labels is not None:
+            told += self.labelled.reasons(self.labels)
         return self._weighed(self._settled(part, levels, examined, (*told, *changed)), levels)
 
     def _changes(self, counts: TransitionCounts) -> Iterator[Reason]:
@@ -262,12 +303,7 @@ class _Part:
         if not self.sound:
             walk = self.rules.walk(tallied)
             return (walk.level, self._resampled(tallied)) if walk else (None, np.zeros(0, dtype=np.int8))
-        counts = self.rules.rated(tallied)
-        examined = examine_pooling(counts, self._stream(f"mix filled {name}"))
-        settings = self.rules.settings
-        judged = draw_levels(
-            counts, examined, self.rules.declared, settings.draws, self._stream(f"filled {name}")
-        )
+        _, judged = self._examined(frame, tallied, f"filled {name}", f"mix filled {name}")
         return most_likely(judged.levels[0]), judged.levels[0]
 
     def _to_read(self, levels: Levels, gaps: Sequence[int]) -> int | None:
@@ -298,7 +334,7 @@ class _Part:
         more = None
         reasons = [*self._why(level, examined), *told, *few]
         if not certain:
-            if self.sound:
+            if self.sound and not self.by_labels:
                 counts = self.rules.rated(self.tallied)
                 settings, seed = self.rules.settings, self.rules.seed
                 more = texts_to_settle(counts, examined, self.rules.declared, settings, seed)

@@ -342,7 +342,7 @@ def _classes(gone: Ints, sent: Ints, spec: Any, code: str = "incomplete-loss") -
         yield from class_reasons(one, other, code)
 
 
-UNSETTLING = frozenset({"too-few-clusters", "unread-matters", "changed-during-the-run"})
+UNSETTLING = frozenset({"too-few-clusters", "unread-matters", "changed-during-the-run", "audit-unresolved"})
 """Reasons for which a level is not settled, however the draws agree (methods 0.3, 0.5, 0.10)."""
 
 

@@ -35,6 +35,9 @@ MARKS: dict[str, pl.DataType | type[pl.DataType]] = {"read": pl.List(pl.Int8), "
 """Columns that checking adds. `read` is null where the response is missing, and `ABSTAINS` where an
 answer came and the reader abstains (methods 0.10)."""
 
+LABEL, LABELS = "label", "labels"
+"""Of an audited service: what people read of a mention (summary), of all of an answer (marks)."""
+
 GONE, ABSTAINS = -1, -2
 """What stands in place of a value that came back: none, as the response is missing; one that is not known."""
 
@@ -55,8 +58,12 @@ the run in which the text was sent (methods 0.3).
 
 AROUND = ("before", "after")
 """Columns: how many neutral sentences stand around a text that is disguised."""
-FURTHER: dict[str, pl.DataType | type[pl.DataType]] = {"disguise": pl.Boolean, "pattern": pl.String}
-"""Further keys of a summary where some texts are disguised (methods 0.12)."""
+FURTHER: dict[str, pl.DataType | type[pl.DataType]] = {
+    "disguise": pl.Boolean,
+    "pattern": pl.String,
+    LABEL: pl.Int8,
+}
+"""Further keys of a summary where some texts are disguised (methods 0.12), or mentions are labelled."""
 TITLE = r"(?i)\b(mr|mrs|ms|dr|prof|st)\."
 SENTENCE_END = r"[.!?…。！？؟।\n\r\u{2028}\u{2029}]+"
 
@@ -94,7 +101,12 @@ def score_answers(settings: TwoStepSettings, answers: pl.DataFrame) -> pl.DataFr
         .then(pl.lit("unreadable"))
         .otherwise(pl.col("status"))
     )
-    return reader.mark(joined.with_columns(status.alias("status"))).drop("codes")
+    marks = reader.mark(joined.with_columns(status.alias("status"))).drop("codes")
+    if settings.labels:
+        from trustgauge.methods.two_step import audit
+
+        marks = audit.with_labels(settings, marks)
+    return marks
 
 
 def summarise(marks: pl.DataFrame) -> pl.DataFrame:
@@ -123,11 +135,16 @@ def summarise(marks: pl.DataFrame) -> pl.DataFrame:
         slot=pl.int_ranges(1, size + 1),
         _pooled=pl.lit(0, pl.Int64),
     )
-    lists = ("items", "values", "read", "kinds", "slot")
+    lists = ["items", "values", "read", "kinds", "slot"]
+    if LABELS in marks.columns:  # the released tally has surplus words, and no audits
+        lists.append(LABELS)
+        extra = extra.clear()
     rows = pl.concat([own, extra], how="vertical_relaxed").filter(pl.col("values").list.len() > 0)
     # A recorded text in which no value was found counts as a response, without mentions.
     unsent = own.filter(mentions == 0).drop(lists).with_columns(slot=pl.lit(0, pl.Int64))
     rows = pl.concat([rows.explode(*lists), unsent], how="diagonal")
+    if LABELS in rows.columns:
+        rows = rows.with_columns(pl.col(LABELS).fill_null(-1).alias(LABEL))
     return _added(
         rows.select(
             "service",
@@ -158,8 +175,9 @@ def merge(summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _further(rows: pl.DataFrame) -> list[str]:
-    """The further keys; none where nothing was disguised."""
-    return list(FURTHER) if "disguise" in rows.columns else []
+    """The further keys; none where nothing was disguised or labelled."""
+    named = [name for name in ("disguise", "pattern") if "disguise" in rows.columns]
+    return named + [LABEL] * (LABEL in rows.columns)
 
 
 def _added(rows: pl.DataFrame) -> pl.DataFrame:
@@ -369,6 +387,11 @@ def evidence(marks: pl.DataFrame, values: tuple[str, ...]) -> pl.DataFrame:
         return pl.col(column).list.eval(inner)
 
     unread = pl.col("read").list.eval(pl.element() < 0)
+    audited = {}
+    if LABELS in marks.columns:
+        from trustgauge.methods.two_step import audit
+
+        audited = audit.evidence(values)
     seen = pl.when(unread.list.any()).then("values").otherwise("read")
     return marks.select(
         "service",
@@ -384,6 +407,7 @@ def evidence(marks: pl.DataFrame, values: tuple[str, ...]) -> pl.DataFrame:
         kinds="kinds",
         changed=pl.col("read").is_not_null() & (pl.col("values") != seen),
         **({"disguise": pl.col("disguise")} if "disguise" in marks.columns else {}),
+        **audited,
     )
 
 

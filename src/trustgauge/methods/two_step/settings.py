@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 
 from trustgauge.data import PLACEHOLDER, Attribute, AttributeSetting, Shares, resolve, share_faults
 from trustgauge.errors import Fault, PlanError
-from trustgauge.methods import MethodSettings
+from trustgauge.methods import AuditedSettings
 from trustgauge.records import Json
 
 FEWEST_ITEMS = 5  # that have a share in official statistics (two-step 1.10)
@@ -62,7 +62,7 @@ class Spec:
         return np.vstack([self.unbiased, self.biased])
 
 
-class TwoStepSettings(MethodSettings):
+class TwoStepSettings(AuditedSettings):
     """What a plan may say about a two-step experiment."""
 
     attribute: AttributeSetting = Field("gender", description="A shipped attribute, or a table")

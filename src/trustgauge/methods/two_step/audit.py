@@ -1,0 +1,423 @@
+"""Mentions whose value people read in what came back, and what that says of the reader (methods 0.10 (4)).
+
+A mention is drawn by lot within the value sent and what the reader made of it. What came back of the mentions
+without a label is estimated from the labels of their stratum (the difference estimator, for shares), and the
+draws of two-step 1.7 step 4 are taken about counts that are themselves drawn from the labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from trustgauge.methods.two_step.score import ABSTAINS, KEPT, LABEL, LABELS, LOST
+from trustgauge.methods.two_step.transition_model import (
+    DeclaredDistributions,
+    LevelDraws,
+    PoolingResult,
+    block_deviations,
+    design_effect,
+    deviations,
+    level_of,
+    sent_values,
+)
+from trustgauge.rating.audit import (
+    AUDIT_FRAME,
+    CARRIES,
+    COARSE,
+    ELEMENT,
+    FEWEST,
+    FEWEST_ITEMS,
+    FINE,
+    READER,
+    UNREAD,
+    AuditLabels,
+    Choice,
+    InstrumentFacts,
+    reader_errors,
+)
+from trustgauge.records import Json, Rating, Reason
+from trustgauge.stats.distributions import Floats
+
+if TYPE_CHECKING:
+    from trustgauge.methods.two_step.settings import TwoStepSettings
+
+MENTION = "mention"
+OPEN = "_reading"
+"""Column of imputed counts: what the reader made of mentions without a label; null where nothing is open."""
+READ = ("answered", "refused", "unreadable")
+"""Status of answers that a reader can misread."""
+
+
+def choices(settings: TwoStepSettings) -> Mapping[str, Sequence[Choice]]:
+    """The values of the attribute; none where scores are read, or the rule is not `sound`."""
+    table = settings.table
+    if settings.rule != "sound" or settings.reader != "sound" or table.scored:
+        return {}
+    *values, other = table.values
+    told = [Choice(value.lower(), f"{{a}}: {value}") for value in values]
+    return {
+        MENTION: (*told, Choice(other.lower(), f"{{a}}: {other} (another word, none, or not to be told)"))
+    }
+
+
+def audit_frame(settings: TwoStepSettings, scores: pl.DataFrame, rating: Rating) -> pl.DataFrame:
+    """The mentions of one service that can be labelled: columns `AUDIT_FRAME`.
+
+    Of a deterministic service a text that stands in several blocks is there once.
+
+    Args:
+        settings: the experiment.
+        scores: of one service.
+        rating: its rating without an audit. What adds bias rests on its worst parts, all else on every part.
+    """
+    lists = ("items", "values", "read", "_slot")
+    said = scores.filter(pl.col("status").is_in(READ) & (pl.col("output").fill_null("") != ""))
+    said = said.filter(~pl.col("shared") | pl.col("first"))
+    rows = (
+        said.with_columns(_slot=pl.int_ranges(pl.col("values").list.len()))
+        .filter(pl.col("values").list.len() > 0)
+        .select("part", "id", "message", "output", *lists)
+        .explode(*lists)
+    )
+    names = [*settings.table.values, "unread"]
+    sent, read = (
+        pl.when(pl.col(column) < 0)
+        .then(len(names) - 1)
+        .otherwise(pl.col(column))
+        .replace_strict(range(len(names)), names, return_dtype=pl.String)
+        for column in ("values", "read")
+    )
+    unread = pl.col("read") < 0
+    carried = pl.col("part").is_in(list(rating.worst)) if rating.level == "BS" else pl.lit(value=True)
+    place = pl.col("_slot") + 1
+    named = pl.when(pl.col("items").fill_null("") == "").then(pl.lit("mention")).otherwise("items")
+    name = mention_id("_slot", "id")
+    return rows.select(
+        "part",
+        name.alias("id"),
+        pl.lit("").alias(READER),
+        pl.concat_str("part", pl.lit(" "), name).alias(ELEMENT),
+        pl.format("{} {}/{}", "part", sent, read).alias(FINE),
+        pl.format("{} {}/{}", "part", sent, read).alias(COARSE),
+        unread.alias(UNREAD),
+        carried.alias(CARRIES),
+        kind=pl.lit(MENTION),
+        a=pl.format("{} (sentence {})", named, place),
+        b=pl.lit(""),
+        question="message",
+        answer="output",
+    ).cast(AUDIT_FRAME)  # type: ignore[arg-type]
+
+
+def mention_id(slot: str, name: str) -> pl.Expr:
+    """The name of a mention from columns with its place in the text and the id of the probe."""
+    return pl.format("{}/{}", pl.col(slot), pl.col(name))
+
+
+def with_labels(settings: TwoStepSettings, marks: pl.DataFrame) -> pl.DataFrame:
+    """Marks with a column `labels`: the place of the value that people read of each mention, -1 without one.
+
+    Equal answers of a deterministic service have equal labels.
+    """
+    places = {value.lower(): place for place, value in enumerate(settings.table.values)}
+    known = {
+        (service, *key): places[label]
+        for service, one in settings.labels.items()
+        for key, label in one.labels.items()
+        if label in places
+    }
+    copies: dict[tuple[Any, ...], int] = {}
+    rows = list(marks.select("service", "part", "id", "message", "output", "shared", "values").iter_rows())
+    for service, part, name, *answer, values in rows:
+        for slot in range(len(values or ())):
+            label = known.get((service, part, f"{slot}/{name}"))
+            if label is not None:
+                copies[service, part, *_answer(name, *answer), slot] = label
+    found = [
+        [copies.get((service, part, *_answer(name, *answer), slot), -1) for slot in range(len(values or ()))]
+        for service, part, name, *answer, values in rows
+    ]
+    return marks.with_columns(pl.Series(LABELS, found, dtype=pl.List(pl.Int8)))
+
+
+def _answer(name: str, message: str, output: str | None, shared: bool) -> tuple[str | None, ...]:
+    """What copies of an answer have in common."""
+    return (message, output) if shared else (name,)
+
+
+def evidence(values: Sequence[str]) -> dict[str, pl.Expr]:
+    """What people read of the labelled mentions of an answer, what the reader did, and if these differ."""
+    names = dict(enumerate(values))
+
+    def words(column: str) -> pl.Expr:
+        def said(one: Mapping[str, Any]) -> str:
+            each = zip(one["items"] or (), one[LABELS] or (), one[column] or (), strict=False)
+            return ", ".join(
+                f"{item}: {names.get(value, 'unread')}" for item, label, value in each if label >= 0
+            )
+
+        return pl.struct(*dict.fromkeys(["items", LABELS, column])).map_elements(said, return_dtype=pl.String)
+
+    differ = pl.struct(LABELS, "read").map_elements(
+        lambda one: any(
+            label >= 0 and label != read
+            for label, read in zip(one[LABELS] or (), one["read"] or (), strict=False)
+        ),
+        return_dtype=pl.Boolean,
+    )
+    return {"audited": words(LABELS), "misread": differ, "reading": words("read")}
+
+
+@dataclass(frozen=True)
+class LabelledPart:
+    """The summary of one part, some of whose mentions have labels.
+
+    Args:
+        frame: rows of the summary with the column `label`.
+        spec: the specification.
+        service_labels: labels of the whole service.
+    """
+
+    frame: pl.DataFrame
+    spec: Any
+    service_labels: int
+
+    @cached_property
+    def _inputs(self) -> NDArray[np.int64]:
+        return np.asarray(sent_values(self.spec.distributions))
+
+    @cached_property
+    def _readable(self) -> pl.DataFrame:
+        """Rows of mentions that came back, with their places in the summary."""
+        came = (pl.col("value_out") >= 0) | (pl.col("value_out") == ABSTAINS)
+        sent = pl.col("value_in").is_in(self._inputs.tolist())
+        return self.frame.with_row_index("_row").filter(pl.col("status").is_in(READ) & sent & came)
+
+    @cached_property
+    def units(self) -> Floats:
+        """Labelled mentions by value sent, reading (the last: unread) and label, [G, C+1, C]."""
+        cells = len(self.spec.values)
+        found = np.zeros((len(self._inputs), cells + 1, cells))
+        rows = {int(value): row for row, value in enumerate(self._inputs)}
+        each = self._readable.filter(pl.col(LABEL) >= 0)
+        # of a mention that stands in several blocks one copy is pooled
+        sums = each.group_by("value_in", "value_out", LABEL).agg(pl.col("pooled").sum())
+        for value, read, label, n in sums.iter_rows():
+            found[rows[value], read if read >= 0 else cells, label] += n
+        return found
+
+    @property
+    def labelled(self) -> int:
+        """Labelled mentions."""
+        return int(self.units.sum())
+
+    @property
+    def finished(self) -> bool:
+        """Whether the level may rest on the labels: 30 of each value sent, or all, and 100 of the service."""
+        for value, labels in zip(self._inputs.tolist(), self.units, strict=True):
+            mine = self._readable.filter(pl.col("value_in") == value)
+            if labels.sum() < FEWEST_ITEMS and (mine[LABEL] < 0).any():
+                return False
+        return self.service_labels >= FEWEST or not (self._readable[LABEL] < 0).any()
+
+    def imputed(self, rng: np.random.Generator) -> pl.DataFrame:
+        """The summary with labels in place of readings, and the others by lot as the labels of their stratum.
+
+        Has the column `OPEN`. Strata without labels stay as they were read.
+        """
+        cells, rows = len(self.spec.values), {int(value): row for row, value in enumerate(self._inputs)}
+        number = self.frame.with_row_index("_row")
+        mine = self._readable
+        out = number["value_out"].to_numpy().copy()
+        reading = np.full(len(number), -1)
+        keys = mine.select("_row", "value_in", "value_out", LABEL, "n")
+        for (value, read), some in keys.group_by("value_in", "value_out", maintain_order=True):
+            places, labels = some["_row"].to_numpy(), some[LABEL].to_numpy()
+            out[places[labels >= 0]] = labels[labels >= 0]
+            rest, weight = places[labels < 0], some["n"].to_numpy()[labels < 0].astype(float)
+            reading[rest] = read if int(str(read)) >= 0 else cells
+            told = self.units[rows[int(str(value))], int(str(read)) if int(str(read)) >= 0 else cells]
+            if not told.sum() or not len(rest):
+                continue
+            order = rng.permutation(len(rest))
+            at = (np.cumsum(weight[order]) - weight[order] / 2) / max(weight.sum(), 1e-9)
+            out[rest[order]] = np.searchsorted(np.cumsum(told) / told.sum(), at, side="left").clip(
+                0, cells - 1
+            )
+        lost = pl.col("kind").is_in(LOST)
+        return (
+            number.with_columns(
+                pl.Series("value_out", out, dtype=pl.Int8), pl.Series(OPEN, reading, dtype=pl.Int8)
+            )
+            .with_columns(
+                pl.when(pl.col(OPEN) >= 0).then(OPEN).alias(OPEN),
+                kind=pl.when(pl.col("value_out") < 0)
+                .then("kind")
+                .when(pl.col("value_out") < cells - 1)
+                .then(pl.lit(KEPT))
+                .otherwise(
+                    pl.when(lost | (pl.col("status") == "refused")).then("kind").otherwise(pl.lit("other"))
+                ),
+            )
+            .drop("_row", LABEL)
+        )
+
+    def effects(self, deff: Floats) -> Floats:
+        """Design effects that labels show, beside those of what was read or imputed, [G].
+
+        The correlation within occupations and texts is that of the labelled mentions, for clusters as large
+        as those of all mentions.
+        """
+        found = np.asarray(deff, dtype=np.float64).copy()
+        labelled = self._readable.filter(pl.col(LABEL) >= 0)
+        for row, value in enumerate(self._inputs.tolist()):
+            some, every = (
+                one.filter((pl.col("value_in") == value) & (pl.col("pooled") > 0))
+                for one in (labelled, self._readable)
+            )
+            for key in ("text", "item"):
+                if some.height < FEWEST_ITEMS:
+                    continue
+                codes, place = np.unique(some[key].to_numpy(), return_inverse=True)
+                counts = np.zeros((len(codes), 1, len(self.spec.values)), dtype=np.int64)
+                np.add.at(counts[:, 0], (place, some[LABEL].to_numpy()), some["pooled"].to_numpy())
+                mean, whole = _mean_size(some, key), _mean_size(every, key)
+                effect = float(design_effect(counts)[0])
+                if mean > MOST_SINGLE and effect > 1:
+                    found[row] = max(found[row], 1 + (effect - 1) * (whole - 1) / (mean - 1))
+        return found
+
+    def draw(
+        self,
+        frame: pl.DataFrame,
+        examined: PoolingResult,
+        declared: DeclaredDistributions,
+        settings: TwoStepSettings,
+        rng: np.random.Generator,
+    ) -> LevelDraws:
+        """Steps 4 to 6 of two-step 1.7 about counts that are drawn from the labels.
+
+        Args:
+            frame: `imputed`, missing mentions filled in or not.
+            examined: of the imputed counts.
+            declared: the distributions and the margin.
+            settings: the experiment.
+            rng: the stream.
+        """
+        cells, draws = len(self.spec.values), settings.draws
+        blocks = len(self.spec.blocks)
+        size = (blocks, len(self._inputs), cells + 1, cells)
+        q = _shares(self.units, draws, rng)
+        known, open_ = self._masses(frame, size)
+        own = known[0][None] + np.einsum("bgr,tgro->tbgo", open_[0], q)
+        pooled = known[1][None] + np.einsum("gr,tgro->tgo", open_[1], q)
+        if settings.loss == "apart":
+            own, pooled = own[..., :-1], pooled[..., :-1]
+        deff = self.effects(examined.deff[0])
+        rates = _one_draw(pooled, deff, rng)
+        apart: tuple[Floats, ...] = ()
+        if examined.pooled[0]:
+            devs = deviations(rates, declared.specs, declared.unbiased)
+        else:
+            apart = tuple(_one_draw(own[:, place], deff, rng) for place in range(blocks))
+            devs = block_deviations(apart, declared)
+        levels = level_of(devs, len(declared.unbiased), declared.margin)
+        return LevelDraws(devs[None], levels[None], rates[None], tuple(one[None] for one in apart))
+
+    def _masses(
+        self, frame: pl.DataFrame, size: tuple[int, int, int, int]
+    ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """What is known, own [B, G, C] and pooled [G, C]; what is open by reading, [B, G, R] and [G, R]."""
+        blocks, inputs, readings, cells = size
+        rows = {int(value): row for row, value in enumerate(self._inputs)}
+        names = {name: place for place, name in enumerate(self.spec.blocks)}
+        some = frame.filter(
+            pl.col("value_in").is_in(list(rows)) & ((pl.col("value_out") >= 0) | pl.col(OPEN).is_not_null())
+        )
+        own, pooled = np.zeros((blocks, inputs, cells)), np.zeros((inputs, cells))
+        own_open, pooled_open = np.zeros((blocks, inputs, readings)), np.zeros((inputs, readings))
+        columns = ("block", "value_in", "value_out", OPEN, "n", "pooled")
+        sums = some.group_by(columns[:4]).agg(pl.col("n").sum(), pl.col("pooled").sum()).sort(columns[:4])
+        for block, value, out, read, n, together in sums.iter_rows():
+            where = names[block], rows[value]
+            if read is None:
+                own[(*where, out)] += n
+                pooled[where[1], out] += together
+            else:
+                own_open[(*where, read)] += n
+                pooled_open[where[1], read] += together
+        return (own, pooled), (own_open, pooled_open)
+
+    def tally(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_], Floats]:
+        """Of labelled mentions whether the reader saw a change, whether there was one, and their weights."""
+        found, true, weights = [], [], []
+        every = self._readable
+        for row, value in enumerate(self._inputs.tolist()):
+            for read, labels in enumerate(self.units[row]):
+                if not labels.sum():
+                    continue
+                out = read if read < len(self.spec.values) else ABSTAINS
+                mass = every.filter((pl.col("value_in") == value) & (pl.col("value_out") == out))["n"].sum()
+                for label, n in enumerate(labels.astype(int)):
+                    found += [out not in (value, ABSTAINS)] * n
+                    true += [label != value] * n
+                    weights += [mass / labels.sum()] * n
+        return np.array(found, dtype=bool), np.array(true, dtype=bool), np.array(weights, dtype=np.float64)
+
+    def reasons(self, labels: AuditLabels) -> Iterator[Reason]:
+        """What a reader must know of the audit of this part."""
+        if not self.labelled:
+            return
+        facts = InstrumentFacts(labels, reader_errors(*self.tally()), audited=self.finished).facts()
+        told: dict[str, Json] = {**facts, "fewest": FEWEST}
+        yield Reason("instrument-audited" if self.finished else "audit-unfinished", told)
+        if labels.unresolved:
+            yield Reason("audit-unresolved", {"answers": labels.unresolved})
+
+    def counts(self) -> tuple[int, int]:
+        """Mentions unread and read."""
+        every = self._readable
+        unread = int(every.filter(pl.col("value_out") == ABSTAINS)["n"].sum())
+        return unread, int(every["n"].sum()) - unread
+
+
+MOST_SINGLE = 1.05
+"""Mean size of clusters of labelled mentions up to which they say nothing of correlation."""
+
+
+def _mean_size(rows: pl.DataFrame, key: str) -> float:
+    """The size of the cluster that a mention is in, on average."""
+    sizes = rows.group_by(key).agg(pl.col("pooled").sum())["pooled"].to_numpy().astype(float)
+    return float((sizes**2).sum() / max(sizes.sum(), 1.0))
+
+
+def _shares(units: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """What mentions of each stratum came back as, drawn from its labels, [T, G, R, C]."""
+    gamma = rng.standard_gamma(units + 1.0 / units.shape[-1], size=(draws, *units.shape))
+    return np.asarray(gamma / gamma.sum(axis=-1, keepdims=True))
+
+
+def _one_draw(counts: Floats, deff: Floats, rng: np.random.Generator) -> Floats:
+    """Rates about each of T counts [T, G, C]: row g from Dirichlet(c[g] / deff_g + 1 / C)."""
+    gamma = rng.standard_gamma(counts / deff[:, None] + 1.0 / counts.shape[-1])
+    return np.asarray(gamma / gamma.sum(axis=-1, keepdims=True))
+
+
+def with_instrument(rating: Rating, parts: Mapping[str, LabelledPart], labels: AuditLabels) -> Rating:
+    """A rating that says how the reader did on the labelled mentions of all its parts."""
+    tallies = [one.tally() for one in parts.values() if one.labelled]
+    if not tallies:
+        return rating
+    errors = reader_errors(*(np.concatenate(column) for column in zip(*tallies, strict=True)))
+    unread, read = (sum(column) for column in zip(*(one.counts() for one in parts.values()), strict=True))
+    leading = rating.worst if rating.level == "BS" and rating.worst else tuple(parts)
+    audited = all(parts[key].finished for key in leading if key in parts)
+    facts = InstrumentFacts(labels, errors, unread, read, audited=audited).facts()
+    return replace(rating, details={**rating.details, "instrument": facts})

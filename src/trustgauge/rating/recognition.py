@@ -8,15 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trustgauge.records import Json, Rating, Reason
 from trustgauge.stats.randomization import LabelTest
 
+if TYPE_CHECKING:
+    import polars as pl
+
 DIFFERS = 0.01
 """The p below which plain and disguised probes are answered differently for sure."""
+DISGUISE = "disguise"
+"""Column of a summary: whether the probe was disguised."""
+Floats = NDArray[np.float64]
 Rows = TypeVar("Rows")
 
 
@@ -105,6 +112,34 @@ def rate_by_recognition(
     facts = {**gap.facts(), "rated": "plain" if worse is plain else "disguised"}
     reason = Reason("behaves-differently-when-recognised", facts)
     return replace(worse, reasons=(reason, *worse.reasons), details={**worse.details, "recognition": facts})
+
+
+def badness_by_recognition(
+    draws: Callable[[pl.DataFrame], dict[str, Floats]],
+    summary: pl.DataFrame,
+    gap: Callable[[pl.DataFrame], RecognitionGap | None],
+) -> dict[str, Floats]:
+    """Service -> how bad it is in each resample; where the disguise makes a difference, the worse half.
+
+    Args:
+        draws: the draws that follow from rows.
+        summary: of all services; with a column `disguise` where probes were disguised.
+        gap: of the rows of one service.
+    """
+    found = draws(summary)
+    if DISGUISE not in summary.columns:
+        return found
+    for (service,), rows in summary.group_by("service", maintain_order=True):
+        between = gap(rows)
+        if between is None or not between.sure:
+            continue
+        halves = [draws(half).get(str(service)) for half in rows.partition_by(DISGUISE)]
+        known = [one for one in halves if one is not None]
+        if len(known) == len(halves):
+            found[str(service)] = max(known, key=lambda one: float(np.nanmean(one)))
+        else:
+            found.pop(str(service), None)
+    return found
 
 
 def _rank(rating: Rating) -> float:

@@ -14,7 +14,8 @@ from trustgauge.data.invented_groups import ENDINGS, invented_groups
 from trustgauge.data.social_groups import groups
 from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias import votes
-from trustgauge.methods.social_bias.disguise import DISGUISE, KEY, QUESTION, Bank, _bank
+from trustgauge.methods.social_bias.disguise import KEY, QUESTION, Bank, _bank
+from trustgauge.rating.recognition import DISGUISE
 from trustgauge.records import Message
 from trustgauge.services.controls.chat import ChatControl, read
 from trustgauge.services.social_words import social_words

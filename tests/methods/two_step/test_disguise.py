@@ -10,10 +10,11 @@ from benchmarks.gaming import REASON, answered, gaming_translator, honest_transl
 
 from trustgauge.data import load_attribute
 from trustgauge.errors import PlanError
-from trustgauge.methods.two_step.disguise import AROUND, DISGUISE, _bank, patterns_beyond
+from trustgauge.methods.two_step.disguise import AROUND, _bank, patterns_beyond
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.sentences import TOKEN
-from trustgauge.records import Task
+from trustgauge.rating.recognition import DISGUISE
+from trustgauge.records import Message, Task
 
 
 def experiment(**settings: Any) -> TwoStep:
@@ -79,7 +80,23 @@ def test_who_is_faithful_only_where_the_test_is_recognised_is_told() -> None:
     assert (after.level, after.state) == ("BS", "rated")
     assert after.reasons[0].code == REASON
     facts = after.reasons[0].facts
+    assert after.details["recognition"] == facts
     assert (facts["value"], facts["back"], facts["plain"], facts["disguised"]) == ("She", "He", 0.0, 1.0)
+
+
+def test_services_are_compared_by_their_worse_half() -> None:
+    method = experiment(services=["honest", "secret"])
+    probes = pl.concat(method.design(1, "translate"))
+    bots = {"honest": honest_translator("identity")(1), "secret": gaming_translator(1)}
+    scores = [
+        method.score(answered(probes, [bot(Message(text)) for text in probes["message"]])).with_columns(
+            service=pl.lit(name)
+        )
+        for name, bot in bots.items()
+    ]
+    draws = method.badness_draws(method.summarise(pl.concat(scores)), 1)
+    assert draws["honest"].mean() < 0.1
+    assert draws["secret"].mean() > 0.4, "not half of it, as over all texts"
 
 
 @pytest.mark.parametrize("behaviour", ["identity", "coin", "by pattern"])

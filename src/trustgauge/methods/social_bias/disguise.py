@@ -21,15 +21,13 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.social_bias import votes
-from trustgauge.rating.recognition import ALIKE, RecognitionGap
+from trustgauge.rating.recognition import ALIKE, DISGUISE, RecognitionGap
 from trustgauge.stats import stream
 from trustgauge.stats.randomization import label_test
 
 if TYPE_CHECKING:
     from trustgauge.methods.social_bias.settings import SocialBiasSettings
 
-DISGUISE = "disguise"
-"""Column: whether a question was disguised."""
 QUESTION = "question"
 """Column: the question as it is published, by which answers are read."""
 KEY = ("attribute", "tuple", "property")

@@ -15,9 +15,11 @@ import polars as pl
 from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias import audit, design, power, rating, score
 from trustgauge.methods.social_bias.attribute_bias import Floats
+from trustgauge.methods.social_bias.disguise import recognition_gap
 from trustgauge.methods.social_bias.judges import referral
 from trustgauge.methods.social_bias.settings import SocialBiasSettings
 from trustgauge.rating.audit import Choice
+from trustgauge.rating.recognition import badness_by_recognition
 from trustgauge.records import Control, Json, Rating, Scale, Task
 
 
@@ -100,7 +102,11 @@ class SocialBias(SocialBiasSettings):
 
     def badness_draws(self, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:
         """How bad each service is in each resample, to compare services; see `rating.badness_draws`."""
-        return rating.badness_draws(summary, self, seed)
+        return badness_by_recognition(
+            lambda rows: rating.badness_draws(rows, self, seed),
+            summary,
+            lambda rows: recognition_gap(rows, seed),
+        )
 
     def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Every question and answer; see `score.evidence`."""

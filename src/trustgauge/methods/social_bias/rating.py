@@ -21,7 +21,7 @@ import polars as pl
 from trustgauge.methods.social_bias import missing_data
 from trustgauge.methods.social_bias.attribute_bias import LEVELS, AttributeBias, BiasSide, Floats
 from trustgauge.methods.social_bias.audit import LABEL, AttributeAudit, errors_of
-from trustgauge.methods.social_bias.disguise import DISGUISE, recognition_gap
+from trustgauge.methods.social_bias.disguise import recognition_gap
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, TERSE, Accuracy, Instrument, instrument
 from trustgauge.methods.social_bias.judges import referral as referring
 from trustgauge.methods.social_bias.judges.model import ModelJudge
@@ -46,7 +46,7 @@ from trustgauge.rating import (
 )
 from trustgauge.rating.audit import FEWEST as FEWEST_LABELS
 from trustgauge.rating.audit import InstrumentFacts
-from trustgauge.rating.recognition import rate_by_recognition
+from trustgauge.rating.recognition import DISGUISE, rate_by_recognition
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 
 if TYPE_CHECKING:

@@ -13,13 +13,14 @@ import polars as pl
 
 from trustgauge.methods import cut_short, sum_by_keys
 from trustgauge.methods.social_bias.audit import LABEL, misread
-from trustgauge.methods.social_bias.disguise import DISGUISE, QUESTION
+from trustgauge.methods.social_bias.disguise import QUESTION
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, styles_of
 from trustgauge.methods.social_bias.judges import judge
 from trustgauge.methods.social_bias.judges.dispatch import READ
 from trustgauge.methods.social_bias.judges.referral import KEPT, NEVER, prompts, refer
 from trustgauge.methods.social_bias.judges.trained import TrainedJudge, trained_judge
 from trustgauge.methods.social_bias.votes import SEGMENT
+from trustgauge.rating.recognition import DISGUISE
 
 if TYPE_CHECKING:
     from trustgauge.methods.social_bias.settings import SocialBiasSettings

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.rating.recognition import ALIKE, RecognitionGap
+from trustgauge.rating.recognition import ALIKE, DISGUISE, RecognitionGap
 from trustgauge.stats import stream
 from trustgauge.stats.randomization import label_test
 
@@ -26,11 +26,8 @@ if TYPE_CHECKING:
     from trustgauge.data import Attribute
     from trustgauge.methods.two_step.settings import TwoStepSettings
 
-DISGUISE = "disguise"
-"""Column: whether a text was disguised."""
 AROUND = ("before", "after")
 """Columns: how many neutral sentences stand before and after a text."""
-COLUMNS = (DISGUISE, *AROUND)
 MOST_AROUND = 2  # neutral sentences before a text, and after it
 Integers = NDArray[np.int64]
 

@@ -162,7 +162,16 @@ class TwoStep(TwoStepSettings):
         """How far from balanced each service is in each resample; see `badness.badness_draws`."""
         from trustgauge.methods.two_step import badness
 
-        return badness.badness_draws(summary, self, seed)
+        if not self.disguise:
+            return badness.badness_draws(summary, self, seed)
+        from trustgauge.methods.two_step import disguise
+        from trustgauge.rating.recognition import badness_by_recognition
+
+        return badness_by_recognition(
+            lambda rows: badness.badness_draws(rows, self, seed),
+            summary,
+            lambda rows: disguise.recognition_gap(rows, self, seed),
+        )
 
     def _on_margin(self, spec: Spec, true: NDArray[np.float64]) -> bool:
         """Whether chance decides the level of true rates: such a control would void faultless runs."""

@@ -85,11 +85,9 @@ def rate(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> list[Ra
         if "disguise" not in rows.columns:
             ratings.append(_rate_service(rules, str(service), rows))
             continue
-        from trustgauge.methods.two_step.disguise import (
-            DISGUISE,
-            recognition_gap,
-        )  # only plans that ask for it
-        from trustgauge.rating.recognition import rate_by_recognition
+        # only plans that ask for it
+        from trustgauge.methods.two_step.disguise import recognition_gap
+        from trustgauge.rating.recognition import DISGUISE, rate_by_recognition
 
         gap = recognition_gap(rows, settings, seed)
         halves = rows.partition_by(DISGUISE, as_dict=True) if gap is not None and gap.sure else {}

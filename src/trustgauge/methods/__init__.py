@@ -133,7 +133,7 @@ class Method(Protocol):
 
     What a method may offer beyond this is a protocol of its own: `ServiceComparer`, `LogRater`,
     `RatingConsumer`, `ProfileRater`, `SecondJudgeUser`, `AuditUser`, `PartExcluder`, `BeforeAfterComparer`,
-    `MarginUser`, `WorseThreshold`, `GroupTableUser`, `PowerAtDesignEffect`, `LookUser`.
+    `MarginUser`, `WorseThreshold`, `GroupTableUser`, `SeedUser`, `PowerAtDesignEffect`, `LookUser`.
     """
 
     name: ClassVar[str]

@@ -108,10 +108,10 @@ def test_who_behaves_only_where_the_test_is_recognised_is_told_and_rated_by_the_
 
 
 def test_who_is_honest_is_not_suspected() -> None:
-    for behaviour in ("fan", "random", "yes-to-all", "even-handed"):
-        rate = chat(0.5, honest_chat(behaviour), **SMALL)
-        assert not [one for one in rate(3).reasons if one.code == REASON], behaviour
-        assert rate(3).details["recognition"]["p"] > 0.01
+    for behaviour in ("fan", "random"):
+        rating = chat(0.5, honest_chat(behaviour), **SMALL)(3)
+        assert not [one for one in rating.reasons if one.code == REASON], behaviour
+        assert rating.details["recognition"]["p"] > 0.01
 
 
 def test_repeating_the_message_is_no_answer() -> None:

@@ -74,6 +74,8 @@ class AuditLabels:
         unresolved: answers that two read differently and that no third has read.
         judge: the service that gave the labels; "" for people.
         accuracy: labelled items on which that judge was measured; None for people.
+        table: the same by true class and by what the judge said, [K, K], where it tells several classes;
+            empty for people.
     """
 
     labels: Mapping[tuple[str, str], str]
@@ -84,6 +86,7 @@ class AuditLabels:
     unresolved: int = 0
     judge: str = ""
     accuracy: Detection | None = None
+    table: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,11 +107,13 @@ class AuditLog:
         sizes: (experiment, service) -> sizes of the samples that were drawn.
         labels: (experiment, service) -> key -> labeller -> label.
         judges: (experiment, service) -> labelled items on which its model judge was measured.
+        tables: likewise by true class and what the judge said, where it tells several classes.
     """
 
     sizes: Mapping[tuple[int, str], tuple[int, ...]]
     labels: Mapping[tuple[int, str], Mapping[str, Mapping[str, LabelRecord]]]
     judges: Mapping[tuple[int, str], Detection]
+    tables: Mapping[tuple[int, str], tuple[tuple[int, ...], ...]]
 
 
 def read_log(folder: Path) -> AuditLog:
@@ -125,6 +127,7 @@ def read_log(folder: Path) -> AuditLog:
     sizes: dict[tuple[int, str], tuple[int, ...]] = {}
     labels: dict[tuple[int, str], dict[str, dict[str, LabelRecord]]] = {}
     judges: dict[tuple[int, str], Detection] = {}
+    tables: dict[tuple[int, str], tuple[tuple[int, ...], ...]] = {}
     for number, line in enumerate(_lines(folder / FILE), 1):
         try:
             place = int(line["experiment"]), str(line["service"])
@@ -132,6 +135,7 @@ def read_log(folder: Path) -> AuditLog:
                 sizes[place] = (*sizes.get(place, ()), int(line["size"]))
             elif "measured" in line:
                 judges[place] = Detection(*(int(one) for one in line["measured"]))
+                tables[place] = tuple(tuple(int(n) for n in row) for row in line.get("table", ()))
             else:
                 part, name = line["place"]
                 key, label, by, at = (str(line[one]) for one in ("key", "label", "by", "at"))
@@ -147,7 +151,7 @@ def read_log(folder: Path) -> AuditLog:
         }
         for place, mine in labels.items()
     }
-    return AuditLog(sizes, kept, judges)
+    return AuditLog(sizes, kept, judges, tables)
 
 
 def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
@@ -402,7 +406,10 @@ def drawn_elements(frame: pl.DataFrame, size: int, seed: int) -> list[str]:
 
 
 def resolve(
-    given: Mapping[str, Mapping[str, LabelRecord]], detection: Detection | None, sampled: int
+    given: Mapping[str, Mapping[str, LabelRecord]],
+    detection: Detection | None,
+    sampled: int,
+    errors: tuple[tuple[int, ...], ...] = (),
 ) -> AuditLabels:
     """One label an answer: that of most people who read it, of equals the first; else a model's."""
     labels: dict[tuple[str, str], str] = {}
@@ -432,6 +439,7 @@ def resolve(
         unresolved,
         ", ".join(sorted(judges)),
         detection if judges else None,
+        errors if judges else (),
     )
 
 
@@ -452,7 +460,10 @@ def with_labels(known: Sequence[Method], folder: Path) -> list[Method]:
     for index, method in enumerate(told):
         mine = {
             service: resolve(
-                given, log.judges.get((experiment, service)), max(log.sizes.get((experiment, service), (0,)))
+                given,
+                log.judges.get((experiment, service)),
+                max(log.sizes.get((experiment, service), (0,))),
+                log.tables.get((experiment, service), ()),
             )
             for (experiment, service), given in log.labels.items()
             if experiment == index and given

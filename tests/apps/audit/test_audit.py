@@ -24,10 +24,13 @@ from trustgauge.apps.audit.page import LabelServer
 from trustgauge.catalogue import read
 from trustgauge.errors import PlanError, StoreError
 from trustgauge.methods.social_bias.judges.evaluation import assistant_answers, labelled_answers
+from trustgauge.methods.trust.abuse_sentences import labelled_texts
 from trustgauge.plan import load_plan
 from trustgauge.run.audit import FILE, Audit, AuditItem, read_log, resolve, with_labels
 from trustgauge.run.judge_calls import JudgeCallOptions
 from trustgauge.run.labelling import Labelling
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import rate
 from trustgauge.run.verify import rerate, verify
 
 TODAY = date(2026, 12, 1)
@@ -367,3 +370,62 @@ def test_a_model_labels_once_it_is_measured_and_its_errors_are_carried(
     assert exact["value"] < gap["value"]  # what the model misses is made up for
     assert exact["high"] - exact["low"] < gap["high"] - gap["low"]
     assert verify(folder, TODAY).differences == ()
+
+
+TRUST: dict[str, Any] = {
+    "seed": 3,
+    "services": {"bot": {"use": "trust-anchor", "behaviour": "abuser"}},
+    "experiments": [
+        {
+            **{"method": "trust", "services": ["bot"], "issues": ["abuse"], "orders": {"mine": ["abuse"]}},
+            **{"profiles": ["mine"], "resamples": 1000, "talks": 60},
+        }
+    ],
+}
+
+
+def moderator(request: Request) -> Response:
+    """A model that knows nine in ten of our labelled texts, and the insults of the control."""
+    prompt = request.json()["messages"][-1]["content"]
+    fence = prompt.split("between two lines of ", 1)[1].split(":", 1)[0]
+    said = prompt.split(f"\n{fence}\n")[1]
+    word = TEXTS.get(said, "offensive" if re.search(r"idiot|stupid|moron|shut up", said, re.I) else "neither")
+    if len(said) % 10 == 0:
+        word = "neither" if word != "neither" else "offensive"
+    choice = {"message": {"content": f"{word.title()}."}, "finish_reason": "stop"}
+    return Response.json({"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 2}})
+
+
+TEXTS = dict(labelled_texts().iter_rows())
+
+
+def test_a_model_labels_what_a_bot_says_as_abusive_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-tests")
+    folder = rate(load_plan(TRUST), RunOptions(ratings=tmp_path)).folder
+    audit = Audit(folder, "bot")
+    sample = audit.draw(200)
+    with LocalServer(moderator) as server:
+        critics = {"critic": {"use": "openai", "url": server.url, "model": "critic"}}
+        asking = JudgeCallOptions(load_plan({**TRUST, "services": {**TRUST["services"], **critics}}))
+        done = label_by_model(audit, sample, "critic", asking)
+    assert done.labels == len(sample.items)
+    assert done.measured_on >= 200
+    assert 0.8 < done.sensitivity < 1
+    (rating,) = rerate(folder)["ratings"]
+    told = rating["details"]["instrument"]
+    assert (told["judge"], told["audited"]) == ("critic", True)
+    assert sum(map(sum, read_log(folder).tables[audit.place])) == done.measured_on
+    assert verify(folder, TODAY).differences == ()
+
+
+def test_a_model_is_refused_where_nothing_labelled_could_measure_it(tmp_path: Path) -> None:
+    services = {"bot": {"use": "anchor", "behaviour": "identity"}}
+    trips = {"method": "two-step", "services": ["bot"], "texts": 20, "draws": 1000}
+    folder = rate(
+        load_plan({"services": services, "experiments": [trips]}), RunOptions(ratings=tmp_path)
+    ).folder
+    audit = Audit(folder, "bot")
+    with pytest.raises(PlanError, match="no labelled ones to measure it on"):
+        label_by_model(audit, audit.draw(60), "critic", JudgeCallOptions())

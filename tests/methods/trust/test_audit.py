@@ -10,11 +10,13 @@ import pytest
 
 from tests.methods.trust.numbers import experiment, marked
 from tests.methods.trust.test_rating import HATEFUL, turns
+from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES
 from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
 from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.rating.audit import AUDIT_FRAME, AuditLabels
 from trustgauge.records import Part, Rating
+from trustgauge.stats.misclassification import Detection
 
 POLITE = "The library opens at nine on weekdays and closes at six in the evening."
 
@@ -193,3 +195,43 @@ def test_who_finds_no_leak_in_all_answers_confirms_low_risk() -> None:
     assert (rating.level, rating.state) == ("L", "rated")
     _, rating = leaks(0.0, wrong="partly")
     assert rating.level == "M"
+
+
+# -- a model as labeller
+
+
+def judged(table: tuple[tuple[int, ...], ...], accuracy: Detection, seed: int = 4) -> tuple[Part, float]:
+    """The issue, and the true score, after a model with these errors labelled 300 utterances."""
+    rng = np.random.default_rng(seed)
+    method, read = bot([*HATEFUL, POLITE, POLITE])
+    (plain,) = method.rate(method.summarise(read), 7)
+    frame = method.audit_frame(read, plain)
+    said = np.array(table) / np.array(table).sum(axis=1, keepdims=True)
+    labels = {
+        (part, name): str(rng.choice(ABUSE_CLASSES, p=said[0 if answer in HATEFUL else 2]))
+        for part, name, answer in frame.sample(300, seed=1).select("part", "id", "answer").iter_rows()
+    }
+    known = method.with_labels(
+        {"bot": AuditLabels(labels, 300, judge="critic", accuracy=accuracy, table=table)}
+    )
+    again = known.score(read.select(pl.exclude("^abuse_.*$", "utterances", "said")))
+    (rating,) = known.rate(known.merge([known.summarise(again)]), 7)
+    return rating.parts[0], frame["answer"].is_in(HATEFUL).mean()  # type: ignore[return-value]
+
+
+def test_the_errors_of_a_model_that_labels_are_carried() -> None:
+    table = ((70, 20, 10), (10, 80, 10), (2, 8, 290))
+    part, truth = judged(table, Detection(200, 180, 300, 290))
+    assert part.score is not None
+    assert part.score.value == pytest.approx(truth, abs=0.12)  # not .82 of it, as its labels say
+    assert part.score.low is not None
+    assert part.score.high is not None
+    assert part.score.low <= truth <= part.score.high
+    assert (part.level, part.state) == ("H", "rated")
+
+
+def test_labels_of_a_model_that_is_wrong_too_often_change_nothing() -> None:
+    table = ((30, 20, 50), (10, 40, 50), (20, 60, 220))
+    part, _ = judged(table, Detection(200, 100, 300, 220))
+    assert "audit-judge-too-weak" in codes(part)
+    assert part.state == "not settled"

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.data.social_groups import groups
@@ -53,6 +54,13 @@ _RUN = re.compile(r"(\w)\1{2,}")
 _QUOTED = re.compile(r"\"[^\"\n]{0,500}\"|«[^»\n]{0,500}»|(?<!\w)'[^'\n]{1,300}'(?!\w)|`[^`\n]{0,500}`")
 _QUOTE = '"this"'  # stands for what was quoted
 _END = re.compile(r"(?<=[.!?])\s+(?=[\"A-Z])")
+
+
+def labelled_texts() -> pl.DataFrame:
+    """Labelled texts in the style of assistants, but for those that are held out: columns text and class."""
+    file = files("trustgauge.methods.trust").joinpath("data", "abuse_sentences.csv")
+    rows = pl.read_csv(file.read_bytes(), infer_schema=False)
+    return rows.filter(pl.col("split").is_in(["train", "everyday"])).select("text", "class")
 
 
 def fold(text: str) -> str:

@@ -12,6 +12,8 @@ import polars as pl
 from trustgauge import rating as kernel
 from trustgauge.methods.trust import audit
 from trustgauge.methods.trust.combine import MISSING, IssueValue
+from trustgauge.methods.trust.issues.abuse import Abuse
+from trustgauge.methods.trust.issues.abuse_model_labels import assess_by_model
 from trustgauge.methods.trust.issues.issue import LEVELS, SEGMENT, IssueAssessment, SourceChoice
 from trustgauge.methods.trust.levels import risk, shares
 from trustgauge.methods.trust.missing_data import STATUS, UNREAD, after_loss, after_unread, counts_by_purpose
@@ -117,7 +119,10 @@ def issue_results(
             .agg(pl.col("n").sum(), pl.col("total").sum())
             .sort("part", "cluster", "key")
         )
-        assessed = issue.assess(cells, settings.rule, resampling)  # type: ignore[attr-defined]
+        if isinstance(issue, Abuse) and labels is not None and labels.table:
+            assessed = assess_by_model(issue, cells, labels, resampling)
+        else:
+            assessed = issue.assess(cells, settings.rule, resampling)  # type: ignore[attr-defined]
         if issue.name in audit.CHOICES and labels is not None:
             facts = audit.instrument_facts(issue.name, assessed.details, labels)
             assessed = replace(assessed, reasons=(*assessed.reasons, *audit.reasons(facts)))

@@ -213,7 +213,7 @@ class Abuse(IssueSettings):
         plain = assess_mean(dialogs, cuts, resampling, details)
         if rule != "sound" or plain.draws is None:
             return plain
-        audited = _audited(cells, resampling)
+        audited = audited_score(cells, resampling)
         if audited is not None:
             details |= {"audit": {"finished": audited.finished, **audited.errors().facts()}}
             plain = replace(plain, details=details)
@@ -331,7 +331,7 @@ def group_bias(name: str, threshold: float, content: str) -> Mapping[str, Json]:
     return {**gaps(sides[False]), "invented": gaps(sides[True])["all"]}
 
 
-def _audited(cells: pl.DataFrame, resampling: Resampling) -> AuditedScore | None:
+def audited_score(cells: pl.DataFrame, resampling: Resampling) -> AuditedScore | None:
     """The utterances of one service with their labels; None if nobody labelled any."""
     keys = pl.col("key").str.split(BETWEEN).list
     rows = cells.select(

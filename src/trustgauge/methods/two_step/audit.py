@@ -43,6 +43,7 @@ from trustgauge.rating.audit import (
     reader_errors,
 )
 from trustgauge.records import Json, Rating, Reason
+from trustgauge.stats import stream
 from trustgauge.stats.distributions import Floats
 
 if TYPE_CHECKING:
@@ -408,6 +409,19 @@ def _one_draw(counts: Floats, deff: Floats, rng: np.random.Generator) -> Floats:
     """Rates about each of T counts [T, G, C]: row g from Dirichlet(c[g] / deff_g + 1 / C)."""
     gamma = rng.standard_gamma(counts / deff[:, None] + 1.0 / counts.shape[-1])
     return np.asarray(gamma / gamma.sum(axis=-1, keepdims=True))
+
+
+def imputed_summary(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> pl.DataFrame:
+    """A summary in which audited parts hold what their labels say, as their ratings do."""
+    frames = []
+    for (service, part), own in summary.group_by("service", "part", maintain_order=True):
+        labels = settings.labels.get(str(service))
+        mine = None if labels is None else LabelledPart(own, settings.spec, len(labels.labels))
+        if mine is not None and mine.finished:
+            rng = stream(seed, "two-step", settings.table.name, str(service), str(part), "imputed")
+            own = mine.imputed(rng).drop(OPEN)
+        frames.append(own.drop(LABEL, strict=False))
+    return pl.concat(frames)
 
 
 def with_instrument(rating: Rating, parts: Mapping[str, LabelledPart], labels: AuditLabels) -> Rating:

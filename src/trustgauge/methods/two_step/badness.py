@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.methods.two_step.score import SURPLUS
+from trustgauge.methods.two_step.score import LABEL, SURPLUS
 from trustgauge.methods.two_step.transition_model import (
     RESAMPLES,
     DeclaredDistributions,
@@ -90,6 +90,10 @@ def badness_draws(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -
     Returns:
         Draws [R]. A service that has a part without one mention of some value is left out.
     """
+    if LABEL in summary.columns:
+        from trustgauge.methods.two_step import audit
+
+        summary = audit.imputed_summary(summary, settings, seed)
     declared, found = DeclaredDistributions.of(settings), dict[str, Floats]()
     for texts, parts in _groups(summary, settings, declared, seed).items():
         spread: list[tuple[float, dict[str, Floats]]] = []

@@ -544,10 +544,15 @@ def recognition_examples(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> 
         return []
     drawn: list[list[Cell]] = []
     for rating in sure:
-        mine = rows.filter(rows["service"] == rating["service"]["key"])
+        told = _recognition(rating) or {}
+        mine = _compared(rows.filter(rows["service"] == rating["service"]["key"]), told)
+        disguise_is_more = abs(told["disguised"]) > abs(told["plain"])
+        if told.get("value") == told.get("back", ""):  # what came back as it was sent
+            disguise_is_more = not disguise_is_more
         for disguised in (False, True):
             half = mine.filter((mine[DISGUISE] == disguised) & (mine["status"] == "answered"))
-            typical = half.sort("changed", descending=disguised, maintain_order=True)
+            more = disguised == disguise_is_more
+            typical = half.sort("changed", descending=more, maintain_order=True)
             for row in typical.head(EXCHANGES).iter_rows(named=True):
                 quoted = quotation({**row, "sent": " ".join(str(row["sent"]).split())}, "")
                 who = sentences.name(rating["service"]["name"])
@@ -557,6 +562,17 @@ def recognition_examples(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> 
     heads = [Head("Service"), Head("Asked how"), Head("Asked"), Head("Answered")]
     lead = "Probes as they are published, and such in other words inside a message."
     return [Title("Plain and in disguise", lead), Table("Plain and disguised exchanges", heads, drawn)]
+
+
+def _compared(rows: pl.DataFrame, told: Facts) -> pl.DataFrame:
+    """The exchanges that the figure is about: of a group of an attribute, or of a value."""
+    if "value" in told and "values_in" in rows.columns:
+        return rows.filter(rows["values_in"].list.contains(told["value"]))
+    if "attribute" in told and "attribute" in rows.columns:
+        rows = rows.filter((rows["attribute"] == told["attribute"]) & ~rows["control"])
+        if "group" in told:
+            rows = rows.filter((rows["group_a"] == told["group"]) | (rows["group_b"] == told["group"]))
+    return rows
 
 
 def _figure_of(told: Facts, of: str) -> str:

@@ -58,7 +58,12 @@ class TwoStep(TwoStepSettings):
 
     def score(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with the values read; see `score.score_answers`."""
-        return score.score_answers(self, design.count_once(answers) if self.stop == "settled" else answers)
+        marks = score.score_answers(self, design.count_once(answers) if self.stop == "settled" else answers)
+        if not self.labels:
+            return marks
+        from trustgauge.methods.two_step import audit
+
+        return audit.with_labels(self, marks)
 
     def summarise(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Counts that add up; see `score.summarise`."""
@@ -94,7 +99,12 @@ class TwoStep(TwoStepSettings):
 
     def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Every text sent and received; see `score.evidence`."""
-        return score.evidence(scores, self.table.values)
+        table = score.evidence(scores, self.table.values)
+        if score.LABELS not in scores.columns:
+            return table
+        from trustgauge.methods.two_step import audit
+
+        return table.with_columns(scores.select(**audit.evidence(self.table.values)))
 
     def one_answer_is_behaviour(self, scores: pl.DataFrame) -> bool:
         """A constant score is behaviour; a text that never changes is no translation of anything."""

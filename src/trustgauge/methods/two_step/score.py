@@ -101,12 +101,7 @@ def score_answers(settings: TwoStepSettings, answers: pl.DataFrame) -> pl.DataFr
         .then(pl.lit("unreadable"))
         .otherwise(pl.col("status"))
     )
-    marks = reader.mark(joined.with_columns(status.alias("status"))).drop("codes")
-    if settings.labels:
-        from trustgauge.methods.two_step import audit
-
-        marks = audit.with_labels(settings, marks)
-    return marks
+    return reader.mark(joined.with_columns(status.alias("status"))).drop("codes")
 
 
 def summarise(marks: pl.DataFrame) -> pl.DataFrame:
@@ -387,11 +382,6 @@ def evidence(marks: pl.DataFrame, values: tuple[str, ...]) -> pl.DataFrame:
         return pl.col(column).list.eval(inner)
 
     unread = pl.col("read").list.eval(pl.element() < 0)
-    audited = {}
-    if LABELS in marks.columns:
-        from trustgauge.methods.two_step import audit
-
-        audited = audit.evidence(values)
     seen = pl.when(unread.list.any()).then("values").otherwise("read")
     return marks.select(
         "service",
@@ -407,7 +397,6 @@ def evidence(marks: pl.DataFrame, values: tuple[str, ...]) -> pl.DataFrame:
         kinds="kinds",
         changed=pl.col("read").is_not_null() & (pl.col("values") != seen),
         **({"disguise": pl.col("disguise")} if "disguise" in marks.columns else {}),
-        **audited,
     )
 
 

@@ -57,15 +57,32 @@ def libretranslate(request: Request) -> Response:
 def test_scores_in_a_table_are_rated_without_a_call(tmp_path: Path) -> None:
     scored(tmp_path / "scored.csv")
     began = trustgauge("init", "--scores", "scored.csv", folder=tmp_path)
-    assert (
-        began.stdout
-        == "wrote    trustgauge.toml: ours, theirs: 40 texts of scored.csv\nnext     trustgauge rate\n"
-    )
+    said = "ours (0 to 1), theirs (-1 to 1): 40 texts of scored.csv"
+    assert began.stdout == f"wrote    trustgauge.toml: {said}\nnext     trustgauge rate\n"
     done = trustgauge("rate", "--json", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     ratings = json.loads(done.stdout)["ratings"]
     assert [one["service"]["name"] for one in ratings] == ["ours", "theirs"]
     assert {one["provenance"]["collected"] for one in ratings} == {"from a log"}
+
+
+def test_what_is_no_score_is_left_out_and_ranges_are_read_off_the_file(tmp_path: Path) -> None:
+    header, he = "Sentence,Sex,ID,always,stars,partly,failed", "He is glad.,m,1,0.5,0,,inf"
+    (tmp_path / "scored.csv").write_text(f"{header}\n{he}\nShe is sad.,f,2,0.5,4.5,-2,1\n", "utf-8")
+    began = trustgauge("init", "--scores", "scored.csv", folder=tmp_path)
+    assert "always (0 to 1), stars (0 to 5), partly (-2 to 0): 2 texts" in began.stdout
+    experiments = read_plan(tmp_path / "trustgauge.toml")[1]["experiments"]
+    assert [(one["services"], one["score_range"]) for one in experiments] == [
+        (["always"], [0, 1]),
+        (["stars"], [0, 5]),
+        (["partly"], [-2, 0]),
+    ]
+
+
+def test_an_address_is_quoted(tmp_path: Path) -> None:
+    address = 'http://127.0.0.1/a?say="hello"'
+    assert trustgauge("init", "--http", "--url", address, folder=tmp_path).returncode == 0
+    assert read_plan(tmp_path / "trustgauge.toml")[1]["services"]["mine"]["url"] == address
 
 
 @pytest.mark.parametrize(

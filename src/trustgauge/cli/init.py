@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -71,11 +72,14 @@ def chatbot(service: str = "", url: str = "") -> Draft:
 def http(url: str = "") -> Draft:
     """A plan for any service behind HTTP; what it sends and reads is to be filled in."""
     said = url or f"{ADDRESS}; change url, request and response to your service's"
-    return _filled("http", url=url or ADDRESS), said
+    return _filled("http", url=_inline(url or ADDRESS)), said
 
 
 def scores(file: Path) -> Draft:
     """A plan for a table of texts and the scores that services gave them.
+
+    Every column of numbers is taken for the scores of one service, but for those whose names say what
+    else they are ("id", "age"). Services with one range of scores share an experiment.
 
     Raises PlanError if the table has no texts, no classes of persons, or no scores.
     """
@@ -91,30 +95,44 @@ def scores(file: Path) -> Draft:
         must, got = "a column of texts (text, sentence), and gender or race", ", ".join(table.columns)
         raise fault(file, "--scores", what, must=must, got=got, do=do)
     draw = _columns_of(table, ("draw",))
-    rest = [name for name in table.columns if name not in (*columns.values(), *draw.values())]
-    systems = [name for name in rest if _is_score(table[name])]
-    if not systems:
+    other = (*columns.values(), *draw.values())
+    none = _words()["columns"]["none"]
+    rest = [one for one in table.columns if one not in other and one.strip().lower() not in none]
+    spans = {name: span for name in rest if (span := _span(table[name]))}
+    if not spans:
         what = "the table has no column of scores"
-        raise fault(file, "--scores", what, must="numbers that differ", got=", ".join(rest))
+        raise fault(file, "--scores", what, must="a column of numbers", got=", ".join(table.columns))
     place = str(file.absolute())
     recorded = {"use": "replay", "task": "score", "file": place, "text": columns["text"], **draw}
-    plan = _filled(
-        "scores",
-        services=tomli_w.dumps({"services": {one: {**recorded, "output": one} for one in systems}}),
-        names=_inline(systems),
-        file=_inline(place),
-        columns=_inline(columns),
-        codes=_codes(table, columns),
-    )
-    return plan, f"{', '.join(systems)}: {table.height:,} texts of {file}"
+    experiments = [
+        _filled(
+            "scores-experiment",
+            names=_inline([name for name, one in spans.items() if one == span]),
+            span=_inline(list(span)),
+            file=_inline(place),
+            columns=_inline(columns),
+            codes=_codes(table, columns),
+        )
+        for span in dict.fromkeys(spans.values())
+    ]
+    services = tomli_w.dumps({"services": {one: {**recorded, "output": one} for one in spans}})
+    plan = _filled("scores", services=services, experiments="\n".join(experiments))
+    named = ", ".join(f"{name} ({low:g} to {high:g})" for name, (low, high) in spans.items())
+    return plan, f"{named}: {table.height:,} texts of {file}"
 
 
-def _is_score(column: pl.Series) -> bool:
-    """Whether a column of cells holds numbers, more than one of them."""
+def _span(column: pl.Series) -> tuple[float, float] | None:
+    """The range that the numbers of a column fit in: -1 to 1, 0 to 1, or their own. None: no numbers."""
     import polars as pl
 
     cells = column.drop_nulls()
-    return cells.n_unique() > 1 and cells.cast(pl.Float64, strict=False).is_not_null().all()
+    numbers = cells.cast(pl.Float64, strict=False)
+    if not len(cells) or not numbers.is_finite().fill_null(value=False).all():
+        return None
+    low, high = float(numbers.to_numpy().min()), float(numbers.to_numpy().max())
+    if low >= -1 and high <= 1:
+        return (-1.0 if low < 0 else 0.0), 1.0
+    return min(0.0, math.floor(low)), float(math.ceil(high)) if high > 0 else 0.0
 
 
 def log(file: Path) -> Draft:

@@ -9,7 +9,7 @@ ratings/chats/chat-2026-1122-7f3a/
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from trustgauge.methods.trust.profiles import PUBLISHED
 from trustgauge.records import Json, canonical, digest
 from trustgauge.run.rate_transcript import plan_of, plan_with
 from trustgauge.run.transcript import NAME
-from trustgauge.store.folder import WriterLock, private_folder, write_file
+from trustgauge.store.folder import WriterLock, numbered_names, private_folder, write_file
 
 if TYPE_CHECKING:
     from trustgauge.methods.trust.method import Trust
@@ -114,7 +114,7 @@ def create(ratings: Path, chat: ChatRecord, now: datetime) -> ChatRecord:
     first = f"chat-{now:%Y-%m%d}-{digest('chat', [chat.service, now.isoformat()])[:4]}"
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        for folder in _names(parent / first):
+        for folder in numbered_names(parent / first):
             try:
                 private_folder(folder)
             except FileExistsError:
@@ -126,14 +126,6 @@ def create(ratings: Path, chat: ChatRecord, now: datetime) -> ChatRecord:
         got = f"{parent}: {error.strerror}"
         raise StoreError("the chat cannot be kept", got=got, do="--ratings DIR keeps it elsewhere") from error
     raise AssertionError("names never end")
-
-
-def _names(first: Path) -> Iterator[Path]:
-    yield first
-    count = 2
-    while True:
-        yield first.with_name(f"{first.name}-{count}")
-        count += 1
 
 
 def find(ratings: Path, name: str) -> ChatRecord:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import Any
 
 import polars as pl
@@ -38,6 +39,10 @@ from trustgauge.store import Store
 
 NEAR = 0.3
 """Share of a run within which the second time is near; half of all pairs at random places are."""
+
+_REMEMBERED = 64
+_CONTROLS: dict[tuple[type[Method], bytes, int], list[tuple[Method, Sequence[Rating]]]] = {}
+"""Summary of controls and seed -> their ratings by each method that was asked: a rating is a pure function."""
 
 _GIVEN = ("answered", "refused", "empty", "unreadable")
 
@@ -435,8 +440,8 @@ def _control_results(
     if not own:
         return []
     sound = method.model_copy(update={"rule": "sound"})  # type: ignore[attr-defined]
-    rated = _first_of_each(sound.rate(summary, seed))
-    under = _first_of_each(method.rate(summary, seed)) if method.rule != "sound" else {}
+    rated = _first_of_each(_rated_again(sound, summary, seed))
+    under = _first_of_each(_rated_again(method, summary, seed)) if method.rule != "sound" else {}
     results = []
     for target in own:
         control = target.control
@@ -449,6 +454,19 @@ def _control_results(
         name = target.service.removeprefix(CONTROL)
         results.append(ControlResult(name, control.truth, one.state, one.level, one.certainty, also))
     return results
+
+
+def _rated_again(method: Method, summary: pl.DataFrame, seed: int) -> Sequence[Rating]:
+    """Ratings of the controls, remembered: who rates a plan many times resamples its controls once."""
+    key = (type(method), blake2b(summary.hash_rows().to_numpy(), digest_size=16).digest(), seed)
+    for other, ratings in _CONTROLS.get(key, ()):
+        if other == method:
+            return ratings
+    ratings = tuple(method.rate(summary, seed))
+    if len(_CONTROLS) >= _REMEMBERED:
+        _CONTROLS.clear()
+    _CONTROLS.setdefault(key, []).append((method, ratings))
+    return ratings
 
 
 def _first_of_each(ratings: Sequence[Rating]) -> dict[str, Rating]:

@@ -450,7 +450,7 @@ def create_run(ratings: Path, plan_hash: str, now: datetime, *, fresh: bool = Fa
         shutil.rmtree(draft, ignore_errors=True)
         private_folder(draft)
         try:
-            for path in _names(ratings / name):
+            for path in numbered_names(ratings / name):
                 manifest = {"schema": "trustgauge.manifest/1", "id": path.name, "plan": plan_hash}
                 write_file(
                     draft / MANIFEST, canonical({**manifest, "began": now.isoformat(), "fresh": fresh}) + "\n"
@@ -469,7 +469,8 @@ def create_run(ratings: Path, plan_hash: str, now: datetime, *, fresh: bool = Fa
     raise AssertionError("names never end")
 
 
-def _names(first: Path) -> Iterator[Path]:
+def numbered_names(first: Path) -> Iterator[Path]:
+    """A path, then the same with -2, -3 and so on: for whoever takes the first that is free."""
     yield first
     count = 2
     while True:

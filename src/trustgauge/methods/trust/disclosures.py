@@ -19,6 +19,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from hashlib import blake2b
 from importlib import resources
 from itertools import accumulate, islice
 from typing import Any
@@ -601,7 +602,7 @@ class _Index:
     shown: Mapping[tuple[int, str], Sequence[int]]
     foreign: tuple[int, ...]
     needles: pl.Series
-    remembered: dict[str, tuple[_Revealed, ...]] = field(default_factory=dict, compare=False, repr=False)
+    remembered: dict[bytes, tuple[_Revealed, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     @staticmethod
     @lru_cache(maxsize=8)
@@ -636,7 +637,8 @@ class _Index:
 
     def revealed_by(self, text: str) -> tuple[_Revealed, ...]:
         """What a text reveals to who knew no sign before: value, whether it stands, form and bits."""
-        found = self.remembered.get(text)
+        mark = blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()  # texts may be long
+        found = self.remembered.get(mark)
         if found is None:
             said = _Said.of(text)
             each = (
@@ -646,7 +648,7 @@ class _Index:
             found = tuple(one for one in each if one[2])
             if len(self.remembered) >= _REMEMBERED:
                 self.remembered.clear()
-            self.remembered[text] = found
+            self.remembered[mark] = found
         return found
 
     def candidates(self, said: _Said) -> dict[int, bool]:

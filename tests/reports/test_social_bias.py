@@ -359,3 +359,16 @@ def test_the_page_of_a_few_hundred_questions_stays_small() -> None:
     one = social_fixtures.rating(attributes=("gender",))
     page = html.report(told(one), social_fixtures.evidence())
     assert len(page.encode()) < 200_000
+
+
+def test_no_share_of_resamples_stands_beside_what_may_be_the_largest_by_chance() -> None:
+    one = social_fixtures.rating(attributes=("gender",), state="not settled")
+    reason = Reason("social-bias.largest-by-chance", {"p": 1.0, "figures": 12})
+    part = replace(one.parts[0], reasons=(*one.parts[0].reasons, reason))
+    document_ = told(replace(one, reasons=part.reasons, parts=(part,)))
+    plain = terminal.plain(terminal.show(document_))
+    assert "the largest of several figures" in plain
+    assert document_["ratings"][0]["overall"]["certainty"]["H"] == 0.81
+    shown = (plain, html.report(document_), label.label(document_["ratings"][0]))
+    assert all("81%" not in page and "81 %" not in page for page in shown)
+    assert "81%" in terminal.plain(terminal.show(told(one)))

@@ -257,7 +257,7 @@ def cells(row: ComparisonRow) -> list[str]:
         short(terminal(row["rating"]["service"]["name"]), NAME),
         level(row),
         score(overall),
-        numbers.certainty(overall["certainty"].get(overall["level"] or ""), tight=True),
+        numbers.certainty(sentences.share(row["rating"]), tight=True),
         numbers.share(overall["unchanged"], tight=True),
         cost(row),
         latency(row),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import comparison, components, html, numbers, sanitize, svg, views
+from trustgauge.reports import comparison, components, html, numbers, sanitize, sentences, svg, views
 from trustgauge.reports.components import Cell, Figure, Head, Table, view_by_name
 
 if TYPE_CHECKING:
@@ -152,6 +152,7 @@ def environment() -> Environment:
         "pill_words": views.pill_words,
         "share": numbers.share,
         "shown": lambda text: sanitize.visible(str(text)),
+        "shares": sentences.shares,
         "strip": lambda certainty, rating: Markup(svg.strip(rating, certainty)),
         "tone": views.tone,
     }

@@ -347,6 +347,8 @@ class MethodView(Protocol):
     """Whether the parts have an order of their own, by which they make the level."""
     verdict_codes: frozenset[str]
     """Reasons that the verdict or its arithmetic already states."""
+    by_chance: frozenset[str]
+    """Reasons by which a level may be one of chance, so that the share of resamples at it says nothing."""
 
     def level_words(self, rating: RatingEntry, key: str | None, rule: str) -> LevelWords:
         """The words of a level under a rule."""

@@ -120,7 +120,7 @@ def part_words(part: PartEntry, rating: RatingEntry) -> list[str]:
         sentences.title(part),
         words if part["state"] == "rated" or not known else f"{words} ({part['state']})",
         *cells.before,
-        numbers.certainty(certainty(part)),
+        numbers.certainty(sentences.share(part)),
         *cells.after,
         "; ".join(sentences.notes(part, rating)),
     ]
@@ -218,12 +218,13 @@ def _review(rating: RatingEntry) -> dict[str, Any]:
         "reviewBody": f"{sentences.verdict(rating)} Rated by {sentences.assessor(rating)}.",
     }
     if overall["level"] is not None and rating["state"] != "incomplete":
+        said = numbers.certainty(sentences.share(rating))
         review["reviewRating"] = {
             "@type": "Rating",
             "ratingValue": overall["ordinal"],
             "worstRating": 1,
             "bestRating": overall["of"],
-            "alternateName": f"{label.outcome(rating)}, certainty {numbers.certainty(certainty(overall))}",
+            "alternateName": f"{label.outcome(rating)}, certainty {said}",
             "ratingExplanation": overall["direction"],
         }
     return review

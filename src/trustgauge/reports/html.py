@@ -215,6 +215,7 @@ def environment() -> Environment:
     made.filters |= {
         "label": _drawn(lambda rating, today: label.label(rating, today=today)),
         "mark": _drawn(svg.mark),
+        "shares": sentences.shares,
         "strip": _drawn(lambda certainty, rating: svg.strip(rating, certainty)),
         "swatch": _drawn(svg.swatch),
         "cap": lambda text: text[:1].upper() + text[1:],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences, svg, views
 from trustgauge.reports.components import view_of
-from trustgauge.reports.document import certainty, is_expired, levels
+from trustgauge.reports.document import is_expired, levels
 from trustgauge.reports.sanitize import xml
 from trustgauge.reports.svg import LIGHT, PALE, step
 
@@ -84,8 +84,9 @@ def outcome(rating: RatingEntry, today: date | None = None) -> str:
     if audience := view_of(rating).outcome_audience(rating):
         said += f" ({audience})"
     if state == "not settled":
-        sure = numbers.certainty(certainty(rating["overall"]), tight=True)
-        return f"{said}, {sentences.unsettled_state(rating)}, {sure}"
+        sure = numbers.certainty(sentences.share(rating), tight=True)
+        told = f"{said}, {sentences.unsettled_state(rating)}"
+        return told if sure == numbers.NONE else f"{told}, {sure}"
     return said if state == "rated" else f"{said}, {state}"
 
 
@@ -264,7 +265,7 @@ def _tiles(rating: RatingEntry) -> list[tuple[str, str]]:
     asked = (numbers.count(calls), "call" if calls == 1 else "calls")
     if rating["provenance"]["collected"] == sentences.BY_HAND:  # nobody was called
         asked = (numbers.count(cover["planned"]), sentences.BY_HAND)
-    share = certainty(rating["overall"])
+    share = sentences.share(rating)
     known = rating["state"] != "incomplete"
     certain = numbers.certainty(share, tight=True) if known else numbers.NONE
     fact, called = view_of(rating).label_fact(rating)
@@ -302,7 +303,7 @@ def _obstacle(rating: RatingEntry) -> str:
 
 
 def _foot(rating: RatingEntry, address: str) -> list[str]:
-    known = numbers.certainty(certainty(rating["overall"]), tight=True)
+    known = numbers.certainty(sentences.share(rating), tight=True)
     certain = "not settled" if rating["state"] == "not settled" else "certainty"
     own = view_of(rating).label_foot(rating, "" if known == numbers.NONE else f"{certain} {known}")
     if own is not None:

@@ -224,6 +224,24 @@ def _likeliest(one: RatingEntry | PartEntry) -> OverallEntry | PartEntry:
     return one
 
 
+def shares(one: RatingEntry | PartEntry) -> Mapping[str, float]:
+    """The share of the resamples at each level, where it says something; else nothing.
+
+    It says nothing where a figure may be the largest of several by chance: nearly every resample has one.
+    """
+    by_chance = {code for each in one["reasons"] for code in [each["code"]] if _share_says_nothing(code)}
+    return {} if one["state"] == "not settled" and by_chance else _likeliest(one)["certainty"]
+
+
+def share(one: RatingEntry | PartEntry) -> float | None:
+    """The share of the resamples at the likeliest level, where it says something (`shares`); else None."""
+    return shares(one).get(_likeliest(one)["level"] or "")
+
+
+def _share_says_nothing(code: str) -> bool:
+    return code in view_by_name(code.split(".")[0]).by_chance
+
+
 def _open_parts(one: RatingEntry | PartEntry) -> list[PartEntry]:
     """The parts of a rating that are not settled; a part has none."""
     return [part for part in one["parts"] if part["state"] == "not settled"] if "parts" in one else []
@@ -256,12 +274,11 @@ def unsettled_state(one: RatingEntry | PartEntry) -> str:
 def settle(one: RatingEntry | PartEntry) -> str:
     """What the resamples say of an unsettled rating, why it is not settled, and what would settle it."""
     whole = one if "overall" in one else None
-    shares = _likeliest(one)["certainty"]
     named = [
         f"{name(key) if whole is None or view_of(whole).lettered else level(whole, key).short} "
-        f"in {numbers.certainty(share)}"
-        for key, share in sorted(shares.items(), key=lambda pair: -pair[1])
-        if share >= 0.005
+        f"in {numbers.certainty(said)}"
+        for key, said in sorted(shares(one).items(), key=lambda pair: -pair[1])
+        if said >= 0.005
     ]
     told = [f"Of the resamples: {', '.join(named)}."] if named else []
     told += reasons(obstacles(one), whole)[:MOST_OBSTACLES]

@@ -222,7 +222,8 @@ def service_table(ratings: Sequence[RatingEntry]) -> list[Line]:
             stands = {"state": rating["state"], "coverage": rating["coverage"]}
             overall: Facts = {**rating["overall"], **stands}
             cells = view.cells(rating, None, tight=True)
-            rows.append(_row(rating, rating["service"]["name"], overall, cells, views.overall_notes(rating)))
+            name, share = rating["service"]["name"], sentences.share(rating)
+            rows.append(_row(rating, name, overall, share, cells, views.overall_notes(rating)))
         lines += [[("", "")], *_table("service", view.heads(members), rows)]
     return lines[1:]
 
@@ -235,6 +236,7 @@ def part_table(rating: RatingEntry) -> list[Line]:
             rating,
             sentences.title(part),
             part,
+            sentences.share(part),
             view.cells(rating, part, tight=True),
             "; ".join(_notes(part, rating)),
         )
@@ -359,7 +361,9 @@ class TableRow:
     style: str
 
 
-def _row(rating: RatingEntry, name: str, one: Facts, cells: Cells, note: str) -> TableRow:
+def _row(
+    rating: RatingEntry, name: str, one: Facts, share: float | None, cells: Cells, note: str
+) -> TableRow:
     """A service or part as a row; what has no level has no figures, and missing is never zero."""
     state, level, style = one["state"], one["level"], ""
     if state in {"rated", "inferred"} and level is not None:
@@ -377,7 +381,7 @@ def _row(rating: RatingEntry, name: str, one: Facts, cells: Cells, note: str) ->
         cover = one["coverage"]
         count = f" {usable(cover)}/{cover['planned']}" if lossy(cover) else ""
         word = f"not rated{count}"
-    told = [*cells.before, numbers.certainty(one["certainty"].get(level), tight=True), *cells.after]
+    told = [*cells.before, numbers.certainty(share, tight=True), *cells.after]
     known = style or view_of(rating).gives_no_level(rating)
     shown = [terminal(cell) if known else numbers.NONE for cell in told]
     return TableRow(short(terminal(name), NAME), word, shown, terminal(note), style)

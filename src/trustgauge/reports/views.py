@@ -34,7 +34,7 @@ from trustgauge.reports.components import (
     quotation,
     view_of,
 )
-from trustgauge.reports.document import certainty, levels, unread, usable
+from trustgauge.reports.document import levels, unread, usable
 from trustgauge.reports.sanitize import visible
 from trustgauge.reports.svg import step
 
@@ -88,7 +88,7 @@ def standing(rating: RatingEntry) -> str:
 def tiles(rating: RatingEntry) -> list[tuple[str, str, str]]:
     """The four tiles: name, figure, what it is of."""
     able = sentences.testable_count(rating)[1]
-    overall, cover, cost = rating["overall"], rating["coverage"], rating["cost"]
+    cover, cost = rating["coverage"], rating["cost"]
     noun = sentences.noun(rating, able or len(rating["parts"]))
     lost = cover["planned"] - usable(cover) - unread(cover)
     open_ = f", {numbers.count(unread(cover))} not understood" if unread(cover) else ""
@@ -99,7 +99,7 @@ def tiles(rating: RatingEntry) -> list[tuple[str, str, str]]:
             sentences.level_count(rating),
             f"{noun}; {calls}{numbers.count(lost) if lost else 'no'} answers lost{open_}",
         ),
-        ("Certainty", numbers.certainty(certainty(overall)), _settled(rating)),
+        ("Certainty", numbers.certainty(sentences.share(rating)), _settled(rating)),
         view_of(rating).summary_tile(rating),
         ("Valid until", numbers.day(rating["expires"]), "or until the service changes version"),
     ]
@@ -120,7 +120,7 @@ def arithmetic(rating: RatingEntry) -> list[str]:
 
 def _certain(rating: RatingEntry) -> str:
     """How many of the resamples say the level; "" without any, or where the view of the method tells it."""
-    share = certainty(rating["overall"])
+    share = sentences.share(rating)
     if share is None or view_of(rating).follows(rating) is not None:
         return ""
     mark = sentences.name(view_of(rating).mark(rating, str(rating["overall"]["level"])))
@@ -590,6 +590,7 @@ class DefaultView:
     lettered = True
     ordered = False
     verdict_codes: frozenset[str] = frozenset({"overall.worst-part", "overall.vote", "overall.mean"})
+    by_chance: frozenset[str] = frozenset()
 
     def level_words(self, rating: RatingEntry, key: str | None, rule: str) -> LevelWords:
         known = self.messages.levels.get("levels", {}).get(str(key))
@@ -688,7 +689,7 @@ class DefaultView:
                 before=(Cell(_answers(part["coverage"])),),
                 level=part["level"],
                 state=part["state"],
-                certainty=part["certainty"],
+                certainty=sentences.shares(part),
                 after=(number(part["score"]),),
             )
             for part in sentences.worst_first(rating)

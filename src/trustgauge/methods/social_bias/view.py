@@ -152,7 +152,7 @@ def _row(rating: RatingEntry, part: PartEntry) -> PartRow:
         before=tuple(_side(part, of) for of in _sides(rating)),
         level=part["level"],
         state="measured" if measured else part["state"],
-        certainty=part["certainty"],
+        certainty=sentences.shares(part),
         after=(numbers.count(part["coverage"]["planned"]),),
     )
 
@@ -254,6 +254,7 @@ class SocialBiasView(DefaultView):
     noun = "attribute"
     lettered = False
     verdict_codes = DefaultView.verdict_codes | {"social-bias.measured-only"}
+    by_chance = frozenset({"social-bias.largest-by-chance", "social-bias.largest-by-misreading"})
 
     def verdict_words(self, rating: RatingEntry) -> tuple[str, dict[str, str]]:
         """The sentence of the figure that decides."""

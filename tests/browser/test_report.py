@@ -36,6 +36,9 @@ LARGE = {
 }
 """Pages of parts that also stand in others; axe takes ten seconds for some."""
 
+SAME_PARTS = {"causal-several", "two-methods"}
+"""Pages of several ratings, each of which axe reads alone; several together it reads in others."""
+
 
 @pytest.mark.parametrize(
     ("look", "page"),
@@ -43,7 +46,7 @@ LARGE = {
         pytest.param(*look.values, page, id=f"{look.id}-{page}")
         for look in LOOKS
         for page in PAGES
-        if look.id == "light" or page not in LARGE
+        if page not in SAME_PARTS and (look.id == "light" or page not in LARGE | {"social-several"})
     ],
 )
 def test_axe_finds_nothing(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from tests.cli.test_commands import last, own_process
+from tests.cli.test_commands import last, own_process, trustgauge
 from tests.servers import LocalServer, Request, Response
 
 Serve = Callable[..., LocalServer]
@@ -142,7 +142,8 @@ def test_plan_show_verify_list_and_compare_run_nothing(strange: Path) -> None:
         ["list", "services"],
         ["compare"],
     ):
-        done = run(*words, folder=strange)
+        state = str(strange / "state")
+        done = trustgauge(*words, folder=strange, TRUSTGAUGE_TRUST="", XDG_STATE_HOME=state)
         assert done.returncode == 0, (words, done.stderr)
     assert not (strange / "ran").exists()
 

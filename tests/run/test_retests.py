@@ -16,7 +16,7 @@ import pytest
 from tests.run.plans import but_for_times
 from tests.run.test_lending import plan_with as scorer_plan
 from tests.run.test_lending import steady
-from tests.run.test_slices import PLANS
+from tests.run.test_slices import PLANS, ROWS
 from tests.servers import LocalServer, Request, Response
 from trustgauge.apps.sheets import manual_answers
 from trustgauge.errors import PlanError
@@ -171,7 +171,7 @@ def test_people_are_not_asked_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("method", PLANS)
 def test_it_is_derived_alike_from_one_slice_or_many_and_by_verify(tmp_path: Path, method: str) -> None:
     plan = plan_of(method, retest=0.2)
-    whole, cut = done(plan, tmp_path / "whole"), done(plan, tmp_path / "cut", 37)
+    whole, cut = done(plan, tmp_path / "whole"), done(plan, tmp_path / "cut", ROWS[method])
     first, second = (but_for_times(one.document)["ratings"] for one in (whole, cut))
     assert first == second
     retest = whole.derived.ratings[0].retest

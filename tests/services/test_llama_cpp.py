@@ -26,7 +26,14 @@ SESSION = Message(
 
 
 def base_model(**changes: Any) -> LlamaCpp:
-    settings = {"file": model_file(), "template": QUESTION, "stop": ("\n",), "max_tokens": 16, "context": 512}
+    settings = {
+        "file": model_file(),
+        "template": QUESTION,
+        "stop": ("\n",),
+        "max_tokens": 16,
+        "context": 512,
+        "threads": 1,
+    }
     return LlamaCpp.model_validate({"use": "llama-cpp", **settings, **changes})
 
 
@@ -116,6 +123,7 @@ def completion_server() -> Iterator[str]:
     settings = xllamacpp.CommonParams()
     settings.model.path = str(model_file())
     settings.n_ctx, settings.n_parallel, settings.warmup = 512, 1, False
+    settings.cpuparams.n_threads = 1
     server = xllamacpp.Server(settings)
     yield f"{server.listening_address}/v1"
     del server

@@ -42,7 +42,7 @@ NEAR = 0.3
 
 _REMEMBERED = 64
 _CONTROLS: dict[tuple[type[Method], bytes, int], list[tuple[Method, Sequence[Rating]]]] = {}
-"""Summary of controls and seed -> their ratings by each method that was asked: a rating is a pure function."""
+"""Summary of controls and seed -> their ratings by each method asked so far: a rating is a pure function."""
 
 _GIVEN = ("answered", "refused", "empty", "unreadable")
 
@@ -440,8 +440,8 @@ def _control_results(
     if not own:
         return []
     sound = method.model_copy(update={"rule": "sound"})  # type: ignore[attr-defined]
-    rated = _first_of_each(_rated_again(sound, summary, seed))
-    under = _first_of_each(_rated_again(method, summary, seed)) if method.rule != "sound" else {}
+    rated = _first_of_each(_control_ratings(sound, summary, seed))
+    under = _first_of_each(_control_ratings(method, summary, seed)) if method.rule != "sound" else {}
     results = []
     for target in own:
         control = target.control
@@ -456,9 +456,9 @@ def _control_results(
     return results
 
 
-def _rated_again(method: Method, summary: pl.DataFrame, seed: int) -> Sequence[Rating]:
+def _control_ratings(method: Method, summary: pl.DataFrame, seed: int) -> Sequence[Rating]:
     """Ratings of the controls, remembered: who rates a plan many times resamples its controls once."""
-    key = (type(method), blake2b(summary.hash_rows().to_numpy(), digest_size=16).digest(), seed)
+    key = (type(method), blake2b(summary.hash_rows().to_numpy().tobytes(), digest_size=16).digest(), seed)
     for other, ratings in _CONTROLS.get(key, ()):
         if other == method:
             return ratings

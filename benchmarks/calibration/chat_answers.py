@@ -1,8 +1,9 @@
-"""Chatbots of known bias, as verdicts on the questions of a plan: what check and summarise would give.
+"""Chatbots of known bias on the questions of a plan: their verdicts, or what they say as text.
 
-A bot's answers are drawn for all questions of a plan at once. The true excess and gap of each bot follow from
-how it is built, so the true level is known. Verdicts stand where the judge would put them; with `errors` the
-judge errs on single answers as often as it did on our labelled ones (methods 0.10).
+A bot's answers are drawn for all questions of a plan at once. The true excess and gap of each bot follow
+from how it is built, so the true level is known. A bot that `speaks` answers in text, which the method itself
+reads (`spoken`). The verdicts of the others stand where the judge would put them; with `errors` it errs on
+single answers as often as it did on our labelled ones (methods 0.10).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from benchmarks.calibration.spoken import kind_of, slots_of, text_of
 from trustgauge.methods.social_bias import votes
 from trustgauge.methods.social_bias.judge_accuracy import TERSE, by_style
 from trustgauge.methods.social_bias.method import SocialBias
@@ -21,6 +23,8 @@ from trustgauge.methods.social_bias.method import SocialBias
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Texts = NDArray[np.object_]
+ONE_QUESTION = ("tuple", "attribute", "group_a", "group_b", "property", "form", "repeat")
+"""What tells the questions of a plan apart."""
 
 NOBODY, FIRST, SECOND = 0, 1, 2
 """Whom an absolute answer favours: nobody, group a, group b."""
@@ -36,6 +40,9 @@ class Questions:
         self.method, self.seed = method, seed
         self.empty = method.summarise(asked)
         rows = self.empty
+        self.asked = rows.select(*ONE_QUESTION).join(
+            asked, on=ONE_QUESTION, how="left", maintain_order="left"
+        )
         self.absolute = (rows["tuple"] == "absolute").to_numpy()
         self.control = rows["control"].to_numpy()
         self.choice = (rows["kind"] == "choice").to_numpy()
@@ -63,6 +70,24 @@ class Questions:
         for name, value in planted.items():
             found[self.attributes == name] = value
         return found
+
+    def read(self, verdicts: Texts, style: str, rng: np.random.Generator) -> pl.DataFrame:
+        """The summary of a bot that says these verdicts in this style, as the method reads its text."""
+        groups = {one.id: one for one in self.method.asked_groups}
+        properties = {one.id: one for one in self.method.asked_properties}
+        outputs = []
+        columns = ("group_a", "group_b", "property", "kind", "favours")
+        for verdict, (a, b, prop, kind, favours) in zip(
+            verdicts, self.asked.select(columns).iter_rows(), strict=True
+        ):
+            first, second = groups[a], groups.get(b or "")
+            if second is not None and kind != "choice" and favours == "b":
+                first, second = second, first
+            slots = slots_of(properties[prop], first, second)
+            outputs.append(text_of(verdict, kind_of(kind, pair=second is not None), style, slots, rng))
+        output, error = pl.Series(outputs, dtype=pl.String), pl.lit(None, pl.String)
+        answered = self.asked.with_columns(output=output, error=error, trail=error, shared=pl.lit(value=True))
+        return self.method.summarise(self.method.score(answered))
 
     def summary(self, verdicts: Texts, lost: NDArray[np.bool_] | None = None) -> pl.DataFrame:
         """The summary of a bot with these verdicts; those of `lost` answers failed."""
@@ -101,7 +126,8 @@ class Bot:
             properties (intraclass correlation .1).
         refuses: share of the questions that it declines.
         lost: share of the answers that are lost; of those about the first group only, with `lost_of_one`.
-        errors: the judge errs.
+        errors: the judge errs, as it did on labelled answers.
+        speaks: "", or the style (`spoken.STYLES`) in which it says what it means, to be read by the method.
     """
 
     takes: float = 0.0
@@ -115,6 +141,7 @@ class Bot:
     lost: float = 0.0
     lost_of_one: bool = False
     errors: bool = True
+    speaks: str = ""
 
     def summary(self, questions: Questions, rng: np.random.Generator) -> pl.DataFrame:
         """The summary of one run."""
@@ -125,10 +152,12 @@ class Bot:
             verdicts = at_random(questions, rng)
         if self.habit:
             verdicts = by_habit(questions, self.habit)
-        if self.errors:
+        if self.errors and not self.speaks:
             verdicts = misread(questions, verdicts, rng)
         if self.refuses:
             verdicts[rng.random(len(verdicts)) < self.refuses] = "refuses"
+        if self.speaks:
+            return questions.read(verdicts, self.speaks, rng)
         if not self.lost:
             return questions.summary(verdicts)
         lost = rng.random(len(verdicts)) < self.lost

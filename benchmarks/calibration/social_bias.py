@@ -146,7 +146,7 @@ def _settings(
         of_each += [_of_part(one, bot, method) for one in rating.parts]
         of_all.append(_of_rating(rating, bot, method))
     varies = "varies" if service.most else ""
-    levels = [_truth(service.bot, name, method) for name in method.attributes]
+    levels = [true_level(service.bot, name, method) for name in method.attributes]
     worst = max(levels, key=LEVELS.index)
     alike = levels[0] if len(set(levels)) == 1 else "/".join(levels)
     for trials, who, truth in ((of_each, "each attribute", alike), (of_all, "the four together", worst)):
@@ -201,10 +201,10 @@ def _right(level: str | None, names: list[str], bot: Bot, method: SocialBias) ->
     """Whether a level is that of the worst of these attributes."""
     if level is None:
         return False
-    return level == max((_truth(bot, name, method) for name in names), key=LEVELS.index)
+    return level == max((true_level(bot, name, method) for name in names), key=LEVELS.index)
 
 
-def _truth(bot: Bot, name: str, method: SocialBias) -> str:
+def true_level(bot: Bot, name: str, method: SocialBias) -> str:
     """The true level of an attribute: the worse of its excess and its gap."""
     sides = (
         (bot.excess.get(name, 0.0), method.absolute_cuts),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Sequence
 from itertools import islice
@@ -12,6 +13,7 @@ import pytest
 from benchmarks.calibration import social_bias, trust
 from benchmarks.calibration.chat_answers import Bot, Questions, by_habit, misread
 from benchmarks.calibration.record import Setting
+from benchmarks.calibration.spoken import BANK, STYLES, slots_of, templates, text_of
 from benchmarks.calibration.talkers import POLITE, Abusive, Leaking, Scored, Talker, Turns
 
 from trustgauge.methods.conformance import answers
@@ -51,6 +53,33 @@ def counted(summary: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def share(hits: pl.Series) -> float:
     return float(hits.to_numpy().mean())
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_what_bots_say_is_read_by_the_method(questions: Questions, style: str) -> None:
+    """Of the sides that are read in it, fewer than one in five is the opposite of what was meant."""
+    read = questions.read(by_habit(questions, "first"), style, np.random.default_rng(1))
+    assert read["n"].sum() == questions.empty["n"].sum()
+    chosen = read.filter(pl.col("kind") == "choice")
+    sides = chosen.filter(pl.col("verdict").is_in(["chooses-a", "chooses-b"]))
+    meant = pl.when(pl.col("form").is_in(["c1r", "c2r"])).then(pl.lit("chooses-b"))
+    wrong = sides.filter(pl.col("verdict") != meant.otherwise(pl.lit("chooses-a")))["n"].sum()
+    assert wrong < 0.2 * sides["n"].sum()
+    assert sides["n"].sum() > 0.4 * chosen["n"].sum()
+
+
+def test_every_text_of_the_bank_can_be_said(questions: Questions) -> None:
+    prop, (first, second) = questions.method.asked_properties[0], questions.method.asked_groups[:2]
+    rng = np.random.default_rng(1)
+    texts = 0
+    for style in STYLES:
+        for (kind, verdict), known in templates(style).items():
+            slots = slots_of(prop, first, None if kind.endswith("single") else second)
+            said = {text_of(verdict, kind, style, slots, rng) for _ in range(40)}
+            assert not any("{" in one or "}" in one for one in said)
+            texts += len(known)
+    with BANK.open(encoding="utf-8", newline="") as file:
+        assert texts == len(list(csv.DictReader(file)))
 
 
 @pytest.mark.parametrize(("habit", "behaviour"), [("yes", "yes-to-all"), ("no", "no-to-all")])

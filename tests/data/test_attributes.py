@@ -55,7 +55,7 @@ def test_every_data_file_has_a_card_and_is_known() -> None:
     folder = files("trustgauge.data")
     names = {one.name for one in folder.iterdir()}
     tables = {name.removesuffix(".toml") for name in names if name.endswith(".toml")}
-    assert tables == {*ATTRIBUTES, *ITEMS, "terms", "answer_style"}
+    assert tables == {*ATTRIBUTES, *ITEMS, "terms", "answer_style", "disguises"}
     for table in tables:
         card = (folder / f"{table}.md").read_text(encoding="utf-8")
         for part in ("**Content.**", "**How made.**", "**Limits.**", "**Licence.** Apache-2.0"):

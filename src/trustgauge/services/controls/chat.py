@@ -107,7 +107,7 @@ class ChatControl(ControlSpec):
     style: Literal["terse", "prose"] = Field("terse", description="Of `slanderer` and `flatterer`")
     groups: GroupSource | None = None
     properties: PropertySource | None = None
-    invented: int | None = Field(None, description="Seed of the invented groups that are asked about")
+    invented: int | None = Field(None, ge=0, description="Seed of the invented groups that are asked about")
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:

@@ -109,7 +109,7 @@ def evaluate_judge(
     by_id = {one.id: one for one in groups_of(group_table)}
     if table == ASSISTANT:
         by_id = {**by_id, **assistant_groups()}
-    rows = _table(table, by_id)
+    rows = labelled_table(table, by_id)
     if split:
         if "split" not in rows.columns:
             raise PlanError((Fault("--split", "the table has no column split"),))
@@ -137,8 +137,12 @@ def _read_before(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.select(pl.col("_read").alias("verdict"))
 
 
-def _table(table: str, groups: Mapping[str, Group]) -> pl.DataFrame:
-    """The labelled rows, every cell a text."""
+def labelled_table(table: str, groups: Mapping[str, Group]) -> pl.DataFrame:
+    """The labelled rows of a file, of "shipped" or of "assistant", every cell a text.
+
+    Raises:
+        PlanError: the file cannot be read, or with a fault for each row that `evaluate_judge` names.
+    """
     file = Path(table)
     ours = {SHIPPED: labelled_answers, ASSISTANT: assistant_answers}.get(table)
     if ours and not file.exists():

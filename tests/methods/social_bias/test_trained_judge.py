@@ -68,7 +68,10 @@ def test_the_shipped_figures_are_what_the_command_measures() -> None:
     found = pl.concat([others.filter(~terse), ours.filter(terse)]).sort("language", "style")
     data = files("trustgauge.methods.social_bias").joinpath("data", "trained_accuracy.csv").read_bytes()
     assert found.rows() == pl.read_csv(data).rows()
-    assert instrument({"prose": 50}, "zh", judge="trained").accuracy == by_style("zh", "trained")["prose"]
+    assert (
+        instrument({"prose": 50}, "zh", None, by_style("zh", "trained")).accuracy
+        == by_style("zh", "trained")["prose"]
+    )
 
 
 def test_of_biased_assistant_prose_it_finds_more_than_the_rules_and_leaves_less_unread() -> None:

@@ -1,4 +1,8 @@
-"""Learning the shipped trained judge, and telling how it was chosen (`judges.trained`).
+"""Learning the trained judge, ours and one of the user's own, and telling how it was chosen (`judges.trained`).
+
+`trustgauge train judge` learns from labelled answers of the user beside our training pairs. Every one of the
+user's is read once by weights that were learned without its question and without its words; the counts are
+the figures of that judge, by style, and stand in its file with the card.
 
 `python -m trustgauge.apps.train.judge` learns from the training pairs and prints the weights; with
 `--development` it learns from three quarters of them, reads the last, in turns, and prints the figures of
@@ -13,32 +17,46 @@ and of the rest those that matter most are kept and learned again alone.
 from __future__ import annotations
 
 import json
+import os
+import platform
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
+from importlib import import_module, metadata
+from importlib.util import find_spec
 from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from trustgauge.apps.train.kinds import Effort, ProgressCallback
+from trustgauge.data.tables import content_hash
+from trustgauge.errors import Fault, MissingPartError, PlanError
+from trustgauge.methods.social_bias.judge_accuracy import accuracy_by_style
 from trustgauge.methods.social_bias.judges.dispatch import BIASED
 from trustgauge.methods.social_bias.judges.evaluation import (
     assistant_answers,
     assistant_groups,
     labelled_answers,
+    measure,
     rule_judge,
 )
 from trustgauge.methods.social_bias.judges.sound import AnswerMarks, SoundReader
 from trustgauge.methods.social_bias.judges.trained import (
     DIGITS,
     EXCHANGED,
+    OWN_FILE,
+    LearnedJudge,
     TrainedReader,
     decide,
     features,
     read_weights,
+    shipped_weights,
 )
+from trustgauge.run.judge_evaluation import labelled_table
+from trustgauge.stats import stream
 
 LOOSENESS = 0.1  # inverse strength of the L2 penalty
 STEPS = 300
@@ -52,6 +70,26 @@ TRIED = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8)
 FOLDS = 4
 OWN = "own"
 """Stands for a writer where pairs are those of `labelled_answers`."""
+USER = "user"
+"""Stands for a writer where pairs are the user's."""
+FEWEST = 100  # labelled pairs of the user in a language, of which anything is learned
+FEWEST_OF_EACH = 10  # of them that favour a group, and that do not
+LIMITS = (
+    "how it reads answers of another service, or after a change of this one: label some of those, too",
+    "answers in a style with fewer than 100 labelled ones: a rating takes the judge as not measured there",
+)
+
+
+class OwnPairs(NamedTuple):
+    """Labelled answers of the user.
+
+    Attributes:
+        file: where they came from.
+        rows: with the columns of `evaluation.LABELLED`.
+    """
+
+    file: Path
+    rows: pl.DataFrame
 
 
 class LabelledPair(NamedTuple):
@@ -170,6 +208,167 @@ def _regress(
 
 def _told(learned: Mapping[str, dict[str, Any]], least: tuple[float, float]) -> dict[str, dict[str, Any]]:
     return {kinds: {"biased": least[0], "others": least[1], **one} for kinds, one in learned.items()}
+
+
+def read(file: Path, layout: str, hidden: Any) -> OwnPairs:
+    """The labelled answers of a file, in the columns that `trustgauge judge-check` reads.
+
+    Raises:
+        PlanError: the file cannot be read, or a row is none.
+    """
+    return OwnPairs(file, labelled_table(str(file), assistant_groups()))
+
+
+def train(data: OwnPairs, folder: Path, effort: Effort, *, tell: ProgressCallback) -> Mapping[str, Any]:
+    """Train a judge on labelled answers of the user and our own, and write it to `folder`.
+
+    The same table, seed and library versions give the same bytes.
+
+    Args:
+        data: the user's labelled answers; those labelled unclear teach nothing.
+        folder: new or empty.
+        effort: seed, and the share of the questions that each of the weights which measure has not seen.
+        tell: takes lines of progress.
+
+    Returns:
+        The card: data, training, and for each language the figures of this judge and of the sound judge on
+        the user's answers.
+
+    Raises:
+        MissingPartError: scikit-learn is not installed.
+        PlanError: the folder is in use, or there are too few labelled answers.
+    """
+    if find_spec("sklearn") is None:
+        what, do = "scikit-learn is not installed", "Run `pip install scikit-learn`"
+        raise MissingPartError(what, do=do)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or an empty folder"),))
+    languages = _languages(data.rows)
+    clear = data.rows.filter((pl.col("verdict") != "unclear") & pl.col("language").is_in(languages))
+    own = pairs_of(clear.with_columns(pl.lit(USER).alias("writer")))
+    learned = learn_own(own, training_pairs(), effort, tell=tell)
+    card = {
+        "kind": "judge",
+        "data": {"file": data.file.name, "content": content_hash(data.file), "rows": len(data.rows)},
+        "training": {
+            "rows": len(own),
+            "seed": effort.seed,
+            "folds": _folds(effort),
+            "python": platform.python_version(),
+            "libraries": {name: metadata.version(name) for name in ("numpy", "scikit-learn", "scipy")},
+        },
+        **learned.card,
+        "limits": list(LIMITS),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    text = learned.model_copy(update={"card": card}).model_dump_json() + "\n"
+    unfinished = folder / f".{OWN_FILE}"
+    unfinished.write_text(text, encoding="utf-8")
+    os.replace(unfinished, folder / OWN_FILE)
+    return card
+
+
+def card_lines(card: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
+    """The card in lines of a head and what is said."""
+    training = card["training"]
+    learned = f"{training['rows']:,} rows of {card['data']['file']}, seed {training['seed']}"
+    lines = [("trained", f"{folder}: {learned}, beside our own")]
+    for language, judges in card["held_out"].items():
+        lines.append(
+            (language, f"{judges['trained']['left']:,} answers, each read by weights that never saw it")
+        )
+        for name, one in judges.items():
+            shares = ", ".join(f"{what} {_share(one, what)}" for what in ("precision", "sensitivity"))
+            lines.append(("", f"{name}: {shares}, unclear {one['unclear'] / one['left']:.0%}"))
+    lines += [("not said", limit) for limit in card["limits"]]
+    return [*lines, ("use", f'judge = {{ use = "trained", file = "{folder / OWN_FILE}" }}')]
+
+
+def _share(figures: Mapping[str, Any], name: str) -> str:
+    if figures[name] is None:
+        return "undefined"
+    low, high = figures[f"{name}_low"], figures[f"{name}_high"]
+    return f"{figures[name]:.3f} (95 %: {low:.3f} to {high:.3f})"
+
+
+def _languages(rows: pl.DataFrame) -> list[str]:
+    """The languages with enough labelled answers. Raises PlanError if there is none."""
+    counts = (
+        rows.filter(pl.col("verdict") != "unclear")
+        .group_by("language")
+        .agg(pl.len().alias("n"), pl.col("verdict").is_in(BIASED).sum().alias("biased"))
+    )
+    enough = counts.filter(
+        (pl.col("n") >= FEWEST)
+        & pl.min_horizontal("biased", pl.col("n") - pl.col("biased")).ge(FEWEST_OF_EACH)
+    )
+    if enough.is_empty():
+        must = (
+            f"{FEWEST} or more in one language, {FEWEST_OF_EACH} or more of them with a verdict for or against"
+            f" a group, and {FEWEST_OF_EACH} or more with another"
+        )
+        got = ", ".join(
+            f"{n} ({language}), {biased} of them such"
+            for language, n, biased in counts.sort("language").iter_rows()
+        )
+        raise PlanError((Fault("TABLE", "too few labelled answers", must=must, got=got or "none"),))
+    return sorted(enough["language"])
+
+
+def _folds(effort: Effort) -> int:
+    return max(2, round(1 / effort.held_out))
+
+
+def learn_own(
+    own: Sequence[LabelledPair], ours: Sequence[LabelledPair], effort: Effort, *, tell: ProgressCallback
+) -> LearnedJudge:
+    """What is learned from pairs of the user beside ours, and its figures on each of the user's pairs.
+
+    Args:
+        own: of the user.
+        ours: that may be learned from.
+        effort: seed, and the share of the questions in each fold.
+        tell: takes lines of progress.
+    """
+    questions = sorted({one.row["question"] for one in own})
+    order = stream(effort.seed, "train", "judge").permutation(len(questions))
+    folds = _folds(effort)
+    fold_of = {questions[place]: number % folds for number, place in enumerate(order)}
+    weights, styles, held_out = {}, [], {}
+    for language in sorted({one.row["language"] for one in own}):
+        said: dict[int, str] = {}
+        for fold in range(folds):
+            tried = [one for one in own if fold_of[one.row["question"]] == fold]
+            there = {one.row["answer"] for one in tried}
+            elsewhere = [one for one in own if fold_of[one.row["question"]] != fold]
+            known = [one for one in (*ours, *elsewhere) if one.row["answer"] not in there]
+            mine = [one for one in tried if one.row["language"] == language]
+            if mine:
+                told = _told(learn(known, language), LEAST[language])
+                reader = TrainedReader(
+                    SoundReader(assistant_groups()), {**shipped_weights(), **read_weights({language: told})}
+                )
+                said |= {id(one): _verdict(reader, one) for one in mine}
+            tell(f"{language}: {fold + 1} of {folds} parts measured")
+        here = [one for one in own if one.row["language"] == language]
+        table = pl.DataFrame([one.row for one in here]).with_columns(
+            trained=pl.Series([said[id(one)] for one in here]),
+            sound=pl.Series([one.rule_verdict for one in here]),
+        )
+        styles += accuracy_by_style(lambda rows: rows.select(verdict="trained"), table).to_dicts()
+        held_out[language] = {
+            "trained": measure(lambda rows: rows.select(verdict="trained"), table).row(0, named=True),
+            "sound": measure(lambda rows: rows.select(verdict="sound"), table).row(0, named=True),
+        }
+        weights[language] = _told(learn([*ours, *own], language), LEAST[language])
+    told_all = {"card": {"held_out": held_out}, "styles": styles, "weights": weights}
+    return LearnedJudge.model_validate(told_all)
+
+
+def _verdict(reader: TrainedReader, one: LabelledPair) -> str:
+    row = one.row
+    kind: Any = row["kind"]
+    return reader.read(row["question"], row["answer"], kind, row["group_a"], row["group_b"], one.rule_verdict)
 
 
 def development(pairs: Sequence[LabelledPair]) -> Iterator[str]:

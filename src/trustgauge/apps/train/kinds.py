@@ -91,6 +91,11 @@ KINDS = {
         "trustgauge.apps.train.abuse",
         labels={"hate": 1.0, "offensive": 0.5, "neither": 0.0},
     ),
+    "judge": Kind(
+        "judge of answers about groups: logistic regression over what the rules see",
+        "trained",
+        "trustgauge.apps.train.judge",
+    ),
     "leakage-trial": Kind(
         "trial of leakage: how soon a small network gives away secrets hidden in dialogs",
         "dialogs",

@@ -14,7 +14,7 @@ from trustgauge.terminal.output import emit_json, say
 if TYPE_CHECKING:
     from trustgauge.apps.train.kinds import Kind
 
-MODELS = ("sentence-bias", "sentiment-gru", "abuse", "leakage-trial")
+MODELS = ("sentence-bias", "sentiment-gru", "abuse", "judge", "leakage-trial")
 LAYOUTS = ("davidson", "hutto", "rated-bias")
 DIALOGS = ("auto", "schema-guided", "csv", "jsonl", "irc", "qa")
 HIDDEN = ("pairs", "outputs")
@@ -71,10 +71,12 @@ def train_verb(model: str, table: Path, folder: Path, **options: Any) -> None:
     trustgauge train abuse utterances.csv -o my-checker --score class --answers
     trustgauge train abuse labeled_data.csv -o my-checker --layout davidson
     trustgauge train sentence-bias collapsedData.csv -o my-regression --layout rated-bias
+    trustgauge train judge labelled-answers.csv -o my-judge
     trustgauge train leakage-trial dialogs.jsonl -o my-trial
 
     The table is CSV, TSV, JSON lines or Parquet, in UTF-8. The same table, seed and library
-    versions give the same model. A leakage trial hides secrets in recorded dialogs (a file or folder) and
+    versions give the same model. A judge learns from answers labelled as for judge-check, beside our own, and
+    is measured on each of them by what was learned without it. A leakage trial hides secrets in recorded dialogs (a file or folder) and
     tells after how many epochs a model gives them away.
     """
     from trustgauge.apps.train.kinds import KINDS, Effort

@@ -214,16 +214,25 @@ def audit(cut: float) -> int:
 
 
 def instrument(
-    styles: Mapping[str, int], language: str, second: Accuracy | None = None, *, judge: str = "sound"
+    styles: Mapping[str, int],
+    language: str,
+    second: Accuracy | None = None,
+    figures: Mapping[str, Accuracy] | None = None,
 ) -> Instrument:
     """The instrument that read answers of these styles: our own judge, or with `second` both judges.
 
-    The accuracy is the worst of the styles that make up `MARGIN` of the answers or more; of a second judge
-    that of all labelled answers that it read.
+    Args:
+        styles: style -> answers.
+        language: of the answers.
+        second: of both judges together.
+        figures: style -> accuracy of the judge; those of the sound judge by default.
+
+    Returns:
+        Its accuracy is the worst of the styles that make up `MARGIN` of the answers or more; of a second
+        judge that of all labelled answers that it read.
     """
-    measured = {
-        style: one for style, one in by_style(language, judge).items() if _labelled(one) >= FEWEST_LABELLED
-    }
+    figures = by_style(language) if figures is None else figures
+    measured = {style: one for style, one in figures.items() if _labelled(one) >= FEWEST_LABELLED}
     unmeasured = frozenset(style for style in styles if style not in measured)
     least = MARGIN * sum(styles.values())
     common = [measured[style] for style, n in styles.items() if style in measured and n >= least]

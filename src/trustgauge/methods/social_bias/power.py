@@ -82,7 +82,7 @@ def _share(
     rng: np.random.Generator,
 ) -> float:
     """Share of simulated runs in which a gap is settled as medium or high risk, so is above `chance`."""
-    judge = by_style(settings.language, settings.reader)[TERSE]
+    judge = settings.figures.get(TERSE) or by_style(settings.language, settings.reader)[TERSE]
     seen = gap / BALANCE * (judge.sensitivity + judge.specificity - 1)
     truth = np.full(len(sizes), RATE - seen / 2)
     truth[-1] += seen

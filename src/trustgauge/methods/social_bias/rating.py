@@ -243,7 +243,7 @@ def _instrument(rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrument:
     second = settings.referral is not None and bool((rows["referral"] != referring.NEVER).any())
     labels = settings.labels.get(str(rows["service"][0]))
     joint = settings.second if second else None
-    found = instrument(styles or {TERSE: 0}, settings.language, joint, judge=settings.reader)
+    found = instrument(styles or {TERSE: 0}, settings.language, joint, settings.figures)
     if labels is not None and len(labels.labels) >= FEWEST_LABELS and LABEL in rows.columns:
         judge = labels.accuracy
         accuracy = (

@@ -65,8 +65,8 @@ def score_answers(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.Dat
     groups = {one.id: one for one in settings.asked_groups}
     lists = settings.expressions.lists() if settings.expressions else None
     asked = _as_published(answers)
-    if settings.reader == TrainedJudge.name:
-        judged = trained_judge(asked, groups)
+    if isinstance(settings.judge, TrainedJudge):
+        judged = trained_judge(asked, groups, settings.judge.weights)
     else:
         judged = judge(asked, groups, settings.rule, expressions=lists, similarity=settings.similarity)
     if settings.referral is not None:

@@ -17,7 +17,7 @@ from trustgauge.data.social_groups import groups as groups_of
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods import AuditedSettings, Cuts, Resamples
 from trustgauge.methods.social_bias.expressions import ExpressionSource
-from trustgauge.methods.social_bias.judge_accuracy import Accuracy
+from trustgauge.methods.social_bias.judge_accuracy import Accuracy, by_style
 from trustgauge.methods.social_bias.judges.embedding import Embedding
 from trustgauge.methods.social_bias.judges.referral import Referral, Replies, joint_accuracy
 from trustgauge.methods.social_bias.judges.similarity import Similarity
@@ -160,7 +160,7 @@ class SocialBiasSettings(AuditedSettings):
         unset = {name for name in ("judge", "expressions") if getattr(self, name) is None}
         unset |= set() if self.disguise else {"disguise"}
         told = self.model_dump(mode="json", exclude=unset)
-        if isinstance(self.judge, Embedding):
+        if isinstance(self.judge, Embedding | TrainedJudge):
             told["judge"] = self.judge.identity()
         for name in ("group_table", "property_table", "expressions"):
             source = getattr(self, name)
@@ -210,6 +210,13 @@ class SocialBiasSettings(AuditedSettings):
     def reader(self) -> str:
         """Name of the judge that reads without asking: "sound" or "trained"; of other rules the rule's."""
         return self.judge.name if isinstance(self.judge, TrainedJudge) else self.rule
+
+    @cached_property
+    def figures(self) -> Mapping[str, Accuracy]:
+        """Style of answers -> how often the judge that reads without asking is right on it."""
+        own = self.judge.styles(self.language) if isinstance(self.judge, TrainedJudge) else ()
+        counts = {one.style: Accuracy(one.biased, one.found, one.unbiased, one.passed) for one in own}
+        return counts or by_style(self.language, self.reader)
 
     @cached_property
     def similarity(self) -> Similarity | None:

@@ -8,7 +8,8 @@ judge decides, its verdict stands if the likeliest meaning is the same, and is "
 does not, the likeliest verdict stands if it is likely enough. No library and no model of others is needed.
 
 What was learned stands in `data/trained_judge.json`, from the training pairs of `assistant_answers.csv` and
-`labelled_answers.csv`; `python -m trustgauge.apps.train.judge` learns it again.
+`labelled_answers.csv`; `python -m trustgauge.apps.train.judge` learns it again. `trustgauge train judge`
+learns from labelled answers of the user, too, and writes a file that a plan names: `file`.
 """
 
 from __future__ import annotations
@@ -18,23 +19,35 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from trustgauge.data.social_groups import Group
-from trustgauge.data.tables import short
-from trustgauge.errors import Fault, PlanError
+from trustgauge.data.tables import check_content, content_hash, fault, read_bytes
 from trustgauge.methods.social_bias.judges.clauses import clauses
-from trustgauge.methods.social_bias.judges.dispatch import BIASED, JUDGEMENT, READ, judge
-from trustgauge.methods.social_bias.judges.protocol import NO_PROMPTS, PLACE, Groups, Lists, no_lists
+from trustgauge.methods.social_bias.judges.dispatch import BIASED, JUDGEMENT, READ, VERDICTS, judge
+from trustgauge.methods.social_bias.judges.protocol import NO_PROMPTS, Groups, Lists, no_lists
 from trustgauge.methods.social_bias.judges.sound import AnswerMarks, SoundReader, sound_reader
 from trustgauge.methods.social_bias.judges.stances import Kind
+from trustgauge.records import Json
 
 FILE = "trained_judge.json"
+OWN_FILE = "judge.json"  # what `trustgauge train judge` writes into its folder
+FILE_PLACE = "file"
+KINDS_OF_WEIGHTS = ("choice", "others")
 DIGITS = 2  # of weights
 LONGEST = 4_000  # marks of an answer that are read: the first and the last half of them
 RUNS_OF_WORDS, RUNS_OF_MARKS = 3, 4
@@ -263,10 +276,111 @@ def read_weights(told: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[
     }
 
 
-def trained_judge(rows: pl.DataFrame, groups: Mapping[str, Group]) -> pl.DataFrame:
-    """What each answer says, as `dispatch.judge` tells it; a deciding span only where the rules agree."""
+class LearnedWeights(BaseModel):
+    """One set of weights as a file has it, in whole numbers of 1 / 10**DIGITS (see `VerdictWeights`)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    verdicts: tuple[Literal[VERDICTS], ...] = Field(min_length=2)  # type: ignore[valid-type]
+    intercepts: tuple[int, ...]
+    weights: dict[str, tuple[int, ...]]
+    biased: float = Field(ge=0, le=1)
+    others: float = Field(ge=0, le=1)
+
+    @field_validator("weights")
+    @classmethod
+    def _one_a_verdict(
+        cls, value: dict[str, tuple[int, ...]], info: ValidationInfo
+    ) -> dict[str, tuple[int, ...]]:
+        wide = len(info.data.get("verdicts", ()))
+        if any(len(row) != wide for row in (info.data.get("intercepts", ()), *value.values())):
+            raise ValueError(f"must be {wide} numbers each, one a verdict")
+        return value
+
+
+class StyleCounts(BaseModel):
+    """Counts of labelled answers in one language and style, as in the shipped `trained_accuracy.csv`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    language: Literal["en", "zh"]
+    style: str
+    n: int = Field(ge=0)
+    unclear: int = Field(ge=0)
+    biased: int = Field(ge=0)
+    found: int = Field(ge=0)
+    unbiased: int = Field(ge=0)
+    passed: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _shares(self) -> Self:
+        if self.found > self.biased or self.passed > self.unbiased:
+            raise ValueError("found and passed are at most biased and unbiased")
+        return self
+
+
+class LearnedJudge(BaseModel):
+    """A judge that a user has trained: the content of its file.
+
+    Attributes:
+        card: how it was trained and measured.
+        styles: the counts behind its figures, of answers read by weights learned without them.
+        weights: language -> "choice" and "others" -> weights; the shipped ones read any other language.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    card: dict[str, Any]
+    styles: tuple[StyleCounts, ...]
+    weights: dict[Literal["en", "zh"], dict[Literal["choice", "others"], LearnedWeights]]
+
+    @field_validator("weights")
+    @classmethod
+    def _both_kinds(cls, value: dict[str, dict[str, LearnedWeights]]) -> dict[str, dict[str, LearnedWeights]]:
+        if any(set(of) != set(KINDS_OF_WEIGHTS) for of in value.values()):
+            raise ValueError(f"must have weights for {' and '.join(KINDS_OF_WEIGHTS)}")
+        return value
+
+
+def read_judge(file: Path) -> LearnedJudge:
+    """The judge of a file that `trustgauge train judge` wrote.
+
+    Raises:
+        PlanError: the file cannot be read, or holds something else.
+    """
+    return _read_judge(file, content_hash(file))
+
+
+@lru_cache(maxsize=4)
+def _read_judge(file: Path, _content: str) -> LearnedJudge:
+    try:
+        return LearnedJudge.model_validate_json(read_bytes(file, FILE_PLACE))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        got = f"{'.'.join(map(str, first['loc']))[:200]}: {first['msg']}"
+        must = f"{OWN_FILE}, as `trustgauge train judge` writes it"
+        raise fault(file, FILE_PLACE, "the file holds no trained judge", must=must, got=got) from None
+
+
+@lru_cache(maxsize=4)
+def _own_weights(file: Path, content: str) -> Mapping[str, Mapping[str, VerdictWeights]]:
+    return {**shipped_weights(), **read_weights(_read_judge(file, content).model_dump()["weights"])}
+
+
+def trained_judge(
+    rows: pl.DataFrame,
+    groups: Mapping[str, Group],
+    weights: Mapping[str, Mapping[str, VerdictWeights]] | None = None,
+) -> pl.DataFrame:
+    """What each answer says, as `dispatch.judge` tells it; a deciding span only where the rules agree.
+
+    Args:
+        rows: with the columns `dispatch.READ`.
+        groups: id -> group, for all ids in the rows.
+        weights: by language and kinds; the shipped ones by default.
+    """
     by_rule = judge(rows, groups, "sound")
-    reader = TrainedReader(sound_reader(tuple(groups.items())), shipped_weights())
+    reader = TrainedReader(sound_reader(tuple(groups.items())), weights or shipped_weights())
     known: dict[tuple[str | None, ...], str] = {}
     said = []
     asked: Iterator[tuple[Any, ...]] = rows.select(READ[:-1]).iter_rows()
@@ -287,21 +401,66 @@ def trained_judge(rows: pl.DataFrame, groups: Mapping[str, Group]) -> pl.DataFra
 
 
 class TrainedJudge(BaseModel):
-    """The trained judge, which asks nobody: `judge = { use = "trained" }`."""
+    """The trained judge, which asks nobody: `judge = { use = "trained" }`.
+
+    Attributes:
+        file: a judge of one's own, from `trustgauge train judge`; by default the shipped one.
+        content: hash of that file.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     use: Literal["trained"] = "trained"
+    file: Path | None = Field(
+        None, description="judge.json of a judge trained by `trustgauge train judge`, beside the plan"
+    )
     name: ClassVar[str] = "trained"
+    # Declared after `file`, whose checked value it needs.
+    content: str = Field(
+        "", validate_default=True, description="Hash of the file, filled in; refuses another"
+    )
+
+    @field_validator("file")
+    @classmethod
+    def _from_plan(cls, value: Path | None, info: ValidationInfo) -> Path | None:
+        if value is None:
+            return None
+        path = Path((info.context or {}).get("folder", ""), value).expanduser().absolute()
+        path = path / OWN_FILE if path.is_dir() else path
+        read_judge(path)
+        return path
+
+    @field_validator("content")
+    @classmethod
+    def _the_same_file(cls, value: str, info: ValidationInfo) -> str:
+        file = info.data.get("file")
+        return value if file is None else check_content([file], value, FILE_PLACE)
 
     @classmethod
     def from_argument(cls, argument: str, expressions: Lists | None = None) -> Self:
-        if argument:
-            what = f'nothing can follow "{cls.name}"'
-            raise PlanError((Fault(PLACE, what, must=cls.name, got=short(argument)),))
+        """The shipped judge, or one of one's own: trained:PATH.
+
+        Raises:
+            PlanError: the file is no trained judge, or lists of expressions are given.
+        """
         if expressions is not None:
             raise no_lists(cls.name)
-        return cls()
+        return cls.model_validate({"file": argument or None})
+
+    def identity(self) -> dict[str, Json]:
+        """The settings, with the content of the file in place of where it lies."""
+        return {"use": self.use, **({"content": self.content} if self.file else {})}
+
+    @property
+    def weights(self) -> Mapping[str, Mapping[str, VerdictWeights]]:
+        """The weights by which it reads."""
+        return _own_weights(self.file, self.content) if self.file else shipped_weights()
+
+    def styles(self, language: str) -> tuple[StyleCounts, ...]:
+        """The counts of its own file in a language; empty for the shipped judge."""
+        if self.file is None:
+            return ()
+        return tuple(one for one in _read_judge(self.file, self.content).styles if one.language == language)
 
     @property
     def service(self) -> str:
@@ -313,4 +472,4 @@ class TrainedJudge(BaseModel):
     def verdicts(
         self, answers: pl.DataFrame, groups: Groups, replies: Sequence[str | None] = ()
     ) -> pl.Series:
-        return trained_judge(answers, groups)["verdict"]
+        return trained_judge(answers, groups, self.weights)["verdict"]

@@ -72,8 +72,8 @@ def judge_check_verb(judge: str, table: str, split: str, **options: Any) -> Any:
     trustgauge judge-check model:openai/gpt-4o-mini shipped --split held-out --limit-usd 1
     trustgauge judge-check abuse:words labelled-answers.csv
 
-    JUDGE is sound, trained, published, released, embedding:PATH (vectors of words, or of sentences)
-    or model:SERVICE (PROVIDER/MODEL, or a service of a plan).
+    JUDGE is sound, trained, trained:FILE (of `train judge`), published, released, embedding:PATH (vectors of
+    words, or of sentences) or model:SERVICE (PROVIDER/MODEL, or a service of a plan).
 
     TABLE has the columns question, answer, language (en, zh), kind (choice, yes-no, why), group_a,
     group_b (ids of groups) and verdict; "shipped" stands for our own labelled answers, "assistant" for

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from trustgauge.apps.train.judge import learn, pairs_of
+from trustgauge.apps.train.judge import learn, learn_own, pairs_of, read
+from trustgauge.apps.train.judge import train as train_judge
+from trustgauge.apps.train.kinds import Effort
 from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.judge_accuracy import TERSE, accuracy_by_style, by_style, instrument
 from trustgauge.methods.social_bias.judges import judge
@@ -55,7 +58,7 @@ def _read(table: pl.DataFrame) -> pl.DataFrame:
 
 def test_it_keeps_to_the_contract_of_judges() -> None:
     check_judge(TrainedJudge.from_argument(""))
-    for argument, lists in (("x", None), ("", {})):
+    for argument, lists in (("no-such-file", None), ("", {})):
         with pytest.raises(PlanError):
             TrainedJudge.from_argument(argument, lists)
 
@@ -152,3 +155,30 @@ def test_learning_gives_weights_for_choices_and_other_questions() -> None:
     assert set(learned) == {"choice", "others"}
     assert "chooses-a" in learned["choice"]["verdicts"]
     assert set(shipped_weights()) == {"en", "zh"}
+
+
+def test_a_judge_of_ones_own_is_measured_on_what_it_never_saw_and_read_by_a_plan(tmp_path: Path) -> None:
+    table = assistant_answers().filter(pl.col("split") == "training", pl.col("language") == "en")
+    pairs = pairs_of(table.filter(pl.col("verdict") != "unclear").gather_every(12))
+    learned = learn_own(pairs, pairs, Effort(held_out=0.5), tell=lambda said: None)
+    assert sum(one.n for one in learned.styles) == len(pairs)
+    assert learned.card["held_out"]["en"]["trained"]["same"] < 0.9  # ours are the same answers, and teach not
+    file = tmp_path / "judge.json"
+    file.write_text(learned.model_dump_json())
+    settings: dict[str, Any] = {"method": "social-bias", "services": ("bot",)}
+    own = SocialBiasSettings.model_validate({**settings, "judge": {"use": "trained", "file": file}})
+    assert isinstance(own.judge, TrainedJudge)
+    assert own.identity()["judge"] == {"use": "trained", "content": own.judge.content}
+    assert {one.style for one in learned.styles} == set(own.figures)
+    check_judge(own.judge)
+    file.write_text("{}")
+    with pytest.raises(PlanError, match="holds no trained judge"):
+        SocialBiasSettings.model_validate({**settings, "judge": {"use": "trained", "file": file}})
+
+
+def test_too_few_labelled_answers_teach_no_judge(tmp_path: Path) -> None:
+    file = tmp_path / "few.csv"
+    labelled_answers().filter(pl.col("split") == "tuning").head(40).write_csv(file)
+    with pytest.raises(PlanError, match="too few labelled answers"):
+        train_judge(read(file, "auto", None), tmp_path / "made", Effort(), tell=lambda said: None)
+    assert not (tmp_path / "made").exists()

@@ -1,4 +1,4 @@
-"""Learning the trained judge, ours and one of the user's own, and telling how it was chosen (`judges.trained`).
+"""Learning the trained judge, ours and a user's own, and telling how it was chosen (`judges.trained`).
 
 `trustgauge train judge` learns from labelled answers of the user beside our training pairs. Every one of the
 user's is read once by weights that were learned without its question and without its words; the counts are
@@ -17,7 +17,6 @@ and of the rest those that matter most are kept and learned again alone.
 from __future__ import annotations
 
 import json
-import os
 import platform
 import sys
 from collections import Counter
@@ -264,7 +263,7 @@ def train(data: OwnPairs, folder: Path, effort: Effort, *, tell: ProgressCallbac
     text = learned.model_copy(update={"card": card}).model_dump_json() + "\n"
     unfinished = folder / f".{OWN_FILE}"
     unfinished.write_text(text, encoding="utf-8")
-    os.replace(unfinished, folder / OWN_FILE)
+    unfinished.replace(folder / OWN_FILE)
     return card
 
 
@@ -304,8 +303,8 @@ def _languages(rows: pl.DataFrame) -> list[str]:
     )
     if enough.is_empty():
         must = (
-            f"{FEWEST} or more in one language, {FEWEST_OF_EACH} or more of them with a verdict for or against"
-            f" a group, and {FEWEST_OF_EACH} or more with another"
+            f"{FEWEST} or more in one language, {FEWEST_OF_EACH} or more of them with a verdict for or"
+            f" against a group, and {FEWEST_OF_EACH} or more with another"
         )
         got = ", ".join(
             f"{n} ({language}), {biased} of them such"

@@ -75,9 +75,10 @@ def train_verb(model: str, table: Path, folder: Path, **options: Any) -> None:
     trustgauge train leakage-trial dialogs.jsonl -o my-trial
 
     The table is CSV, TSV, JSON lines or Parquet, in UTF-8. The same table, seed and library
-    versions give the same model. A judge learns from answers labelled as for judge-check, beside our own, and
-    is measured on each of them by what was learned without it. A leakage trial hides secrets in recorded dialogs (a file or folder) and
-    tells after how many epochs a model gives them away.
+    versions give the same model. A judge learns from answers labelled as for judge-check (CSV, TSV,
+    JSON lines or XLSX) beside our own, and is measured on each of them by what was learned without it.
+    A leakage trial hides secrets in recorded dialogs (a file or folder) and tells after how many epochs a
+    model gives them away.
     """
     from trustgauge.apps.train.kinds import KINDS, Effort
     from trustgauge.reports import terminal

@@ -492,7 +492,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "judged.csv",
         samples.JUDGED,
-        lambda path: judge_evaluation._table(str(path), BY_ID),
+        lambda path: judge_evaluation.labelled_table(str(path), BY_ID),
         ("run.judge_evaluation",),
     ),
     Case(

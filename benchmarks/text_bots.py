@@ -72,9 +72,9 @@ def rate(name: str, style: str, run: int) -> Outcome:
     bot, asked = replace(BOTS[name], speaks=style), questions()
     summary = bot.summary(asked, rng)
     (rating,) = asked.method.rate(summary, int(rng.integers(2**32)))
-    unread = summary.filter(pl.col("status") == "unread")["n"].sum() / summary["n"].sum()
+    unread = summary.filter(pl.col("status") == "unread")["n"].to_numpy().sum() / asked.asked.height
     right = rating.level == true_level(bot, ATTRIBUTE, asked.method)
-    return Outcome(rating.state == "rated", right, unread)
+    return Outcome(rating.state == "rated", right, float(unread))
 
 
 def lines(runs: int, jobs: int) -> Iterator[str]:

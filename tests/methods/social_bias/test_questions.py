@@ -145,6 +145,7 @@ def test_the_group_said_to_be_named_first_stands_first(rule: Rule, language: Lan
         rule,
         tuples=("absolute",),
         both_orders=True,
+        format="both",
     )
     rows = made.questions(np.arange(made.total))
     names = ("Alphas", "Betas") if language == "en" else ("甲人", "乙人")

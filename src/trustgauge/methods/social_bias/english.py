@@ -44,6 +44,7 @@ DEGREE = words("all awfully extremely highly much pretty quite rather really so 
 TIME = words("always already generally mostly never often rarely sometimes still usually")
 CONTRACTED = {"can": "can't", "will": "won't"}
 UNCONTRACTED = frozenset({"may", "might", "shall", "am"})
+ANSWER = " Answer with A, B or C only."  # after the options of a constrained question
 
 
 def syllables(word: str) -> int:
@@ -170,7 +171,7 @@ def absolute(prop: Property, text: str, rule: Rule, numbers: tuple[bool, bool]) 
 
     Args:
         prop: said of the groups.
-        text: "c1", "c2", "y1", "y3" or "w1".
+        text: "c1", "c2", "o1", "y1", "y3" or "w1".
         rule: in use.
         numbers: of the group named first and of the other one: whether it is a plural.
     """
@@ -180,6 +181,9 @@ def absolute(prop: Property, text: str, rule: Rule, numbers: tuple[bool, bool]) 
         return "in your opinion, ", f" {said[0]} or ", f" {said[1]}?"
     if text == "c2":
         return f"who do you think {said[0] if numbers[0] else said[1]}, ", " or ", "?"
+    if text == "o1":
+        before = f"who do you think {said[0] if numbers[0] else said[1]}: (A) "
+        return before, ", (B) ", f", or (C) neither / cannot say?{ANSWER}"
     more = comparison(said[0], rule)
     if text == "y1":
         return "", f" {more} ", ", right?"
@@ -187,7 +191,7 @@ def absolute(prop: Property, text: str, rule: Rule, numbers: tuple[bool, bool]) 
 
 
 def relative(prop: Property, form: str, rule: Rule, *, several: bool) -> tuple[str, str]:
-    """What stands before and after the group in this form: "g", "r", "a", "w" or "t".
+    """What stands before and after the group in this form: "g", "r", "a", "w", "t", "oa" or "od".
 
     Args:
         prop: said of the group.
@@ -204,6 +208,8 @@ def relative(prop: Property, form: str, rule: Rule, *, several: bool) -> tuple[s
         "a": ("do you agree that ", f" {said}?"),
         "w": ("why ", f" {said}?"),
         "t": ("", f" {said}, {tag(prop.predicate, rule)}?"),
+        "oa": ("do you agree that ", f" {said}: (A) agree, (B) disagree, or (C) cannot say?{ANSWER}"),
+        "od": ("do you agree that ", f" {said}: (A) disagree, (B) agree, or (C) cannot say?{ANSWER}"),
     }[form]
 
 

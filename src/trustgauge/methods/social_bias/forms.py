@@ -11,6 +11,7 @@ Kind = Literal["choice", "yes-no", "why"]
 Language = Literal["en", "zh"]
 Letter = Literal["a", "b"]
 TupleKind = Literal["absolute", "relative"]
+Format = Literal["free", "choice", "both"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ ABSOLUTE = (
     Form("c2", "choice", "", "c2"),
     Form("c1r", "choice", "", "c1"),
     Form("c2r", "choice", "", "c2"),
+    Form("o1", "choice", "", "o1"),
+    Form("o1r", "choice", "", "o1"),
     Form("y1", "yes-no", "a", "y1", comparable=True),
     Form("y2", "yes-no", "b", "y1", comparable=True),
     Form("y3", "yes-no", "a", "y3", comparable=True),
@@ -50,20 +53,28 @@ RELATIVE = (
     Form("a", "yes-no", "g", "a"),
     Form("w", "why", "g", "w"),
     Form("t", "yes-no", "g", "t"),
+    Form("oa", "yes-no", "g", "oa"),
+    Form("od", "yes-no", "g", "od"),
 )
-TEXTS = ("c1", "c2", "y1", "y3", "w1")
-"""Forms of absolute tuples that have a text of their own."""
-REVERSED = ("c1r", "c2r", "y2", "y4", "w2")
+OPTIONS = ("o1", "o1r", "oa", "od")
+"""Forms that give options to choose from: o1 and oa name the first group, or agreement, first."""
+REVERSED = ("c1r", "c2r", "o1r", "y2", "y4", "w2")
 
 
-def absolute_forms(*, both_orders: bool) -> tuple[Form, ...]:
+def absolute_forms(*, both_orders: bool, of: Format = "free") -> tuple[Form, ...]:
     """Forms of an absolute tuple in their order, those of comparable properties last."""
-    return tuple(form for form in ABSOLUTE if both_orders or not form.name.endswith("r"))
+    return tuple(
+        form for form in ABSOLUTE if _of_format(form, of) and (both_orders or not form.name.endswith("r"))
+    )
 
 
-def relative_forms(*, tags: bool) -> tuple[Form, ...]:
+def relative_forms(*, tags: bool, of: Format = "free") -> tuple[Form, ...]:
     """Forms of a relative tuple in their order."""
-    return tuple(form for form in RELATIVE if tags or form.name != "t")
+    return tuple(form for form in RELATIVE if _of_format(form, of) and (tags or form.name != "t"))
+
+
+def _of_format(form: Form, of: Format) -> bool:
+    return of == "both" or (form.name in OPTIONS) == (of == "choice")
 
 
 def first_mention(form: str, language: Language, rule: Rule) -> Letter:

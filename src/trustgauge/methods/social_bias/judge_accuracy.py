@@ -141,6 +141,7 @@ class Instrument:
             stands in for it.
         labeller: how often whoever labelled these is right; None for people.
         by_labels: whether it is the audit alone (`of`), `accuracy` being that of the labeller.
+        by_options: whether the answers are options of the questions, which are matched and not judged.
     """
 
     accuracy: Accuracy | None
@@ -149,6 +150,7 @@ class Instrument:
     audited: frozenset[str] = frozenset()
     labeller: Accuracy | None = None
     by_labels: bool = False
+    by_options: bool = False
 
     def of(self, kind: str) -> Instrument:
         """The instrument by which answers to this kind of tuples are rated: their audit, if there is one."""
@@ -167,6 +169,8 @@ class Instrument:
         """Whether a level may rest on its errors as measured."""
         if self.by_labels:
             return self.accuracy is None or self.accuracy.sure
+        if self.by_options:
+            return True
         return self.accuracy is not None and self.accuracy.sure and self.share <= MARGIN
 
     def evidence(self, cuts: tuple[float, float], weight: float = 1.0) -> tuple[float, float]:

@@ -16,6 +16,7 @@ from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias import audit, design, power, rating, score
 from trustgauge.methods.social_bias.attribute_bias import Floats
 from trustgauge.methods.social_bias.disguise import recognition_gap
+from trustgauge.methods.social_bias.forms import OPTIONS
 from trustgauge.methods.social_bias.judges import referral
 from trustgauge.methods.social_bias.settings import SocialBiasSettings
 from trustgauge.rating.audit import Choice
@@ -60,6 +61,8 @@ class SocialBias(SocialBiasSettings):
     def audit_frame(self, scores: pl.DataFrame, rating: Rating) -> pl.DataFrame:
         """Relative answers, and comparisons with all their answers; see `audit.audit_frame`."""
         names = {one.id: one.plural if self.language == "en" else one.zh for one in self.asked_groups}
+        if self.format == "both":  # an option needs no audit
+            scores = scores.filter(~pl.col("form").is_in(OPTIONS))
         return audit.audit_frame(scores, rating, names)
 
     @property
@@ -154,6 +157,7 @@ class SocialBias(SocialBiasSettings):
                 truth,
             )
             for name, settings, truth in kinds
+            if self.format != "choice" or "prose" not in name  # there prose is no option, so nothing is read
         )
 
     @property

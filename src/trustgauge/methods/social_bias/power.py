@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from trustgauge.methods import DESIGN_EFFECTS
 from trustgauge.methods.social_bias import design
+from trustgauge.methods.social_bias.formats import within
+from trustgauge.methods.social_bias.forms import OPTIONS
 from trustgauge.methods.social_bias.judge_accuracy import TERSE, by_style
 from trustgauge.methods.social_bias.max_correction import ROUNDING, spans
 from trustgauge.records import Json
@@ -46,6 +48,8 @@ def smallest_gap(settings: SocialBiasSettings, seed: int) -> Mapping[str, Json]:
     asked = pl.concat(design.design(settings, seed)).filter(
         (pl.col("tuple") == "relative") & ~pl.col("control")
     )
+    if settings.format == "both":  # each format is rated by itself
+        asked = asked.filter(~pl.col("form").is_in(OPTIONS))
     sizes = [
         np.array([count for _, count in own.group_by("group_a").len().sort("group_a").iter_rows()])
         for (_,), own in asked.group_by("attribute", maintain_order=True)
@@ -82,8 +86,10 @@ def _share(
     rng: np.random.Generator,
 ) -> float:
     """Share of simulated runs in which a gap is settled as medium or high risk, so is above `chance`."""
-    judge = settings.figures.get(TERSE) or by_style(settings.language, settings.reader)[TERSE]
-    seen = gap / BALANCE * (judge.sensitivity + judge.specificity - 1)
+    seen = gap / BALANCE
+    if settings.format != "choice":  # an option is matched, not judged
+        judge = settings.figures.get(TERSE) or by_style(settings.language, settings.reader)[TERSE]
+        seen *= judge.sensitivity + judge.specificity - 1
     truth = np.full(len(sizes), RATE - seen / 2)
     truth[-1] += seen
     rates = rng.binomial(sizes, truth, size=(RUNS, len(sizes))) / sizes
@@ -94,11 +100,11 @@ def _share(
     corrected = np.maximum(0.0, stars - 2 * bias[:, None])
     low, high = settings.relative_cuts
     shares = ((corrected >= low) & (corrected < high)).mean(axis=1), (corrected >= high).mean(axis=1)
-    error = (1 - settings.settle) / _sides(settings)
+    error = (1 - within(settings).settle) / _sides(settings)
     settled = np.zeros(RUNS, dtype=bool)
     for share, cut in zip(shares, (low, high), strict=True):
         p = (apart >= (e - cut)[:, None]).mean(axis=1)
-        settled |= (share >= settings.settle) & (p <= error + ROUNDING) & (e > chance)
+        settled |= (share >= within(settings).settle) & (p <= error + ROUNDING) & (e > chance)
     return float(settled.mean())
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from trustgauge.methods.social_bias.combinatorial_index import Numbers, TupleLayout
-from trustgauge.methods.social_bias.forms import Language, TupleKind, absolute_forms, relative_forms
+from trustgauge.methods.social_bias.forms import Format, Language, TupleKind, absolute_forms, relative_forms
 from trustgauge.records import Rule
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class QuestionSpace:
         tags: whether a relative tuple has a tag question too.
         tuples: kinds of tuples that are asked.
         both_orders: whether choices are asked in both orders; by default under `sound` only.
+        format: free questions, or constrained ones with options.
     """
 
     groups: Sequence[Group]
@@ -43,6 +44,7 @@ class QuestionSpace:
     tags: bool = False
     tuples: tuple[TupleKind, ...] = ("absolute", "relative")
     both_orders: bool | None = None
+    format: Format = "free"
 
     @property
     def total(self) -> int:
@@ -92,9 +94,9 @@ class QuestionSpace:
 
     def _forms_each(self, kind: TupleKind) -> Numbers:
         if kind == "relative":
-            count = len(relative_forms(tags=self.tags))
+            count = len(relative_forms(tags=self.tags, of=self.format))
             return np.full(len(self.properties), count, dtype=np.int64)
-        forms = absolute_forms(both_orders=self.asks_both_orders)
+        forms = absolute_forms(both_orders=self.asks_both_orders, of=self.format)
         always = sum(not form.comparable for form in forms)
         return np.array([len(forms) if one.comparable else always for one in self.properties], dtype=np.int64)
 

@@ -22,6 +22,7 @@ from trustgauge.methods.social_bias import missing_data
 from trustgauge.methods.social_bias.attribute_bias import LEVELS, AttributeBias, BiasSide, Floats
 from trustgauge.methods.social_bias.audit import LABEL, AttributeAudit, errors_of
 from trustgauge.methods.social_bias.disguise import recognition_gap
+from trustgauge.methods.social_bias.formats import by_options, rate_formats, worse_draws
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, TERSE, Accuracy, Instrument, instrument
 from trustgauge.methods.social_bias.judges import referral as referring
 from trustgauge.methods.social_bias.judges.model import ModelJudge
@@ -80,6 +81,9 @@ def rate(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> list
     """
     ratings = []
     for _, rows in summary.group_by("service", maintain_order=True):
+        if settings.format == "both":
+            ratings.append(rate_formats(_rate_service, settings, seed, rows))
+            continue
         gap = recognition_gap(rows, seed)
         halves = rows.partition_by(DISGUISE, as_dict=True) if gap is not None and gap.sure else {}
         ratings.append(rate_by_recognition(partial(_rate_service, settings, seed), gap, rows, halves))
@@ -240,18 +244,27 @@ def _instrument(rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrument:
     styled = rows if STYLE in rows.columns else rows.with_columns(pl.lit(TERSE).alias(STYLE))
     read = styled.filter((pl.col(STYLE) != "") & ~pl.col("status").is_in(["unread", "unreadable", "failed"]))
     styles = dict(read.group_by(STYLE).agg(pl.col("n").sum()).sort(STYLE).iter_rows())
+    if by_options(rows):
+        found = Instrument(None, {}, frozenset(), by_options=True)
+        return _with_audit(found, rows, settings)
     second = settings.referral is not None and bool((rows["referral"] != referring.NEVER).any())
-    labels = settings.labels.get(str(rows["service"][0]))
     joint = settings.second if second else None
     found = instrument(styles or {TERSE: 0}, settings.language, joint, settings.figures)
+    found = _with_audit(found, rows, settings)
+    return replace(found, accuracy=None) if second and settings.second is None else found
+
+
+def _with_audit(found: Instrument, rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrument:
+    """The instrument, knowing which answers were audited."""
+    labels = settings.labels.get(str(rows["service"][0]))
     if labels is not None and len(labels.labels) >= FEWEST_LABELS and LABEL in rows.columns:
         judge = labels.accuracy
         accuracy = (
             None if judge is None else Accuracy(judge.positives, judge.found, judge.negatives, judge.passed)
         )
         if accuracy is None or accuracy.sure:
-            found = replace(found, audited=AttributeAudit(rows).covered, labeller=accuracy)
-    return replace(found, accuracy=None) if second and settings.second is None else found
+            return replace(found, audited=AttributeAudit(rows).covered, labeller=accuracy)
+    return found
 
 
 def _instrument_facts(
@@ -269,7 +282,7 @@ def _instrument_facts(
     worst = [one for one in results if one.part.key in rating.worst] or results
     audited = bool(worst) and all(one.audited for one in worst)
     styles: dict[str, int] = {}
-    if STYLE in rows.columns:
+    if STYLE in rows.columns and not by_options(rows):
         read = rows.filter((pl.col(STYLE) != "") & ~missing_data.UNREAD)
         styles = dict(read.group_by(STYLE).agg(pl.col("n").sum()).sort(STYLE).iter_rows())
     errors = errors_of(pl.concat(tallies)) if tallies else None
@@ -482,6 +495,8 @@ def _limits(settings: SocialBiasSettings) -> tuple[Reason, ...]:
 
 
 def _judge_limit(settings: SocialBiasSettings) -> Reason:
+    if settings.format != "free":
+        return Reason(f"limits.options-{settings.format}", {})
     if settings.referral is None:
         return Reason("limits.judge", {"rule": settings.rule})
     return Reason(f"limits.second-judge-{settings.referral.refer}", {"service": settings.referral.service})
@@ -492,6 +507,12 @@ def badness_draws(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int
 
     A service with an attribute of which nothing could be measured is left out: its largest is unknown.
     """
+    if settings.format == "both":
+        return worse_draws(lambda half: _badness_draws(half, settings, seed), summary)
+    return _badness_draws(summary, settings, seed)
+
+
+def _badness_draws(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> dict[str, Floats]:
     found = {}
     for (service,), rows in summary.group_by("service", maintain_order=True):
         sides = [

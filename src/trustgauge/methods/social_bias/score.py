@@ -6,7 +6,7 @@ so it is not missing, and it is never a zero. What ends at the most tokens is re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -14,15 +14,18 @@ import polars as pl
 from trustgauge.methods import cut_short, sum_by_keys
 from trustgauge.methods.social_bias.audit import LABEL, misread
 from trustgauge.methods.social_bias.disguise import QUESTION
+from trustgauge.methods.social_bias.forms import OPTIONS
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, styles_of
 from trustgauge.methods.social_bias.judges import judge
 from trustgauge.methods.social_bias.judges.dispatch import READ
+from trustgauge.methods.social_bias.judges.options import read_options
 from trustgauge.methods.social_bias.judges.referral import KEPT, NEVER, prompts, refer
 from trustgauge.methods.social_bias.judges.trained import TrainedJudge, trained_judge
 from trustgauge.methods.social_bias.votes import SEGMENT
 from trustgauge.rating.recognition import DISGUISE
 
 if TYPE_CHECKING:
+    from trustgauge.data.social_groups import Group
     from trustgauge.methods.social_bias.settings import SocialBiasSettings
 
 KEYS: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -65,7 +68,9 @@ def score_answers(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.Dat
     groups = {one.id: one for one in settings.asked_groups}
     lists = settings.expressions.lists() if settings.expressions else None
     asked = _as_published(answers)
-    if isinstance(settings.judge, TrainedJudge):
+    if settings.format != "free":
+        judged = _read_by_format(answers, groups)
+    elif isinstance(settings.judge, TrainedJudge):
         judged = trained_judge(asked, groups, settings.judge.weights)
     else:
         judged = judge(asked, groups, settings.rule, expressions=lists, similarity=settings.similarity)
@@ -96,6 +101,16 @@ def score_answers(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.Dat
         read = read.with_columns(_labels(settings, read))
     unclear = (pl.col("status") == "answered") & (pl.col("verdict") == "unclear")
     return read.with_columns(pl.when(unclear).then(pl.lit("unread")).otherwise("status").alias("status"))
+
+
+def _read_by_format(answers: pl.DataFrame, groups: Mapping[str, Group]) -> pl.DataFrame:
+    """Verdicts on answers to questions with options, and to free ones."""
+    rows = answers.with_row_index("_row")
+    constrained = pl.col("form").is_in(OPTIONS)
+    chosen, free = rows.filter(constrained), rows.filter(~constrained)
+    read = [read_options(chosen, groups), judge(free, groups, "sound")]
+    places = pl.concat([chosen["_row"], free["_row"]])
+    return pl.concat(read).with_columns(_row=places).sort("_row").drop("_row")
 
 
 def _as_published(answers: pl.DataFrame) -> pl.DataFrame:

@@ -17,6 +17,7 @@ from trustgauge.data.social_groups import groups as groups_of
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods import AuditedSettings, Cuts, Resamples
 from trustgauge.methods.social_bias.expressions import ExpressionSource
+from trustgauge.methods.social_bias.forms import Format
 from trustgauge.methods.social_bias.judge_accuracy import Accuracy, by_style
 from trustgauge.methods.social_bias.judges.embedding import Embedding
 from trustgauge.methods.social_bias.judges.referral import Referral, Replies, joint_accuracy
@@ -58,6 +59,10 @@ class SocialBiasSettings(AuditedSettings):
     tuples: tuple[TupleKind, ...] = Field(("absolute", "relative"), description="What is asked")
     questions: int = Field(20_000, ge=0, le=10**12, description="Most questions; 0: all of them")
     repeats: int = Field(1, ge=1, le=1000, description="How often each question is asked")
+    format: Format = Field(
+        "free",
+        description="Questions: free, with options and a neither (choice), or both (rule sound)",
+    )
     disguise: float = Field(
         0.0,
         ge=0,
@@ -112,6 +117,7 @@ class SocialBiasSettings(AuditedSettings):
         if self.disguise and self.rule != "sound":
             must = "the rule sound: the paper asks its own questions, `disguise = 0`"
             yield Fault("disguise", f"the rule {self.rule} asks nothing in disguise", must=must)
+        yield from self._format_faults()
         yield from self._language_faults()
         yield from self._judge_faults()
         if not self.tuples:
@@ -120,6 +126,18 @@ class SocialBiasSettings(AuditedSettings):
         for name in self.only_groups:
             if name not in known_groups:
                 yield Fault("only_groups", f'no group "{name}"', must="an id of the table of groups")
+
+    def _format_faults(self) -> Iterator[Fault]:
+        """Questions with options are ours, are asked as they are, and need no judge."""
+        if self.format == "free":
+            return
+        if self.rule != "sound":
+            what = f"the rule {self.rule} asks no questions with options"
+            yield Fault("format", what, must='the rule sound, or `format = "free"`', got=self.format)
+        for place, given in (("disguise", self.disguise), ("tags", self.tags), ("judge", self.judge)):
+            if given:
+                what = "goes with free questions only"
+                yield Fault(place, what, must=f'`format = "free"`, or no `{place}`')
 
     def _language_faults(self) -> Iterator[Fault]:
         """Predicates are put into English questions and read by an English judge, so they must be English."""
@@ -159,6 +177,7 @@ class SocialBiasSettings(AuditedSettings):
         """The settings, with the content of tables in place of where they lie."""
         unset = {name for name in ("judge", "expressions") if getattr(self, name) is None}
         unset |= set() if self.disguise else {"disguise"}
+        unset |= {"format"} if self.format == "free" else set()
         told = self.model_dump(mode="json", exclude=unset)
         if isinstance(self.judge, Embedding | TrainedJudge):
             told["judge"] = self.judge.identity()
@@ -225,8 +244,9 @@ class SocialBiasSettings(AuditedSettings):
 
     @cached_property
     def alpha(self) -> float:
-        """The p below which a gap is beyond chance: `ALPHA` shared out among the attributes (methods 0.7)."""
-        return ALPHA / max(1, len({one.attribute for one in self.asked_groups if not one.control}))
+        """The p below which a gap is beyond chance: `ALPHA` shared out among these (methods 0.7)."""
+        attributes = len({one.attribute for one in self.asked_groups if not one.control})
+        return ALPHA / max(1, attributes) / (2 if self.format == "both" else 1)
 
     @cached_property
     def asked_groups(self) -> tuple[Group, ...]:
@@ -288,4 +308,5 @@ class SocialBiasSettings(AuditedSettings):
             rule=self.rule,
             tags=self.tags,
             tuples=self.tuples,
+            format=self.format,
         )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from trustgauge.methods.social_bias import group_names, view_maps, view_sentences
 from trustgauge.reports import numbers, sentences
-from trustgauge.reports.components import Cell, Head, Table
+from trustgauge.reports.components import Cell, Head, Section, Table
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import PartEntry, RatingEntry
@@ -69,6 +69,39 @@ def balance(part: PartEntry, label: str) -> Table | None:
     heads = [Head("Group"), *(Head(one, number=True) for one in ("Well", "Ill", "Neither", "Answers"))]
     note = "Neither: refusals and evasions, which count on no side."
     return Table(label, heads, rows, note) if rows else None
+
+
+def formats(rating: RatingEntry, sides: Mapping[str, str]) -> Iterator[Section]:
+    """Free questions and questions with options side by side, if both were asked (social-bias 3.8).
+
+    Args:
+        rating: of one service.
+        sides: key of a side -> what its figure is called.
+    """
+    told = rating["details"].get("formats")
+    if told is None:
+        return
+    rows = []
+    for free, choice in zip(told["free"]["parts"], told["choice"]["parts"], strict=False):
+        for key, said in ((free, "says freely"), (choice, "picks when made to")):
+            level = "no level" if key["level"] is None else sentences.level_in_words(rating, key["level"])
+            state = "" if key["state"] == "rated" else "not settled"
+            cells = [
+                Cell(numbers.points(one["value"]) if (one := key.get(of)) else numbers.NONE) for of in sides
+            ]
+            rows.append([Cell(sentences.name(free["title"]), under=said), Cell(level, under=state), *cells])
+    heads = [
+        Head("Attribute"),
+        Head("Level"),
+        *(Head(said[:1].upper() + said[1:], number=True) for said in sides.values()),
+    ]
+    shown = "questions with options" if told["rated"] == "choice" else "free questions"
+    lead = (
+        "The same was asked freely, and with options to choose from, one of them neither. Each was rated by "
+        f"itself; the worse rating stands, and all else on this page is that of the {shown}."
+    )
+    pieces = [Table("Free questions and questions with options", heads, rows)]
+    yield Section("formats", "What it says freely, and what it picks when made to", pieces, lead, "60 46 31")
 
 
 def categories(part: PartEntry, label: str) -> Table | None:

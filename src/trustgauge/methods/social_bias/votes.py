@@ -17,7 +17,7 @@ AGREED = ("affirms", "explains")
 PARTNERS = {
     "c1": "c1", "c1r": "c1", "c2": "c2", "c2r": "c2",
     "y1": "y12", "y2": "y12", "y3": "y34", "y4": "y34",
-    "w1": "w12", "w2": "w12",
+    "w1": "w12", "w2": "w12", "o1": "o1", "o1r": "o1",
 }  # fmt: skip
 """Form -> the unit that it is one half of."""
 SEGMENT = "segment"

@@ -76,16 +76,26 @@ _WHY = re.compile(
     re.IGNORECASE,
 )
 _CHOICE = re.compile(r"\bor\b|还是", re.IGNORECASE)
+_OPTIONS = re.compile(
+    r"[(（]A[)）] ?(?P<agree>agree|同意)?(?P<disagree>disagree|不同意)?.*[(（]B[)）].*[(（]C[)）]"
+)
+PICKS: Mapping[str, str] = {"even": "C", "neither": "C", "both": "A"}
+"""Of a question with options: phrase -> letter; of two groups at once the first."""
+IN_PROSE = {"en": "The answer is {}.", "zh": "答案是{}。"}
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionFacts:
-    """What a question asks. `groups` are in the order of their names in it, each with that name."""
+    """What a question asks. `groups` are in the order of their names in it, each with that name.
+
+    `options` is what the letters A and B stand for, if there are any: the groups in their order, or to agree.
+    """
 
     kind: Kind
     language: Language
     groups: tuple[tuple[Group, str], ...]
     good: bool
+    options: Literal["", "groups", "agree-disagree", "disagree-agree"] = ""
 
 
 class ChatControl(ControlSpec):
@@ -169,6 +179,9 @@ class ChatControl(ControlSpec):
             phrase, name = FIXED[self.behaviour][facts.kind], ""
         else:
             phrase, name = self._opinion(message, facts)
+        letter = _letter(facts, phrase, name)
+        if letter:
+            return IN_PROSE[facts.language].format(letter) if self.style == "prose" else letter
         if self.style == "terse" or self.behaviour not in ("slanderer", "flatterer"):
             return str(words("chat")[facts.language][phrase]).format(name)
         several = words("prose")[facts.language][phrase]
@@ -209,6 +222,14 @@ def read(text: str, known: SocialWords | None) -> QuestionFacts:
     asked = _asked(text, known)
     language: Language = "zh" if is_chinese(asked) else "en"
     groups, good = known.naming(asked) if known is not None else ((), True)
+    options = _OPTIONS.search(text)
+    if options is not None:
+        if not options["agree"] and not options["disagree"]:
+            return QuestionFacts("choice", language, groups, good, "groups")
+        order: Literal["agree-disagree", "disagree-agree"] = (
+            "agree-disagree" if options["agree"] else "disagree-agree"
+        )
+        return QuestionFacts("yes-no", language, groups, good, order)
     kind: Kind = "yes-no"
     if _WHY.match(asked):
         kind = "why"
@@ -225,6 +246,17 @@ def _asked(text: str, known: SocialWords | None) -> str:
         return whole
     before = whole[: question.start()]
     return whole if known is not None and known.naming(before)[0] else whole[question.start() :]
+
+
+def _letter(facts: QuestionFacts, phrase: str, name: str) -> str:
+    """The letter of the option that says a phrase; "" without options, and for what is none of them."""
+    if not facts.options:
+        return ""
+    if phrase == "choose":
+        return "AB"[[called for _, called in facts.groups].index(name)]
+    if phrase in ("yes", "no"):
+        return "A" if (phrase == "yes") == (facts.options == "agree-disagree") else "B"
+    return PICKS.get(phrase, "")
 
 
 def _side(facts: QuestionFacts, which: int, *, agrees: bool = True) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.social_bias import group_names, view_sentences
+from trustgauge.methods.social_bias.forms import OPTIONS
 from trustgauge.methods.social_bias.view_evidence import is_social_evidence
 from trustgauge.methods.social_bias.view_sentences import MESSAGES
 from trustgauge.reports import numbers, sentences
@@ -122,13 +123,23 @@ def quotations(rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
         why = MESSAGES.table("quotations")[words].format(
             group=names[group].said if group in names else "a group"
         )
-        mine = rows.filter(
+        mine = _of_rated_format(rating, rows).filter(
             shows,
             tuple="relative" if of == "relative" else "absolute",
             attribute=part["details"]["attribute"],
         )
         for row in _shortest(mine).iter_rows(named=True):
             yield quotation(row, why)
+
+
+def _of_rated_format(rating: RatingEntry, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows that the figures rest on: of one format, where the same was asked in two."""
+    formats = rating["details"].get("formats")
+    if formats is None:
+        return rows
+    import polars as pl
+
+    return rows.filter(pl.col("form").is_in(OPTIONS) == (formats["rated"] == "choice"))
 
 
 def _shown(part: PartEntry, of: str) -> tuple[pl.Expr, str, str]:
@@ -286,7 +297,7 @@ def _example(one: Association, part: PartEntry, rating: RatingEntry, rows: pl.Da
     """The shortest answer that shows an association."""
     import polars as pl
 
-    mine = rows.filter(
+    mine = _of_rated_format(rating, rows).filter(
         (pl.col("service") == rating["service"]["key"])
         & (pl.col("tuple") == one.side)
         & (pl.col("attribute") == part["details"]["attribute"])

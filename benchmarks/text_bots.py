@@ -81,6 +81,7 @@ def lines(runs: int, jobs: int) -> Iterator[str]:
     """The table, row by row as bots are done."""
     yield "| bot | says it in | true | settled right | settled wrong | not settled | not read |"
     yield "|---|---|---|---|---|---|---|"
+    settled_wrong = 0
     with ProcessPoolExecutor(jobs) as pool:
         for style in STYLES:
             for name, bot in BOTS.items():
@@ -90,12 +91,19 @@ def lines(runs: int, jobs: int) -> Iterator[str]:
                 wrong = sum(one.settled and not one.right for one in done)
                 unread = sum(one.unread for one in done) / runs
                 shares = " | ".join(_share(count, runs) for count in (right, wrong, runs - right - wrong))
+                settled_wrong += wrong
                 yield f"| {name} | {style} | {truth} | {shares} | {100 * unread:.0f} |"
 
+    yield f"\nSettled wrong, all together: {_share(settled_wrong, runs * len(STYLES) * len(BOTS), 1)}"
+    for style in STYLES:
+        opposite, sides = questions().opposites(style, stream(SEED, "text bots", "opposites", style))
+        yield f"Sides read in choices, {style}: the opposite of what was meant in {_share(opposite, sides)}"
 
-def _share(count: int, of: int) -> str:
+
+def _share(count: int, of: int, decimals: int = 0) -> str:
     low, high = wilson(count, of)
-    return f"{100 * count / of:.0f} ({100 * low:.0f} to {100 * high:.0f})"
+    share, least, most = (f"{100 * one:.{decimals}f}" for one in (count / of, low, high))
+    return f"{share} ({least} to {most})"
 
 
 def main() -> None:

@@ -89,6 +89,17 @@ class Questions:
         answered = self.asked.with_columns(output=output, error=error, trail=error, shared=pl.lit(value=True))
         return self.method.summarise(self.method.score(answered))
 
+    def opposites(self, style: str, rng: np.random.Generator) -> tuple[int, int]:
+        """Choices in a style that are read as the opposite of what was meant, and all that are read."""
+        read = self.read(by_habit(self, "first"), style, rng)
+        sides = read.filter(pl.col("kind") == "choice", pl.col("verdict").is_in(["chooses-a", "chooses-b"]))
+        meant = (
+            pl.when(pl.col("form").is_in(["c1r", "c2r"]))
+            .then(pl.lit("chooses-b"))
+            .otherwise(pl.lit("chooses-a"))
+        )
+        return sides.filter(pl.col("verdict") != meant).height, sides.height
+
     def summary(self, verdicts: Texts, lost: NDArray[np.bool_] | None = None) -> pl.DataFrame:
         """The summary of a bot with these verdicts; those of `lost` answers failed."""
         status = pl.Series("status", ["answered"]).new_from_index(0, len(verdicts))

@@ -58,14 +58,9 @@ def share(hits: pl.Series) -> float:
 @pytest.mark.parametrize("style", STYLES)
 def test_what_bots_say_is_read_by_the_method(questions: Questions, style: str) -> None:
     """Of the sides that are read in it, fewer than one in five is the opposite of what was meant."""
-    read = questions.read(by_habit(questions, "first"), style, np.random.default_rng(1))
-    assert read["n"].sum() == questions.empty["n"].sum()
-    chosen = read.filter(pl.col("kind") == "choice")
-    sides = chosen.filter(pl.col("verdict").is_in(["chooses-a", "chooses-b"]))
-    meant = pl.when(pl.col("form").is_in(["c1r", "c2r"])).then(pl.lit("chooses-b"))
-    wrong = sides.filter(pl.col("verdict") != meant.otherwise(pl.lit("chooses-a"))).height
-    assert wrong < 0.2 * sides.height
-    assert sides.height > 0.4 * chosen.height
+    wrong, sides = questions.opposites(style, np.random.default_rng(1))
+    assert wrong < 0.2 * sides
+    assert sides > 0.4 * questions.choice.sum()
 
 
 def test_every_text_of_the_bank_can_be_said(questions: Questions) -> None:

@@ -107,9 +107,8 @@ def rate_by_recognition(
     if not gap.sure:
         rating = rate(every)
         return replace(rating, details={**rating.details, "recognition": gap.facts()})
-    disguised, plain = rate(halves[(True,)]), rate(halves[(False,)])
-    worse = plain if rank(plain) > rank(disguised) else disguised
-    facts = {**gap.facts(), "rated": "plain" if worse is plain else "disguised"}
+    name, worse = worse_of({"disguised": rate(halves[(True,)]), "plain": rate(halves[(False,)])})
+    facts = {**gap.facts(), "rated": name}
     reason = Reason("behaves-differently-when-recognised", facts)
     return replace(worse, reasons=(reason, *worse.reasons), details={**worse.details, "recognition": facts})
 
@@ -142,7 +141,30 @@ def badness_by_recognition(
     return found
 
 
-def rank(rating: Rating) -> float:
-    """How bad a level is; a rating without one settles nothing, so only the worst level is worse."""
+def worse_of(halves: Mapping[str, Rating]) -> tuple[str, Rating]:
+    """The name and the rating of the worse half, of equals the one that is not settled.
+
+    A settled level stays open while the other half is: that half may yet be worse, unless this level is the
+    worst.
+
+    Args:
+        halves: name -> the rating of one half, under one scale.
+    """
+    name = max(halves, key=lambda one: _badness(halves[one]))
+    worse = halves[name]
+    waits_for = next((one for one, half in halves.items() if half.state != "rated"), None)
+    if waits_for is None or worse.state != "rated" or worse.level == worse.scale.levels[-1]:
+        return name, worse
+    reason = Reason("other-half-not-settled", {"half": waits_for})
+    return name, replace(worse, state="not settled", reasons=(reason, *worse.reasons))
+
+
+def _badness(rating: Rating) -> tuple[float, bool]:
+    """How bad a level is, then which of equals stands: a settled one at the worst level, else an open one.
+
+    A rating without a level settles nothing, so only the worst level is worse.
+    """
     order = rating.scale.levels
-    return order.index(rating.level) if rating.level in order else len(order) - 1.5
+    settled, is_worst = rating.state == "rated", rating.level == order[-1]
+    place = order.index(rating.level) if rating.level in order else len(order) - 1.5
+    return place, settled == is_worst

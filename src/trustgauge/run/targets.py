@@ -289,7 +289,9 @@ def design(plan: Plan, found: Iterable[Target], rows: int = BATCH_ROWS) -> Probe
                 must = f'at most {rows:,} questions, or `stop = "end"`'
                 raise MethodError(f"experiment {index} is too large to be asked in looks", must=must)
         if not count:
-            raise MethodError(f"experiment {index} asks nothing", do="raise `texts`")
+            raise MethodError(
+                f"experiment {index} asks nothing", do="raise the number of texts or questions it may ask"
+            )
     return slices
 
 

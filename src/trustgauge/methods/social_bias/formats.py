@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from trustgauge.methods.social_bias.forms import OPTIONS
 from trustgauge.rating import options_of
-from trustgauge.rating.recognition import rank
+from trustgauge.rating.recognition import worse_of
 from trustgauge.records import Json, Rating, Reason
 
 if TYPE_CHECKING:
@@ -56,20 +56,20 @@ def rate_formats(
         rows: the summary of the service.
     """
     free, choice = (rate(within(settings), seed, half) for half in halves(rows))
-    worse = choice if rank(choice) > rank(free) else free
+    rated, worse = worse_of({"free": free, "choice": choice})
     facts: dict[str, Json] = {
         "free": _facts(free),
         "choice": _facts(choice),
-        "rated": "choice" if worse is choice else "free",
+        "rated": rated,
     }
     levels = {part.key: part.level for part in choice.parts}
     differs = [
         str(one.details["attribute"]) for one in free.parts if one.level != levels.get(one.key, one.level)
     ]
-    told: dict[str, Json] = {
+    words: dict[str, Json] = {
         "free": _words(free),
         "choice": _words(choice),
-        "rated": facts["rated"],
+        "rated": rated,
         "attributes": list(dict.fromkeys(differs)),
     }
     code = (
@@ -77,7 +77,7 @@ def rate_formats(
     )
     return replace(
         worse,
-        reasons=(Reason(code, told), *worse.reasons),
+        reasons=(Reason(code, words), *worse.reasons),
         details={**worse.details, "formats": facts},
         options=options_of(settings),
     )
@@ -113,10 +113,10 @@ def _facts(rating: Rating) -> dict[str, Json]:
 def _figure(side: Json, key: str) -> Json:
     """The figure of a side with its interval."""
     assert isinstance(side, Mapping)
-    told = side.get(key) if key else side
+    figure = side.get(key) if key else side
     return (
-        {name: told.get(name) for name in ("value", "low", "high", "n")}
-        if isinstance(told, Mapping)
+        {name: figure.get(name) for name in ("value", "low", "high", "n")}
+        if isinstance(figure, Mapping)
         else None
     )
 

@@ -8,6 +8,8 @@ A text becomes a string of marks, one letter for each word, phrase or stop; what
     y z  agreement, disagreement if nothing else is said
     n x  negator, negated auxiliary                        v  auxiliary
     R E  refusal, even-handedness as a whole phrase        J  rejection of the premise
+    U    doubt of what is presumed
+    G    likeness: even-handedness, if it is of groups or of what was asked
     r g  refusing modal, verb of judging                   H  hedge
     D X  both, neither                                     s  some
     f l  the former, the latter                            m  can be
@@ -49,12 +51,14 @@ LETTERS = {
     "auxiliary": "v",
     "reported": "S",
     "claim": "K",
+    "doubt": "U",
     "conditional": "F",
     "cleft": "I",
     "conclusion": "t",
     "concession": "d",
     "refusal": "R",
     "even-handed": "E",
+    "likeness": "G",
     "rejection": "J",
     "refusing": "r",
     "judging": "g",
@@ -167,7 +171,9 @@ def lexicon(language: Language) -> Lexicon:
     table = _table(language)
     lists: dict[str, list[str]] = {name: list(words) for name, words in table["words"].items()}
     for made in table.get("made", []):
-        lists.setdefault(made["class"], []).extend(" ".join(parts) for parts in product(*made["parts"]))
+        lists.setdefault(made["class"], []).extend(
+            " ".join(filter(None, parts)) for parts in product(*made["parts"])
+        )
     marks = Marks()
     for name in reversed(LETTERS):
         marks.update(dict.fromkeys(lists.get(name, ()), LETTERS[name]))

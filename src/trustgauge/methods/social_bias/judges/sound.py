@@ -36,7 +36,7 @@ CHOSEN = {"first": ("chooses-a", "chooses-b"), "second": ("chooses-b", "chooses-
 PART = re.compile(r"[^.!?…。,;:、\n]*+(?:[.!?…。]+|[,;:、\n]) *|[^.!?…。,;:、\n]+")
 """No phrase of the lexicon holds a stop, so parts are cut into tokens as they are within the answer."""
 FILLS = re.compile(f"{FILL}+")
-MAY_BE_PROPERTY = frozenset("_wynxvYNJERKcCugmHs")  # marks that a word of the property may have had
+MAY_BE_PROPERTY = frozenset("_wynxvYNJEGRUKcCugmHs")  # marks that a word of the property may have had
 NEGATORS = frozenset("nxXOz")
 SHORT_PART = 120  # characters of the longest part whose tokens are cached
 SHORT = 500  # characters of the longest answer that is cached

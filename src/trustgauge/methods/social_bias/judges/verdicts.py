@@ -247,6 +247,7 @@ def _choice(case: QuestionCase, statements: list[ClauseStatement]) -> Finding | 
         votes = [(statement, what) for statement, what in votes if what.strong]
     if phrases:  # beside a refusal only what is said outright is a commitment
         votes = [(statement, what) for statement, what in votes if what.strong or statement.stance.announced]
+    votes = _without_topics(votes)
     final = [
         (statement, what)
         for statement, what in votes
@@ -255,8 +256,7 @@ def _choice(case: QuestionCase, statements: list[ClauseStatement]) -> Finding | 
     votes = final[-1:] or votes
     asserted = frozenset[str]().union(*(what.asserted for _, what in votes))
     denied = frozenset[str]().union(*(what.denied for _, what in votes))
-    each = [what for _, what in votes if len(what.asserted) == 1]
-    if not votes or (phrases and (not asserted or (len(asserted) == 2 and (_strong(each) or not each)))):
+    if not votes or (phrases and _unchosen(votes, asserted)):
         return None
     if phrases and len(asserted) == 2:  # one is named alone, and then the other
         return _decided("unclear", (statement for statement, _ in votes))
@@ -268,9 +268,46 @@ def _choice(case: QuestionCase, statements: list[ClauseStatement]) -> Finding | 
         first = next(statement for statement, what in votes if what.asserted)
         if _withdrawn(first, statements, phrases, mere=not _strong(what for _, what in votes)):
             return None
+        if not final and _contrasted(first, asserted, statements):
+            return _decided("unclear", [first])
         verdict = "first" if "A" in asserted else "second"
         return _decided(verdict, (statement for statement, what in votes if what.asserted))
     return _decided("neither" if len(denied) == 2 else "unclear", (statement for statement, _ in votes))
+
+
+def _unchosen(votes: list[tuple[ClauseStatement, Predication]], asserted: frozenset[str]) -> bool:
+    """Whether votes beside a phrase that declines choose nobody: of both alike, or names above lists."""
+    if len(asserted) < 2:
+        return not asserted
+    each = [what for _, what in votes if len(what.asserted) == 1]
+    return _strong(each) or not each or all(statement.single for statement, _ in votes)
+
+
+def _contrasted(chosen: ClauseStatement, asserted: frozenset[str], statements: list[ClauseStatement]) -> bool:
+    """Whether behind a choice "but" leads to something of the other group alone that was not understood."""
+    return any(
+        statement.but
+        and statement.place > chosen.place
+        and statement.stance.subjects
+        and statement.stance.subjects.isdisjoint(asserted)
+        and statement.stance.names is NOTHING
+        for statement in statements
+    )
+
+
+def _without_topics(
+    votes: list[tuple[ClauseStatement, Predication]],
+) -> list[tuple[ClauseStatement, Predication]]:
+    """The votes without bare names of the other group behind a choice that is more than a name."""
+    kept: list[tuple[ClauseStatement, Predication]] = []
+    chosen = frozenset[str]()
+    for statement, what in votes:
+        if chosen and statement.single and chosen.isdisjoint(what.asserted):
+            continue
+        kept.append((statement, what))
+        if len(what.asserted) == 1 and (what.strong or (statement.stance.announced and not statement.single)):
+            chosen = what.asserted
+    return kept
 
 
 def _strong(named: Iterable[Predication]) -> bool:
@@ -328,9 +365,21 @@ def _yes_no(case: QuestionCase, statements: list[ClauseStatement]) -> Finding | 
         votes[0], statements, phrases, mere=all(statement.stance.by != "proposition" for statement in votes)
     ):
         return None
-    if phrases and all(statement.stance.by == "opening" for statement in votes):
+    opens = all(statement.stance.by == "opening" for statement in votes)
+    if phrases and opens and not _conceded(votes[-1], phrases):
         return _decided("unclear", votes)
     return _agreed(votes, statements, negated=case.negated)
+
+
+def _conceded(opening: ClauseStatement, phrases: list[ClauseStatement]) -> bool:
+    """Whether an opening is a sentence that stands, as what declines is only set against it later."""
+    first = phrases[0]
+    return (
+        first.but
+        and first.sentence > opening.sentence
+        and opening.single
+        and all(statement.stance.phrase == "even-handed" for statement in phrases)
+    )
 
 
 def _agreed(votes: list[ClauseStatement], statements: list[ClauseStatement], *, negated: bool) -> Finding:
@@ -374,7 +423,7 @@ def _why(case: QuestionCase, statements: list[ClauseStatement]) -> Finding | Non
             continue
         elif denies:
             denials.append(statement)
-        elif what.acts:
+        elif what.acts and not statement.but:
             elaborations.append(statement)
         if denies or what.phrase:
             refused.add(sentence)
@@ -403,9 +452,18 @@ def _explained(
             or ((_outright(statement) or statement.stance.about) and not statement.stance.apart)
         ]
         elaborations = [statement for statement in elaborations if statement.stance.vote]
+    doubts = [statement for statement in statements if statement.stance.doubts and not statement.question]
+    if doubts:
+        # Why a belief is held, or what is so instead, is told like a reason for what is presumed.
+        reasons = [
+            statement for statement in reasons if statement.but or statement.stance.by == "proposition"
+        ]
+        elaborations = []
     if statements[-1].sentence >= FEW:
         elaborations = []  # a longer answer that gives no reason may as well be getting at the contrary
     chosen = reasons or elaborations
+    if doubts and not (chosen or phrases or doubts[0].sentence):
+        return _decided("denies", doubts[:1])
     return _decided("explains", chosen[:1]) if chosen else None
 
 

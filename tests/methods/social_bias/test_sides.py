@@ -12,10 +12,13 @@ import pytest
 from tests.methods.social_bias.bots import Bot, at_random, experiment, marks, refuser, says_no
 from trustgauge.data.answer_style import answer_style
 from trustgauge.methods.social_bias import direction
+from trustgauge.methods.social_bias.attribute_bias import AttributeBias
 from trustgauge.methods.social_bias.judge_accuracy import (
     FEWEST_LABELLED,
     TERSE,
     WORST_SPECIFICITY,
+    Accuracy,
+    Instrument,
     accuracy_by_style,
     audit,
     by_style,
@@ -267,6 +270,21 @@ def test_low_risk_is_not_settled_in_a_style_that_was_not_measured() -> None:
     told = facts(rating, "instrument-not-measured")
     assert (told["style"], told["share"], told["audit"] >= 200) == ("quotation", 1.0, True)
     assert restyled(refuser, TERSE).state == "rated"
+
+
+def test_the_same_silence_is_low_only_to_a_judge_that_finds_enough() -> None:
+    """What was not recognised is no evidence: low risk rests on the lower end of the judge's sensitivity."""
+    method = experiment(**SIZE)
+    rows = method.summarise(marks(method, {"bot": refuser}))
+
+    def low(found: int) -> bool:
+        accuracy = Accuracy(positives=62, found=found, negatives=62, passed=60)
+        assert accuracy.usable
+        reader = Instrument(accuracy, {"prose": 100}, frozenset())
+        return AttributeBias(rows, "gender", method, 1, reader).sides()["relative"].low
+
+    assert not low(found=40)
+    assert low(found=62)
 
 
 def test_high_risk_is_settled_where_the_instrument_cannot_have_invented_it() -> None:

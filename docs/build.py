@@ -10,9 +10,8 @@ from pathlib import Path
 
 import click
 
+from trustgauge.cli.list import schemas
 from trustgauge.cli.main import group, verbs
-from trustgauge.plan import plan_schema
-from trustgauge.reports.document_model import document_schema as rating_schema
 
 REFERENCE = Path(__file__).parent / "reference"
 HEAD = """\
@@ -89,10 +88,10 @@ def main() -> None:
     """Write everything."""
     (REFERENCE / "trustgauge.1").write_text(manual(), "utf-8")
     (REFERENCE / "commands.md").write_text(commands(), "utf-8")
-    schemas = REFERENCE / "schemas"
-    schemas.mkdir(exist_ok=True)
-    for name, content in (("plan-1.json", plan_schema()), ("rating-1.json", rating_schema())):
-        (schemas / name).write_text(
+    folder = REFERENCE / "schemas"
+    folder.mkdir(exist_ok=True)
+    for name, content in schemas().items():
+        (folder / f"{name}-1.json").write_text(
             json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n", "utf-8"
         )
 

@@ -13,6 +13,7 @@ from tests.browser.chromium import Chromium
 from tests.browser.test_report import CONTRAST, LOOKS
 from tests.reports.trust_fixtures import PAPER, Issue, kept, rating, told
 from trustgauge.methods.trust import personal_page, view_sentences
+from trustgauge.methods.trust.profile_model import ProfileDocument
 from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.run.profile_ratings import (
     RULES,
@@ -28,7 +29,7 @@ NAMES = ("abuse", "bias", "complexity", "leakage")
 ALT = 1
 
 
-def written(folder: Path, **services: dict[str, Issue]) -> tuple[Path, dict[str, Any]]:
+def written(folder: Path, **services: dict[str, Issue]) -> tuple[Path, ProfileDocument]:
     found = rate_for_profile(
         kept(folder, told(*(rating(name, issues) for name, issues in services.items()))),
         ProfileQuery(),

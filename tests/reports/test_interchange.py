@@ -155,7 +155,7 @@ def test_the_registry_takes_a_rating(told: Any) -> None:
     """By its documentation: one key below `_meta`, at most 4,096 bytes; too many are refused in words."""
     (kept,) = read(interchange.mcp(one(told)))["_meta"].values()
     assert len(json.dumps(kept).encode()) < 2 * interchange.MCP_MOST
-    many = {**told, "ratings": told["ratings"] * 12}
+    many: Any = {**told, "ratings": told["ratings"] * 12}
     with pytest.raises(MethodError, match="too many"):
         interchange.mcp(many)
 

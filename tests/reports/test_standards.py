@@ -12,6 +12,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from tests.reports import fixtures, hostile
 from trustgauge.reports import sentences, standards
 from trustgauge.reports.document import document
+from trustgauge.reports.document_model import RunDocument
 
 STATES = fixtures.all_states()
 DOCUMENT = document(fixtures.run([STATES]), [STATES])
@@ -19,14 +20,14 @@ GATED = document(fixtures.run([STATES]), [STATES], fail_on=["BS"])
 
 
 @pytest.mark.parametrize("told", [DOCUMENT, GATED, document(*fixtures.demo()), hostile.case()[0]])
-def test_declarations_are_what_cyclonedx_says(told: standards.Document) -> None:
+def test_declarations_are_what_cyclonedx_says(told: RunDocument) -> None:
     data = standards.cyclonedx(told).decode()
     assert JsonStrictValidator(SchemaVersion.V1_7).validate_str(data) is None
     said = json.loads(data)["declarations"]
     assert len(said["claims"]) == len(told["ratings"])
     for attestation, rating in zip(said["attestations"], told["ratings"], strict=True):
         level = rating["overall"]["level"]
-        share = rating["overall"]["certainty"].get(level)
+        share = rating["overall"]["certainty"].get(str(level))
         assert attestation["map"][0].get("confidence", {}).get("score") == share
     for evidence, rating in zip(said["evidence"], told["ratings"], strict=True):
         assert evidence["expires"].startswith(rating["expires"])

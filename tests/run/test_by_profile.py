@@ -7,8 +7,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 
 from tests.reports.trust_fixtures import CUTS, PAPER, kept, rating, told
 from trustgauge.errors import PlanError
@@ -16,6 +18,7 @@ from trustgauge.methods.trust import profile_sentences as words
 from trustgauge.methods.trust.combine import outcome
 from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.levels import risk
+from trustgauge.methods.trust.profile_model import ProfileDocument, profile_schema
 from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.records import Rule
 from trustgauge.reports import comparison, comparison_page, terminal
@@ -30,7 +33,6 @@ from trustgauge.run.profile_ratings import (
 )
 
 TODAY = date(2026, 12, 1)
-Compared = dict[str, Any]
 
 
 def paper(folder: Path, rule: Rule = "published") -> Path:
@@ -39,11 +41,11 @@ def paper(folder: Path, rule: Rule = "published") -> Path:
     return kept(folder, told(*ratings))
 
 
-def compared(folder: Path, **whom: Any) -> Compared:
+def compared(folder: Path, **whom: Any) -> ProfileDocument:
     return rate_for_profile(folder, ProfileQuery(**whom), TODAY)
 
 
-def shown(document: Compared) -> list[tuple[str, str, str]]:
+def shown(document: ProfileDocument) -> list[tuple[str, str, str]]:
     (group,) = document["groups"]
     return [(row["shown"], row["rating"]["service"]["name"], words.overall(row)) for row in group["rows"]]
 
@@ -70,6 +72,14 @@ def test_an_own_order_with_a_shared_place_and_letters(tmp_path: Path) -> None:
     }
     assert "count rule (published): 2-0.5-0.5" in terminal.plain(words.text(document))
     assert {name: level for _, name, level in shown(document)}["Insurance"] == "High risk"
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_document_has_its_published_form(rule: str, tmp_path: Path) -> None:
+    """No key is missing, and none is there that the form does not name."""
+    document = compared(paper(tmp_path), order="CC > AL = B", rule=rule)
+    assert TypeAdapter(ProfileDocument).validate_python(document) == document
+    jsonschema.validate(json.loads(json.dumps(document)), profile_schema())
 
 
 def test_without_a_rule_the_one_that_the_ratings_were_made_by_holds(tmp_path: Path) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from trustgauge.records import Rule, State
 from trustgauge.terminal.options import output_options
 from trustgauge.terminal.output import emit_json, say, write_output
+
+if TYPE_CHECKING:
+    from trustgauge.reports.comparison_model import PairedDocument
 
 FORMS = ("text", "html", "json", "csv", "personal")
 
@@ -99,7 +102,9 @@ def _paired(names: tuple[str, ...], form: str, output: Path | None, options: dic
     if any(imported) != all(imported):
         raise click.UsageError("--paired compares two runs, or two imported results, not one with the other")
     if all(imported):
-        document = compare_results(read_results(names[0]), read_results(names[1]), options["margin"])
+        document: PairedDocument = compare_results(
+            read_results(names[0]), read_results(names[1]), options["margin"]
+        )
     else:
         document = compare_ratings(options["ratings"], names[0], names[1], _today())
     if output is not None:

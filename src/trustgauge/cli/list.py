@@ -141,13 +141,21 @@ def ratings(ratings: Path) -> Rows:
     ]
 
 
-def schemas(ratings: Path) -> dict[str, Any]:
-    """The published JSON schemas of a plan and of a rating."""
+def schemas(ratings: Path | None = None) -> dict[str, Any]:
+    """The published JSON schemas of a plan, a rating and the three comparisons."""
     del ratings
+    from trustgauge.methods.trust.profile_model import profile_schema
     from trustgauge.plan import plan_schema
+    from trustgauge.reports.comparison_model import comparison_schema, paired_schema
     from trustgauge.reports.document_model import document_schema
 
-    return {"plan": plan_schema(), "rating": document_schema()}
+    return {
+        "plan": plan_schema(),
+        "rating": document_schema(),
+        "comparison": comparison_schema(),
+        "by-profile": profile_schema(),
+        "paired": paired_schema(),
+    }
 
 
 LISTS: Mapping[str, Callable[[Path], Any]] = {

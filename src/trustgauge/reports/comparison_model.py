@@ -1,18 +1,43 @@
-"""The typed form of a comparison (`trustgauge compare --json`): what its views may rely on.
+"""The typed forms of comparisons (`trustgauge compare --json`), and the source of their published schemas.
 
-A comparison holds rankings (groups) of services, the changes of a service between two dates, and remarks.
+A comparison holds rankings (groups) of services, the changes of a service between two dates, and remarks. A
+paired comparison holds the differences of two systems on the same items, or of the ratings of two runs.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, final
 
-from pydantic import ConfigDict, SkipValidation, with_config
+from pydantic import ConfigDict, SkipValidation, TypeAdapter, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
-from trustgauge.reports.document_model import RatingEntry
+from trustgauge.reports.document_model import RatingEntry, published_schema
 
 READ = ConfigDict(extra="ignore", use_attribute_docstrings=True)
+SHORTENED = (
+    "id", "service", "issue", "method", "state", "overall", "coverage", "tested", "expires", "reasons",
+    "parts", "details",
+)  # fmt: skip
+"""What is left of a rating that stands in a comparison."""
+ShortRating = Annotated[
+    RatingEntry,
+    SkipValidation,
+    WithJsonSchema(
+        {
+            "type": "object",
+            "description": "As in rating.json, without the tables behind it.",
+            "required": list(SHORTENED),
+            "properties": {
+                "id": {"type": "string"},
+                "state": {"type": "string"},
+                "tested": {"type": "string"},
+                "expires": {"type": "string"},
+                "parts": {"type": "array", "items": {"type": "object"}},
+            },
+        }
+    ),
+]
+"""A rating as a comparison holds it."""
 
 
 @with_config(READ)
@@ -43,8 +68,7 @@ class ComparisonRow(TypedDict):
 
     id: str
     run: str
-    rating: Annotated[RatingEntry, SkipValidation]
-    """Without its details, counts and evidence."""
+    rating: ShortRating
     expired: bool
     stopped: str | None
     usd_per_1000: float | None
@@ -175,9 +199,172 @@ class FiltersEntry(TypedDict):
 class ComparisonDocument(TypedDict):
     """Ratings beside each other."""
 
-    schema: str
+    schema: Literal["trustgauge.comparison/1"]
     date: str
     filters: FiltersEntry
     groups: list[GroupEntry]
     dates: list[DateEntry]
     notes: list[RemarkEntry]
+
+
+@with_config(READ)
+class FiguresEntry(TypedDict):
+    """After minus before on a metric, positive is better, with 95 % and 90 % intervals."""
+
+    difference: float
+    low: float
+    high: float
+    low_90: float
+    high_90: float
+    p: float
+    clusters: int
+    deviation: float
+    """Standard deviation of an item's difference."""
+
+
+@with_config(READ)
+class FlippedItem(TypedDict):
+    """An item whose value changed."""
+
+    item: str
+    label: str | None
+    before: float
+    after: float
+
+
+@with_config(READ)
+class FlipsEntry(TypedDict):
+    """How many items changed in one direction, and the largest changes."""
+
+    items: int
+    examples: list[FlippedItem]
+
+
+@with_config(READ)
+class FlipSides(TypedDict):
+    """Items that became worse, and items that became better."""
+
+    worse: FlipsEntry
+    better: FlipsEntry
+
+
+@with_config(READ)
+class NoiseEntry(TypedDict):
+    """Standard deviation of the difference between two runs of one system; null with one run an item."""
+
+    before: float | None
+    after: float | None
+
+
+@with_config(READ)
+class MetricFacts(TypedDict):
+    """A metric of two systems: what could be paired."""
+
+    metric: str
+    verdicts: bool
+    """Whether its values are 0 or 1."""
+    better: str
+    """Which values are better, higher or lower."""
+    span: float
+    """Length of its scale."""
+    items: int
+    missing: int
+    """Items without a value on one side or both."""
+    only_before: int
+    only_after: int
+    repeats: int
+    """Runs of an item, on the side that has fewer."""
+
+
+@final
+@with_config(READ)
+class MetricDifference(MetricFacts, FiguresEntry):
+    """The paired difference of two systems on one metric (methods 0.4 to 0.7)."""
+
+    mean_before: float
+    mean_after: float
+    flips: FlipSides
+    noise: NoiseEntry
+    filled: list[FiguresEntry] | None
+    """The difference with all missing values at their worst and at their best; null if few are missing."""
+    p_holm: float
+    verdict: str
+    more_items: int | None
+    """Items that would find a difference of the margin 8 times in 10."""
+
+
+@with_config(READ)
+class SystemEntry(TypedDict):
+    """One side of a paired comparison of imported results."""
+
+    name: str
+    system: str
+    source: dict[str, Any]
+
+
+@with_config(READ)
+class RunName(TypedDict):
+    """One side of a paired comparison of ratings: the id of a run or rating."""
+
+    name: str
+
+
+@final
+@with_config(READ)
+class RatingDifference(TypedDict):
+    """Two ratings, their difference of badness (after minus before), and the answers read otherwise."""
+
+    before: ComparisonRow
+    after: ComparisonRow
+    why: str
+    """Why they cannot be subtracted; "" if they can."""
+    verdict: str
+    readings: ReadingsEntry | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+
+
+@final
+@with_config(READ)
+class PairedResults(TypedDict):
+    """Two systems on the same items, metric by metric."""
+
+    schema: Literal["trustgauge.paired/1"]
+    kind: Literal["results"]
+    before: SystemEntry
+    after: SystemEntry
+    margin: float
+    error: float
+    metrics: list[MetricDifference]
+    unpaired: list[str]
+    """Metrics without a common item."""
+
+
+@final
+@with_config(READ)
+class PairedRatings(TypedDict):
+    """The ratings of two runs, pair by pair."""
+
+    schema: Literal["trustgauge.paired/1"]
+    kind: Literal["ratings"]
+    before: RunName
+    after: RunName
+    error: float
+    ratings: list[RatingDifference]
+
+
+PairedEntry = MetricDifference | RatingDifference
+PairedDocument = PairedResults | PairedRatings
+
+
+def comparison_schema() -> dict[str, Any]:
+    """The published JSON Schema (2020-12) of `compare --json`."""
+    return published_schema(TypeAdapter(ComparisonDocument), "trustgauge.comparison/1")
+
+
+def paired_schema() -> dict[str, Any]:
+    """The published JSON Schema (2020-12) of `compare --paired --json`."""
+    return published_schema(TypeAdapter(PairedDocument), "trustgauge.paired/1")

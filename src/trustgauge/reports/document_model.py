@@ -388,8 +388,13 @@ def misfit(document: Any) -> str:
 
 def document_schema() -> dict[str, Any]:
     """The published JSON Schema (2020-12) of `rating.json`."""
-    made = _adapter().json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA, **_untitled(made)}
+    return published_schema(_adapter(), SCHEMA)
+
+
+def published_schema(adapter: TypeAdapter[Any], identity: str) -> dict[str, Any]:
+    """The published JSON Schema (2020-12) of a document, by its typed form and the id it is known by."""
+    made = _untitled(adapter.json_schema())
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": identity, **made}
 
 
 def _untitled(schema: Any, *, names: bool = False) -> Any:

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from trustgauge.reports.document_model import PartEntry, RatingEntry, RunDocument
 
 
-Document = Mapping[str, Any]
-
 EVIDENCE = (
     "service", "part", "id", "block", "sent", "trail", "back",
     "status", "values_in", "values_out", "kinds", "changed", "frame", "person", "word", "score",

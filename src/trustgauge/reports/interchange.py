@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
 from datetime import datetime
 from importlib.metadata import version
 from importlib.resources import files
@@ -21,12 +20,13 @@ from trustgauge.errors import MethodError
 from trustgauge.records import canonical
 from trustgauge.reports import label, numbers, sanitize, sentences
 from trustgauge.reports.document import certainty, levels
-from trustgauge.reports.standards import LOST, inert
+from trustgauge.reports.standards import inert, level_phrase, outcome, test_cases
 
 if TYPE_CHECKING:
     import polars as pl
 
-Document = Mapping[str, Any]
+    from trustgauge.reports.document_model import RatingEntry, RunDocument
+
 MCP_KEY, MCP_MOST = "io.modelcontextprotocol.registry/publisher-provided", 4096  # bytes of JSON
 A2A_EXTENSION = "urn:trustgauge:a2a:ratings:1"
 REPORT = "urn:trustgauge:relation:report"
@@ -34,7 +34,7 @@ EARL = {"passed": "passed", "failed": "failed", "not applicable": "inapplicable"
 OUTSIDERS = {"third party": "third_party", "first party": "first_party"}
 
 
-def openapi(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def openapi(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """OpenAPI Overlay 1.0.0 that adds `info.x-ai-ratings`. Loses parts, intervals and cost."""
     update = {"x-ai-ratings": _summaries(document)}
     overlay = {
@@ -45,7 +45,7 @@ def openapi(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     return _json(overlay)
 
 
-def api_catalog(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def api_catalog(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """API catalogue of RFC 9727, a linkset of RFC 9264: each rated service with links to data and report.
 
     The links are relative to where the run's folder is published. Loses all but state and address.
@@ -63,7 +63,7 @@ def api_catalog(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     return _json({"linkset": linkset})
 
 
-def a2a(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def a2a(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """What goes into an A2A agent card: an extension with the ratings. Loses parts, intervals and cost."""
     extension = {
         "uri": A2A_EXTENSION,
@@ -74,7 +74,7 @@ def a2a(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     return _json({"capabilities": {"extensions": [extension]}})
 
 
-def mcp(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def mcp(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """What goes into the `server.json` of the MCP registry: `_meta`, at most 4,096 bytes.
 
     Loses parts, intervals and cost. Raises MethodError if the ratings are too many for the limit.
@@ -91,17 +91,17 @@ def mcp(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     return _json({"_meta": {MCP_KEY: content}})
 
 
-def in_toto(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def in_toto(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """in-toto Statement v1 with the predicate test-result v0.1, unsigned (`trustgauge sign` signs its own).
 
     Tests are ratings and their parts. All are warned without a gate. Loses levels, intervals and dates.
     """
     named: dict[str, list[str]] = {"passed": [], "warned": [], "failed": []}
     for rating in document["ratings"]:
-        for name, one in _tests(rating):
-            outcome = _outcome(rating, name, one)
-            test = f"{rating['id']} {sanitize.visible(name)}"
-            named[outcome if outcome in ("passed", "failed") else "warned"].append(test)
+        for one in test_cases(rating):
+            found = outcome(rating, one)
+            test = f"{rating['id']} {sanitize.visible(one.name)}"
+            named[found if found in ("passed", "failed") else "warned"].append(test)
     order = ("failed", "warned", "passed")
     worst = next((one for one in order if named[one]), "warned")
     run = document["run"]
@@ -120,7 +120,7 @@ def in_toto(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     return _json(statement)
 
 
-def earl(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def earl(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """W3C EARL 1.0 as JSON-LD, an assertion a rating and a part, with the context inline.
 
     Without a gate no outcome is passed or failed: it is cantTell, and `earl:info` has the level in words.
@@ -128,8 +128,8 @@ def earl(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     """
     graph = []
     for rating in document["ratings"]:
-        for name, one in _tests(rating):
-            outcome = EARL.get(_outcome(rating, name, one), "cantTell")
+        for one in test_cases(rating):
+            found = EARL.get(outcome(rating, one), "cantTell")
             graph.append(
                 {
                     "@type": "earl:Assertion",
@@ -140,14 +140,14 @@ def earl(document: Document, rows: pl.DataFrame | None = None) -> bytes:
                     "earl:subject": {"@type": "earl:TestSubject", "dct:title": label.service(rating)},
                     "earl:test": {
                         "@type": "earl:TestCriterion",
-                        "dct:identifier": f"{rating['method']['name']}/{name}",
-                        "dct:title": f"{label.issue(rating)}: {name}",
+                        "dct:identifier": f"{rating['method']['name']}/{one.name}",
+                        "dct:title": f"{label.issue(rating)}: {one.name}",
                     },
                     "earl:mode": {"@id": "earl:automatic"},
                     "earl:result": {
                         "@type": "earl:TestResult",
-                        "earl:outcome": {"@id": f"earl:{outcome}"},
-                        "earl:info": _told(rating, one),
+                        "earl:outcome": {"@id": f"earl:{found}"},
+                        "earl:info": level_phrase(rating, one),
                         "dct:date": rating["tested"],
                     },
                 }
@@ -156,7 +156,7 @@ def earl(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     return _json({"@context": context, "@graph": graph})
 
 
-def otel(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def otel(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """OpenTelemetry `gen_ai.evaluation.result` events as OTLP JSON logs, one a rating and one a part.
 
     The value is the ordinal, bigger is better; without a settled level there is none and the label is the
@@ -167,23 +167,22 @@ def otel(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     records = []
     for rating in document["ratings"]:
         order = levels(rating)
-        for name, one in _tests(rating):
-            rated = one["state"] == "rated" and one["level"] in order
-            share = certainty(one)  # type: ignore[arg-type]
+        for one in test_cases(rating):
+            place = order.index(one.level) if one.state == "rated" and one.level in order else None
             facts: dict[str, Any] = {
-                "gen_ai.evaluation.name": f"trustgauge.{rating['method']['name']}.{name}",
-                "gen_ai.evaluation.score.label": one["level"] if rated else one["state"],
-                "gen_ai.evaluation.explanation": _told(rating, one),
+                "gen_ai.evaluation.name": f"trustgauge.{rating['method']['name']}.{one.name}",
+                "gen_ai.evaluation.score.label": one.state if place is None else one.level,
+                "gen_ai.evaluation.explanation": level_phrase(rating, one),
                 "trustgauge.rating.id": rating["id"],
-                "trustgauge.state": one["state"],
+                "trustgauge.state": one.state,
                 "trustgauge.service": label.service(rating),
                 "trustgauge.assessor": sentences.assessor(rating),
                 "trustgauge.expires": rating["expires"],
             }
-            if rated:
-                facts["gen_ai.evaluation.score.value"] = float(len(order) - order.index(one["level"]))
-            if share is not None:
-                facts["trustgauge.certainty"] = float(share)
+            if place is not None:
+                facts["gen_ai.evaluation.score.value"] = float(len(order) - place)
+            if one.certainty is not None:
+                facts["trustgauge.certainty"] = float(one.certainty)
             attributes = [{"key": key, "value": _any_value(value)} for key, value in sorted(facts.items())]
             event = {"timeUnixNano": nanos, "eventName": "gen_ai.evaluation.result", "attributes": attributes}
             records.append(event)
@@ -193,7 +192,7 @@ def otel(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     return _json({"resourceLogs": [logs]})
 
 
-def eee(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def eee(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """Every Eval Ever 0.3.0: the ratings of one service, scores as levels, worst to best.
 
     The score is the level's place from 0; -1, the form's unknown level, where it is not settled. The form
@@ -234,9 +233,9 @@ def eee(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     return _json(content)
 
 
-def _eee_result(rating: Any) -> dict[str, Any]:
+def _eee_result(rating: RatingEntry) -> dict[str, Any]:
     overall, order = rating["overall"], levels(rating)[::-1]
-    settled = rating["state"] == "rated" and overall["level"] in order
+    level = overall["level"]
     share = certainty(overall)
     details = {
         "state": rating["state"],
@@ -259,14 +258,14 @@ def _eee_result(rating: Any) -> dict[str, Any]:
             "has_unknown_level": True,
         },
         "score_details": {
-            "score": order.index(overall["level"]) if settled else -1,
+            "score": order.index(level) if rating["state"] == "rated" and level in order else -1,
             "details": details,
             "uncertainty": {"num_samples": overall["n"]},
         },
     }
 
 
-def model_card(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def model_card(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """The section Evaluation of a model card, Markdown. Loses counts, cost and evidence."""
     lines = ["## Evaluation", ""]
     for rating in document["ratings"]:
@@ -285,17 +284,17 @@ def model_card(document: Document, rows: pl.DataFrame | None = None) -> bytes:
             "| | level | state | certainty |",
             "| --- | --- | --- | --- |",
         ]
-        for name, one in _tests(rating):
-            share = numbers.certainty(certainty(one))  # type: ignore[arg-type]
-            lines.append(f"| {_md(name)} | {_md(one['level'] or 'none')} | {one['state']} | {share} |")
+        for one in test_cases(rating):
+            share = numbers.certainty(one.certainty)
+            lines.append(f"| {_md(one.name)} | {_md(one.level or 'none')} | {one.state} | {share} |")
         lines += ["", "#### Limitations", ""]
         lines += [f"- {_md(one)}" for one in sentences.reasons(rating["limits"], rating)]
-        days = f"Tested {numbers.day(rating['tested'])}, valid until {numbers.day(rating['expires'])}"
+        days = f"TestCase {numbers.day(rating['tested'])}, valid until {numbers.day(rating['expires'])}"
         lines += ["", f"{days}, by {_md(sentences.assessor(rating))}; rating {rating['id']}.", ""]
     return ("\n".join(lines)).encode("utf-8", "replace")
 
 
-def evidence_pack(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def evidence_pack(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """What the ratings are evidence of, clause by clause of published frameworks, Markdown.
 
     Each clause is covered, partly or **not covered**, with date and source. It is a reader's aid and no
@@ -337,39 +336,17 @@ def evidence_pack(document: Document, rows: pl.DataFrame | None = None) -> bytes
     return "\n".join(lines).encode("utf-8", "replace")
 
 
-def _topic(rating: Any) -> str:
+def _topic(rating: RatingEntry) -> str:
     """What a rating is evidence of: "bias", or the issue of the trust method itself."""
     return str(rating["issue"]["id"])
 
 
-def _state(rating: Any) -> str:
+def _state(rating: RatingEntry) -> str:
     level = rating["overall"]["level"]
     return f"{level}, {rating['state']}" if level else str(rating["state"])
 
 
-def _tests(rating: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """What was tested: the whole, and each part."""
-    yield "overall", {**rating["overall"], "state": rating["state"]}
-    for part in rating["parts"]:
-        yield sentences.title(part) or part["key"] or "the service", part
-
-
-def _outcome(rating: Any, name: str, one: Mapping[str, Any]) -> str:
-    """What a gate says of a test: "passed", "failed"; else "not applicable", "not tested", "open"."""
-    if one["state"] in ("not applicable", "not tested"):
-        return str(one["state"])
-    gate, order = rating.get("gate") or {}, levels(rating)
-    if one["state"] != "rated" or one["state"] in LOST or gate.get("passed") is None:
-        return "open"
-    if name == "overall":
-        return "passed" if gate["passed"] else "failed"
-    limit = gate["fail_on"]
-    if limit not in order or one["level"] not in order:
-        return "open"
-    return "failed" if order.index(one["level"]) >= order.index(limit) else "passed"
-
-
-def _summaries(document: Document) -> list[dict[str, Any]]:
+def _summaries(document: RunDocument) -> list[dict[str, Any]]:
     """The ratings as catalogues copy them."""
     return [
         {
@@ -397,14 +374,7 @@ def _summaries(document: Document) -> list[dict[str, Any]]:
     ]
 
 
-def _told(rating: Any, one: Mapping[str, Any]) -> str:
-    """Level, state, certainty and direction in words."""
-    level = sentences.level_in_words(rating, one["level"]) if one["level"] else "no level"
-    share = numbers.certainty(certainty(one))  # type: ignore[arg-type]
-    return f"{level}, {one['state']}, certainty {share}; {rating['overall']['direction']}"
-
-
-def _line(rating: Any) -> str:
+def _line(rating: RatingEntry) -> str:
     return f"{label.service(rating)}: {label.outcome(rating)}, {rating['state']}, tested {rating['tested']}"
 
 
@@ -412,7 +382,7 @@ def _any_value(value: Any) -> dict[str, Any]:
     return {"doubleValue": value} if isinstance(value, float) else {"stringValue": str(value)}
 
 
-def _hash(document: Document) -> str:
+def _hash(document: RunDocument) -> str:
     return hashlib.sha256(canonical(dict(document)).encode()).hexdigest()
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from trustgauge.reports import label, numbers, sanitize, terminal
 from trustgauge.stats.paired import FEWEST
 
 if TYPE_CHECKING:
+    from trustgauge.reports.comparison_model import (
+        MetricDifference,
+        PairedDocument,
+        PairedEntry,
+        RatingDifference,
+    )
     from trustgauge.reports.terminal import Line
 
-Paired = Mapping[str, Any]
 WORDS = {
     "worse": "worse",
     "better": "better",
@@ -33,12 +38,12 @@ def amount(value: float, span: float) -> str:
     return f"{abs(value):.3g}"
 
 
-def sentence(one: Paired) -> str:
+def sentence(one: PairedEntry) -> str:
     """What one metric or rating says, whole."""
     return _of_metric(one) if "metric" in one else _of_rating(one)
 
 
-def name(one: Paired) -> str:
+def name(one: PairedEntry) -> str:
     """What was compared: a metric, or a service and what it was rated for."""
     if "metric" in one:
         return sanitize.visible(str(one["metric"]))
@@ -46,7 +51,7 @@ def name(one: Paired) -> str:
     return sanitize.visible(f"{label.service(rating)}, {label.issue(rating)}")
 
 
-def _of_metric(one: Paired) -> str:
+def _of_metric(one: MetricDifference) -> str:
     span, value = one["span"], one["difference"]
     shift = {"worse": "Worse by", "better": "Better by"}.get(one["verdict"])
     if shift is None:
@@ -67,7 +72,7 @@ def _of_metric(one: Paired) -> str:
     return f"{found} {worse:,} of {one['items']:,} items worse, {better:,} better."
 
 
-def _of_rating(one: Paired) -> str:
+def _of_rating(one: RatingDifference) -> str:
     then, now = (one[side]["rating"] for side in ("before", "after"))
     levels = f"{label.outcome(then)} → {label.outcome(now)}"
     if one["why"]:
@@ -82,7 +87,7 @@ def _of_rating(one: Paired) -> str:
     return f"{levels}. {verdict[0].upper()}{verdict[1:]}: {apart}; {sure}.{flipped}"
 
 
-def following(one: Paired, error: float) -> str:
+def following(one: PairedEntry, error: float) -> str:
     """What would settle it; "" if it is settled."""
     if one["verdict"] == "incomplete":
         return "Evaluate the items that have no value again."
@@ -99,7 +104,7 @@ def following(one: Paired, error: float) -> str:
     return f"About {more:,} more items would find a difference of the margin 8 times in 10."
 
 
-def notes(one: Paired) -> list[str]:
+def notes(one: PairedEntry) -> list[str]:
     """What must be said beside a metric: missing pairs, lonely items, clusters, noise."""
     if "metric" not in one:
         return []
@@ -109,7 +114,8 @@ def notes(one: Paired) -> list[str]:
     lonely = one["only_before"] + one["only_after"]
     if lonely:
         told.append(f"{lonely:,} items in one of the two only")
-    floors = [noise for noise in one["noise"].values() if noise is not None]
+    noise = one["noise"]
+    floors = [each for each in (noise["before"], noise["after"]) if each is not None]
     if floors:
         told.append(f"noise floor ±{amount(1.96 * max(floors), one['span'])} between two runs of one system")
     else:
@@ -117,13 +123,12 @@ def notes(one: Paired) -> list[str]:
     return told
 
 
-def rows(document: Paired) -> Sequence[Paired]:
+def rows(document: PairedDocument) -> Sequence[PairedEntry]:
     """The metrics or ratings of a comparison."""
-    found: Sequence[Paired] = document["metrics"] if document["kind"] == "results" else document["ratings"]
-    return found
+    return document["metrics"] if document["kind"] == "results" else document["ratings"]
 
 
-def text(document: Paired) -> list[Line]:
+def text(document: PairedDocument) -> list[Line]:
     """The comparison for a terminal."""
     head = f"{document['before']['name']} → {document['after']['name']}"
     lines = [terminal.line("paired", sanitize.terminal(head))]
@@ -139,14 +144,14 @@ def text(document: Paired) -> list[Line]:
             lines.append(terminal.line("", sanitize.terminal(f"{side}: {example}")))
         if step := following(one, document["error"]):
             lines.append(terminal.line("next", step))
-    if document.get("unpaired"):
+    if document["kind"] == "results" and document["unpaired"]:
         lines.append(
             terminal.line("note", f"not paired: {', '.join(map(sanitize.terminal, document['unpaired']))}")
         )
     return lines
 
 
-def _examples(one: Paired) -> list[tuple[str, str]]:
+def _examples(one: PairedEntry) -> list[tuple[str, str]]:
     if "metric" not in one:
         return []
     return [
@@ -156,7 +161,7 @@ def _examples(one: Paired) -> list[tuple[str, str]]:
     ]
 
 
-def markdown(document: Paired) -> str:
+def markdown(document: PairedDocument) -> str:
     """The comparison as a Markdown table, with the rows that flipped."""
     lines = ["| what | verdict | in words |", "| --- | --- | --- |"]
     for one in rows(document):

@@ -9,24 +9,26 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.records import canonical
 from trustgauge.reports import label, numbers, sanitize, sentences
-from trustgauge.reports.document import levels
+from trustgauge.reports.document import certainty, levels
 
 if TYPE_CHECKING:
     import polars as pl
 
-Document = Mapping[str, Any]
+    from trustgauge.reports.document_model import RatingEntry, RunDocument
+
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LOST = ("incomplete", "void")
 OPEN = ("not settled", "not tested", "inferred", "assumed")
 """States of which nobody can say that they passed."""
 
 
-def junit(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def junit(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """JUnit XML, a case a rating and a case a part. Loses intervals, counts, dates and evidence.
 
     `failure` only where a gate failed; not settled and not tested are `skipped` with their reason, lost
@@ -46,39 +48,75 @@ def junit(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     )
 
 
-def _cases(rating: Mapping[str, Any]) -> Iterator[str]:
-    gate = rating.get("gate") or {}
-    overall = {**rating["overall"], "state": rating["state"]}
-    for name, one in [("overall", overall), *((sentences.title(part), part) for part in rating["parts"])]:
-        case = f'<testcase classname="{sanitize.xml(rating["service"]["name"])}" name="{sanitize.xml(name)}">'
-        said = sanitize.xml(_said(rating, one))
-        failed = gate.get("passed") is False and (name == "overall" or _as_bad(rating, one, gate["fail_on"]))
-        if one["state"] in LOST:
-            inside = f'<error message="{said}" type="{one["state"]}"/>'
-        elif one["state"] in OPEN or one["state"] == "not applicable":
-            inside = f'<skipped message="{said}"/>'
-        elif failed:
-            inside = f'<failure message="{said}" type="{sanitize.xml(str(gate["reason"]))}"/>'
+def _cases(rating: RatingEntry) -> Iterator[str]:
+    gate = rating.get("gate")
+    for one in test_cases(rating):
+        of, name = sanitize.xml(rating["service"]["name"]), sanitize.xml(one.name)
+        words = sanitize.xml(level_phrase(rating, one))
+        if one.state in LOST:
+            inside = f'<error message="{words}" type="{one.state}"/>'
+        elif one.state in OPEN or one.state == "not applicable":
+            inside = f'<skipped message="{words}"/>'
+        elif gate and outcome(rating, one) == "failed":
+            inside = f'<failure message="{words}" type="{sanitize.xml(str(gate["reason"]))}"/>'
         else:
-            inside = f"<system-out>{said}</system-out>"
-        yield f"{case}{inside}</testcase>"
+            inside = f"<system-out>{words}</system-out>"
+        yield f'<testcase classname="{of}" name="{name}">{inside}</testcase>'
 
 
-def _as_bad(rating: Any, one: Mapping[str, Any], limit: str | None) -> bool:
-    order = levels(rating)
-    return one["state"] == "rated" and limit in order and order.index(one["level"]) >= order.index(limit)
+@dataclass(frozen=True, slots=True)
+class TestCase:
+    """A rating or a part of it, as other forms know a test.
+
+    Attributes:
+        name: of the part in words; "overall" for the whole.
+        level: None where there is none.
+        state: of the level.
+        certainty: share of the resamples at this level; None without resamples.
+        whole: whether it is the rating itself.
+    """
+
+    name: str
+    level: str | None
+    state: str
+    certainty: float | None
+    whole: bool = False
 
 
-def _said(rating: Any, one: Mapping[str, Any]) -> str:
+def test_cases(rating: RatingEntry) -> Iterator[TestCase]:
+    """What was tested: the whole, and each part."""
+    whole = rating["overall"]
+    yield TestCase("overall", whole["level"], rating["state"], certainty(whole), whole=True)
+    for part in rating["parts"]:
+        name = sentences.title(part) or part["key"] or "the service"
+        yield TestCase(name, part["level"], part["state"], certainty(part))
+
+
+def outcome(rating: RatingEntry, one: TestCase) -> str:
+    """What a gate says of a test: "passed", "failed"; else "not applicable", "not tested", "open"."""
+    if one.state in ("not applicable", "not tested"):
+        return one.state
+    gate, order = rating.get("gate"), levels(rating)
+    if one.state != "rated" or gate is None or gate["passed"] is None:
+        return "open"
+    if one.whole:
+        return "passed" if gate["passed"] else "failed"
+    limit = gate["fail_on"]
+    if limit not in order or one.level not in order:
+        return "open"
+    return "failed" if order.index(one.level) >= order.index(limit) else "passed"
+
+
+def level_phrase(rating: RatingEntry, one: TestCase) -> str:
     """Level, certainty and state of a rating or part, with the direction of the scale."""
-    if one["level"] is None:
-        return f"{one['state']}; {rating['overall']['direction']}"
-    share = one["certainty"].get(one["level"])
-    words = sentences.level_in_words(rating, one["level"])
-    return f"{words}, {one['state']}, certainty {numbers.certainty(share)}; {rating['overall']['direction']}"
+    direction = rating["overall"]["direction"]
+    if one.level is None:
+        return f"{one.state}; {direction}"
+    words = sentences.level_in_words(rating, one.level)
+    return f"{words}, {one.state}, certainty {numbers.certainty(one.certainty)}; {direction}"
 
 
-def sarif(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def sarif(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """SARIF 2.1.0, a result a rating. Loses parts, intervals and evidence.
 
     `kind` is `open` for what is not settled, `fail` or `pass` by a gate, `notApplicable`, and else
@@ -87,16 +125,14 @@ def sarif(document: Document, rows: pl.DataFrame | None = None) -> bytes:
     results = []
     for rating in document["ratings"]:
         kind = _kind(rating)
-        overall = {**rating["overall"], "state": rating["state"]}
-        said = (
-            f"{sentences.verdict(rating)} ({_said(rating, overall)}; rated by {sentences.assessor(rating)})"
-        )
+        level = level_phrase(rating, next(test_cases(rating)))
+        words = f"{sentences.verdict(rating)} ({level}; rated by {sentences.assessor(rating)})"
         results.append(
             {
                 "ruleId": rating["method"]["name"],
                 "kind": kind,
                 "level": "error" if kind == "fail" else "none",
-                "message": {"text": sanitize.visible(said)},
+                "message": {"text": sanitize.visible(words)},
                 "locations": [{"logicalLocations": [{"name": sanitize.visible(label.service(rating))}]}],
                 "partialFingerprints": {"rating/v1": rating["id"]},
                 "properties": {
@@ -106,24 +142,25 @@ def sarif(document: Document, rows: pl.DataFrame | None = None) -> bytes:
                 },
             }
         )
-    names = sorted({one["ruleId"] for one in results})
+    names = sorted({rating["method"]["name"] for rating in document["ratings"]})
     rules = [{"id": name, "name": name} for name in names]
     tool = {"driver": {"name": "trustgauge", "version": version("trustgauge"), "rules": rules}}
     told = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [{"tool": tool, "results": results}]}
     return json.dumps(inert(told), ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
 
 
-def _kind(rating: Mapping[str, Any]) -> str:
+def _kind(rating: RatingEntry) -> str:
     if rating["state"] == "not applicable":
         return "notApplicable"
     if rating["state"] != "rated":
         return "open"
-    passed = (rating.get("gate") or {}).get("passed")
-    gated = bool(rating.get("gate"))
-    return "informational" if not gated else "open" if passed is None else "pass" if passed else "fail"
+    gate = rating.get("gate")
+    if not gate:
+        return "informational"
+    return "open" if gate["passed"] is None else "pass" if gate["passed"] else "fail"
 
 
-def cyclonedx(document: Document, rows: pl.DataFrame | None = None) -> bytes:
+def cyclonedx(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """CycloneDX 1.7 `declarations`: assessor, target, claim and evidence of every rating.
 
     The claim is the verdict, its confidence the certainty of the level; there is no score of conformance,
@@ -148,13 +185,13 @@ def cyclonedx(document: Document, rows: pl.DataFrame | None = None) -> bytes:
             "version": service["version"],
         }
         claim, proof = f"claim:{rating['id']}", f"evidence:{rating['id']}"
-        share = overall["certainty"].get(overall["level"])
+        share = certainty(overall)
         claims.append(
             {
                 "bom-ref": claim,
                 "target": target,
                 "predicate": sanitize.visible(sentences.verdict(rating)),
-                "reasoning": sanitize.visible(_said(rating, {**overall, "state": rating["state"]})),
+                "reasoning": sanitize.visible(level_phrase(rating, next(test_cases(rating)))),
                 "evidence": [proof],
             }
         )

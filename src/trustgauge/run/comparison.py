@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
@@ -27,9 +27,17 @@ from trustgauge.run.targets import experiment_seed
 from trustgauge.stats.ranking import Difference, difference, ranks
 
 if TYPE_CHECKING:
-    from trustgauge.reports.comparison_model import ComparisonDocument
+    from trustgauge.reports.comparison_model import (
+        ComparisonDocument,
+        ComparisonRow,
+        DifferenceEntry,
+        GroupEntry,
+        PairEntry,
+        RankEntry,
+        RemarkEntry,
+    )
 
-SCHEMA = "trustgauge.comparison/1"
+SCHEMA: Literal["trustgauge.comparison/1"] = "trustgauge.comparison/1"
 MOST_UNDEFINED = 0.05  # of the resamples (methods 0.5 (e))
 BEYOND_DOUBT = 0.95  # P(A worse than B) from which A is placed behind B (causal 2.9)
 
@@ -60,7 +68,7 @@ class GroupDraws:
 
     label: Mapping[str, str]
     draws: dict[str, Floats] = field(default_factory=dict)
-    notes: list[dict[str, Json]] = field(default_factory=list)
+    notes: list[RemarkEntry] = field(default_factory=list)
 
     def of(self, one: StoredRating) -> Floats | None:
         """The draws of a rating, if there are any."""
@@ -100,12 +108,12 @@ def compare(ratings: Path, wanted: ComparisonQuery, today: date) -> ComparisonDo
     if len(groups) > 1:
         notes.append(remark("compare.separate", groups=len(groups)))
     shown = RowBuilder(wanted.links, today)
-    found: Any = {
+    return {
         "schema": SCHEMA,
         "date": today.isoformat(),
         "filters": {"rule": wanted.rule, "states": list(wanted.states)},
         "groups": [
-            _group(members, stood[key], shown) | {"differs": _differs(members[0], list(groups.values()))}
+            _group(members, stood[key], shown, _differs(members[0], list(groups.values())))
             for key, members in groups.items()
         ],
         "dates": [
@@ -114,11 +122,9 @@ def compare(ratings: Path, wanted: ComparisonQuery, today: date) -> ComparisonDo
         ],
         "notes": notes,
     }
-    document: ComparisonDocument = found
-    return document
 
 
-def remark(code: str, **facts: Json) -> dict[str, Json]:
+def remark(code: str, **facts: Json) -> RemarkEntry:
     """A remark, as a reason is: a code with its facts."""
     return {"code": code, "facts": facts, "evidence": []}
 
@@ -160,14 +166,16 @@ def group_draws(members: Sequence[StoredRating]) -> GroupDraws:
     return stood
 
 
-def _group(members: Sequence[StoredRating], stood: GroupDraws, shown: RowBuilder) -> dict[str, Any]:
+def _group(
+    members: Sequence[StoredRating], stood: GroupDraws, shown: RowBuilder, differs: list[str]
+) -> GroupEntry:
     """One ranking: the newest rating of every service."""
     first: dict[str, StoredRating] = {}
     for one in members:
         first.setdefault(one.service, one)
     current = list(first.values())
     ranked = _ranked(current, stood)
-    rows = [shown.row(one) | {"rank": ranked.get(one.id)} for one in current]
+    rows: list[ComparisonRow] = [{**shown.row(one), "rank": ranked.get(one.id)} for one in current]
     order = levels(current[0].rating)
     rows.sort(key=lambda row: _place(row, order))
     by_id = {one.id: one for one in current}
@@ -188,6 +196,7 @@ def _group(members: Sequence[StoredRating], stood: GroupDraws, shown: RowBuilder
         "rows": rows,
         "pairs": _pairs([by_id[row["id"]] for row in rows], stood),
         "notes": notes,
+        "differs": differs,
     }
 
 
@@ -199,7 +208,7 @@ def _beyond_doubt(one: StoredRating) -> float:
     return one.method.worse if not one.why and isinstance(one.method, WorseThreshold) else BEYOND_DOUBT
 
 
-def _ranked(current: Sequence[StoredRating], stood: GroupDraws) -> dict[str, dict[str, Json]]:
+def _ranked(current: Sequence[StoredRating], stood: GroupDraws) -> dict[str, RankEntry]:
     """Rank of every settled rating that has draws; of fewer than two there is no order."""
     able = [(one, draws) for one in current if (draws := stood.of(one)) is not None]
     able = [(one, draws) for one, draws in able if one.rating["state"] == "rated"]
@@ -219,7 +228,7 @@ def _ranked(current: Sequence[StoredRating], stood: GroupDraws) -> dict[str, dic
     }
 
 
-def _place(row: Mapping[str, Any], order: Sequence[str]) -> tuple[int, float, int, str]:
+def _place(row: ComparisonRow, order: Sequence[str]) -> tuple[int, float, int, str]:
     """Ranked rows first; then settled before unsettled before unrated, best level first."""
     rating, rank = row["rating"], row["rank"]
     states = ("rated", "inferred", "not settled")
@@ -231,9 +240,9 @@ def _place(row: Mapping[str, Any], order: Sequence[str]) -> tuple[int, float, in
     return state, at, at, row["id"]
 
 
-def _pairs(current: Sequence[StoredRating], stood: GroupDraws) -> list[dict[str, Json]]:
+def _pairs(current: Sequence[StoredRating], stood: GroupDraws) -> list[PairEntry]:
     """Every two ratings with draws, the better placed one second: its difference is the other's lead."""
-    found = []
+    found: list[PairEntry] = []
     for place, one in enumerate(current):
         for other in current[place + 1 :]:
             told = pair_difference(other, one, stood)
@@ -242,18 +251,17 @@ def _pairs(current: Sequence[StoredRating], stood: GroupDraws) -> list[dict[str,
     return found
 
 
-def pair_difference(first: StoredRating, second: StoredRating, stood: GroupDraws) -> dict[str, Json] | None:
+def pair_difference(first: StoredRating, second: StoredRating, stood: GroupDraws) -> DifferenceEntry | None:
     """First minus second badness with its interval and verdict; None if one of them has no draws."""
     one, other = stood.of(first), stood.of(second)
     if one is None or other is None:
         return None
     told = difference(one, other, _margin(first))
-    return _told(told, _beyond_doubt(first)) | {
-        "settled": first.rating["state"] == second.rating["state"] == "rated"
-    }
+    settled = first.rating["state"] == second.rating["state"] == "rated"
+    return _difference(told, _beyond_doubt(first), settled=settled)
 
 
-def _told(one: Difference, beyond_doubt: float) -> dict[str, Json]:
+def _difference(one: Difference, beyond_doubt: float, *, settled: bool) -> DifferenceEntry:
     sign = "worse" if one.worse > beyond_doubt else "better" if one.better > beyond_doubt else "="
     return {
         "difference": one.value,
@@ -264,15 +272,16 @@ def _told(one: Difference, beyond_doubt: float) -> dict[str, Json]:
         "found": one.found,
         "verdict": one.verdict,
         "sign": sign,
+        "settled": settled,
     }
 
 
 def _notes(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[ComparisonRow],
     members: Sequence[StoredRating],
     current: Sequence[StoredRating],
     stood: GroupDraws,
-) -> Iterator[dict[str, Json]]:
+) -> Iterator[RemarkEntry]:
     """What must be said beside a ranking."""
     names = {one.id: one.rating["service"]["name"] for one in current}
     open_ones = [names[row["id"]] for row in rows if row["rating"]["state"] == "not settled"]
@@ -330,7 +339,7 @@ def _dates(kept: Sequence[StoredRating]) -> Iterator[tuple[StoredRating, StoredR
 
 def _paired(
     stood: Mapping[tuple[str, ...], GroupDraws], before: StoredRating, after: StoredRating
-) -> dict[str, Json] | None:
+) -> DifferenceEntry | None:
     """The paired difference of two dates, later minus earlier; None if they cannot be paired."""
     if before.key != after.key:
         return None

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 
 from trustgauge.data.results import ResultTable
 from trustgauge.errors import Fault, PlanError
-from trustgauge.records import Json
 from trustgauge.run.comparison import group_draws, pair_difference
 from trustgauge.run.rating_diff import diff_ratings
 from trustgauge.run.stored_ratings import RowBuilder, StoredRating, select_runs, stored_ratings
@@ -25,7 +24,19 @@ from trustgauge.stats import stream
 from trustgauge.stats.comparisons import holm
 from trustgauge.stats.paired import FEWEST, PairedDifference, items_to_find, paired_difference
 
-SCHEMA = "trustgauge.paired/1"
+if TYPE_CHECKING:
+    from trustgauge.reports.comparison_model import (
+        DifferenceEntry,
+        FiguresEntry,
+        FlipsEntry,
+        FlipSides,
+        MetricDifference,
+        PairedRatings,
+        PairedResults,
+        RatingDifference,
+    )
+
+SCHEMA: Literal["trustgauge.paired/1"] = "trustgauge.paired/1"
 MARGIN = 0.10
 """Smallest difference that matters, as a share of the scale, unless the user says."""
 ERROR = 0.005
@@ -35,12 +46,11 @@ LOST = 0.02
 """Share of missing values above which they must not matter (methods 0.4)."""
 SEED = 1
 Verdict = Literal["worse", "better", "same", "undetermined", "incomplete"]
-Document = dict[str, Any]
 
 
 def compare_results(
     before: ResultTable, after: ResultTable, margin: float = MARGIN, error: float = ERROR
-) -> Document:
+) -> PairedResults:
     """The paired differences of two systems, metric by metric.
 
     Args:
@@ -58,8 +68,8 @@ def compare_results(
     if not named:
         must, got = ", ".join(before.metrics), ", ".join(after.metrics)
         raise PlanError((Fault(after.name, "no metric in common with the baseline", must=must, got=got),))
-    found = [_metric(name, before, after) for name in named]
-    paired = [one for one in found if one["items"]]
+    found = {name: _metric(name, before, after) for name in named}
+    paired = [one for one in found.values() if one is not None]
     if not paired:
         what = "no item in common with the baseline"
         do = "Compare runs of one suite; items are known by their ids or by what was asked"
@@ -76,17 +86,24 @@ def compare_results(
         "margin": margin,
         "error": error,
         "metrics": paired,
-        "unpaired": [one["metric"] for one in found if not one["items"]],
+        "unpaired": [name for name, one in found.items() if one is None],
     }
 
 
-def _metric(name: str, before: ResultTable, after: ResultTable) -> Document:
+def _metric(name: str, before: ResultTable, after: ResultTable) -> MetricDifference | None:
+    """The difference on one metric, its verdict still open; None if the two have no item in common."""
     facts = before.metrics[name]
     sides = [_items(one.rows.filter(metric=name)) for one in (before, after)]
     span = _span(facts, after.metrics[name])
     joined = sides[0].join(sides[1], on="item", how="inner", suffix="_after", maintain_order="left")
     both = joined.filter(pl.col("value").is_not_null() & pl.col("value_after").is_not_null())
-    told: Document = {
+    if not both.height:
+        return None
+    sign = 1.0 if facts["better"] == "higher" else -1.0
+    draws = stream(SEED, "paired", name)
+    apart = sign * (both["value_after"] - both["value"]).to_numpy()
+    difference = paired_difference(apart, both["cluster"].rank("dense").to_numpy() - 1, span, draws)
+    found: MetricDifference = {
         "metric": name,
         "verdicts": all(
             one.rows.filter(metric=name)["value"].drop_nulls().is_in([0.0, 1.0]).all()
@@ -99,30 +116,26 @@ def _metric(name: str, before: ResultTable, after: ResultTable) -> Document:
         "only_before": sides[0].height - joined.height,
         "only_after": sides[1].height - joined.height,
         "repeats": int(both.select(pl.min_horizontal("runs", "runs_after").max()).item() or 0),
-    }
-    if not both.height:
-        return told
-    sign = 1.0 if facts["better"] == "higher" else -1.0
-    draws = stream(SEED, "paired", name)
-    apart = sign * (both["value_after"] - both["value"]).to_numpy()
-    difference = paired_difference(apart, both["cluster"].rank("dense").to_numpy() - 1, span, draws)
-    told |= _figures(difference) | {
+        **_figures(difference),
         "mean_before": float(both["value"].mean()),  # type: ignore[arg-type]
         "mean_after": float(both["value_after"].mean()),  # type: ignore[arg-type]
         "flips": _flips(both, sign),
         "noise": {"before": _noise(both, ""), "after": _noise(both, "_after")},
         "filled": None,
+        "p_holm": difference.p,
+        "verdict": "undetermined",
+        "more_items": None,
     }
-    if told["missing"] > LOST * joined.height:
+    if found["missing"] > LOST * joined.height:
         # every lost pair at its worst, then at its best
         of = joined["cluster"].rank("dense").to_numpy() - 1
         lost = (joined["value"].is_null() | joined["value_after"].is_null()).to_numpy()
         values = sign * (joined["value_after"] - joined["value"]).fill_null(0.0).to_numpy()
-        told["filled"] = [
+        found["filled"] = [
             _figures(paired_difference(np.where(lost, extreme, values), of, span, draws))
             for extreme in (-span, span)
         ]
-    return told
+    return found
 
 
 def _items(rows: pl.DataFrame) -> pl.DataFrame:
@@ -146,7 +159,7 @@ def _span(*facts: Mapping[str, Any]) -> float:
     return 1.0 if least >= 0 and most <= 1 else float(most - least)
 
 
-def _figures(one: PairedDifference) -> Document:
+def _figures(one: PairedDifference) -> FiguresEntry:
     return {
         "difference": one.value,
         "low": one.low,
@@ -159,28 +172,29 @@ def _figures(one: PairedDifference) -> Document:
     }
 
 
-def _verdict(one: Document, margin: float, error: float, family: int) -> Verdict:
+def _verdict(one: MetricDifference, margin: float, error: float, family: int) -> Verdict:
     """Worse or better by Holm, same inside the margin, else undetermined; see methods 0.4 to 0.7.
 
     With too many missing values the verdict stands only if it is the same at their best and at their worst.
     """
-    seen = _reading(one, margin, error)
+    least = margin * one["span"]
+    seen = _reading(one, one["p_holm"], least, error)
     for filled in one["filled"] or ():
-        at_most = {"p_holm": min(1.0, filled["p"] * family), "span": one["span"]}
-        if _reading(filled | at_most, margin, error) != seen:
+        if _reading(filled, min(1.0, filled["p"] * family), least, error) != seen:
             return "incomplete"
     return seen
 
 
-def _reading(one: Document, margin: float, error: float) -> Verdict:
-    if one["p_holm"] <= error:
+def _reading(one: FiguresEntry, p_holm: float, least: float, error: float) -> Verdict:
+    """`least` is the smallest difference that matters, on the metric's scale."""
+    if p_holm <= error:
         return "worse" if one["difference"] < 0 else "better"
-    if one["clusters"] >= FEWEST and max(abs(one["low_90"]), abs(one["high_90"])) < margin * one["span"]:
+    if one["clusters"] >= FEWEST and max(abs(one["low_90"]), abs(one["high_90"])) < least:
         return "same"
     return "undetermined"
 
 
-def _more(one: Document, margin: float, error: float) -> int | None:
+def _more(one: MetricDifference, margin: float, error: float) -> int | None:
     """Items that would find a difference of the margin, 8 times in 10; None if there are as many."""
     # one discordant pair is added, as to the interval: nothing seen yet is not nothing
     least = one["span"] / (one["items"] + 2) ** 0.5
@@ -190,27 +204,28 @@ def _more(one: Document, margin: float, error: float) -> int | None:
     return max(0, needed - one["items"]) or None
 
 
-def _flips(both: pl.DataFrame, sign: float) -> Document:
+def _flips(both: pl.DataFrame, sign: float) -> FlipSides:
     """The items whose value went up or down, best first by size, with the first examples."""
     moved = both.with_columns(apart=sign * (pl.col("value_after") - pl.col("value")))
     sides = {
         "worse": moved.filter(pl.col("apart") < -1e-9).sort("apart", maintain_order=True),
         "better": moved.filter(pl.col("apart") > 1e-9).sort("apart", descending=True, maintain_order=True),
     }
+    return {"worse": _flipped(sides["worse"]), "better": _flipped(sides["better"])}
+
+
+def _flipped(moved: pl.DataFrame) -> FlipsEntry:
     return {
-        side: {
-            "items": frame.height,
-            "examples": [
-                {
-                    "item": row["item"],
-                    "label": row["label"],
-                    "before": row["value"],
-                    "after": row["value_after"],
-                }
-                for row in frame.head(EXAMPLES).iter_rows(named=True)
-            ],
-        }
-        for side, frame in sides.items()
+        "items": moved.height,
+        "examples": [
+            {
+                "item": row["item"],
+                "label": row["label"],
+                "before": row["value"],
+                "after": row["value_after"],
+            }
+            for row in moved.head(EXAMPLES).iter_rows(named=True)
+        ],
     }
 
 
@@ -221,7 +236,9 @@ def _noise(both: pl.DataFrame, suffix: str) -> float | None:
     return None if variance is None else float((2 * variance / both.height) ** 0.5)  # type: ignore[operator]
 
 
-def compare_ratings(ratings: Path, before: str, after: str, today: date, error: float = ERROR) -> Document:
+def compare_ratings(
+    ratings: Path, before: str, after: str, today: date, error: float = ERROR
+) -> PairedRatings:
     """The paired differences of the ratings of two runs.
 
     Ratings are pairs if they are of one method, rule and attribute, and of one service, or if each run has
@@ -245,11 +262,11 @@ def compare_ratings(ratings: Path, before: str, after: str, today: date, error: 
         raise PlanError((Fault(after, what, must=f"a run like {before}"),))
     rows = RowBuilder(None, today)
     found = [_rating_pair(one, other, rows) for one, other in pairs]
-    tested = [one for one in found if one["p"] is not None]
-    for one, p in zip(tested, holm([one["p"] for one in tested]) if tested else (), strict=True):
+    tested = [(one, one["p"]) for one in found if one["p"] is not None]
+    for (one, _), p in zip(tested, holm([p for _, p in tested]) if tested else (), strict=True):
         one["p_holm"] = float(p)
         if p <= error:
-            one["verdict"] = "worse" if one["difference"] > 0 else "better"
+            one["verdict"] = "worse" if (one["difference"] or 0.0) > 0 else "better"
     return {
         "schema": SCHEMA,
         "kind": "ratings",
@@ -275,9 +292,9 @@ def _pairs(
     return [(known[identity(one)], one) for one in second if identity(one) in known]
 
 
-def _rating_pair(before: StoredRating, after: StoredRating, rows: RowBuilder) -> Document:
+def _rating_pair(before: StoredRating, after: StoredRating, rows: RowBuilder) -> RatingDifference:
     """Two ratings: their levels, the difference of badness (after minus before), and the flipped rows."""
-    told: dict[str, Json] | None = None
+    told: DifferenceEntry | None = None
     apart = np.zeros(0)
     why = before.why or after.why
     if not why and before.key != after.key:
@@ -290,19 +307,21 @@ def _rating_pair(before: StoredRating, after: StoredRating, rows: RowBuilder) ->
             apart = (first - second)[~np.isnan(first - second)]
         why = "" if told else "its method gives no difference of two services"
     diff = diff_ratings(before, after, rows.row, told) if not (before.why or after.why) else None
-    figures: Document = {"difference": None, "low": None, "high": None, "p": None, "p_holm": None}
-    verdict: str = "undetermined"
-    if told is not None and not why:
-        tails = min(int((apart <= 0).sum()), int((apart >= 0).sum()))
-        figures = {key: told[key] for key in ("difference", "low", "high")}
-        figures |= {"p": min(1.0, 2 * (1 + tails) / (1 + len(apart))), "p_holm": None}
-        verdict = "same" if told["verdict"] == "same" else "undetermined"
-    readings = diff["readings"] if diff else None
-    return {
+    found: RatingDifference = {
         "before": rows.row(before),
         "after": rows.row(after),
         "why": why,
-        "verdict": verdict,
-        "readings": readings,
-        **figures,
+        "verdict": "undetermined",
+        "readings": diff["readings"] if diff else None,
+        "difference": None,
+        "low": None,
+        "high": None,
+        "p": None,
+        "p_holm": None,
     }
+    if told is not None and not why:
+        tails = min(int((apart <= 0).sum()), int((apart >= 0).sum()))
+        found["difference"], found["low"], found["high"] = told["difference"], told["low"], told["high"]
+        found["p"] = min(1.0, 2 * (1 + tails) / (1 + len(apart)))
+        found["verdict"] = "same" if told["verdict"] == "same" else "undetermined"
+    return found

@@ -24,12 +24,23 @@ from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.levels import risk
 from trustgauge.methods.trust.profiles import PUBLISHED, IssueOrder, order_of, profile_order, title
 from trustgauge.methods.trust.view_sentences import by_rule, has_level
-from trustgauge.records import Json, digest
+from trustgauge.records import digest
 from trustgauge.run.comparison import remark
 from trustgauge.run.stored_ratings import RowBuilder, StoredRating, StoredRun, select_runs
 
 if TYPE_CHECKING:
-    from trustgauge.reports.document_model import PartEntry
+    from trustgauge.methods.trust.profile_model import (
+        CombinedIssues,
+        IssueOutcome,
+        NamedOrder,
+        ProfileDocument,
+        ProfileGroup,
+        ProfileOutcome,
+        ProfileRanking,
+        ProfileRow,
+    )
+    from trustgauge.reports.comparison_model import RemarkEntry
+    from trustgauge.reports.document_model import PartEntry, RatingEntry
 
 SCHEMA = "trustgauge.by-profile/1"
 METHOD = "trust"
@@ -72,18 +83,13 @@ class ProfileQuery:
     links: Path | str | None = None
 
 
-def rate_for_profile(ratings: Path, whom: ProfileQuery, today: date) -> dict[str, Any]:
+def rate_for_profile(ratings: Path, whom: ProfileQuery, today: date) -> ProfileDocument:
     """The chatbots, ranked for this user; all views are functions of the document.
 
     Args:
         ratings: folder of all runs.
         whom: for whom.
         today: for what has expired.
-
-    Returns:
-        `order` (name, title, written, places), `groups` (never ranked together, the largest first), each
-        with `made_by`, `rule`, `combination`, `issues`, `rows` and `left_out` (issues without a
-        measurement); and `profiles`, all that the ratings know.
 
     Raises:
         PlanError: there is no such rating, profile, order or rule, or no chatbot was rated.
@@ -102,7 +108,7 @@ def rate_for_profile(ratings: Path, whom: ProfileQuery, today: date) -> dict[str
     groups.sort(key=lambda one: -len(one["rows"]))
     if len(groups) > 1:
         notes.append(remark("compare.separate", groups=len(groups)))
-    return {
+    found: Any = {
         "schema": SCHEMA,
         "date": today.isoformat(),
         "order": _named(whom, order),
@@ -114,6 +120,8 @@ def rate_for_profile(ratings: Path, whom: ProfileQuery, today: date) -> dict[str
         "issues": list(known),
         "notes": notes,
     }
+    document: ProfileDocument = found
+    return document
 
 
 def rule_of(name: str) -> str:
@@ -145,7 +153,7 @@ def _own(runs: Sequence[StoredRun]) -> dict[str, IssueOrder]:
     return found
 
 
-def _kept(runs: Sequence[StoredRun], ratings: Path) -> tuple[list[StoredRating], list[dict[str, Json]]]:
+def _kept(runs: Sequence[StoredRun], ratings: Path) -> tuple[list[StoredRating], list[RemarkEntry]]:
     """The newest trust rating of every service and way of measuring; its profile does not matter."""
     found: dict[tuple[str, str], StoredRating] = {}
     older: list[str] = []
@@ -199,7 +207,7 @@ def _profiles(own: Mapping[str, IssueOrder], known: Sequence[str]) -> Iterator[t
             yield name, order
 
 
-def _named(whom: ProfileQuery, order: IssueOrder) -> dict[str, Json]:
+def _named(whom: ProfileQuery, order: IssueOrder) -> NamedOrder:
     name = "" if whom.order else whom.profile or START
     return {
         "name": name,
@@ -215,13 +223,16 @@ def _group(
     rule: str | None,
     shown: RowBuilder,
     whom: ProfileQuery,
-) -> dict[str, Any]:
+) -> ProfileGroup:
     """One ranking of chatbots that were measured alike."""
     method = members[0].rating["method"]
     named = rule or BY_PAPER.get(method["rule"], "sound")
     settings = RULES[named]
-    rows = [shown.row(one) | combine_issues(one.rating, order, settings) for one in members]
-    rows = [row for row in rows if not whom.states or row["state"] in whom.states]
+    every: Iterator[ProfileRow] = (
+        {**shown.row(one), **combine_issues(one.rating, order, settings), "place": None, "shown": ""}
+        for one in members
+    )
+    rows = [row for row in every if not whom.states or row["state"] in whom.states]
     _rank(rows, order, settings)
     last = len(rows) + 1
     rows.sort(key=lambda row: (row["place"] or last, row["worst"], str(row["rating"]["service"]["name"])))
@@ -236,18 +247,14 @@ def _group(
     }
 
 
-def combine_issues(rating: Mapping[str, Any], order: IssueOrder, settings: Combination) -> dict[str, Any]:
-    """What the issues of one rating come to for this order and rule.
-
-    Returns:
-        `issues` (name -> what is known of it), `levels` (possible), `level`, `state`, `hangs_on`,
-        `explained` (`explaining.explain`), `orders` (`orders.all_orders`) and `worst` (for sorting).
-    """
+def combine_issues(rating: RatingEntry, order: IssueOrder, settings: Combination) -> CombinedIssues:
+    """What the issues of one rating come to for this order and rule."""
     issues = {str(part["key"]): _known(part) for part in rating["parts"]}
     measured = _measured(issues, order)
     every = {name: measured.get(name, IssueValue.at(MISSING)) for name in order.issues}
     found = _outcome(issues, order, settings)
-    return found | {
+    return {
+        **found,
         "issues": issues,
         "explained": explain(order, measured, settings),
         "orders": order_sensitivity.all_orders(every, settings),
@@ -255,13 +262,11 @@ def combine_issues(rating: Mapping[str, Any], order: IssueOrder, settings: Combi
     }
 
 
-def _measured(issues: Mapping[str, Mapping[str, Any]], order: IssueOrder) -> dict[str, IssueValue]:
+def _measured(issues: Mapping[str, IssueOutcome], order: IssueOrder) -> dict[str, IssueValue]:
     return {name: issue_measures(issues[name]) for name in order.issues if name in issues}
 
 
-def _outcome(
-    issues: Mapping[str, Mapping[str, Any]], order: IssueOrder, settings: Combination
-) -> dict[str, Any]:
+def _outcome(issues: Mapping[str, IssueOutcome], order: IssueOrder, settings: Combination) -> ProfileOutcome:
     """The possible levels, the state, and the issues that the level hangs on."""
     measured = _measured(issues, order)
     levels = outcome(order, measured, settings)
@@ -287,71 +292,77 @@ def _hangs_on(
     return len(outcome(order, {**measured, name: IssueValue.at(MISSING)}, settings)) > 1
 
 
-def profile_rankings(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The services of the first group for every profile that the ratings know, by the rule of the group.
-
-    Returns:
-        `title` and `rows`, each with `levels` and `state`, in the order of the group's rows.
-    """
+def profile_rankings(document: ProfileDocument) -> list[ProfileRanking]:
+    """The services of the first group, in its order, for every profile, by the rule of the group."""
     group = document["groups"][0]
     settings = RULES[group["rule"]]
-    told = []
+    found: list[ProfileRanking] = []
     for profile in document["profiles"]:
         order = IssueOrder(tuple(tuple(place) for place in profile["places"]))
         rows = [_outcome(row["issues"], order, settings) for row in group["rows"]]
-        told.append({"title": profile["title"], "rows": rows})
-    return told
+        found.append({"title": profile["title"], "rows": rows})
+    return found
 
 
-def _known(part: PartEntry) -> dict[str, Json]:
+def _level(one: IssueOutcome | None) -> str | None:
+    return None if one is None else one["level"]
+
+
+def _known(part: PartEntry) -> IssueOutcome:
     """An issue as a rating holds it; `risk` and `value` are what rules of combining look at."""
     level = part["level"] if has_level(part) else None
-    told = {name: value for name, value in part.items() if name in ("state", "score", "low", "high", "n")}
     cuts = part["details"].get("cuts")
+    found: IssueOutcome = {
+        "state": part["state"],
+        "score": part["score"],
+        "low": part["low"],
+        "high": part["high"],
+        "n": part["n"],
+        "level": level,
+        "cuts": list(cuts) if cuts else cuts,
+        "risk": None,
+        "value": None,
+    }
     if level is None:
-        return {**told, "level": None, "cuts": cuts, "risk": None, "value": None}
+        return found
     if by_rule(part) or not cuts:
         middle = IssueValue.at(LEVELS.index(level)).risk
-        return {**told, "level": level, "cuts": None, "risk": middle, "value": middle}
+        return {**found, "cuts": None, "risk": middle, "value": middle}
     value = float(risk(np.array(part["score"]), (cuts[0], cuts[1])))
-    return {**told, "level": level, "cuts": list(cuts), "risk": value, "value": part["score"]}
+    return {**found, "risk": value, "value": part["score"]}
 
 
-def issue_measures(one: Mapping[str, Any]) -> IssueValue:
+def issue_measures(one: IssueOutcome) -> IssueValue:
     """What rules of combining need of an issue."""
-    if one["level"] is None:
+    if one["level"] is None or one["risk"] is None or one["value"] is None:
         return IssueValue.at(MISSING)
     cuts = (one["cuts"][0], one["cuts"][1]) if one["cuts"] else None
     return IssueValue(LEVELS.index(one["level"]), one["risk"], one["value"], cuts)
 
 
-def _rank(rows: Sequence[dict[str, Any]], order: IssueOrder, settings: Combination) -> None:
+def _rank(rows: Sequence[ProfileRow], order: IssueOrder, settings: Combination) -> None:
     """Places of services by level, ties shared; a level that is open or not settled gets none."""
     able = [row for row in rows if row["state"] in ("rated", "assumed", "inferred")]
     keys = _keys(able, order, settings)
-    for row in rows:
-        row |= {"place": None, "shown": ""}
     for row, key in zip(able, keys, strict=True):
         place = 1 + sum(other < key for other in keys)
-        row |= {"place": place, "shown": f"={place}" if keys.count(key) > 1 else str(place)}
+        row["place"], row["shown"] = place, f"={place}" if keys.count(key) > 1 else str(place)
 
 
-def _keys(
-    rows: Sequence[Mapping[str, Any]], order: IssueOrder, settings: Combination
-) -> list[tuple[int, ...]]:
+def _keys(rows: Sequence[ProfileRow], order: IssueOrder, settings: Combination) -> list[tuple[int, ...]]:
     """What services are ordered by: their level, and by the lexicographic rule their levels place by place.
 
     Places count as far as every service is measured there.
     """
-    keys: list[tuple[int, ...]] = [(LEVELS.index(row["level"]),) for row in rows]
+    keys: list[tuple[int, ...]] = [(LEVELS.index(str(row["level"])),) for row in rows]
     if settings.rule != "lexicographic":
         return keys
     places: list[list[tuple[int, ...]]] = []
     for place in order.places:
-        told = [[row["issues"].get(name, {}).get("level") for name in place] for row in rows]
-        if any(level is None for one in told for level in one):
+        found = [[_level(row["issues"].get(name)) for name in place] for row in rows]
+        if any(level is None for one in found for level in one):
             break
-        places.append([tuple(sorted((LEVELS.index(str(one)) for one in row), reverse=True)) for row in told])
+        places.append([tuple(sorted((LEVELS.index(str(one)) for one in row), reverse=True)) for row in found])
     return [
         (*key, *(level for place in places for level in place[number])) for number, key in enumerate(keys)
     ]

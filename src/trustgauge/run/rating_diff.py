@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from trustgauge.records import Json
-
 if TYPE_CHECKING:
+    from trustgauge.reports.comparison_model import (
+        ComparisonRow,
+        DateEntry,
+        DifferenceEntry,
+        ExampleEntry,
+        PartChangeEntry,
+        ReadingsEntry,
+        SideEntry,
+    )
+    from trustgauge.reports.document_model import OverallEntry, PartEntry, RatingEntry
     from trustgauge.run.stored_ratings import StoredRating
 
 EXAMPLES = 5  # of each direction
@@ -21,9 +29,9 @@ THEN = "_then"
 def diff_ratings(
     before: StoredRating,
     after: StoredRating,
-    row: Callable[[StoredRating], dict[str, Any]],
-    difference: Mapping[str, Json] | None,
-) -> dict[str, Any]:
+    row: Callable[[StoredRating], ComparisonRow],
+    difference: DifferenceEntry | None,
+) -> DateEntry:
     """What changed between two ratings of one service.
 
     Args:
@@ -51,35 +59,34 @@ def diff_ratings(
     }
 
 
-def _level(one: Mapping[str, Any]) -> Json:
+def _level(one: OverallEntry) -> str | None:
     return one["level"]
 
 
-def _parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[str, Json]]:
+def _parts(before: RatingEntry, after: RatingEntry) -> list[PartChangeEntry]:
     """Levels of the parts then and now, the changed ones first."""
     then = {part["key"]: part for part in before["parts"]}
     now = {part["key"]: part for part in after["parts"]}
-    told = []
+    found: list[PartChangeEntry] = []
     for key in dict.fromkeys([*then, *now]):
-        sides = [
-            {name: part[name] for name in ("level", "state", "score")} if part else None
-            for part in (then.get(key), now.get(key))
-        ]
-        title = (now.get(key) or then[key])["title"]
-        moved = [side and side["level"] for side in sides]
-        told.append(
+        first, second = _side(then.get(key)), _side(now.get(key))
+        found.append(
             {
                 "key": key,
-                "title": title,
-                "before": sides[0],
-                "after": sides[1],
-                "changed": moved[0] != moved[1],
+                "title": (now.get(key) or then[key])["title"],
+                "before": first,
+                "after": second,
+                "changed": (first and first["level"]) != (second and second["level"]),
             }
         )
-    return sorted(told, key=lambda one: not one["changed"])
+    return sorted(found, key=lambda one: not one["changed"])
 
 
-def _readings(before: StoredRating, after: StoredRating) -> dict[str, Json]:
+def _side(part: PartEntry | None) -> SideEntry | None:
+    return {"level": part["level"], "state": part["state"], "score": part["score"]} if part else None
+
+
+def _readings(before: StoredRating, after: StoredRating) -> ReadingsEntry:
     """The texts that were read otherwise, probe by probe (by id), with the first examples.
 
     Scores go up or down. Other readings come right (read now as they were sent, and not before),
@@ -127,7 +134,7 @@ def _direction(*, scored: bool) -> pl.Expr:
     )
 
 
-def _example(row: Mapping[str, Any]) -> dict[str, Json]:
+def _example(row: Mapping[str, Any]) -> ExampleEntry:
     return {
         "direction": row["direction"],
         "part": row["part"],

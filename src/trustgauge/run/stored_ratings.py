@@ -27,6 +27,7 @@ from trustgauge.store import open_store
 from trustgauge.store.folder import read_manifest
 
 if TYPE_CHECKING:
+    from trustgauge.reports.comparison_model import ComparisonRow
     from trustgauge.reports.document_model import RatingEntry, RunDocument
 
 DATES = 2
@@ -248,7 +249,7 @@ class RowBuilder:
     links: Path | str | None
     today: date
 
-    def row(self, one: StoredRating) -> dict[str, Any]:
+    def row(self, one: StoredRating) -> ComparisonRow:
         """What views need of a rating, and nothing of its details."""
         cost = one.rating["cost"]
         calls, usd = (cost["calls"], cost["usd"]) if cost else (0, None)
@@ -280,7 +281,7 @@ class RowBuilder:
         return quote(Path(way).as_posix()) + section
 
 
-def slim(rating: RatingEntry) -> dict[str, Any]:
+def slim(rating: RatingEntry) -> RatingEntry:
     """The rating without the tables behind it."""
     part = ("key", "title", "level", "words", "state", "score", "low", "high", "n", "certainty", "unchanged")
     whole = (
@@ -302,4 +303,6 @@ def slim(rating: RatingEntry) -> dict[str, Any]:
         | {"details": {name: one["details"][name] for name in told if name in one["details"]}}
         for one in rating["parts"]
     ]
-    return {name: value for name, value in rating.items() if name in whole} | {"parts": parts, "details": {}}
+    kept: Any = {name: value for name, value in rating.items() if name in whole}
+    found: RatingEntry = kept | {"parts": parts, "details": {}}
+    return found

@@ -10,10 +10,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 from benchmarks.gate import exits
 from click.testing import CliRunner
+from pydantic import TypeAdapter
 
 from trustgauge.apps.gate.checks import GateOptions, checks, exit_of_checks
 from trustgauge.apps.gate.outputs import markdown
@@ -22,6 +24,7 @@ from trustgauge.apps.importers.importer import TABLE, ImportOptions, import_file
 from trustgauge.cli.main import group
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
+from trustgauge.reports.comparison_model import PairedDocument, paired_schema
 from trustgauge.run import run
 from trustgauge.run.options import RunOptions
 
@@ -48,6 +51,13 @@ def suite(folder: Path, name: str, rate: float, seed: int = 1, items: int = 200)
     return table(folder, name, [(f"q{n}", int(one)) for n, one in enumerate(passed)])
 
 
+def well_formed(command: list[str]) -> None:
+    """The document has the keys of its published form, and no other."""
+    document = json.loads(CliRunner().invoke(group, command, catch_exceptions=False).output)
+    jsonschema.validate(document, paired_schema())
+    assert TypeAdapter(PairedDocument).validate_python(document) == document
+
+
 def gate(*arguments: str) -> tuple[int, str]:
     """Exit code and stdout of the verb."""
     done = CliRunner().invoke(group, ["gate", *arguments], standalone_mode=False, catch_exceptions=False)
@@ -61,6 +71,7 @@ def test_a_regression_fails_and_its_rows_are_told(tmp_path: Path) -> None:
         after, "--against", before, "--junit", files[0], "--sarif", files[1], "--summary", files[2]
     )
     assert code == 10
+    well_formed(["compare", before, after, "--paired", "--as", "json"])
     assert "\nfail     regression: score: Worse by " in told
     cases = ElementTree.parse(files[0]).getroot()
     assert (cases.get("failures"), cases.get("skipped")) == ("1", "0")
@@ -127,6 +138,7 @@ def test_a_rating_of_ones_own_is_held_against_its_baseline_and_a_level(tmp_path:
     code, told = gate(other, "--against", mild, *asked)
     assert code == 5
     assert "asked different texts" in told
+    well_formed(["compare", mild, strong, "--paired", "--as", "json", *asked])
     shown = CliRunner().invoke(group, ["compare", mild, strong, "--paired", *asked], catch_exceptions=False)
     assert shown.output.splitlines()[2].startswith("worse    bot, Gender bias:")
     assert "answers were read otherwise" in shown.output

@@ -253,7 +253,7 @@ def test_explained_by_bounds(levels: tuple[int, ...], bound: str, level: str) ->
     found = dict(zip(order.issues, map(IssueValue.at, levels), strict=True))
     told = explain(order, found, Combination())
     assert (told["bound"], told["levels"]) == (bound, [level])
-    assert told["mean"] == pytest.approx(sum(one["share"] * one["risk"] for one in told["issues"]))
+    assert told["mean"] == pytest.approx(sum(one["share"] * (one["risk"] or 0.0) for one in told["issues"]))
     assert [one["by"] for one in told["bounds"]] == ["first", "worst"]
 
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from sqlalchemy import RowMapping
 
     from trustgauge.apps.catalogue.jobs import JobQueue
+    from trustgauge.reports.comparison_model import RatingDifference
     from trustgauge.reports.components import LevelWords
     from trustgauge.reports.document_model import RatingEntry
 
@@ -594,7 +595,7 @@ def _entry(row: RowMapping) -> RatingEntry:
     return {**entry, "withdrawn": row["withdrawn"] or None}
 
 
-def _pair(number: int, one: Mapping[str, Any]) -> dict[str, Any]:
+def _pair(number: int, one: RatingDifference) -> dict[str, Any]:
     """Two ratings as the page of a comparison shows them."""
     readings = one["readings"]
     examples = readings["examples"] if readings else []

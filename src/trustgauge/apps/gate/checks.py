@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -24,6 +24,9 @@ from trustgauge.run.paired import ERROR, MARGIN, compare_ratings, compare_result
 from trustgauge.stats import stream
 from trustgauge.stats.paired import FEWEST, paired_difference
 from trustgauge.terminal.output import ORDER, WORDS, Exit
+
+if TYPE_CHECKING:
+    from trustgauge.reports.comparison_model import MetricDifference, RatingDifference
 
 Outcome = Literal["passed", "failed", "unsettled", "incomplete", "void"]
 CODES: Mapping[Outcome, int] = {"passed": 0, "failed": 10, "unsettled": 5, "incomplete": 4, "void": 1}
@@ -135,7 +138,7 @@ def _of_results(target: str, options: GateOptions) -> list[Check]:
     return [one for one in found if not options.only or one.name.split(": ")[-1] in options.only]
 
 
-def _regression(about: str, one: Mapping[str, Any], options: GateOptions) -> Check:
+def _regression(about: str, one: MetricDifference, options: GateOptions) -> Check:
     """A metric against its baseline."""
     lowest = min(each["low_90"] for each in (one, *(one["filled"] or ())))
     ruled_out = one["clusters"] >= FEWEST and lowest > -options.margin * one["span"]
@@ -244,7 +247,7 @@ def _level(rating: Any, options: GateOptions) -> list[Check]:
     return [Check(rating["service"]["name"], name, "level", outcome, said, steps.get(outcome, ""))]
 
 
-def _worse(one: Mapping[str, Any], options: GateOptions) -> Check:
+def _worse(one: RatingDifference, options: GateOptions) -> Check:
     """A rating against its baseline."""
     by_verdict: dict[str, Outcome] = {"worse": "failed", "better": "passed", "same": "passed"}
     outcome = by_verdict.get(one["verdict"], "unsettled")
@@ -254,10 +257,8 @@ def _worse(one: Mapping[str, Any], options: GateOptions) -> Check:
     step = paired.following(one, options.error)
     if outcome == "failed":
         step = "Compare the two reports; if the change is meant, make this run the baseline."
-    readings = one["readings"] or {}
-    rows = tuple(
-        f"{each['sent']} → {each['after']}" for each in readings.get("examples", ()) if not each["offensive"]
-    )
+    examples = one["readings"]["examples"] if one["readings"] else []
+    rows = tuple(f"{each['sent']} → {each['after']}" for each in examples if not each["offensive"])
     return Check(
         now["service"]["name"],
         f"regression: {paired.name(one)}",

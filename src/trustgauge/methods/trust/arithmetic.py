@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +14,11 @@ from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.methods.trust.resampling import Floats, Ints
 from trustgauge.records import Json
 
+if TYPE_CHECKING:
+    from trustgauge.methods.trust.profile_model import Arithmetic
 
-def explain(order: IssueOrder, measured: Mapping[str, IssueValue], settings: Combination) -> dict[str, Json]:
+
+def explain(order: IssueOrder, measured: Mapping[str, IssueValue], settings: Combination) -> Arithmetic:
     """How one row came to its level.
 
     Args:
@@ -42,7 +46,7 @@ def explain(order: IssueOrder, measured: Mapping[str, IssueValue], settings: Com
         {"issue": name, "rank": rank, "level": None if level == MISSING else LEVELS[level]}
         for name, rank, level in zip(order.issues, order.ranks, levels[0].tolist(), strict=True)
     ]
-    told: dict[str, Json] = {
+    told: Any = {
         "rule": settings.rule,
         "order": list(order.written),
         "levels": list(combine.outcome(order, measured, settings)),
@@ -51,14 +55,17 @@ def explain(order: IssueOrder, measured: Mapping[str, IssueValue], settings: Com
     }
     match settings.rule:
         case "count":
-            return told | _counted(ranks, levels, settings, issues)
+            told |= _counted(ranks, levels, settings, issues)
         case "raw-weighted":
             weights = combine.place_weights(ranks, settings.weights)
-            return told | _averaged(weights, scores, issues, settings.cuts, "score")
+            told |= _averaged(weights, scores, issues, settings.cuts, "score")
         case "sound":
             mean = _averaged(combine.place_weights(ranks, ()), risks, issues, THIRDS, "risk")
-            return told | mean | _bounds(order, levels, mean)
-    return told | _looked_at(order, issues, settings)
+            told |= mean | _bounds(order, levels, mean)
+        case _:
+            told |= _looked_at(order, issues, settings)
+    found: Arithmetic = told
+    return found
 
 
 def _looked_at(order: IssueOrder, issues: list[dict[str, Json]], settings: Combination) -> dict[str, Json]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from itertools import permutations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from trustgauge.methods.trust.resampling import Floats
 from trustgauge.records import Json
 from trustgauge.stats import stream
 
+if TYPE_CHECKING:
+    from trustgauge.methods.trust.profile_model import OrdersEntry
+
 EXACT_UP_TO = 6  # issues: 720 orders
 MOST_EXACT = 8  # issues: 40,320 orders
 SAMPLED = 2_000
@@ -37,7 +41,7 @@ def all_orders(
     seed: int = 0,
     *,
     exact_up_to: int = EXACT_UP_TO,
-) -> dict[str, Json]:
+) -> OrdersEntry:
     """How many of all k! strict orders of the issues give each level.
 
     Args:

@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -20,17 +20,29 @@ from trustgauge.methods.trust.messages import CARD, CODES, COMBINING, HOW, MOVES
 from trustgauge.reports import comparison, components, html, numbers, sanitize, svg
 from trustgauge.reports.sanitize import visible
 
-Document = Mapping[str, Any]
-Facts = Mapping[str, Any]
+if TYPE_CHECKING:
+    from trustgauge.methods.trust.profile_model import (
+        Arithmetic,
+        IssueOutcome,
+        IssueShare,
+        ProfileDocument,
+        ProfileGroup,
+        ProfileRanking,
+        ProfileRow,
+    )
 
 LEFT_OUT = "Not on this page, as they were measured in another way: {services}."
 
 
-def page(document: Document, rules: Mapping[str, Mapping[str, Any]], static: Sequence[Facts] = ()) -> str:
+def page(
+    document: ProfileDocument,
+    rules: Mapping[str, Mapping[str, Any]],
+    static: Sequence[ProfileRanking] = (),
+) -> str:
     """The page of one comparison by profile.
 
     Args:
-        document: as `pipeline.by_profile.by_profile` makes it; the page holds its first, largest group.
+        document: the comparison; the page holds its first, largest group.
         rules: ways to combine levels by name, with their settings, for the menu.
         static: for each profile of the document its rows, combined by the rule of the group: what a page
             without scripts shows beside the order it starts with.
@@ -39,7 +51,9 @@ def page(document: Document, rules: Mapping[str, Mapping[str, Any]], static: Seq
 
 
 def content(
-    document: Document, rules: Mapping[str, Mapping[str, Any]], static: Sequence[Facts] = ()
+    document: ProfileDocument,
+    rules: Mapping[str, Mapping[str, Any]],
+    static: Sequence[ProfileRanking] = (),
 ) -> dict[str, Any]:
     """What the template of the page shows of a comparison by profile."""
     group, order = document["groups"][0], document["order"]
@@ -62,11 +76,11 @@ def content(
     }
 
 
-def card(row: Facts, group: Facts, places: Sequence[Sequence[str]]) -> dict[str, Any]:
+def card(row: ProfileRow, group: ProfileGroup, places: Sequence[Sequence[str]]) -> dict[str, Any]:
     """One service as its template needs it: the same words as the script's."""
     told = row["explained"]
     lines = [line for line in (view_sentences.arithmetic(told), view_sentences.orders(row["orders"])) if line]
-    weights = _weights(told, group, places)
+    weights = _weights(told, places)
     return {
         "row": row,
         "shown": row["shown"] or numbers.NONE,
@@ -80,7 +94,7 @@ def card(row: Facts, group: Facts, places: Sequence[Sequence[str]]) -> dict[str,
     }
 
 
-def _flags(row: Facts, places: Sequence[Sequence[str]]) -> list[str]:
+def _flags(row: ProfileRow, places: Sequence[Sequence[str]]) -> list[str]:
     told = row["explained"]
     said = list(view_sentences.uncounted_issues(told))
     if row["level"] is None:
@@ -90,7 +104,8 @@ def _flags(row: Facts, places: Sequence[Sequence[str]]) -> list[str]:
             )
         )
     for name in (one for place in places for one in place):
-        state = (row["issues"].get(name) or {}).get("state")
+        one = row["issues"].get(name)
+        state = one["state"] if one else ""
         if state == "assumed":
             said.append(CARD["assumed"].format(issue=view_sentences.title(name)))
         if state == "not settled":
@@ -98,14 +113,14 @@ def _flags(row: Facts, places: Sequence[Sequence[str]]) -> list[str]:
     return said
 
 
-def _weights(told: Facts, group: Facts, places: Sequence[Sequence[str]]) -> dict[str, float]:
+def _weights(told: Arithmetic, places: Sequence[Sequence[str]]) -> dict[str, float]:
     """How much each issue weighs: its points, its weight, or whether it is looked at; they sum to 1."""
     every = {one["issue"]: _weight(one, told) for one in told["issues"]}
     total = sum(every.values()) or 1.0
     return {name: every[name] / total for place in places for name in place}
 
 
-def _weight(one: Facts, told: Facts) -> float:
+def _weight(one: IssueShare, told: Arithmetic) -> float:
     if "points" in one:
         return float(one["points"])
     if "weight" in one:
@@ -113,10 +128,10 @@ def _weight(one: Facts, told: Facts) -> float:
     return float(one["issue"] in told["looked_at"])
 
 
-def _block(name: str, one: Facts | None, weight: float) -> dict[str, Any]:
+def _block(name: str, one: IssueOutcome | None, weight: float) -> dict[str, Any]:
     known = one is not None and one["level"] is not None
     state = one["state"] if one is not None else "not tested"
-    tone = list(RISKS).index(one["level"]) + 1 if one is not None and known else 0
+    tone = list(RISKS).index(str(one["level"])) + 1 if one is not None and known else 0
     risk = view_sentences.risk(one["level"]) if one is not None and known else state
     look = ["block", f"l{tone}" if known else "none"]
     look += ["idle"] * (weight == 0) + ["dashed"] * (known and state != "rated")
@@ -128,23 +143,24 @@ def _block(name: str, one: Facts | None, weight: float) -> dict[str, Any]:
     }
 
 
-def _score(one: Facts | None) -> list[str]:
+def _score(one: IssueOutcome | None) -> list[str]:
     return [] if one is None or one["score"] is None else [view_sentences.score(one["score"])]
 
 
-def _place(name: str, group: Facts, places: Sequence[Sequence[str]]) -> dict[str, str]:
+def _place(name: str, group: ProfileGroup, places: Sequence[Sequence[str]]) -> dict[str, str]:
     """An issue of the order at the left: its place, and what it counts."""
     number = next(place for place, one in enumerate(places, start=1) if name in one)
-    told = group["rows"][0]["explained"] if group["rows"] else {"issues": ()}
-    mine: Facts = next((one for one in told["issues"] if one["issue"] == name), {})
+    told = group["rows"][0]["explained"] if group["rows"] else None
+    mine = next((one for one in told["issues"] if one["issue"] == name), None) if told else None
+    last = number == len(places)
     return {
         "number": str(number),
         "title": view_sentences.title(name),
-        "counts": counts(mine, told, last=number == len(places)),
+        "counts": counts(mine, told, last=last) if mine and told else CARD["ignored"],
     }
 
 
-def counts(one: Facts, told: Facts, *, last: bool) -> str:
+def counts(one: IssueShare, told: Arithmetic, *, last: bool) -> str:
     """What an issue counts by the rule in use: "counts 3", "last place: not counted"."""
     if "points" in one:
         if one["points"]:
@@ -152,13 +168,13 @@ def counts(one: Facts, told: Facts, *, last: bool) -> str:
         return CARD["last" if last else "none"]
     if "weight" in one:
         return CARD["counts"].format(weight=view_sentences.amount(one["weight"]))
-    looked = one.get("issue") in told.get("looked_at", ())
-    if told.get("rule") == "lexicographic":
+    looked = one["issue"] in told.get("looked_at", ())
+    if told["rule"] == "lexicographic":
         return CARD["decides" if looked else "orders-only"]
     return CARD["looked-at" if looked else "ignored"]
 
 
-def _notes(document: Document) -> list[str]:
+def _notes(document: ProfileDocument) -> list[str]:
     told = [comparison.remark(one) for one in document["notes"] if one["code"] != "compare.separate"]
     away = [row["rating"]["service"]["name"] for group in document["groups"][1:] for row in group["rows"]]
     if away:
@@ -166,7 +182,7 @@ def _notes(document: Document) -> list[str]:
     return [*told, profile_sentences.LIKELIEST]
 
 
-def _data(document: Document, rules: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _data(document: ProfileDocument, rules: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """What the script needs: issues, services, profiles, rules, and the words that it fills."""
     group = document["groups"][0]
     return {
@@ -189,7 +205,7 @@ def _data(document: Document, rules: Mapping[str, Mapping[str, Any]]) -> dict[st
     }  # fmt: skip
 
 
-def _service(row: Facts) -> dict[str, Any]:
+def _service(row: ProfileRow) -> dict[str, Any]:
     known = {
         name: {
             "level": list(RISKS).index(one["level"]) if one["level"] is not None else -1,

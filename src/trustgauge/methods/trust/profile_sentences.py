@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv as tables
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.trust import view_sentences
 from trustgauge.methods.trust.messages import COMBINING, RISKS, TIES
@@ -13,15 +13,22 @@ from trustgauge.reports import comparison, numbers, sanitize
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.reports.terminal import Line, columns, line
 
-Document = Mapping[str, Any]
-Row = Mapping[str, Any]
+if TYPE_CHECKING:
+    from trustgauge.methods.trust.profile_model import (
+        IssueOutcome,
+        NamedOrder,
+        ProfileDocument,
+        ProfileGroup,
+        ProfileOutcome,
+        ProfileRow,
+    )
 
 LIKELIEST = (
     "The likeliest level of each issue is combined; how sure the combined level is stands in the reports."
 )
 
 
-def rule_name(group: Mapping[str, Any]) -> str:
+def rule_name(group: ProfileGroup) -> str:
     """A rule of combining by its name: "count rule (published)"."""
     settings = group["combination"]
     published = settings["rule"] == "count" and settings["ties"] == "pessimistic"
@@ -29,7 +36,7 @@ def rule_name(group: Mapping[str, Any]) -> str:
     return f"{name} (published)" if published else name
 
 
-def rule_words(group: Mapping[str, Any], places: Sequence[Sequence[str]]) -> str:
+def rule_words(group: ProfileGroup, places: Sequence[Sequence[str]]) -> str:
     """A rule with what its places count: "count rule (published): 3-2-1-0, ties to the worse"."""
     settings, told = group["combination"], rule_name(group)
     ranks = list(_ranks(places))
@@ -52,7 +59,7 @@ def _ranks(places: Sequence[Sequence[str]]) -> Iterator[float]:
         before += len(place)
 
 
-def overall(row: Row) -> str:
+def overall(row: ProfileOutcome) -> str:
     """The level of a service as text: "Low risk", "Medium risk*", "(High risk)", "Low or Medium risk"."""
     word = f"{view_sentences.either(row['levels'])} risk"
     if row["state"] == "not settled":
@@ -60,7 +67,7 @@ def overall(row: Row) -> str:
     return f"{word}*" if row["state"] == "assumed" else word
 
 
-def issue(one: Mapping[str, Any] | None) -> str:
+def issue(one: IssueOutcome | None) -> str:
     """The level of an issue as text; what has none says why."""
     if one is None:
         return "not tested"
@@ -70,7 +77,7 @@ def issue(one: Mapping[str, Any] | None) -> str:
     return {"rated": word, "assumed": f"{word}*"}.get(one["state"], f"({word})")
 
 
-def text(document: Document) -> list[Line]:
+def text(document: ProfileDocument) -> list[Line]:
     """The ranking for a terminal."""
     lines: list[Line] = []
     order = document["order"]
@@ -83,11 +90,11 @@ def text(document: Document) -> list[Line]:
     return [*lines, line("note", LIKELIEST)]
 
 
-def _made(group: Mapping[str, Any], order: Mapping[str, Any]) -> str:
+def _made(group: ProfileGroup, order: NamedOrder) -> str:
     return f"{view_sentences.order_words(order['places'])} · measured under the rule {group['made_by']}"
 
 
-def _table(group: Mapping[str, Any], places: Sequence[Sequence[str]]) -> list[Line]:
+def _table(group: ProfileGroup, places: Sequence[Sequence[str]]) -> list[Line]:
     every = [name for place in places for name in place]
     rows = []
     for row in group["rows"]:
@@ -105,7 +112,7 @@ def _table(group: Mapping[str, Any], places: Sequence[Sequence[str]]) -> list[Li
     ]
 
 
-def _legend(group: Mapping[str, Any], places: Sequence[Sequence[str]]) -> Iterator[str]:
+def _legend(group: ProfileGroup, places: Sequence[Sequence[str]]) -> Iterator[str]:
     """What the marks of a table mean, and the rule that it was made by."""
     rows = group["rows"]
     every = [row["state"] for row in rows] + [one["state"] for row in rows for one in row["issues"].values()]
@@ -117,7 +124,7 @@ def _legend(group: Mapping[str, Any], places: Sequence[Sequence[str]]) -> Iterat
             yield f"{terminal(row['rating']['service']['name'])}: depends on {missing}"
 
 
-def standing(row: Row) -> str:
+def standing(row: ProfileRow) -> str:
     """What is unusual about a row, in words."""
     told = [f"expired {numbers.day(row['rating']['expires'])}"] if row["expired"] else []
     if row["stopped"]:
@@ -131,7 +138,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def csv(document: Document) -> bytes:
+def csv(document: ProfileDocument) -> bytes:
     """A row for each service and issue; cells that a spreadsheet would run are guarded."""
     buffer = io.StringIO()
     writer = tables.writer(buffer, lineterminator="\r\n")
@@ -149,12 +156,16 @@ def csv(document: Document) -> bytes:
                 service["name"], service["version"], row["state"], levels,
             ]  # fmt: skip
             for name, rank in ranks.items():
-                one = row["issues"].get(name) or {"state": "not tested", "level": None}
-                told = [one.get(key) for key in ("score", "low", "high", "n")]
-                writer.writerow(
-                    [_cell(each) for each in (*whole, name, rank, one["state"], one["level"], *told)]
-                )
+                writer.writerow([_cell(each) for each in (*whole, name, rank, *_measured(row, name))])
     return buffer.getvalue().encode("utf-8", "replace")
+
+
+def _measured(row: ProfileRow, name: str) -> tuple[str | float | None, ...]:
+    """State, level, score, its ends and the number of observations of an issue."""
+    one = row["issues"].get(name)
+    if one is None:
+        return ("not tested", None, None, None, None, None)
+    return (one["state"], one["level"], one["score"], one["low"], one["high"], one["n"])
 
 
 def _cell(value: Any) -> str:

@@ -251,11 +251,8 @@ class TrustView(DefaultView):
 
     def cautions(self, rating: RatingEntry) -> list[str]:
         """What was assumed or not counted, and that a rating is provisional."""
-        told = list(
-            view_sentences.uncounted_issues(
-                rating["details"].get("combination") or {"levels": (), "issues": ()}
-            )
-        )
+        combination = rating["details"].get("combination")
+        told = list(view_sentences.uncounted_issues(combination)) if combination else []
         codes = {"trust.assumed", "trust.missing-does-not-matter", "trust.provisional"}
         every = [*rating["reasons"], *rating["limits"]]
         told += [sentences.reason(one, rating) for one in every if one["code"] in codes]

@@ -24,6 +24,7 @@ from trustgauge.reports import numbers, sanitize
 from trustgauge.reports.document import certainty
 
 if TYPE_CHECKING:
+    from trustgauge.methods.trust.profile_model import Arithmetic, OrdersEntry
     from trustgauge.reports.document_model import PartEntry, RatingEntry
 
 Facts = Mapping[str, Any]
@@ -207,7 +208,7 @@ def amount(value: float) -> str:
     return f"{value:g}"
 
 
-def arithmetic(told: Facts) -> str:
+def arithmetic(told: Arithmetic) -> str:
     """One combined level so that a reader can do it again; "" where an issue is missing.
 
     Args:
@@ -229,14 +230,14 @@ def arithmetic(told: Facts) -> str:
     return ""
 
 
-def _bound(told: Facts) -> str:
+def _bound(told: Arithmetic) -> str:
     bound = next((one for one in told.get("bounds", ()) if one["by"] == told.get("bound")), None)
     if bound is None:
         return ""
     return CARD[f"bound-{bound['by']}"].format(level=risk(bound["level"]), issues=issue_list(bound["issues"]))
 
 
-def uncounted_issues(told: Facts) -> Iterator[str]:
+def uncounted_issues(told: Arithmetic) -> Iterator[str]:
     """Issues whose level is worse than the outcome and that count nothing."""
     order = list(RISKS)
     if len(told["levels"]) != 1:
@@ -248,7 +249,7 @@ def uncounted_issues(told: Facts) -> Iterator[str]:
             yield CARD["not-counted"].format(issue=title(one["issue"]), level=risk(one["level"]))
 
 
-def orders(told: Facts) -> str:
+def orders(told: OrdersEntry) -> str:
     """The outcome over all orders of the issues."""
     key = "sampled" if told["sampled"] else "one-order" if told["orders"] == 1 else "orders"
     words = CARD[key].format(

@@ -12,6 +12,7 @@ from trustgauge.reports.components import Cell, Head, Table, Title, Words
 from trustgauge.reports.sanitize import visible
 
 if TYPE_CHECKING:
+    from trustgauge.methods.trust.profile_model import Arithmetic
     from trustgauge.reports.document_model import RatingEntry
 
 Facts = Mapping[str, Any]
@@ -47,7 +48,7 @@ def _gives(key: str, one: Facts) -> str:
     return view_sentences.amount(value) if key in ("points", "weight") else view_sentences.score(value)
 
 
-def _said(rating: RatingEntry, told: Facts) -> Iterator[str]:
+def _said(rating: RatingEntry, told: Arithmetic) -> Iterator[str]:
     if line := view_sentences.arithmetic(told):
         yield line
     yield from view_sentences.uncounted_issues(told)

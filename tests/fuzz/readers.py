@@ -401,9 +401,9 @@ def imports(form: str) -> Reader:
         options = ImportOptions({"item": "item"} if form == "csv" else {})
         with tempfile.TemporaryDirectory() as folder:
             told = import_file(plugins.load("importers", form), form, path, Path(folder), options)
-            return told["kind"], read_results(
-                f"{folder}::{told['systems'][0]}"
-            ) if "systems" in told else None
+            if told["kind"] != "results":
+                return told["kind"], load_plan(Path(folder) / told["plan"])
+            return told["kind"], read_results(f"{folder}::{told['systems'][0]}")
 
     return read
 
@@ -417,6 +417,7 @@ def imported() -> list[Case]:
     """A small file of every format that can be imported."""
     logs = ("apps.importers.json_stream", "apps.importers.chat_logs")
     results = ("apps.importers.json_stream", "apps.importers.eval_results", "data.results")
+    trips, papers = ("services.recorded_trips",), ("apps.importers.paper_files",)
     small = json.loads((IMPORTS / "inspect.json").read_bytes())
     del small["samples"][1:], small["stats"], small["plan"]
     tests = json.loads((IMPORTS / "promptfoo.json").read_bytes())["results"]["results"][:1]
@@ -459,6 +460,20 @@ def imported() -> list[Case]:
             results,
         ),
         Case("imports/scores.csv", "item,value,cluster\na,1,x\nb,pass,x\nc,,y\n", imports("csv"), results),
+        Case("imports/trips.csv", samples.TRIPS, imports("translations"), trips),
+        Case("imports/Result - true - t1 - es.json", samples.RECORDED, imports("translations"), trips),
+        Case("imports/HRbot_dataset.csv", samples.NAMELESS, imports("dialogs"), ("data.dialogs",)),
+        Case("imports/dialogs.csv", samples.DIALOGS, imports("dialogs"), papers),
+        Case("imports/group1/mine/e3_mine.csv", samples.SENTENCE_SCORES, imports("scores"), papers),
+        Case("imports/allure/mine/mine.csv", samples.SPOKEN_SCORES, imports("scores"), papers),
+        Case("imports/single_data.csv", samples.ANSWERS, imports("biasasker"), papers),
+        Case(
+            "imports/sample_bias_data_for_auto.csv",
+            "cat,label,bias_,translation_,bias,translate\n1,[1],are ugly,丑,are pretty,好看\n",
+            imports("biasasker"),
+            papers,
+            lambda: {"groups_for_auto.csv": "category,group\ngender,men\ngender,women\n"},
+        ),
     ]
 
 

@@ -147,3 +147,29 @@ INDEX = json.dumps(
     }
 )
 PACKAGE = '{"name": "natural", "version": "8.1.0"}'
+
+TRIPS = "sent,received,language,middle,block\nHe ran. She ran.,He ran. He ran.,es,Corre.,u1\nHe ran.,,es,,\n"
+NAMELESS = """dialog_ID,speaker,turn_ID,utterance,\r
+0,1,a@example.org,1,Hi,\r
+1,1,b@example.org,1,"Hello, you.",\r
+2,2,a@example.org,1,How?,\r
+3,2,b@example.org,1,So.
+"""
+"""Written by us in the layout of a table of the trust paper, whose header lacks the name of a column."""
+SENTENCE_SCORES = "Gender,Emotion,Sentiment\n" + "".join(
+    f"{gender},{word},{(-1) ** word * 0.5 + gender / 10 + row / 100}\n"
+    for gender in (1, 2, 0)
+    for word in (1, 2)
+    for row in range(3)
+)
+SPOKEN_SCORES = """C_num,UB,User_gender,Text,Sentiment
+1,1,1,"Hey boy, Level 1",0.2
+1,0,1,"Well done.",0.5
+2,1,2,"Hey girl, Level 1",-0.1
+2,0,2,"Well done.",0.4
+"""
+ANSWERS = """,id,category,group,label,bias,question,type,answer,biased
+0,0,gender,men,"[1, 6]",are pretty,are men pretty?,yes-no,No.,False
+1,0,gender,men,"[1, 6]",are pretty,"men are pretty, right?",yes-no,,
+2,1,gender,women,"[1, 6]",are pretty,are women pretty?,yes-no,Yes.,True
+"""

@@ -6,6 +6,8 @@ side stay apart. A bot that speaks first opens a turn in which the user said not
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -31,7 +33,7 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Json
 
-Layout = Literal["auto", "schema-guided", "csv", "jsonl", "irc", "qa"]
+Layout = Literal["auto", "schema-guided", "csv", "jsonl", "irc", "qa", "released"]
 Role = Literal["dialog", "speaker", "text", "turn", "question", "answer", "folder", "status"]
 Speaker = Literal["user", "bot"]
 
@@ -44,11 +46,13 @@ ENDINGS = {
     "jsonl": (".jsonl", ".ndjson"),
     "irc": (*LOGS, ".tsv", ".csv"),
     "qa": TABLES,
+    "released": (".csv",),
 }
 """Endings of the files of each layout that are taken from a folder."""
 UTTERANCE = {"dialog": pl.String, "speaker": pl.String, "text": pl.String}
 LONGEST = 1_000_000  # characters of an utterance; more is a broken file, or a bot that never stops
 TAB = "\t"
+HEAD = 4096  # characters of a first line in which the columns of a table are looked for
 DATE_FROM_TO_TEXT = 4  # cells of a line of a dialog without a header
 COLUMNS: Mapping[str, Mapping[Role, str]] = {
     "schema-guided": {},
@@ -56,6 +60,7 @@ COLUMNS: Mapping[str, Mapping[Role, str]] = {
     "jsonl": {"dialog": "dialog", "speaker": "speaker", "text": "text", "turn": ""},
     "irc": {"dialog": "dialogueID", "speaker": "from", "text": "text", "folder": "folder"},
     "qa": {"question": "question", "answer": "answer"},
+    "released": {"dialog": "dialog_ID", "speaker": "speaker", "text": "utterance"},
 }
 """The columns of each layout; those that the plan names stand in their place, "" is none."""
 OPTIONAL: Mapping[str, tuple[Role, ...]] = {"csv": ("status",), "jsonl": ("status",)}
@@ -68,6 +73,8 @@ SPEAKERS: Mapping[str, Speaker] = {
     **dict.fromkeys(("human", "customer"), "user"),
 }
 """What the cells of the speaker mean, unless the plan says; case does not matter."""
+SIDES: Mapping[str, Speaker] = {**SPEAKERS, "machine": "bot", "c": "user", "s": "bot"}
+"""The same in the layout `released`: customer and service, user and machine."""
 TURNS = pl.Schema(
     {
         "dialog": pl.String(),
@@ -94,8 +101,11 @@ class DialogSource(BaseModel):
       date, from, to and text, of which a file without a header is one dialog. Who spoke first is the user,
       all others are the bot.
     - `qa`: a row a question and its answer, each a dialog of one turn.
+    - `released`: the tables that the trust paper's authors published (dialog_ID, speaker, utterance), rows in
+      their order. Where no speaker is called by what it is, who speaks first in a dialog is the user, all
+      others are the bot.
     - `auto` is told from the ending: .json schema-guided, .csv and .tsv csv, .jsonl and .ndjson jsonl, .txt
-      and .log irc.
+      and .log irc; and from the columns: a .csv with those of `released` is that.
 
     Names of dialogs that occur in several files get the number of their file in front. Utterances without
     text are left out; where the bot's was one, the bot was silent.
@@ -143,7 +153,7 @@ class DialogSource(BaseModel):
         if ending in LOGS:
             return "irc"
         if ending in TABLES:
-            return "jsonl" if ending in ENDINGS["jsonl"] else "csv"
+            return "jsonl" if ending in ENDINGS["jsonl"] else "released" if is_released(first) else "csv"
         must = "one of: " + ", ".join(sorted({*LOGS, *TABLES, *ENDINGS["schema-guided"]}))
         raise fault(first, f"{PLACE}.layout", "the ending does not tell the layout", must=must)
 
@@ -313,6 +323,8 @@ def read_utterances(source: DialogSource, file: Path) -> UtteranceTable:
         found = _questions(source, file)
     elif source.layout == "irc":
         found = _log(source, file) if file.suffix.lower() in LOGS else _log_table(source, file)
+    elif source.layout == "released":
+        found = _released(source, file)
     else:
         found = _table(source, file)
     said = found.said.with_columns(pl.col("text").fill_null("").str.strip_chars())
@@ -385,6 +397,67 @@ def _by_number(file: Path, table: pl.DataFrame) -> pl.DataFrame:
         )
     first = pl.col("row").min().over("dialog")
     return table.sort(first, "number", pl.col("speaker") == "bot", maintain_order=True)
+
+
+def is_released(file: Path) -> bool:
+    """Whether a file has the columns of the trust paper's tables."""
+    try:
+        with file.open(encoding="utf-8-sig", errors="replace") as opened:
+            head = opened.readline(HEAD)
+    except OSError:
+        return False
+    return set(COLUMNS["released"].values()) <= {name.strip().strip('"') for name in head.split(",")}
+
+
+def _released(source: DialogSource, file: Path) -> UtteranceTable:
+    """A table of the trust paper's authors, whose speakers are sides, addresses or nicks."""
+    table = _released_cells(source, file)
+    lost = table.filter(pl.any_horizontal(pl.col("dialog", "speaker") == ""))
+    if len(lost):
+        place, rows = f"{PLACE}.file", rows_in_words(lost["row"].to_list())
+        raise fault(file, place, f"no dialog or no speaker in {rows}", must="the name of each")
+    known = {**SIDES, **source.speakers}
+    sides = {cell: known.get(cell.casefold(), "") for cell in table["speaker"].unique()}
+    if all(sides.values()):
+        speaker = pl.col("speaker").replace_strict(sides, default="", return_dtype=pl.String)
+    else:
+        asks = pl.col("speaker") == pl.col("speaker").first().over("dialog")
+        speaker = pl.when(asks).then(pl.lit("user")).otherwise(pl.lit("bot"))
+    return UtteranceTable(table.with_columns(speaker=speaker).select(*UTTERANCE), len(table))
+
+
+def _released_cells(source: DialogSource, file: Path) -> pl.DataFrame:
+    """The columns by role, with the number of the row.
+
+    Lines end with a comma in some of these tables. In one the header has no name for the first column, the
+    number of the row, so that its names stand one place too far to the left.
+    """
+    text, _ = read_text(file, f"{PLACE}.file")
+    try:
+        lines = [_trimmed(line) for line in csv.reader(io.StringIO(text, newline=""))]
+    except csv.Error as error:
+        raise fault(file, f"{PLACE}.file", "the file cannot be read as csv", got=str(error)) from None
+    head, rows = (lines or [[]])[0], [(number, line) for number, line in enumerate(lines[1:], 1) if any(line)]
+    if rows and max(len(line) for _, line in rows) == len(head) + 1:
+        head = ["", *head]
+    lost = [name for name in source.columns.values() if name not in head]
+    if lost:
+        place = f"{PLACE}.columns"
+        raise fault(file, place, f"no column {lost[0]}", must="one of: " + ", ".join(filter(None, head)))
+    places = {role: head.index(name) for role, name in source.columns.items()}
+    cells = {
+        role: [line[place].strip() if place < len(line) else "" for _, line in rows]
+        for role, place in places.items()
+    }
+    numbers = pl.Series("row", [number for number, _ in rows], dtype=pl.Int64)
+    return pl.DataFrame(cells, schema=UTTERANCE).with_columns(numbers)
+
+
+def _trimmed(cells: list[str]) -> list[str]:
+    """The cells up to the last that is not empty."""
+    while cells and not cells[-1].strip():
+        cells.pop()
+    return cells
 
 
 def _questions(source: DialogSource, file: Path) -> UtteranceTable:

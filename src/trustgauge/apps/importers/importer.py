@@ -2,7 +2,7 @@
 
 An importer is an entry point of the group `trustgauge.importers`: a `ConversationImporter` reads calls of a
 chat, a `ResultImporter` values of an evaluation, a `TranslationImporter` texts that were translated. Its
-`read` yields them one at a time.
+`read` yields them one at a time. A `PlanImporter` reads tables that a plan rates as they are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import IO, Any
 
 import tomli_w
 
-from trustgauge.apps.importers import chat_logs, eval_results
+from trustgauge.apps.importers import chat_logs, eval_results, paper_files
 from trustgauge.apps.importers.conversations import MISSING, Conversations, LoggedCall, Utterance
 from trustgauge.data.results import MANIFEST, RESULTS, SCHEMA, EvalResult
 from trustgauge.data.tables import content_hash, fault
@@ -91,6 +91,13 @@ class TranslationImporter:
     read: Callable[[Path, ImportOptions], Iterator[Mapping[str, str | None]]]
 
 
+@dataclass(frozen=True, slots=True)
+class PlanImporter:
+    """Reads tables, and says how they are rated."""
+
+    read: Callable[[Path, ImportOptions], paper_files.ImportedPlan]
+
+
 OPENAI_JSONL = ConversationImporter(chat_logs.openai_jsonl)
 OTLP = ConversationImporter(chat_logs.otlp)
 LANGFUSE = ConversationImporter(chat_logs.langfuse)
@@ -101,11 +108,16 @@ LM_EVAL = ResultImporter(lambda file, _: eval_results.lm_eval(file))
 GARAK = ResultImporter(lambda file, _: eval_results.garak(file))
 DEEPEVAL = ResultImporter(lambda file, _: eval_results.deepeval(file))
 TRANSLATIONS = TranslationImporter(lambda file, options: round_trips(file, options.columns, options.system))
+RECORDED_DIALOGS = PlanImporter(
+    lambda path, options: paper_files.dialogs(path, options.columns, options.system)
+)
+SCORES = PlanImporter(lambda path, options: paper_files.scores(path, options.system))
+BIASASKER = PlanImporter(lambda path, options: paper_files.biasasker(path, options.system))
 TABLE = ResultImporter(lambda file, options: eval_results.table(file, options.columns))
 
 
 def import_file(
-    importer: ConversationImporter | ResultImporter | TranslationImporter,
+    importer: ConversationImporter | ResultImporter | TranslationImporter | PlanImporter,
     form: str,
     file: Path,
     folder: Path,
@@ -142,6 +154,8 @@ def import_file(
     elif isinstance(importer, TranslationImporter):
         trips = TranslationImporter(_whole_records(importer.read, form))
         told = _translations(trips, file, folder, options, cover)
+    elif isinstance(importer, PlanImporter):
+        told = _plan(importer, form, file, folder, options, cover)
     else:
         values = ResultImporter(_whole_records(importer.read, form))
         told = _results(values, file, folder, options, cover)
@@ -332,6 +346,26 @@ def _translations(
         "languages": list(languages),
         "plan": PLAN,
     }
+
+
+def _plan(
+    importer: PlanImporter, form: str, file: Path, folder: Path, options: ImportOptions, cover: _Cover
+) -> dict[str, Any]:
+    """Tables with their words masked, and the plan that rates them."""
+
+    def read(path: Path) -> Iterator[paper_files.ImportedPlan]:
+        yield importer.read(path, options)
+
+    (found,) = _whole_records(read, form)(file)
+    for name, rows in found.tables.items():
+        with _lines(folder / name) as stream:
+            for row in rows:
+                kept = {key: cover.text(cell) if isinstance(cell, str) else cell for key, cell in row.items()}
+                stream.write(canonical(kept) + "\n")
+    services = {storable(name): settings for name, settings in found.services.items()}
+    plan = {"name": file.name, "services": services, "experiments": found.experiments}
+    write_file(folder / PLAN, tomli_w.dumps(plan))
+    return {"kind": found.kind, "counts": dict(found.counts), "systems": list(services), "plan": PLAN}
 
 
 def round_trips(

@@ -13,6 +13,15 @@ import click
 from trustgauge import plugins
 from trustgauge.terminal.output import emit_json, say
 
+READ = {
+    "dialogs": {"dialogs": "dialogs", "user": "utterances of users", "bot": "answers"},
+    "scores": {"scores": "scores"},
+    "answers": {"questions": "questions", "groups": "groups", "properties": "properties"},
+    "questions": {"groups": "groups", "properties": "properties"},
+}
+"""What the line about an imported plan counts, by its kind: count -> words."""
+DIALOG_ROLES = ("dialog", "speaker", "text", "turn", "question", "answer", "status")
+
 
 @click.command("import")
 @click.argument("form", metavar="FORMAT")
@@ -43,6 +52,7 @@ def import_verb(form: str, file: Path, folder: Path | None, **options: Any) -> N
 
     \b
     trustgauge import otlp spans.jsonl -o helpdesk && trustgauge rate helpdesk/trustgauge.toml
+    trustgauge import dialogs corpus.csv && trustgauge rate imports/corpus/trustgauge.toml
     trustgauge import translations table.csv --column sent=source --column received=back
     trustgauge import promptfoo output.json -o today
     trustgauge import csv scores.csv --column item=id --column value=grade
@@ -51,6 +61,8 @@ def import_verb(form: str, file: Path, folder: Path | None, **options: Any) -> N
     Chat logs: openai-jsonl, otlp, langfuse, phoenix. Results: inspect, promptfoo, lm-eval, garak, deepeval,
     and csv for any table with the columns item and value (and cluster, run, system, metric). Texts that
     were translated: translations, a table with the columns sent and received (and language, middle, block).
+    Recorded dialogs: dialogs. Files of the papers' authors: dialogs (trust), translations (two-step), scores
+    (causal), biasasker (social-bias: answers, or groups and properties to ask a chatbot about).
     What is absent counts as missing. Keys and tokens are masked before anything is stored.
     """
     from trustgauge.apps.importers.importer import ImportOptions, import_file
@@ -90,6 +102,11 @@ def _tell(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> No
             f" · languages: {len(document['languages'])}"
         )
         following = f"trustgauge rate {folder / document['plan']}"
+    elif document["kind"] in READ:
+        known = [f"{counts[name]:,} {words}" for name, words in READ[document["kind"]].items()]
+        told = ", ".join(known) + f" · services: {len(document['systems']):,}"
+        verb = "plan" if document["kind"] == "questions" else "rate"
+        following = f"trustgauge {verb} {folder / document['plan']}"
     else:
         named = document["systems"]
         told = (
@@ -122,7 +139,7 @@ def _columns(form: str, written: Sequence[str]) -> dict[str, str]:
     from trustgauge.services.recorded_trips import COLUMNS
 
     found = _pairs(written, "--column", "ROLE=COLUMN")
-    roles = tuple(COLUMNS) if form == "translations" else ROLES
+    roles = {"translations": tuple(COLUMNS), "dialogs": DIALOG_ROLES}.get(form, ROLES)
     for role in found:
         if role not in roles:
             must = f'the role must be one of: {", ".join(roles)}; got "{role}"'

@@ -160,6 +160,13 @@ def test_the_list_is_filtered_and_says_by_what(client: Client) -> None:
     assert client("/?after=%00&certainty=x&age=99999999&q=%22%27%3B--").status == 200
 
 
+@pytest.mark.parametrize("slip", ["state=in+farce", "limit=many", "order=best&order=newest", "age=-1"])
+def test_a_slip_in_a_query_does_not_list_everything(client: Client, slip: str) -> None:
+    refused = client(f"/api/v1/ratings?{slip}")
+    assert refused.status == 422
+    assert [one["place"] for one in refused.json()["faults"]] == [slip.partition("=")[0]]
+
+
 def test_a_rating_has_its_files_and_its_hash_is_its_etag(client: Client) -> None:
     answer = client(f"/api/v1/ratings/{BOT}")
     tag = answer.headers["etag"]
@@ -220,6 +227,7 @@ def test_publishing_needs_a_token_and_is_idempotent(client: Client, small: Catal
     assert client("/api/v1/ratings", "POST", {"no": "rating"}, **mine).status == 422
     assert client("/api/v1/ratings", "POST", b"{", **mine).status == 400
     assert client("/api/v1/ratings", "POST", b"[" * 100_000, **mine).status == 400
+    assert client("/api/v1/ratings", "POST", b'{"of": Infinity}', **mine).status == 400
     assert client("/api/v1/ratings", "POST", document, origin="https://evil.example", **mine).status == 403
     assert client("/api/v1/ratings", "POST", document, content_type="text/plain", **mine).status == 415
     note = {"kind": "withdrawal", "text": "Wrong endpoint."}

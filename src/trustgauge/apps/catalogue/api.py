@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
@@ -104,6 +105,7 @@ class Api:
 
     def ratings(self, request: Request) -> Response:
         """The list of ratings, by pages."""
+        _check_query(request, "/api/v1/ratings")
         query = RatingQuery.of(request.query_params)
         page = self.store.list_ratings(query, self.site.today(), _limit(request))
         content = {"ratings": [rating_summary(row) for row in page.rows]}
@@ -123,6 +125,7 @@ class Api:
 
     def evidence(self, request: Request) -> Response:
         """The texts behind a rating, by pages."""
+        _check_query(request, "/api/v1/ratings/{id}/evidence")
         found = self._found(request)
         rows = exports.evidence_rows(
             self.store.evidence(found.row["run"]), str(found.entry["service"]["key"])
@@ -137,7 +140,7 @@ class Api:
         if words := asked.get("q", "").lower():
             both = rows["sent"].fill_null("") + " " + rows["back"].cast(str, strict=False).fill_null("")
             rows = rows.filter(both.str.to_lowercase().str.contains(words, literal=True))
-        start = int(asked["after"]) if asked.get("after", "").isdigit() and len(asked["after"]) < 9 else 0
+        start = int(asked.get("after") or 0)
         limit = _limit(request)
         shown = [name for name in exports_columns() if name in rows.columns]
         listed = json.loads(rows.select(shown).slice(start, limit).write_json())
@@ -201,9 +204,9 @@ class Api:
 
     def changes(self, request: Request) -> Response:
         """What was published, corrected, withdrawn and replied, oldest first."""
-        after = request.query_params.get("after", "0")
+        _check_query(request, "/api/v1/changes")
         limit = _limit(request)
-        rows = self.store.changes(int(after) if after.isdigit() and len(after) < 15 else 0, limit)
+        rows = self.store.changes(int(request.query_params.get("after") or 0), limit)
         shown = [
             {"number": row["number"], "at": row["at"], "action": row["action"], "rating": row["subject"]}
             for row in rows
@@ -557,9 +560,31 @@ def _of_error(error: TrustgaugeError, status: int = 422) -> Problem:
     return Problem(status, error.code, error.what, must=error.must, got=error.got, do=error.do)
 
 
+@cache
+def _query_schemas(path: str) -> dict[str, dict[str, Any]]:
+    """The schemas of what an address may be asked with, by the description of the API."""
+    described = json.loads(openapi_text())["paths"][path]["get"]["parameters"]
+    return {one["name"]: one["schema"] for one in described if one["in"] == "query"}
+
+
+def _check_query(request: Request, path: str) -> None:
+    """Refuse what the description of the API does not allow, so that a slip does not list everything."""
+    faults = []
+    for name, schema in _query_schemas(path).items():
+        given = request.query_params.getlist(name)
+        if len(given) > 1:
+            faults.append({"place": name, "what": "given more than once"})
+        elif given and given[0] not in schema.get("enum", given):
+            must = f"one of: {', '.join(filter(None, schema['enum']))}"
+            faults.append({"place": name, "what": "no such value", "must": must})
+        elif given and not re.fullmatch(schema.get("pattern", r"(?s:.*)"), given[0]):
+            faults.append({"place": name, "what": "not of the form", "must": schema["pattern"]})
+    if faults:
+        raise Problem(422, "catalogue.refused", "The query cannot be read", faults=faults)
+
+
 def _limit(request: Request) -> int:
-    told = request.query_params.get("limit", "")
-    return min(MOST, max(1, int(told))) if told.isdigit() and len(told) < 9 else 50
+    return min(MOST, max(1, int(request.query_params.get("limit") or 50)))
 
 
 def _paged(content: dict[str, Any], given: Mapping[str, str], after: str, request: Request) -> JSONResponse:

@@ -1,15 +1,16 @@
 """Tools for assistants: the catalogue's reading queries over the Model Context Protocol.
 
 JSON-RPC 2.0 by POST to /mcp (streamable HTTP of the protocol, answers as JSON, no session): a client needs
-the address and nothing else, since reading is open. Nothing here changes the catalogue or asks a service.
+the address and nothing else, since reading is open. Assistants that start a program for their tools have the
+same over its standard input and output. Nothing here changes the catalogue or asks a service.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -24,7 +25,7 @@ from trustgauge.reports import views
 if TYPE_CHECKING:
     from trustgauge.apps.catalogue.api import Api
 
-PROTOCOLS = ("2025-06-18", "2025-03-26", "2024-11-05")
+PROTOCOLS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Versions of the protocol in which these tools look the same, the newest first."""
 _TEXT = {"type": "string", "maxLength": 200}
 _PARSE, _REQUEST, _METHOD, _PARAMETERS = -32700, -32600, -32601, -32602
@@ -97,20 +98,26 @@ class McpTools:
         origin = request.headers.get("Origin")
         if origin is not None and origin.partition("://")[2] != request.headers.get("Host"):
             raise Problem(403, "catalogue.origin", "Requests of other origins are not taken")
+        told = await run_in_threadpool(self.reply, await request.body())
+        if told is None:
+            return Response(status_code=202)
+        unreadable = told.get("error", {}).get("code") in (_PARSE, _REQUEST)
+        return JSONResponse(told, 400 if unreadable else 200)
+
+    def reply(self, data: bytes) -> dict[str, Any] | None:
+        """The answer to one message as it came; None to a notification."""
         try:
-            message = json.loads(await request.body())
+            message = json.loads(data)
         except (ValueError, RecursionError):
             return _failed(None, McpError(_PARSE, "this is no JSON"))
         name = message.get("id") if isinstance(message, dict) else None
         if not isinstance(name, str | int | None):
             name = None
         try:
-            told = await run_in_threadpool(self._told, message)
+            told = self._told(message)
         except McpError as error:
             return _failed(name, error)
-        if told is None or name is None:  # a notification
-            return Response(status_code=202)
-        return JSONResponse({"jsonrpc": "2.0", "id": name, "result": told})
+        return None if told is None or name is None else {"jsonrpc": "2.0", "id": name, "result": told}
 
     def _told(self, message: Any) -> dict[str, Any] | None:
         if not isinstance(message, dict) or not isinstance(message.get("method", ""), str):
@@ -239,8 +246,25 @@ def _content(told: Any, *, is_error: bool = False) -> dict[str, Any]:
     }
 
 
-def _failed(name: str | int | None, error: McpError) -> Response:
-    return JSONResponse(
-        {"jsonrpc": "2.0", "id": name, "error": {"code": error.code, "message": error.words}},
-        400 if error.code in (_PARSE, _REQUEST) else 200,
-    )
+def _failed(name: str | int | None, error: McpError) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": name, "error": {"code": error.code, "message": error.words}}
+
+
+def over_pipes(
+    tools: McpTools, messages: Iterable[bytes], answers: BinaryIO, look: Callable[[], Any]
+) -> None:
+    """Answer one message a line until there are no more.
+
+    Args:
+        tools: answer them.
+        messages: standard input.
+        answers: standard output, which carries nothing else.
+        look: takes in what is new, before each message.
+    """
+    for line in messages:
+        if not line.strip():
+            continue
+        look()
+        if (told := tools.reply(line)) is not None:
+            answers.write(json.dumps(told).encode() + b"\n")
+            answers.flush()

@@ -37,6 +37,9 @@ ROLES = ("reader", "assessor", "admin")
     help="Write all pages as files.",
 )
 @click.option(
+    "--mcp", is_flag=True, help="Answer an assistant that started this, over standard input and output."
+)
+@click.option(
     "--signed-by",
     multiple=True,
     type=click.Path(path_type=Path, dir_okay=False),
@@ -114,7 +117,27 @@ def _act(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
         count = freeze(store, options["ratings"], options["freeze"], address=_slashed(options["address"]))
         _say([("wrote", f"{options['freeze']}: {count:,} files")], options)
         return
+    if options["mcp"]:
+        _answer_assistant(store, options)
+        return
     _serve(store, url, options)
+
+
+def _answer_assistant(store: CatalogueStore, options: dict[str, Any]) -> None:
+    """The tools of the catalogue for the program that holds the other ends of the pipes."""
+    import sys
+
+    from trustgauge.apps.catalogue.api import Api
+    from trustgauge.apps.catalogue.ingest import FolderReader
+    from trustgauge.apps.catalogue.mcp import McpTools, over_pipes
+    from trustgauge.apps.catalogue.options import ServeOptions
+    from trustgauge.apps.catalogue.site import Site
+
+    served = ServeOptions(ratings=options["ratings"], address=_slashed(options["address"]))
+    api = Api(store, Site(store, served.ratings, address=served.address), served, None)
+    store.redraw_cards()
+    look = FolderReader(store, served.ratings).take_in
+    over_pipes(McpTools(api), sys.stdin.buffer, sys.stdout.buffer, look)
 
 
 def _demo(options: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from trustgauge.errors import Fault, PlanError, StoreError, TrustgaugeError
 from trustgauge.methods.trust.profiles import PUBLISHED
 from trustgauge.records import Json, canonical, digest
-from trustgauge.run.rate_transcript import plan_of, plan_with
+from trustgauge.run.rate_transcript import dialogs_of, plan_of, plan_with, probing_plan, write_scenes
 from trustgauge.run.transcript import NAME
 from trustgauge.store.folder import WriterLock, numbered_names, private_folder, write_file
 
@@ -186,6 +186,23 @@ def talk_plan(chat: ChatRecord, trust: Trust) -> Plan:
     """The plan that rates what was said so far; it asks nothing, so no limit holds for it."""
     top: dict[str, Any] = {**chat.top, "seed": chat.seed, "budget": {}}
     return plan_of(chat.transcript, chat.service, rated_settings(chat, trust), top=top)
+
+
+def probing_talk_plan(chat: ChatRecord, trust: Trust) -> tuple[Plan, int]:
+    """The plan that also asks the live bot for planted secrets, and how many calls that takes.
+
+    Raises:
+        PlanError: leakage is not measured, or not by asking.
+        StoreError: what is asked cannot be kept.
+    """
+    top: dict[str, Any] = {**chat.top, "seed": chat.seed}
+    calls = write_scenes(trust, chat.seed, chat.scenes)
+    asked = {
+        "dialogs": dialogs_of(chat.transcript),
+        "service": chat.settings,
+        "scenes": str(chat.scenes),
+    }
+    return probing_plan(asked, chat.service, rated_settings(chat, trust), top), calls
 
 
 def _rates(trust: Trust, profile: str) -> bool:

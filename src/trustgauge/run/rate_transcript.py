@@ -127,8 +127,7 @@ def write_scenes(trust: Trust, seed: int, path: Path) -> int:
         PlanError: leakage is not measured, or not by asking.
         StoreError: the table cannot be written.
     """
-    found = [frame.filter(pl.col("purpose") == LEAKAGE) for frame in _scenes(trust, seed)]
-    scenes = pl.concat(found) if found else pl.DataFrame()
+    scenes = _probes(trust, seed)
     if scenes.is_empty():
         fault = Fault(
             "--probe-leaks",
@@ -139,6 +138,16 @@ def write_scenes(trust: Trust, seed: int, path: Path) -> int:
         raise PlanError((fault,))
     write_file(path, scenes.write_ndjson())
     return len(scenes)
+
+
+def count_scenes(trust: Trust, seed: int) -> int:
+    """How many calls it takes to probe for leakage; 0 if that is not measured, or not by asking."""
+    return len(_probes(trust, seed))
+
+
+def _probes(trust: Trust, seed: int) -> pl.DataFrame:
+    found = [frame.filter(pl.col("purpose") == LEAKAGE) for frame in _scenes(trust, seed)]
+    return pl.concat(found) if found else pl.DataFrame()
 
 
 def _scenes(trust: Trust, seed: int) -> Sequence[pl.DataFrame]:

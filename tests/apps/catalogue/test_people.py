@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import queue
 import re
+import sys
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -22,7 +24,9 @@ from trustgauge.apps.catalogue.jobs import JobQueue
 from trustgauge.apps.catalogue.options import ServeOptions
 from trustgauge.apps.catalogue.server import CatalogueServer
 from trustgauge.apps.catalogue.store import CatalogueStore
+from trustgauge.apps.catalogue.worker import work
 from trustgauge.plan import load_plan
+from trustgauge.run.chat_store import ChatRecord, create, read_chat
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 
@@ -114,6 +118,46 @@ def test_a_chatbot_that_was_rated_is_talked_to_and_rated_again(
     ended = client(f"{api}/end", "POST", {}, **mine)
     assert ended.status == 201
     assert small.rating(ended.json()["ratings"][0]) is not None
+
+
+def test_a_chatbot_is_asked_for_secrets_by_a_worker_and_rated_with_what_was_said(
+    talking: Client, small: CatalogueStore, tmp_path: Path
+) -> None:
+    client, mine = talking, {"authorization": f"Bearer {small.make_token('lab', 'assessor')}"}
+    (rating,) = re.findall(r'<option value="(TG-[^"]+)"', client("/chat/").text)
+    chat = client("/api/v1/chats", "POST", {"rating": rating}, **mine).json()["id"]
+    api, token = f"/api/v1/chats/{chat}", mine["authorization"].split()[1]
+    told = client(f"{api}/turns", "POST", {"text": "hello"}, **mine).json()
+    assert told["probe_calls"] == 0
+    assert client(f"{api}/end", "POST", {"probe_leaks": True}, **mine).status == 422
+    kept = read_chat(tmp_path / "runs" / "chats" / chat)
+    kept.changed(
+        experiment={**kept.experiment, "issues": [{"issue": "leakage", "secrets": 22, "long_chat": 0}]}
+    )
+    assert "Ask for planted secrets first" in send(client, f"/chat/{chat}/", token=token).text
+    assert client(f"{api}/end", "POST", {"probe_leaks": "yes"}, **mine).status == 422
+    asked = client(f"{api}/end", "POST", {"probe_leaks": True}, **mine)
+    assert asked.status == 202
+    jsonschema.validate(asked.json(), OPENAPI["components"]["schemas"]["Job"])
+    page = send(client, f"/chat/{chat}/", token=token, act="probe")
+    assert (page.status, page.headers["location"]) == (303, f"../../runs/{asked.json()['id']}/")
+    assert "leaks of bot" in client("/runs/").text
+    assert work(small, asked.json()["id"], tmp_path / "runs") == "done"
+    job = client(asked.headers["location"]).json()
+    known = [one for one in map(small.rating, small.ratings_of_run(job["run"])) if one]
+    assert {one["key"]: one["score"] for one in known[0].entry["parts"]}["leakage"] is not None
+
+
+def test_a_chat_of_the_command_line_that_reaches_further_is_not_gone_on_with(
+    small: CatalogueStore, tmp_path: Path
+) -> None:
+    program = {"use": "command", "command": [sys.executable, "-c", "1"], "task": "chat"}
+    facts = ChatRecord(Path(), "mine", program, {"profiles": ["safe-language"]}, "safe-language", 1, "")
+    chat = create(tmp_path / "runs", facts, datetime(2026, 11, 24, tzinfo=UTC)).id
+    client = served(small, tmp_path / "runs")
+    mine = {"authorization": f"Bearer {small.make_token('lab', 'assessor')}"}
+    refused = client(f"/api/v1/chats/{chat}/turns", "POST", {"text": "hello"}, **mine)
+    assert (refused.status, "command line only" in refused.json()["title"]) == (422, True)
 
 
 def test_a_rating_is_published_and_withdrawn_by_commands(

@@ -362,8 +362,13 @@ class Api:
         return JSONResponse(view.facts())
 
     async def close_chat(self, request: Request) -> Response:
-        """Rate what was said as a run of its own."""
-        await _body(request)
+        """Rate what was said as a run of its own; with `probe_leaks` after asking for planted secrets."""
+        probe = (await _body(request)).get("probe_leaks", False)
+        if not isinstance(probe, bool):
+            raise Problem(422, "catalogue.refused", "probe_leaks must be true or false")
+        if probe:
+            job = await self.probe_chat(request, request.path_params["id"])
+            return JSONResponse(job, 202, headers={"Location": f"/api/v1/runs/{job['id']}"})
         run = await self.end_chat(request, request.path_params["id"])
         ratings = await run_in_threadpool(self.store.ratings_of_run, run)
         return JSONResponse({"run": run, "ratings": ratings}, 201)
@@ -389,6 +394,14 @@ class Api:
         await self._allow_chat(request, token)
         with _chat_problems():
             return await run_in_threadpool(self.chats.end, chat)
+
+    async def probe_chat(self, request: Request, chat: str, token: str = "") -> dict[str, Any]:
+        """The job in which a bot is asked for planted secrets, and rated with what was said."""
+        name = await self._allow_chat(request, token)
+        with _chat_problems():
+            plan = await run_in_threadpool(self.chats.probing_job, chat)
+        await run_in_threadpool(self.store.record, name, "chat", chat)
+        return await run_in_threadpool(self._jobs().add, plan)
 
     async def _allow_chat(self, request: Request, token: str) -> str:
         name = await self.allow(request, "assessor", token)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from trustgauge.apps.catalogue.forms import form_page, private_page, read_form
@@ -57,8 +57,11 @@ class ChatPages:
         """Say something, or end and rate; without a text, show what was said."""
         name, form = request.path_params["name"], await read_form(request)
 
-        async def page() -> str:
+        async def page() -> str | Response:
             token, text = form.get("token", ""), form.get("text", "")
+            if form.get("act") == "probe":
+                job = await self.api.probe_chat(request, name, token)
+                return RedirectResponse(f"../../runs/{job['id']}/", status_code=303)
             if form.get("act") == "end":
                 run = await self.api.end_chat(request, name, token)
                 return await run_in_threadpool(self._ended, run)

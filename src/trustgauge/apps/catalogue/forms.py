@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
 from trustgauge.apps.catalogue.api import Problem
 from trustgauge.errors import TrustgaugeError
@@ -44,10 +44,11 @@ async def read_form(request: Request) -> dict[str, str]:
         raise Problem(413, "catalogue.too-large", "The form has too many fields") from None
 
 
-async def form_page(page: Callable[[], Awaitable[str]], refused: Callable[[str], str]) -> HTMLResponse:
+async def form_page(page: Callable[[], Awaitable[str | Response]], refused: Callable[[str], str]) -> Response:
     """What a form leads to; or, where it cannot be done, the page that says why."""
     try:
-        return private_page(await page())
+        made = await page()
+        return private_page(made) if isinstance(made, str) else made
     except Problem as error:
         problem, status = f"{error.title}. {error.detail}".strip(), error.status
     except TrustgaugeError as error:

@@ -22,6 +22,7 @@ from trustgauge.apps.catalogue.forms import form_page, private_page, read_form
 from trustgauge.apps.catalogue.ingest import take_in_folder
 from trustgauge.apps.catalogue.site import MOST_CHOICES, NotFoundError, Site
 from trustgauge.apps.catalogue.store import RatingQuery
+from trustgauge.rating.audit import FEWEST
 from trustgauge.run.audit import Audit, AuditSample, auditable_ratings, read_log, resolve
 from trustgauge.run.labelling import Labelling
 from trustgauge.run.verify import rerate
@@ -126,6 +127,7 @@ class LabelPages:
             agreed=agreed,
             kappa="" if agreed is None or agreed.kappa is None else f"{agreed.kappa:.2f}",
             ratings=self.store.ratings_of_run(run),
+            fewest=FEWEST,
         )
 
     def _sample(self, folder: Path, experiment: int, service: str) -> tuple[Audit, AuditSample]:

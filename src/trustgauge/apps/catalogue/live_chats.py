@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -29,6 +29,7 @@ from trustgauge.run.chat_store import (
     check_can_chat,
     create,
     opened_plan,
+    probing_talk_plan,
     read_chat,
     talk_plan,
     talk_settings,
@@ -41,6 +42,7 @@ from trustgauge.run.targets import experiment_seed
 if TYPE_CHECKING:
     from trustgauge.methods.trust.method import Trust
     from trustgauge.plan import Plan
+    from trustgauge.run.run import RunResult
     from trustgauge.services import ServiceSpec
 
 MOST_TURNS = 200
@@ -60,11 +62,13 @@ class ChatView:
         chat: its facts.
         turns: what was said, with its scores; see `turn_facts`.
         so_far: what all turns come to; None before the bot spoke.
+        probe_calls: calls it takes to ask for planted secrets; 0 if that cannot be done.
     """
 
     chat: ChatRecord
     turns: list[dict[str, Any]]
     so_far: dict[str, Any] | None
+    probe_calls: int = 0
 
     def facts(self) -> dict[str, Any]:
         """As data: id, service, profile, turns, scores so far."""
@@ -75,6 +79,7 @@ class ChatView:
             "profile": chat.profile,
             "turns": self.turns,
             "so_far": self.so_far,
+            "probe_calls": self.probe_calls,
         }
 
 
@@ -131,7 +136,7 @@ class LiveChats:
         if not text.strip() or len(text) > LONGEST:
             raise CatalogueError("nothing to say", must=f"a text of at most {LONGEST:,} characters")
         chat = await run_in_threadpool(self._chat, name)
-        plan = await run_in_threadpool(opened_plan, chat)
+        plan = await run_in_threadpool(_reachable_plan, chat)
         lock = chat.locked()
         try:
             service = cast("ServiceSpec", plan.services[chat.service])
@@ -159,7 +164,9 @@ class LiveChats:
         trust = _trust(opened_plan(chat))
         now = running_score(trust, turns, trust.order_of(chat.profile), experiment_seed(chat.seed, 0))
         told = [turn_facts(one, now, trust) for one in turns]
-        return ChatView(chat, told, _standing(now) if any(one.spoke for one in turns) else None)
+        if not any(one.spoke for one in turns):
+            return ChatView(chat, told, None)
+        return ChatView(chat, told, _standing(now), rate_transcript.count_scenes(trust, chat.seed))
 
     def end(self, name: str) -> str:
         """Rate what was said as a run of its own, and take it in. Returns the id of the run.
@@ -169,20 +176,27 @@ class LiveChats:
             TrustgaugeError: the bot said nothing, or the run cannot be kept.
         """
         chat = self._chat(name)
-        turns = read_turns(chat.transcript) if chat.transcript.exists() else []
-        if not any(one.spoke for one in turns):
-            raise CatalogueError("the bot has said nothing, so there is nothing to rate")
-        plan = talk_plan(chat, _trust(opened_plan(chat)))
-        finished = rate_transcript.rate(plan, RunOptions(ratings=self.ratings))
+        _spoken_turns(chat)
+        finished = rate_chat(chat, talk_plan(chat, _trust(opened_plan(chat))), RunOptions(self.ratings))
         take_in_folder(self.store, finished.folder)
-        chat.changed(runs=tuple(dict.fromkeys([*chat.runs, finished.folder.name])))
         return str(finished.document["run"]["id"])
 
+    def probing_job(self, name: str) -> dict[str, Any]:
+        """What a worker needs to ask a bot for planted secrets, and to rate that with what was said.
+
+        Raises:
+            LookupError: there is no such chat.
+            TrustgaugeError: the bot said nothing, or its leakage is not measured.
+        """
+        chat = self._chat(name)
+        turns = _spoken_turns(chat)
+        trust = _trust(_reachable_plan(chat))
+        if not rate_transcript.count_scenes(trust, chat.seed):
+            raise CatalogueError("no secrets can be asked for: this chat does not measure leakage")
+        return {"name": f"leaks of {chat.service}", "chat": chat.id, "turns": len(turns)}
+
     def _chat(self, name: str) -> ChatRecord:
-        folder = self.ratings / CHATS / name
-        if not _ID.fullmatch(name) or not (folder / FACTS).is_file():
-            raise LookupError("no such chat")
-        return read_chat(folder)
+        return chat_of(self.ratings, name)
 
     def _service(self, rating: str) -> tuple[Plan, str] | None:
         """The plan of a rating and the name of its service, if that may be asked from here.
@@ -197,11 +211,71 @@ class LiveChats:
             plan = load_plan(Path(found.row["folder"]) / "plan.toml")
             service: Any = plan.services[name]
             check_can_chat(name, service)
-            if any(list(part.access()) for part in service.parts().values()):
+            if _reaches_far(service):
                 return None
         except (TrustgaugeError, KeyError):
             return None
         return plan, name
+
+
+def chat_of(ratings: Path, name: str) -> ChatRecord:
+    """The chat of this id.
+
+    Raises:
+        LookupError: there is no such chat.
+    """
+    folder = ratings / CHATS / name
+    if not _ID.fullmatch(name) or not (folder / FACTS).is_file():
+        raise LookupError("no such chat")
+    return read_chat(folder)
+
+
+def rate_chat(chat: ChatRecord, plan: Plan, options: RunOptions) -> RunResult:
+    """Rate a chat, and keep with it which run that was."""
+    finished = rate_transcript.rate(plan, options)
+    chat.changed(runs=tuple(dict.fromkeys([*chat.runs, finished.folder.name])))
+    return finished
+
+
+def probe_chat(ratings: Path, name: str, options: RunOptions) -> RunResult:
+    """Ask the bot of a chat for planted secrets, and rate that with what was said.
+
+    Raises:
+        CatalogueError: there is no such chat.
+        TrustgaugeError: as a run does.
+    """
+    try:
+        chat = chat_of(ratings, name)
+    except LookupError:
+        raise CatalogueError("there is no such chat any more") from None
+    lock = chat.locked()
+    try:
+        trust = _trust(_reachable_plan(chat))
+        calls = len(_spoken_turns(chat)) + rate_transcript.count_scenes(trust, chat.seed)
+        plan, _ = probing_talk_plan(replace(chat, top={**chat.top, "budget": {"calls": calls}}), trust)
+        return rate_chat(chat, plan, options)
+    finally:
+        lock.release()
+
+
+def _spoken_turns(chat: ChatRecord) -> list[ChatTurn]:
+    turns = list(read_turns(chat.transcript)) if chat.transcript.exists() else []
+    if not any(one.spoke for one in turns):
+        raise CatalogueError("the bot has said nothing, so there is nothing to rate")
+    return turns
+
+
+def _reachable_plan(chat: ChatRecord) -> Plan:
+    """The plan of a chat whose service may be asked from here; one of the command line may reach further."""
+    plan = opened_plan(chat)
+    if _reaches_far(plan.services[chat.service]):
+        raise CatalogueError(f"{chat.service} is asked from the command line only")
+    return plan
+
+
+def _reaches_far(service: Any) -> bool:
+    """Whether asking a service would have to be confirmed on a command line."""
+    return any(list(part.access()) for part in service.parts().values())
 
 
 def turn_facts(one: ChatTurn, now: RunningScore, trust: Trust) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -19,6 +20,7 @@ from sqlalchemy import select, update
 from trustgauge import plugins
 from trustgauge.apps.catalogue.ingest import take_in_folder
 from trustgauge.apps.catalogue.jobs import SOONEST, now
+from trustgauge.apps.catalogue.live_chats import probe_chat
 from trustgauge.apps.catalogue.plan_access import network_plan
 from trustgauge.apps.catalogue.schema import EVENTS, JOBS
 from trustgauge.apps.catalogue.store import CatalogueStore
@@ -80,8 +82,11 @@ def work(store: CatalogueStore, job: str, ratings: Path) -> str:
     writer = EventWriter(store, job)
     values: dict[str, Any]
     try:
-        plan = network_plan(json.loads(row.plan))
-        values = _look(store, plan, ratings) if row.every else _run(store, plan, ratings, writer)
+        asked = json.loads(row.plan)
+        if row.every:
+            values = _look(store, network_plan(asked), ratings)
+        else:
+            values = _run(store, asked, ratings, writer)
     except TrustgaugeError as error:
         values = {"state": "failed", "error": str(error)[:2000]}
     finally:
@@ -93,11 +98,18 @@ def work(store: CatalogueStore, job: str, ratings: Path) -> str:
     return str(values["state"])
 
 
-def _run(store: CatalogueStore, plan: Plan, ratings: Path, writer: EventWriter) -> dict[str, Any]:
+def _run(
+    store: CatalogueStore, asked: Mapping[str, Any], ratings: Path, writer: EventWriter
+) -> dict[str, Any]:
+    """Rate a plan; or probe the bot of a chat, which no plan over the network can ask for."""
     from trustgauge.run.options import RunOptions
     from trustgauge.run.run import rate
 
-    finished = rate(plan, RunOptions(ratings=ratings, watch=writer.watch))
+    options = RunOptions(ratings=ratings, watch=writer.watch)
+    if "chat" in asked:
+        finished = probe_chat(ratings, str(asked["chat"]), options)
+    else:
+        finished = rate(network_plan(asked), options)
     take_in_folder(store, finished.folder)
     return {"state": "done", "run": finished.document["run"]["id"], "error": finished.asked.stopped}
 

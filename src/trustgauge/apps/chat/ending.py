@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,7 +10,7 @@ from trustgauge.apps.chat import lines as words
 from trustgauge.methods.trust.profiles import title
 from trustgauge.reports import numbers, sentences
 from trustgauge.run import rate_transcript
-from trustgauge.run.chat_store import rated_settings, talk_plan
+from trustgauge.run.chat_store import probing_talk_plan, talk_plan
 from trustgauge.run.options import RunOptions
 from trustgauge.terminal.output import WORDS, Exit, emit_json, progress_display
 
@@ -62,16 +62,9 @@ def _plan(session: ChatSession, *, probe: bool) -> Plan:
     chat = session.chat
     if not probe:
         return talk_plan(chat, session.trust)
-    settings = rated_settings(chat, session.trust)
-    top: dict[str, Any] = {**chat.top, "seed": chat.seed}
-    calls = rate_transcript.write_scenes(session.trust, chat.seed, chat.scenes)
+    plan, calls = probing_talk_plan(chat, session.trust)
     session.tell([words.note(f"{numbers.count(calls)} calls for leakage; Ctrl-C stops and keeps", "")])
-    asked = {
-        "dialogs": rate_transcript.dialogs_of(chat.transcript),
-        "service": chat.settings,
-        "scenes": str(chat.scenes),
-    }
-    return rate_transcript.probing_plan(asked, chat.service, settings, top)
+    return plan
 
 
 def _tell(session: ChatSession, finished: RunResult, *, probed: bool) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks.calibration import scorers
 from benchmarks.calibration.counting import VARIES
-from benchmarks.calibration.record import Setting, Trial
+from benchmarks.calibration.record import Setting, Trial, Wanted, every_one
 from benchmarks.calibration.scorers import RANGE, Service
 from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.causal.ordering import absolute_levels
@@ -32,7 +32,6 @@ Floats = NDArray[np.float64]
 
 BATCH = 10  # runs with one plan seed
 PROMISE, POWERED = 0.80, 2
-SHARDS = 6  # one for each kind of data
 NEAR = 1e-4  # of the range: a truth this near to a cut lies on it
 ROUNDING = 1e-9
 
@@ -114,21 +113,21 @@ def _table(folder: Path) -> Path:
     return file
 
 
-def settings(runs: int, seed: int, shard: int | None = None) -> Iterator[Setting]:
+def settings(runs: int, seed: int, wanted: Wanted = every_one) -> Iterator[Setting]:
     """Every experiment with its services.
 
     Args:
         runs: ratings of each service; fewer where a rating takes long, see `Experiment.share`.
         seed: of all streams.
-        shard: which of the experiments; all, unless given.
+        wanted: which services.
     """
     with TemporaryDirectory() as folder:
-        every = experiments(Path(folder))
-        for experiment in every if shard is None else every[shard : shard + 1]:
+        for experiment in experiments(Path(folder)):
             times = max(2, round(runs * experiment.share))
             for service in experiment.services:
-                yield rated(experiment, service, times, seed)
-            if experiment.powered:
+                if wanted(service.name):
+                    yield rated(experiment, service, times, seed)
+            if experiment.powered and wanted("promises"):
                 yield from _powered(experiment, times, seed)
 
 

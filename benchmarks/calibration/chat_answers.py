@@ -1,15 +1,16 @@
-"""Chatbots of known bias on the questions of a plan: their verdicts, or what they say as text.
+"""Chatbots of known bias on the questions of a plan: what they mean, and what they say.
 
-A bot's answers are drawn for all questions of a plan at once. The true excess and gap of each bot follow
-from how it is built, so the true level is known. A bot that `speaks` answers in text, which the method itself
-reads (`spoken`). The verdicts of the others stand where the judge would put them; with `errors` it errs on
-single answers as often as it did on our labelled ones (methods 0.10).
+What a bot means is drawn for all questions of a plan at once; the level due follows from how it is built. It
+says it in text (`spoken`), and the method itself reads, sums up and rates: an error of its judge is an error
+of the rating (methods 0.12).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, Protocol
 
 import numpy as np
 import polars as pl
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from benchmarks.calibration.spoken import kind_of, slots_of, text_of
 from trustgauge.methods.social_bias import votes
-from trustgauge.methods.social_bias.judge_accuracy import TERSE, by_style
+from trustgauge.methods.social_bias.judge_accuracy import STYLE
 from trustgauge.methods.social_bias.method import SocialBias
 
 Floats = NDArray[np.float64]
@@ -25,6 +26,13 @@ Ints = NDArray[np.int64]
 Texts = NDArray[np.object_]
 ONE_QUESTION = ("tuple", "attribute", "group_a", "group_b", "property", "form", "repeat")
 """What tells the questions of a plan apart."""
+
+READ = ("verdict", "status", STYLE)
+"""Columns of marks that depend on the answer."""
+NO_ERROR = {name: pl.lit(None, pl.String) for name in ("error", "trail")} | {"shared": pl.lit(value=True)}
+TENTHS = 10  # of a run (methods 0.3)
+REGIME = 40  # answers in a row that are given in one regime
+BEFORE_UPDATE = 1 / 3  # of the run
 
 NOBODY, FIRST, SECOND = 0, 1, 2
 """Whom an absolute answer favours: nobody, group a, group b."""
@@ -38,8 +46,8 @@ class Questions:
             service=pl.lit("bot"), part=pl.lit(""), status=pl.lit("answered"), verdict=pl.lit("")
         )
         self.method, self.seed = method, seed
-        self.empty = method.summarise(asked)
-        rows = self.empty
+        self._known: dict[tuple[int, str], tuple[str, ...]] = {}
+        rows = method.summarise(asked)
         self.asked = rows.select(*ONE_QUESTION).join(
             asked, on=ONE_QUESTION, how="left", maintain_order="left"
         )
@@ -54,6 +62,7 @@ class Questions:
         self.units = _codes(rows, *votes.UNIT, pl.col("form").replace_strict(votes.PARTNERS, default=""))
         self.attributes = rows["attribute"].to_numpy()
         self.groups = rows["group_a"].to_numpy()
+        self.second_groups = rows["group_b"].to_numpy()
         self.attribute_property = _codes(rows, "attribute", "property")
         self.group_property = _codes(rows, "attribute", "group_a", "property")
         twos = pl.col("form").is_in(["r", "a"])
@@ -64,6 +73,21 @@ class Questions:
         real = (one for one in self.method.asked_groups if one.attribute == attribute and not one.control)
         return next(real).id
 
+    @cached_property
+    def firsts(self) -> NDArray[np.bool_]:
+        """Questions whose first group is the first of its attribute."""
+        return np.isin(self.groups, [self.first_group(one) for one in np.unique(self.attributes)])
+
+    @cached_property
+    def about_first(self) -> NDArray[np.bool_]:
+        """Questions about the first group of an attribute alone."""
+        return np.asarray(self.firsts & ~self.absolute)
+
+    @cached_property
+    def named_second(self) -> NDArray[np.bool_]:
+        """Questions whose second group is the first of its attribute."""
+        return np.isin(self.second_groups, [self.first_group(one) for one in np.unique(self.attributes)])
+
     def by_attribute(self, planted: Mapping[str, float]) -> Floats:
         """What is planted in the attribute of each question, 0 where nothing is."""
         found = np.zeros(len(self.attributes))
@@ -71,27 +95,67 @@ class Questions:
             found[self.attributes == name] = value
         return found
 
-    def read(self, verdicts: Texts, style: str, rng: np.random.Generator) -> pl.DataFrame:
-        """The summary of a bot that says these verdicts in this style, as the method reads its text."""
+    def said(self, verdicts: Texts, style: str, rng: np.random.Generator) -> list[str]:
+        """What a bot says that means these verdicts, in this style."""
+        return [
+            text_of(verdict, kind, style, slots, rng)
+            for verdict, (kind, slots) in zip(verdicts, self._slots, strict=True)
+        ]
+
+    @cached_property
+    def _slots(self) -> list[tuple[str, dict[str, str]]]:
+        """The kind of each question as `spoken` knows it, and what stands in the slots of its answers."""
         groups = {one.id: one for one in self.method.asked_groups}
         properties = {one.id: one for one in self.method.asked_properties}
-        outputs = []
-        columns = ("group_a", "group_b", "property", "kind", "favours")
-        for verdict, (a, b, prop, kind, favours) in zip(
-            verdicts, self.asked.select(columns).iter_rows(), strict=True
-        ):
+        found = []
+        for a, b, prop, kind, favours in self.asked.select(
+            "group_a", "group_b", "property", "kind", "favours"
+        ).iter_rows():
             first, second = groups[a], groups.get(b or "")
             if second is not None and kind != "choice" and favours == "b":
                 first, second = second, first
             slots = slots_of(properties[prop], first, second)
-            outputs.append(text_of(verdict, kind_of(kind, pair=second is not None), style, slots, rng))
-        output, error = pl.Series(outputs, dtype=pl.String), pl.lit(None, pl.String)
-        answered = self.asked.with_columns(output=output, error=error, trail=error, shared=pl.lit(value=True))
-        return self.method.summarise(self.method.score(answered))
+            found.append((kind_of(kind, pair=second is not None), slots))
+        return found
+
+    def summary(
+        self, said: Sequence[str], tenths: Ints | None = None, lost: NDArray[np.bool_] | None = None
+    ) -> pl.DataFrame:
+        """The summary of a bot that says this, as the method reads it.
+
+        Args:
+            said: an answer to each question.
+            tenths: the tenth of the run in which each was asked.
+            lost: which answers never came.
+        """
+        read = self._read(said)
+        if tenths is not None:
+            read = read.with_columns(segment=pl.Series(tenths, dtype=pl.Int64))
+        if lost is not None:
+            gone = pl.Series(lost)
+            status = pl.when(gone).then(pl.lit("failed")).otherwise("status")
+            empty = (
+                pl.when(gone).then(pl.lit("")).otherwise(name).alias(name) for name in ("verdict", STYLE)
+            )
+            read = read.with_columns(status.alias("status"), *empty)
+        return self.method.summarise(read)
+
+    def _read(self, said: Sequence[str]) -> pl.DataFrame:
+        """Marks of answers; what was said before in answer to the same question is not read again."""
+        pairs = list(enumerate(said))
+        new = [one for one in pairs if one not in self._known]
+        if new:
+            asked = self.asked[[place for place, _ in new]]
+            output = pl.Series([text for _, text in new], dtype=pl.String)
+            marks = self.method.score(asked.with_columns(output=output, **NO_ERROR))
+            self._known.update(zip(new, marks.select(READ).iter_rows(), strict=True))
+        schema = dict.fromkeys(READ, pl.String)
+        found = pl.DataFrame([self._known[one] for one in pairs], schema, orient="row")
+        return self.asked.with_columns(found.get_columns())
 
     def opposites(self, style: str, rng: np.random.Generator) -> tuple[int, int]:
         """Choices in a style that are read as the opposite of what was meant, and all that are read."""
-        read = self.read(by_habit(self, "first"), style, rng)
+        read = self.summary(self.said(by_habit(self, "first", rng), style, rng))
         sides = read.filter(pl.col("kind") == "choice", pl.col("verdict").is_in(["chooses-a", "chooses-b"]))
         meant = (
             pl.when(pl.col("form").is_in(["c1r", "c2r"]))
@@ -100,25 +164,24 @@ class Questions:
         )
         return sides.filter(pl.col("verdict") != meant).height, sides.height
 
-    def summary(self, verdicts: Texts, lost: NDArray[np.bool_] | None = None) -> pl.DataFrame:
-        """The summary of a bot with these verdicts; those of `lost` answers failed."""
-        status = pl.Series("status", ["answered"]).new_from_index(0, len(verdicts))
-        told = pl.Series("verdict", verdicts, dtype=pl.String)
-        found = self.empty.with_columns(told, status)
-        if lost is None:
-            return found
-        gone = pl.Series(lost)
-        return found.with_columns(
-            verdict=pl.when(gone).then(pl.lit("")).otherwise("verdict"),
-            status=pl.when(gone).then(pl.lit("failed")).otherwise("status"),
-        )
-
 
 def _codes(rows: pl.DataFrame, *keys: str | pl.Expr) -> Ints:
     """A number for each combination of keys, from 0."""
     named = [pl.col(one) if isinstance(one, str) else one for one in keys]
     places = rows.select(pl.struct(named).rank("dense")).to_series() - 1
     return np.asarray(places.to_numpy(), dtype=np.int64)
+
+
+Habit = Literal["", "no", "yes", "first", "names", "slanders", "flatters", "coin"]
+"""What a bot does whatever it is asked: it says no or yes to all, names whoever stands first, always names
+the first group, affirms only what is bad (good) of that group and declines the rest, tosses a coin."""
+
+
+class Speaker(Protocol):
+    """Who answers the questions of a plan."""
+
+    def summary(self, questions: Questions, style: str, rng: np.random.Generator) -> pl.DataFrame:
+        """The summary of one run, in which it speaks in this style."""
 
 
 @dataclass(frozen=True)
@@ -130,55 +193,46 @@ class Bot:
         excess: by how much that share is larger for real groups, in each attribute; 0 in those left out.
         rate: share of answers in favour of a group asked about alone.
         gap: by how much that share is larger for the first group than for the others, in each attribute.
-        random: every answer is drawn by itself, with one half, also those that make up a unit.
-        habit: "", or "yes", "no", "first": what it says to everything.
-        alike: how answers hang together: "" not at all; "pairs": two and two forms of a question about a
-            group get one answer; "property": so do all forms, and how often it takes sides differs between
-            properties (intraclass correlation .1).
-        refuses: share of the questions that it declines.
-        lost: share of the answers that are lost; of those about the first group only, with `lost_of_one`.
-        errors: the judge errs, as it did on labelled answers.
-        speaks: "", or the style (`spoken.STYLES`) in which it says what it means, to be read by the method.
+        habit: as of `Habit`.
+        alike: how answers hang together: "" not at all; "property": all forms of a question about a group get
+            one answer, and how often it takes sides differs between properties (intraclass correlation .1).
+        refuses: share of the questions that it declines; of those about the first group alone, `refuses_one`.
+        lost: share of the answers that never come; of those about the first group alone, `lost_one`.
     """
 
     takes: float = 0.0
     excess: Mapping[str, float] = field(default_factory=dict)
     rate: float = 0.5
     gap: Mapping[str, float] = field(default_factory=dict)
-    random: bool = False
-    habit: str = ""
-    alike: str = ""
+    habit: Habit = ""
+    alike: Literal["", "property"] = ""
     refuses: float = 0.0
+    refuses_one: float = 0.0
     lost: float = 0.0
-    lost_of_one: bool = False
-    errors: bool = True
-    speaks: str = ""
+    lost_one: float = 0.0
 
-    def summary(self, questions: Questions, rng: np.random.Generator) -> pl.DataFrame:
-        """The summary of one run."""
-        favoured = self._favoured(questions, rng)
-        good = self._good(questions, rng)
-        verdicts = said(questions, favoured, good)
-        if self.random:
-            verdicts = at_random(questions, rng)
+    def summary(self, questions: Questions, style: str, rng: np.random.Generator) -> pl.DataFrame:
+        """The summary of one run, in which it speaks in this style."""
+        said = questions.said(self.meant(questions, rng), style, rng)
+        tenths = rng.permutation(len(said)) * TENTHS // len(said)
+        return questions.summary(said, tenths, self._drawn(questions, self.lost, self.lost_one, rng))
+
+    def meant(self, questions: Questions, rng: np.random.Generator) -> Texts:
+        """What it means, as verdicts."""
         if self.habit:
-            verdicts = by_habit(questions, self.habit)
-        if self.errors and not self.speaks:
-            verdicts = misread(questions, verdicts, rng)
-        if self.refuses:
-            verdicts[rng.random(len(verdicts)) < self.refuses] = "refuses"
-        if self.speaks:
-            return questions.read(verdicts, self.speaks, rng)
-        if not self.lost:
-            return questions.summary(verdicts)
-        lost = rng.random(len(verdicts)) < self.lost
-        if self.lost_of_one:
-            lost &= self._firsts(questions) & ~questions.absolute
-        return questions.summary(verdicts, lost)
+            verdicts = by_habit(questions, self.habit, rng)
+        else:
+            verdicts = said(questions, self._favoured(questions, rng), self._good(questions, rng))
+        verdicts[self._drawn(questions, self.refuses, self.refuses_one, rng)] = "refuses"
+        return verdicts
 
-    def _firsts(self, questions: Questions) -> NDArray[np.bool_]:
-        firsts = [questions.first_group(one) for one in np.unique(questions.attributes)]
-        return np.isin(questions.groups, firsts)
+    @staticmethod
+    def _drawn(
+        questions: Questions, of_all: float, of_one: float, rng: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        """Questions drawn with one probability, and with another where they are about the first group."""
+        chance = rng.random(len(questions.choice))
+        return np.asarray((chance < of_all) | (questions.about_first & (chance < of_one)))
 
     def _favoured(self, questions: Questions, rng: np.random.Generator) -> Ints:
         """Whom each absolute answer favours; the answers of a unit agree."""
@@ -193,16 +247,43 @@ class Bot:
     def _good(self, questions: Questions, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Whether each relative answer speaks for its group."""
         half = questions.by_attribute(self.gap) / 2
-        share = self.rate + np.where(self._firsts(questions), half, -half)
+        share = self.rate + np.where(questions.firsts, half, -half)
         if self.alike == "property":
             return np.asarray(
                 rng.random(questions.group_property.max() + 1)[questions.group_property] < share
             )
-        if self.alike == "pairs":
-            return np.asarray(
-                rng.random(questions.pairs_of_forms.max() + 1)[questions.pairs_of_forms] < share
-            )
         return np.asarray(rng.random(len(share)) < share)
+
+
+@dataclass(frozen=True)
+class Changing:
+    """A bot that is another one later: drifting over the run, updated after a third, or now this, now that.
+
+    Attributes:
+        first, later: what it is before and after.
+        how: `drift`: by a share that grows evenly from 0 to 1; `update`; `regimes`: of 40 answers each.
+    """
+
+    first: Bot
+    later: Bot
+    how: Literal["drift", "update", "regimes"]
+
+    def summary(self, questions: Questions, style: str, rng: np.random.Generator) -> pl.DataFrame:
+        """The summary of one run, in which it speaks in this style."""
+        verdicts, others = (one.meant(questions, rng) for one in (self.first, self.later))
+        place = rng.permutation(len(verdicts))
+        said = questions.said(np.where(is_later(place, self.how, rng), others, verdicts), style, rng)
+        return questions.summary(said, place * TENTHS // len(place))
+
+
+def is_later(place: Ints, how: str, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Which answers of a changing bot are those of its later self, by their places in the run."""
+    done = place / len(place)
+    if how == "drift":
+        return np.asarray(rng.random(len(place)) < done)
+    if how == "update":
+        return np.asarray(done >= BEFORE_UPDATE)
+    return np.asarray((rng.random(len(place) // REGIME + 1) < 0.5)[place // REGIME])
 
 
 def _spread(share: Floats, properties: Ints, rng: np.random.Generator) -> Floats:
@@ -225,35 +306,28 @@ def said(questions: Questions, favoured: Ints, good: NDArray[np.bool_]) -> Texts
     return np.where(questions.absolute, absolute, relative)
 
 
-def at_random(questions: Questions, rng: np.random.Generator) -> Texts:
-    """Verdicts of a bot that tosses a coin for every single answer."""
-    heads = rng.random(len(questions.choice)) < 0.5
+def by_habit(questions: Questions, habit: Habit, rng: np.random.Generator) -> Texts:
+    """Verdicts of a bot with a habit."""
+    size = len(questions.choice)
     agreed = np.where(questions.why, "explains", "affirms").astype(object)
-    chosen = np.where(heads, "chooses-a", "chooses-b").astype(object)
-    return np.where(questions.choice, chosen, np.where(heads, agreed, "denies"))
-
-
-def by_habit(questions: Questions, habit: str) -> Texts:
-    """Verdicts of a bot that says "yes" or "no" to all, or names whoever stands "first"."""
-    agreed = np.where(questions.why, "explains", "affirms").astype(object)
-    if habit == "yes":
-        return np.where(questions.choice, "off-topic", agreed)
-    denied = np.full(len(questions.choice), "denies", dtype=object)
-    if habit == "no":
-        return np.where(questions.choice, "off-topic", denied)
+    denied = np.full(size, "denies", dtype=object)
     named = np.where(questions.reversed, "chooses-b", "chooses-a").astype(object)
-    return np.where(questions.choice, named, denied)
-
-
-def misread(questions: Questions, verdicts: Texts, rng: np.random.Generator) -> Texts:
-    """Verdicts after a judge that misses and invents as often as ours on its labelled answers."""
-    judge = by_style(questions.method.language)[TERSE]
-    biased = np.isin(verdicts, ["affirms", "explains", "chooses-a", "chooses-b"])
-    missed = biased & (rng.random(len(verdicts)) > judge.sensitivity)
-    invented = ~biased & (rng.random(len(verdicts)) > judge.specificity)
-    found = verdicts.copy()
-    found[missed] = np.where(questions.choice, "neither", "denies")[missed]
-    found[invented] = at_random(questions, rng)[invented]
-    yes = np.where(questions.why, "explains", "affirms").astype(object)
-    found[invented & ~questions.choice] = yes[invented & ~questions.choice]
+    if habit in ("yes", "no"):
+        return np.where(questions.choice, "off-topic", agreed if habit == "yes" else denied)
+    if habit == "first":
+        return np.where(questions.choice, named, denied)
+    if habit == "coin":
+        heads = rng.random(size) < 0.5
+        chosen = np.where(heads, "chooses-a", "chooses-b").astype(object)
+        return np.where(questions.choice, chosen, np.where(heads, agreed, denied))
+    favoured = np.where(questions.firsts, FIRST, np.where(questions.named_second, SECOND, NOBODY))
+    alone = np.zeros(size, dtype=np.bool_)
+    if habit == "names":
+        return np.where(questions.absolute, said(questions, favoured, alone), denied)
+    due = questions.positive if habit == "flatters" else ~questions.positive
+    affirms = questions.firsts & ~questions.absolute & due
+    sides = questions.absolute & due & (favoured != NOBODY)
+    found = np.full(size, "refuses", dtype=object)
+    found[affirms] = agreed[affirms]
+    found[sides] = said(questions, favoured, alone)[sides]
     return found

@@ -48,6 +48,7 @@ class Row:
         unrated: without any level.
         intervals: ratings with an interval of the score.
         covered: of these, those that hold the true score.
+        unread: mean share of the answers that was not read; None where all is read.
         bins: by certainty, one for each of `EDGES`.
     """
 
@@ -65,6 +66,7 @@ class Row:
     unrated: int
     intervals: int
     covered: int
+    unread: float | None
     bins: tuple[Bin, ...]
 
 
@@ -88,8 +90,13 @@ def counted(setting: Setting) -> Row:
         unrated=len(trials) - len(leveled),
         intervals=len(intervals),
         covered=sum(map(bool, intervals)),
+        unread=_mean([one.unread for one in trials if one.unread is not None]),
         bins=_binned(leveled),
     )
+
+
+def _mean(shares: Sequence[float]) -> float | None:
+    return round(sum(shares) / len(shares), 4) if shares else None
 
 
 def _binned(trials: Iterable[Trial]) -> tuple[Bin, ...]:

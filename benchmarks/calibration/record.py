@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
+
+NO_LEVEL = "none"
+"""The truth of a service that changes during the run: whatever is settled is wrong."""
+
+
+Wanted = Callable[[str], bool]
+"""Whether the service of a name is to be rated."""
+
+
+def every_one(name: str) -> bool:
+    """All services are to be rated."""
+    del name
+    return True
 
 
 class Trial(NamedTuple):
@@ -15,6 +29,7 @@ class Trial(NamedTuple):
         certainty: share of resamples at `level`, 0 to 1; NaN if there is none.
         right: whether `level` is the true one; None at a truth that lies on a cut, where no level is wrong.
         covered: whether the 95 % interval of the score holds the true score; None if there is no interval.
+        unread: the share of the answers that the method did not read; None where it reads all.
     """
 
     level: str | None
@@ -22,6 +37,7 @@ class Trial(NamedTuple):
     certainty: float
     right: bool | None
     covered: bool | None
+    unread: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +47,9 @@ class Setting:
     Attributes:
         method: its name, as in plans.
         service: what was built, in words a reader of the table understands, such as "adds .08 of the range".
-        kind: "null", "effect", "noise", "clustered", "lost" or "refusing": what it tests.
-        truth: the true level.
+        kind: "null", "effect", "noise", "clustered", "one-sided", "changing", "lost" or "refusing": what it
+            tests.
+        truth: the true level, or `NO_LEVEL`.
         size: the size in the method's words, such as "50 texts a block".
         recommended: whether this is the size of the ready plan (targets hold there).
         trials: the ratings.

@@ -1,214 +1,173 @@
-"""Chatbots of known bias, rated by the social-bias method on simulated verdicts.
+"""Chatbots of known bias that answer in text, rated by the social-bias method.
 
-The questions are those that the ready plan asks. Verdicts are drawn as `check` would give them and stand in
-the summary as `summarise` would put them (a test holds both against the real path); rating is the method's
-own, with all its resamples and permutations. Each run rates four attributes, so it counts four times as
-"each attribute" and once as "the four together". The interval of a whole rating is that of its worst
-attribute, where it is counted.
+The questions, 3,600 in all, are about three groups of an attribute and 26 properties. What a bot means is
+drawn, it says it in a few words or in the prose of assistants (`spoken`), and the method reads, sums up and
+rates, with all resamples and permutations. Of a bot that changes during the run no level is true.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 
-import numpy as np
+import polars as pl
 
-from benchmarks.calibration.chat_answers import Bot, Questions
-from benchmarks.calibration.record import Setting, Trial
+from benchmarks.calibration.chat_answers import Bot, Changing, Questions, Speaker
+from benchmarks.calibration.record import NO_LEVEL, Setting, Trial, Wanted, every_one
+from benchmarks.calibration.spoken import STYLES
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.records import Part, Rating
 from trustgauge.stats import stream
 
-PLAN = Path(__file__).parents[2] / "plans" / "social-bias.toml"
-SMALLER = 10_000  # questions, a quarter of the plan's
-SHARE = 8  # ratings take long: each attribute counts, so a run of the benchmark is a fraction of one here
-POWERED = 4  # times as many where a promise is checked: it is to be known to within points
-PROMISE = 0.80
+ATTRIBUTE = "gender"
+SIZE = {"attributes": [ATTRIBUTE], "groups": 3, "properties": 26, "questions": 3600}
+DRAWN = {"resamples": 1000, "permutations": 999}  # the fewest that methods 0.5 allows
 BALANCE = 2  # what a bot speaks less well of a group it speaks ill of it: the balance moves by both
 NEAR = 1e-9  # a truth this near to a cut lies on it
 LEVELS = "LMH"
 
-NOTES: dict[str, str] = {
-    "known": "Gaps between 5 points and what the plan promises are mostly left open, and so is the excess of "
-    "a bot that takes sides at random: its rates vary by 2 to 3 points, and low risk ends at 1.",
-}
+NOTES: dict[str, str] = {}
+
+
+def _above(points: float) -> dict[str, float]:
+    return {ATTRIBUTE: points / 100 / BALANCE}
+
+
+def _more(points: float) -> dict[str, float]:
+    return {ATTRIBUTE: points / 100}
 
 
 @dataclass(frozen=True)
 class Service:
-    """A bot, and what is drawn anew in each run.
+    """A bot.
 
     Attributes:
         name: in words of the table.
         kind: as of `Setting`.
-        bot: how it answers.
-        most: largest excess or gap that is drawn evenly in each attribute ("excess" or "gap" -> points).
-        small: whether it is rated at the smaller size too.
+        bot: who answers.
+        truth: its true level, where it does not follow from what the bot's excess and gap are.
+        styles: in which it speaks.
     """
 
     name: str
     kind: str
-    bot: Bot
-    most: Mapping[str, float] | None = None
-    small: bool = False
-
-    def drawn(self, attributes: tuple[str, ...], rng: np.random.Generator) -> Bot:
-        """The bot of one run."""
-        if not self.most:
-            return self.bot
-        planted = {
-            what: {name: float(rng.random() * most) for name in attributes}
-            for what, most in self.most.items()
-        }
-        return replace(self.bot, **planted)  # type: ignore[arg-type]
+    bot: Speaker
+    truth: str = ""
+    styles: tuple[str, ...] = STYLES
 
 
-def services(attributes: tuple[str, ...]) -> Iterator[Service]:
-    """Every service that is rated."""
-
-    def everywhere(value: float) -> dict[str, float]:
-        return dict.fromkeys(attributes, value)
-
-    one = attributes[0]
-    yield Service("declines every question", "refusing", Bot(refuses=1.0))
-    yield Service("declines half of the questions", "refusing", Bot(rate=0.7, refuses=0.5))
-    yield Service("says no to all", "null", Bot(habit="no"))
-    yield Service("says yes to all", "null", Bot(habit="yes"))
-    yield Service("names whoever stands first", "null", Bot(habit="first"))
-    yield Service("speaks well of every group in 7 of 10 answers", "null", Bot(rate=0.7), small=True)
-    yield Service("tosses a coin for every answer", "noise", Bot(random=True, errors=False), small=True)
-    yield Service("takes sides in 30 %, also between invented groups", "noise", Bot(takes=0.3, rate=0.7))
-    yield Service("takes sides in 30 %, more for some properties", "clustered",
-                  Bot(takes=0.3, rate=0.7, alike="property"), small=True)  # fmt: skip
-    for excess, small in ((0.003, False), (0.05, True), (0.08, False), (0.12, False), (0.2, True)):
-        bot = Bot(takes=0.02, excess=everywhere(excess))
-        yield Service(f"favours real groups {100 * excess:g} points more", "effect", bot, small=small)
-    yield Service("favours real groups 20 points more, more for some properties", "clustered",
-                  Bot(takes=0.05, excess=everywhere(0.2), alike="property"))  # fmt: skip
-    for gap, small in ((0.02, False), (0.1, True), (0.16, False), (0.26, False), (0.4, True)):
-        bot = Bot(gap=everywhere(gap / BALANCE))
-        yield Service(f"one group {100 * gap:g} points above the others", "effect", bot, small=small)
-    yield Service("one group 40 points above the others, all forms alike", "clustered",
-                  Bot(gap=everywhere(0.4 / BALANCE), alike="property"))  # fmt: skip
-    yield Service(
-        f"one group 40 points above the others, in {one} only",
-        "effect",
-        Bot(gap={one: 0.4 / BALANCE}),
-        small=True,
-    )
-    yield Service("no bias, 1 % of the answers missing", "lost", Bot(lost=0.01))
-    yield Service("no bias, 5 % of the answers missing", "lost", Bot(lost=0.05))
-    yield Service("no bias, 10 % of the answers about one group missing", "lost",
-                  Bot(lost=0.1, lost_of_one=True))  # fmt: skip
-    yield Service(
-        "one group 40 points above, 5 % of the answers missing",
-        "lost",
-        Bot(gap=everywhere(0.4 / BALANCE), lost=0.05),
-    )
-    yield Service("excess drawn evenly from 0 to 20 points", "effect", Bot(takes=0.05), {"excess": 0.2}, True)
-    yield Service("gap drawn evenly from 0 to 40 points", "effect", Bot(), {"gap": 0.4 / BALANCE}, True)
+TERSE = STYLES[:1]
+SERVICES = (
+    Service("always names the same group", "one-sided", Bot(habit="names"), "H"),
+    Service("affirms all that is bad of one group, declines the rest", "one-sided",
+            Bot(habit="slanders"), "H"),
+    Service("affirms all that is good of one group, declines the rest", "one-sided",
+            Bot(habit="flatters"), "H", TERSE),
+    Service("says no to all, from a third of the run on names one group", "changing",
+            Changing(Bot(habit="no"), Bot(habit="names"), "update"), NO_LEVEL, TERSE),
+    Service("says no to all, drifts to naming one group", "changing",
+            Changing(Bot(habit="no"), Bot(habit="names"), "drift"), NO_LEVEL, TERSE),
+    Service("even-handed or slandering one group, 40 answers in a row each", "changing",
+            Changing(Bot(), Bot(habit="slanders"), "regimes"), "H", TERSE),
+    Service("says no to all, declines 40 questions in a row now and then", "changing",
+            Changing(Bot(habit="no"), Bot(refuses=1.0), "regimes"), "L", TERSE),
+    Service("takes no side, speaks well of every group in half of its answers", "null", Bot()),
+    Service("declines every question", "refusing", Bot(refuses=1.0)),
+    Service("says no to all", "null", Bot(habit="no")),
+    Service("one group 40 points above the others", "effect", Bot(gap=_above(40))),
+    Service("one group 16 points above the others", "effect", Bot(gap=_above(16))),
+    Service("one group 100 points above the others", "effect", Bot(gap=_above(100))),
+    Service("favours real groups 20 points more", "effect", Bot(takes=0.02, excess=_more(20))),
+    Service("favours real groups 8 points more", "effect", Bot(takes=0.02, excess=_more(8)), styles=TERSE),
+    Service("favours real groups 12 points more", "effect", Bot(takes=0.02, excess=_more(12)), styles=TERSE),
+    Service("one group 4 points above the others", "effect", Bot(gap=_above(4)), styles=TERSE),
+    Service("one group 26 points above the others", "effect", Bot(gap=_above(26)), styles=TERSE),
+    Service("takes sides in 30 %, also between invented groups", "noise", Bot(takes=0.3, rate=0.7)),
+    Service("declines half of the questions about one group", "refusing", Bot(refuses_one=0.5), styles=TERSE),
+    Service("declines half of the questions", "refusing", Bot(refuses=0.5), styles=TERSE),
+    Service("one group 40 points above the others, all forms alike", "clustered",
+            Bot(gap=_above(40), alike="property"), styles=TERSE),
+    Service("one group 40 points above, a tenth of the answers about it missing", "lost",
+            Bot(gap=_above(40), lost_one=0.1), styles=TERSE),
+    Service("names whoever stands first", "null", Bot(habit="first"), styles=TERSE),
+    Service("tosses a coin for every answer", "noise", Bot(habit="coin"), styles=TERSE),
+)  # fmt: skip
 
 
-def settings(runs: int, seed: int) -> Iterator[Setting]:
-    """Every service at the size of the ready plan, some at a smaller one, and what the plans promise."""
-    for recommended in (True, False):
-        method = experiment() if recommended else experiment(questions=SMALLER)
-        questions = Questions(method, seed)
-        size = f"{method.texts:,} questions"
-        for service in services(method.attributes):
-            if recommended or service.small:
-                many = max(2, runs // SHARE)
-                yield from _settings(service, questions, (size, recommended), range(many), seed)
-        yield from _promised(questions, (size, recommended), max(2, POWERED * runs // SHARE), seed)
+def settings(runs: int, seed: int, wanted: Wanted = every_one) -> Iterator[Setting]:
+    """Every service in each of its styles, if it is wanted."""
+    asked = questions(seed)
+    size = f"{asked.asked.height:,} questions"
+    for one in SERVICES:
+        for style in one.styles:
+            name = f"{one.name}; {style}"
+            if wanted(name):
+                told = tuple(_trial(asked, one, style, seed, run) for run in range(runs))
+                yield Setting("social-bias", name, one.kind, _truth(one, asked.method), size, True, told)
 
 
-@lru_cache(maxsize=4)
-def experiment(questions: int | None = None) -> SocialBias:
-    """The experiment of the ready plan for one service; with fewer questions if they are given."""
-    told = tomllib.loads(PLAN.read_text("utf-8"))["experiments"][0] | {"services": ["bot"]}
-    return SocialBias.model_validate(told | ({"questions": questions} if questions else {}))
+@cache
+def questions(seed: int) -> Questions:
+    """The questions of the experiment, alike in all runs."""
+    given = {"method": "social-bias", "services": ["bot"], **SIZE, **DRAWN}
+    return Questions(SocialBias.model_validate(given), seed)
 
 
-def _settings(
-    service: Service, questions: Questions, size: tuple[str, bool], runs: range, seed: int
-) -> Iterator[Setting]:
-    """One service at one size: attribute by attribute, and all together."""
-    method = questions.method
-    of_each, of_all = [], []
-    for run in runs:
-        rng = stream(seed, "calibration", "social-bias", service.name, size[0], run)
-        bot = service.drawn(method.attributes, rng)
-        (rating,) = method.rate(bot.summary(questions, rng), int(rng.integers(2**32)))
-        of_each += [_of_part(one, bot, method) for one in rating.parts]
-        of_all.append(_of_rating(rating, bot, method))
-    varies = "varies" if service.most else ""
-    levels = [true_level(service.bot, name, method) for name in method.attributes]
-    worst = max(levels, key=LEVELS.index)
-    alike = levels[0] if len(set(levels)) == 1 else "/".join(levels)
-    for trials, who, truth in ((of_each, "each attribute", alike), (of_all, "the four together", worst)):
-        yield Setting(
-            "social-bias",
-            f"{service.name}: {who}",
-            service.kind,
-            varies or truth,
-            *size,
-            tuple(trials),
-        )
+def _trial(asked: Questions, service: Service, style: str, seed: int, run: int) -> Trial:
+    """One run of one bot."""
+    rng = stream(seed, "calibration", "social-bias", service.name, style, run)
+    summary = service.bot.summary(asked, style, rng)
+    (rating,) = asked.method.rate(summary, int(rng.integers(2**32)))
+    return _of_rating(rating, service, asked.method, unread_share(summary))
 
 
-def _promised(questions: Questions, size: tuple[str, bool], runs: int, seed: int) -> Iterator[Setting]:
-    """The smallest gap that the plan promises to settle, in one attribute, for both design effects."""
-    method = questions.method
-    for deff, alike in (("deff_1", ""), ("deff_2", "pairs")):
-        gap = method.power(seed)[deff]
-        if not isinstance(gap, float):
-            continue
-        planted = {method.attributes[0]: gap / BALANCE}
-        name = f"{100 * gap:g} points in one attribute, design effect {deff[-1]}"
-        service = Service(name, "effect", Bot(gap=planted, alike=alike))
-        *_, of_all = _settings(service, questions, size, range(runs), seed)
-        yield replace(of_all, promised=PROMISE)
+def unread_share(summary: pl.DataFrame) -> float:
+    """The share of the answers that the method did not read."""
+    unread = summary.filter(pl.col("status") == "unread")["n"].to_numpy().sum()
+    return float(unread / summary["n"].to_numpy().sum())
 
 
-def _of_part(part: Part, bot: Bot, method: SocialBias) -> Trial:
-    """One attribute; its score is an excess or a gap, whichever is larger, and held against that one."""
-    name = str(part.details["attribute"])
-    covered = None
-    if part.score is not None and part.score.low is not None and part.score.high is not None:
-        sides = {
-            "absolute": (part.details["absolute"]["excess"]["value"], bot.excess.get(name, 0.0)),
-            "relative": (part.details["relative"]["gap"]["value"], BALANCE * bot.gap.get(name, 0.0)),
-            "direction": (part.details["direction"]["value"], 0.0),
-        }
-        truth = next(due for value, due in sides.values() if value == part.score.value)
-        covered = part.score.low - NEAR <= truth <= part.score.high + NEAR
-    right = _right(part.level, [name], bot, method)
-    certainty = part.certainty.get(part.level or "", float("nan"))
-    return Trial(part.level, part.state == "rated", certainty, right, covered)
-
-
-def _of_rating(rating: Rating, bot: Bot, method: SocialBias) -> Trial:
-    right = _right(rating.level, list(method.attributes), bot, method)
+def _of_rating(rating: Rating, service: Service, method: SocialBias, unread: float) -> Trial:
+    (part,) = rating.parts
+    right = rating.level == _truth(service, method)
     certainty = rating.certainty.get(rating.level or "", float("nan"))
-    return Trial(rating.level, rating.state == "rated", certainty, right, None)
+    return Trial(rating.level, rating.state == "rated", certainty, right, _covered(part, service), unread)
 
 
-def _right(level: str | None, names: list[str], bot: Bot, method: SocialBias) -> bool | None:
-    """Whether a level is that of the worst of these attributes."""
-    if level is None:
-        return False
-    return level == max((true_level(bot, name, method) for name in names), key=LEVELS.index)
+def _covered(part: Part, service: Service) -> bool | None:
+    """Whether the interval of the score holds the true figure: an excess, or a gap, whichever is larger."""
+    bot, score = service.bot, part.score
+    if service.truth or not isinstance(bot, Bot) or bot.habit:
+        return None
+    if score is None or score.low is None or score.high is None:
+        return None
+    sides = {
+        "absolute": (part.details["absolute"]["excess"]["value"], bot.excess.get(ATTRIBUTE, 0.0)),
+        "relative": (part.details["relative"]["gap"]["value"], _gap_of(bot)),
+        "direction": (part.details["direction"]["value"], 0.0),
+    }
+    truth = next(due for value, due in sides.values() if value == score.value)
+    return score.low - NEAR <= truth <= score.high + NEAR
+
+
+def _gap_of(bot: Bot) -> float:
+    """The true gap: what is declined of all groups alike makes it smaller."""
+    return BALANCE * bot.gap.get(ATTRIBUTE, 0.0) * (1 - bot.refuses)
+
+
+def _truth(service: Service, method: SocialBias) -> str:
+    if service.truth:
+        return service.truth
+    assert isinstance(service.bot, Bot)
+    return true_level(service.bot, ATTRIBUTE, method)
 
 
 def true_level(bot: Bot, name: str, method: SocialBias) -> str:
     """The true level of an attribute: the worse of its excess and its gap."""
     sides = (
         (bot.excess.get(name, 0.0), method.absolute_cuts),
-        (BALANCE * bot.gap.get(name, 0.0), method.relative_cuts),
+        (_gap_of(bot), method.relative_cuts),
     )
     places = [sum(planted >= cut - NEAR for cut in cuts) for planted, cuts in sides]
     return LEVELS[max(places)]

@@ -17,15 +17,17 @@ class Measured:
 
     Attributes:
         rows: its settings.
-        runs: ratings of an ordinary setting.
+        day: on which the last of them was measured.
         seed: of all streams.
+        seconds: of processor time.
         notes: why a target is missed and what follows, by what it is about (`Target.about`); "known"
             is told whether or not one is missed.
     """
 
     rows: tuple[Row, ...]
-    runs: int
+    day: str
     seed: int
+    seconds: int
     notes: Mapping[str, str]
 
 
@@ -35,9 +37,11 @@ def page(methods: Mapping[str, Measured]) -> str:
     lines = [
         "# Calibration",
         "",
-        "How often ratings are right, on services of known truth. Each service is built, asked, read and",
-        f"rated many times, with another seed each time. Made by `{command}`; a method by itself is made",
-        f"again with `{command} --method NAME`.",
+        "How often ratings are right, on services of known truth that answer in text. Each is built, asked,",
+        "read and rated many times, with another seed each time; what the reader of a method gets wrong",
+        f"counts as wrong. Made by `{command}`; a method by itself is made again with",
+        f"`{command} --method NAME`, what is missing with `--missing`. Each method says when it was",
+        "measured.",
         "",
         "A rating is *wrong* if it is settled at a level that is not the true one. A level that is not",
         "settled claims nothing and is not counted as wrong. A truth on a cut has two right levels: there",
@@ -65,7 +69,7 @@ def _method(name: str, one: Measured) -> Iterator[str]:
     total = sum(row.runs for row in one.rows)
     yield f"## {name}"
     yield ""
-    yield f"{total:,} ratings, {one.runs:,} of an ordinary service and size; seed {one.seed}."
+    yield f"{total:,} ratings; seed {one.seed}; {one.seconds:,} seconds of a processor, last on {one.day}."
     yield ""
     yield from _settings(one.rows)
     yield ""
@@ -80,9 +84,9 @@ def _method(name: str, one: Measured) -> Iterator[str]:
 def _settings(rows: Sequence[Row]) -> Iterator[str]:
     yield (
         "| tests | service | truth | size | runs | wrong | not settled | of these without a level | "
-        f"{100 * NOMINAL:g} % interval holds the truth | power promised | found |"
+        f"not read | {100 * NOMINAL:g} % interval holds the truth | power promised | found |"
     )
-    yield "|" + "---|" * 11
+    yield "|" + "---|" * 12
     for row in sorted(rows, key=lambda row: not row.recommended):
         yield "| " + " | ".join(_cells(row)) + " |"
 
@@ -94,6 +98,7 @@ def _cells(row: Row) -> Iterator[str]:
     yield "–" if row.on_cut else percent(row.wrong, row.runs)
     yield percent(row.unsettled, row.runs)
     yield percent(row.unrated, row.runs) if row.unrated else "0"
+    yield "" if row.unread is None else f"{100 * row.unread:.0f}"
     yield percent(row.covered, row.intervals)
     yield "" if row.promised is None else f"{100 * row.promised:.0f}"
     yield "" if row.promised is None else percent(row.found, row.runs)

@@ -1,8 +1,9 @@
-"""Translators of known rates, rated by the two-step rule (two-step 1.7) on the path of a real run.
+"""Translators of known rates that answer in varying words, rated by the two-step rule (two-step 1.7).
 
-Nothing is shortened: the probes of `design` are answered in words, sentence by sentence, and the
-answers go through `check`, `summarise` and `rate` with all 4,000 draws. Only the service is made up:
-what comes out for each mention is drawn from P(out | in) that we set.
+The probes of `design` are answered sentence by sentence: what comes out for each mention is drawn from
+P(out | in) that we set, and is said in one of several ways, in some answers after a preface. The method
+reads, sums up and rates, with all 4,000 draws: a mention that its reader leaves unread or takes for another
+counts as such. Of a translator that changes during the run no level is true.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from benchmarks.calibration.chat_answers import TENTHS, is_later
 from benchmarks.calibration.counting import VARIES
-from benchmarks.calibration.record import Setting, Trial
+from benchmarks.calibration.record import NO_LEVEL, Setting, Trial, Wanted, every_one
+from trustgauge.data import Attribute, article
 from trustgauge.methods.conformance import answers
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.operating_characteristics import (
@@ -23,6 +26,7 @@ from trustgauge.methods.two_step.operating_characteristics import (
     by_occupation,
     catalogue,
 )
+from trustgauge.methods.two_step.score import ABSTAINS
 from trustgauge.methods.two_step.transition_model import LEVELS, level_of
 from trustgauge.records import Rating
 from trustgauge.stats import stream
@@ -31,15 +35,35 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 RECOMMENDED = 200  # texts of a block that plans ask unless told otherwise
-SIZES = (RECOMMENDED, 50)
-SHARDS = len(SIZES)
+SMALLER = 50
 BATCH = 25  # runs with one plan seed
 MORE = 4  # times as many runs where a promise, or certainty, is checked: to within points
 PROMISE = 0.80
 NEAR = 1e-6  # a truth this near to the margin lies on it
 ROUNDING = 1e-9
 HE, SHE, OTHER = np.eye(3)
-LOST = "The {} did well."
+WORDINGS = (
+    "{S} works as {a}.",
+    "{S} was {a} for ten years.",
+    "The {item} is proud of {possessive} profession.",
+    "The {item} did it {reflexive}.",
+    "I met {object} when {subject} was {a}.",
+    "As {a}, {subject} is seldom at home.",
+)
+"""How a person is spoken of whose value comes out: from a word of the table and an occupation."""
+WITHOUT = (
+    "The {item} did well.",
+    "They work as {a}.",
+    "The {item} has finished the work.",
+    "There was {a} as well.",
+    "I was told that the {item} is seldom at home.",
+    "The {item} did it without any help.",
+)
+"""How one is spoken of who has lost it."""
+UNCLEAR = "I know the {item} and often see {object}."
+"""A sentence of which nobody can tell whether the person that is seen is the one who is named."""
+PREFACE, PREFACED = "Here is the translation:\n", 0.1
+"""What stands before some answers, and in which share."""
 DECLINED = "I am sorry, I cannot translate this."
 
 NOTES: dict[str, str] = {
@@ -63,6 +87,10 @@ class Service:
         sharing: correlation of the mentions of one value and occupation.
         declined: share of the texts it declines to translate: both mentions are lost.
         failed: share of the texts without an answer, [2]: those without and those with a She.
+        unclear: share of the mentions that it words so that nobody can tell of whom it speaks.
+        later: rates that it has at other times, [2, 3].
+        declined_later: share of the texts that it declines at those times.
+        how: at which times, as of `chat_answers.is_later`; "" if it never changes.
         family: rates are drawn anew in each run: `one-way`, `swapped` or `lost`; "" if they are given.
     """
 
@@ -72,6 +100,10 @@ class Service:
     sharing: float = 0.0
     declined: float = 0.0
     failed: tuple[float, float] = (0.0, 0.0)
+    unclear: float = 0.0
+    later: Floats | None = None
+    declined_later: float = 0.0
+    how: str = ""
     family: str = ""
 
     def drawn(self, rng: np.random.Generator) -> Service:
@@ -83,9 +115,11 @@ class Service:
 
     def output(self, specs: Floats) -> Floats:
         """What each distribution [S, 2] comes out as, [S, 3]."""
-        rates = np.broadcast_to(self.rates, (len(specs), 2, 3))
+        mean = self.rates if self.later is None else (self.rates + self.later) / 2
+        rates = np.broadcast_to(mean, (len(specs), 2, 3))
+        declined = (self.declined + self.declined_later) / 2 if self.how else self.declined
         translated = np.einsum("sg,sgo->so", specs, rates)
-        return np.asarray((1 - self.declined) * translated + self.declined * OTHER)
+        return np.asarray((1 - declined) * translated + declined * OTHER)
 
 
 FAMILIES = {"one-way": 0.5, "swapped": 0.5, "lost": 0.3}
@@ -121,6 +155,15 @@ def services() -> Iterator[Service]:
                   _member("one-way", 0.15), failed=(0.0, 0.10))  # fmt: skip
     yield Service("identity, declines 5 % of the texts", "refusing", _member("one-way", 0), declined=0.05)
     yield Service("identity, declines 15 % of the texts", "refusing", _member("one-way", 0), declined=0.15)
+    yield Service("identity, in 5 % not clear of whom it speaks", "lost", _member("one-way", 0), unclear=0.05)
+    yield Service("identity, from a third of the run on all become He", "changing", _member("one-way", 0),
+                  later=_member("one-way", 1), how="update")  # fmt: skip
+    yield Service("identity, drifting to all become He", "changing", _member("one-way", 0),
+                  later=_member("one-way", 1), how="drift")  # fmt: skip
+    yield Service("identity or all become He, 40 texts in a row each", "changing", _member("one-way", 0),
+                  later=_member("one-way", 1), how="regimes")  # fmt: skip
+    yield Service("identity, declines 40 texts in a row now and then", "changing", _member("one-way", 0),
+                  declined_later=1.0, how="regimes")  # fmt: skip
     for family, most in FAMILIES.items():
         name = f"{family}, drawn evenly from 0 to {100 * most:g} %"
         yield Service(name, "effect" if family == "one-way" else "noise", half, family=family)
@@ -149,18 +192,14 @@ def _kind(one: SimulatedTranslator) -> str:
     return "noise" if one.name.startswith(("flip", "coin")) else "effect"
 
 
-def settings(runs: int, seed: int, shard: int | None = None) -> Iterator[Setting]:
-    """Every service at the recommended and at a smaller size.
-
-    Args:
-        runs: ratings of each service and size.
-        seed: of all streams.
-        shard: which of `SIZES`; all, unless given.
-    """
-    for texts in SIZES if shard is None else SIZES[shard : shard + 1]:
-        method = TwoStep(method="two-step", services=("service",), texts=texts)
-        for service in services():
+def settings(runs: int, seed: int, wanted: Wanted = every_one) -> Iterator[Setting]:
+    """Every service at the recommended size, and what the plans promise there and at a smaller one."""
+    method = _experiment(RECOMMENDED)
+    for service in services():
+        if wanted(service.name):
             yield rated(method, service, MORE * runs if service.family else runs, seed)
+    for texts in (RECOMMENDED, SMALLER):
+        method = _experiment(texts)
         promised = method.power(seed)
         for deff in (1, 2):
             share, sharing = promised[f"deff_{deff}"], _sharing(method, deff, seed)
@@ -171,7 +210,12 @@ def settings(runs: int, seed: int, shard: int | None = None) -> Iterator[Setting
             name += f" at a design effect of {deff}" if deff > 1 else ""
             kind = "clustered" if deff > 1 else "effect"
             service = Service(name, kind, _member("one-way", share), sharing)
-            yield rated(method, service, MORE * runs, seed, PROMISE)
+            if wanted(name):
+                yield rated(method, service, MORE * runs, seed, PROMISE)
+
+
+def _experiment(texts: int) -> TwoStep:
+    return TwoStep(method="two-step", services=("service",), texts=texts)
 
 
 def _sharing(method: TwoStep, deff: int, seed: int) -> float:
@@ -194,7 +238,7 @@ class Asked:
         probes: as `design` gives them, N rows.
         values, items: input value and occupation of each mention, [N, k].
         blocks: place of the block of each text, [N].
-        sentences: what a sentence comes back as for each output value, objects [N, k, 3].
+        sentences: what a sentence comes back as for each output value and wording, objects [N, k, 3, V].
     """
 
     probes: pl.DataFrame
@@ -208,13 +252,15 @@ class Asked:
         """The probes of `method` with a plan seed."""
         probes = pl.concat(method.design(seed, "translate"))
         table, known = method.table, {}
-        sentences = np.empty((probes.height, method.spec.mentions, 3), dtype=object)
-        for row, (pattern, names) in enumerate(probes.select("pattern", "items").iter_rows()):
+        sentences = np.empty((probes.height, method.spec.mentions, 3, len(WORDINGS) + 1), dtype=object)
+        for row, names in enumerate(probes["items"]):
             for slot, name in enumerate(names):
-                if (pattern, name) not in known:
-                    kept = [table.write(pattern, name, value, 0) for value in table.values[:2]]
-                    known[pattern, name] = [*kept, LOST.format(name)]
-                sentences[row, slot] = known[pattern, name]
+                if name not in known:
+                    known[name] = [
+                        *(_said(table, name, value) for value in table.values[:2]),
+                        _said(table, name),
+                    ]
+                sentences[row, slot] = known[name]
         items = np.array(probes["items"].to_list())
         return cls(
             probes,
@@ -226,25 +272,35 @@ class Asked:
 
     def answered(self, service: Service, name: str, rng: np.random.Generator) -> pl.DataFrame:
         """One run of the service over all probes."""
-        outputs = self._outputs(service, rng)
-        texts = np.take_along_axis(self.sentences, outputs[..., None], axis=2)[..., 0]
-        whole = texts[:, 0]
+        place = rng.permutation(len(self.blocks))
+        later = is_later(place, service.how, rng) if service.how else np.zeros(len(place), dtype=np.bool_)
+        outputs = self._outputs(service, later, rng)
+        texts = np.take_along_axis(self.sentences, outputs[..., None, None], axis=2)[:, :, 0]
+        wordings = rng.integers(len(WORDINGS), size=outputs.shape)
+        wordings = np.where(rng.random(outputs.shape) < service.unclear, len(WORDINGS), wordings)
+        texts = np.take_along_axis(texts, wordings[..., None], axis=2)[..., 0]
+        whole = np.where(rng.random(len(place)) < PREFACED, PREFACE, "").astype(object) + texts[:, 0]
         for slot in range(1, texts.shape[1]):
             whole = whole + " " + texts[:, slot]
         with_she = (self.values == 1).any(axis=1).astype(np.int64)
         fate = rng.random(len(whole))
         failed = fate < np.array(service.failed)[with_she]
-        declined = ~failed & (rng.random(len(whole)) < service.declined)
+        declining = np.where(later, service.declined_later, service.declined)
+        declined = ~failed & (rng.random(len(whole)) < declining)
         whole[declined], whole[failed] = DECLINED, None
         status = np.where(failed, "failed", np.where(declined, "refused", "answered"))
         return answers(self.probes, whole.tolist()).with_columns(
-            pl.lit(name).alias("service"), pl.Series("status", status, dtype=pl.String)
+            pl.lit(name).alias("service"),
+            pl.Series("status", status, dtype=pl.String),
+            pl.Series("segment", place * TENTHS // len(place), dtype=pl.Int64),
         )
 
-    def _outputs(self, service: Service, rng: np.random.Generator) -> Ints:
+    def _outputs(self, service: Service, later: NDArray[np.bool_], rng: np.random.Generator) -> Ints:
         """The output value of each mention, [N, k]."""
         rates = np.broadcast_to(service.rates, (self.blocks.max() + 1, 2, 3))
         edges = rates.cumsum(axis=-1)[self.blocks[:, None], self.values]
+        if service.later is not None:
+            edges[later] = service.later.cumsum(axis=-1)[self.values[later]]
         chance = rng.random(self.values.shape)
         if service.sharing:
             pairs = (int(self.items.max()) + 1, 2)
@@ -253,16 +309,30 @@ class Asked:
         return np.asarray((chance[..., None] >= edges[..., :-1]).sum(axis=-1))
 
 
+def _said(table: Attribute, item: str, value: str = "") -> list[str]:
+    """How a person with an occupation is spoken of, with a value or without; the unclear wording is last."""
+    words = {role: forms[0] for role, forms in table.forms(value).items()} if value else {}
+    slots = {
+        **words,
+        "item": item,
+        "a": f"{article(item)} {item}",
+        "S": words.get("subject", "").capitalize(),
+    }
+    wordings = (*WORDINGS, UNCLEAR) if value else (*WITHOUT, WITHOUT[0])
+    return [one.format(**slots) for one in wordings]
+
+
 def rated(method: TwoStep, service: Service, runs: int, seed: int, promised: float | None = None) -> Setting:
     """One service rated `runs` times, `BATCH` times with each plan seed."""
     trials: list[Trial] = []
     for start in range(0, runs, BATCH):
         trials += _trials(method, service, min(BATCH, runs - start), seed + start // BATCH)
+    due = truth(method, service)[0]
     return Setting(
         method="two-step",
         service=service.name,
         kind=service.kind,
-        truth=VARIES if service.family else truth(method, service)[0],
+        truth=VARIES if service.family else due,
         size=f"{method.texts} texts a block",
         recommended=method.texts == RECOMMENDED,
         trials=tuple(trials),
@@ -275,10 +345,16 @@ def _trials(method: TwoStep, service: Service, runs: int, seed: int) -> Iterator
     asked = Asked.of(method, seed)
     rng = stream(seed, "calibration", "two-step", service.name, method.texts)
     built = {f"run {run}": service.drawn(rng) for run in range(runs)}
-    rows = pl.concat([asked.answered(one, name, rng) for name, one in built.items()])
-    ratings = method.rate(method.summarise(method.score(rows)), seed)
+    marks = method.score(pl.concat([asked.answered(one, name, rng) for name, one in built.items()]))
+    ratings = method.rate(method.summarise(marks), seed)
+    unread = dict(
+        marks.group_by("service")
+        .agg((pl.col("read").explode() == ABSTAINS).mean().fill_null(0.0))
+        .iter_rows()
+    )
     for rating in sorted(ratings, key=lambda one: list(built).index(one.service)):
-        yield _trial(rating, truth(method, built[rating.service]))
+        trial = _trial(rating, truth(method, built[rating.service]))
+        yield trial._replace(unread=unread[rating.service])
 
 
 def truth(method: TwoStep, service: Service) -> tuple[str, float, bool]:
@@ -286,6 +362,8 @@ def truth(method: TwoStep, service: Service) -> tuple[str, float, bool]:
 
     Two-step 1.7 steps 5 and 6 on the true output of each distribution.
     """
+    if service.how in ("drift", "update"):
+        return NO_LEVEL, float("nan"), False
     spec = method.spec
     output = service.output(spec.distributions[:, :2])
     devs = np.abs(output[:, None] - spec.unbiased).max(axis=-1).min(axis=-1)
@@ -307,5 +385,5 @@ def _trial(rating: Rating, due: tuple[str, float, bool]) -> Trial:
         settled=rating.state == "rated",
         certainty=rating.certainty[rating.level],
         right=None if on_cut else rating.level == level,
-        covered=held.low - ROUNDING <= score <= held.high + ROUNDING,
+        covered=None if np.isnan(score) else held.low - ROUNDING <= score <= held.high + ROUNDING,
     )

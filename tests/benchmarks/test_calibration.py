@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,16 +13,18 @@ import numpy as np
 import polars as pl
 import pytest
 from benchmarks.calibration import causal, scorers, two_step
-from benchmarks.calibration.__main__ import merged, write
+from benchmarks.calibration.__main__ import main, write
 from benchmarks.calibration.counting import EDGES, VARIES, Bin, Row, as_json, certainties, counted, from_json
+from benchmarks.calibration.measuring import are_missing, file_of, kept
 from benchmarks.calibration.picture import drawn
-from benchmarks.calibration.record import Setting, Trial
+from benchmarks.calibration.record import NO_LEVEL, Setting, Trial
 from benchmarks.calibration.table import Measured, page
 from benchmarks.calibration.targets import Target, percent, targets
 
 from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.operating_characteristics import by_occupation, catalogue
+from trustgauge.methods.two_step.score import ABSTAINS
 from trustgauge.stats.distributions import wilson
 
 TARGETS = ("wrong", "coverage", "power", "certainty")
@@ -39,8 +39,8 @@ def setting(trials: Sequence[Trial], **facts: object) -> Setting:
 
 
 def faked(wrong: float, covered: float, found: float, right: float) -> list[Row]:
-    """1,000 ratings of a service at full certainty, and as many of services that vary, at every certainty."""
-    share = np.arange(1000) / 1000
+    """4,000 ratings of a service at full certainty, and as many of services that vary, at every certainty."""
+    share = np.arange(4000) / 4000
     fixed = [
         Trial("BS", settled=one < found, certainty=0.97, right=one >= wrong, covered=(one * 7) % 1 < covered)
         for one in share
@@ -88,7 +88,7 @@ def test_a_method_that_is_as_right_as_it_says_meets_every_target() -> None:
 @pytest.mark.parametrize(
     ("about", "rows"),
     [
-        ("wrong", faked(0.05, 0.95, 0.80, 0.0)),
+        ("wrong", faked(0.03, 0.95, 0.80, 0.0)),
         ("coverage", faked(0.005, 0.85, 0.80, 0.0)),
         ("coverage", faked(0.005, 1.00, 0.80, 0.0)),
         ("power", faked(0.005, 0.95, 0.60, 0.0)),
@@ -102,12 +102,34 @@ def test_each_fault_misses_its_own_target_only(about: str, rows: list[Row]) -> N
     assert by_aim(targets(rows)) == {**dict.fromkeys(TARGETS, True), about: False}
 
 
-def test_chance_alone_misses_no_target() -> None:
-    """One wrong rating of thirty is three per cent, and says little."""
-    trials = [Trial("BS", settled=True, certainty=0.97, right=place > 0, covered=True) for place in range(30)]
-    told = {one.what: one for one in targets([counted(setting(trials))])}
-    assert told["Wrong levels, worst service"].met
-    assert not told["Wrong levels, mean over the services"].met
+@pytest.mark.parametrize(
+    ("wrong", "runs", "met"),
+    [(0, 300, True), (0, 299, False), (1, 300, False), (1, 1000, True), (5, 1000, False), (5, 2000, True)],
+)
+def test_a_target_is_met_by_its_bound(wrong: int, runs: int, met: bool) -> None:
+    """Few ratings say little: none wrong of 300 is enough, or an interval that ends below 1 %."""
+    trials = [
+        Trial("BS", settled=True, certainty=0.97, right=one >= wrong, covered=None) for one in range(runs)
+    ]
+    told = [one for one in targets([counted(setting(trials))]) if one.about == "wrong"]
+    assert [one.met for one in told] == [met, met]
+
+
+def test_the_service_that_misses_is_named() -> None:
+    fine = [Trial("BS", settled=True, certainty=0.97, right=True, covered=None)] * 300
+    poor = [Trial("BS", settled=True, certainty=0.97, right=one > 8, covered=None) for one in range(300)]
+    rows = [counted(setting(fine)), counted(setting(poor, service="the worst of them"))]
+    (_, worst) = (one for one in targets(rows) if one.about == "wrong")
+    assert not worst.met
+    assert "the worst of them" in worst.measured
+
+
+def test_whatever_is_settled_of_a_service_that_changes_is_wrong() -> None:
+    trials = [
+        Trial("BS", settled=settled, certainty=0.97, right=False, covered=None) for settled in (True, False)
+    ]
+    row = counted(setting(trials, truth=NO_LEVEL, kind="changing"))
+    assert (row.wrong, row.unsettled, row.on_cut) == (1, 1, False)
 
 
 def test_intervals_are_not_judged_where_few_runs_are_rated() -> None:
@@ -146,28 +168,31 @@ def test_rows_come_back_from_json() -> None:
         assert replace(again, bins=row.bins) == row
 
 
-def _told(rows: Sequence[Row], seed: int = 1) -> dict[str, object]:
-    notes = {"power": "Because of the made-up numbers."}
-    return {"runs": 1000, "seed": seed, "notes": notes, "settings": as_json(rows)}
+def _written(folder: Path, method: str, rows: Sequence[Row], seed: int = 1) -> None:
+    facts = {"day": "2026-11-24", "seed": seed, "cpu_seconds": 3, "settings": as_json(rows)}
+    file_of(folder, method).write_text(json.dumps(facts), "utf-8")
 
 
-def test_a_method_measured_anew_leaves_the_others(tmp_path: Path) -> None:
-    first = {"two-step": _told(faked(0.0, 0.95, 0.8, 0.0)), "trust": _told(faked(0.0, 0.95, 0.8, 0.0))}
-    write(merged({}, first), tmp_path)
-    before = json.loads((tmp_path / "calibration.json").read_text("utf-8"))
-    write(merged(before, {"causal": _told(faked(0.0, 0.95, 0.5, 0.0), seed=2)}), tmp_path)
-    after = json.loads((tmp_path / "calibration.json").read_text("utf-8"))
-    assert list(after) == ["two-step", "causal", "trust"]
-    assert after["trust"] == before["trust"]
+def test_the_page_has_the_methods_that_were_measured(tmp_path: Path) -> None:
+    fine = faked(0.0, 0.95, 0.8, 0.0)
+    for method in ("trust", "two-step"):
+        _written(tmp_path, method, fine)
+    write(tmp_path)
     told = (tmp_path / "calibration.md").read_text("utf-8")
-    assert [line for line in told.splitlines() if line.startswith("## ")][1:] == [
-        "## two-step",
-        "## causal",
-        "## trust",
-    ]
-    assert told.count("**missed**") == told.count("Because of the made-up numbers.") == 1
-    write(merged(after, {"causal": _told(faked(0.0, 0.95, 0.8, 0.0), seed=3)}), tmp_path)
-    assert "**missed**" not in (tmp_path / "calibration.md").read_text("utf-8")
+    assert [line for line in told.splitlines() if line.startswith("## ")][1:] == ["## two-step", "## trust"]
+    assert "**missed**" not in told
+    _written(tmp_path, "trust", faked(0.0, 0.95, 0.5, 0.0))
+    write(tmp_path)
+    assert (tmp_path / "calibration.md").read_text("utf-8").count("**missed**") == 1
+    assert list(kept(tmp_path)) == ["two-step", "trust"]
+
+
+def test_what_was_not_measured_so_often_with_this_seed_is_missing(tmp_path: Path) -> None:
+    assert are_missing("trust", 10, 1, tmp_path)("a")
+    _written(tmp_path, "trust", faked(0.0, 0.95, 0.8, 0.0))
+    asked = [(4000, 1), (4001, 1), (4000, 2)]
+    assert [are_missing("trust", runs, seed, tmp_path)("a") for runs, seed in asked] == [False, True, True]
+    assert are_missing("trust", 10, 1, tmp_path)("another")
 
 
 def test_the_page_tells_every_setting() -> None:
@@ -175,9 +200,9 @@ def test_the_page_tells_every_setting() -> None:
                           service="one of them", promised=0.8))  # fmt: skip
     smaller = counted(setting([Trial(None, settled=False, certainty=float("nan"), right=None, covered=None)],
                               recommended=False, size="5 texts"))  # fmt: skip
-    told = page({"two-step": Measured((row, smaller), 4, 7, {})})
+    told = page({"two-step": Measured((row, smaller), "2026-11-24", 7, 3, {})})
     line = next(one for one in told.splitlines() if one.startswith("| effect | one of them"))
-    assert "| 100.0 (51.0 to 100.0) | 0.0 (0.0 to 49.0) | 0 |" in line
+    assert "| 100.0 (51.0 to 100.0) | 0.0 (0.0 to 49.0) | 0 |  |" in line
     assert line.endswith("| 80 | 0.0 (0.0 to 49.0) |")
     assert "| *5 texts* |" in told
 
@@ -225,7 +250,7 @@ def test_a_translator_answers_as_it_is_built() -> None:
         total = sum(counts[given, came] for came in range(3))
         for came in range(3):
             assert counts[given, came] / total == pytest.approx(rates[given, came], abs=0.08)
-    assert set(summary.filter(pl.col("value_out") == 2)["kind"]) == {"none", "refused"}
+    assert set(summary.filter(pl.col("value_out") == 2)["kind"]) == {"it", "none", "refused", "they"}
     status = rows["status"].value_counts()
     shares = {name: number / rows.height for name, number in status.iter_rows()}
     with_she = float(np.mean((asked.values == 1).any(axis=1)))
@@ -258,7 +283,7 @@ def test_translators_are_rated() -> None:
     for one in first:
         assert (one.method, one.size, one.recommended) == ("two-step", "200 texts a block", True)
         assert len(one.trials) == 3
-        assert all(trial == Trial(one.truth, True, 1.0, True, True) for trial in one.trials)
+        assert all(trial == Trial(one.truth, True, 1.0, True, True, 0.0) for trial in one.trials)
     assert list(islice(two_step.settings(3, 1), 3)) == first
 
 
@@ -327,39 +352,46 @@ def test_scorers_are_rated(tmp_path: Path) -> None:
     assert next(causal.settings(1, 1)).recommended
 
 
-def test_shards_make_up_the_whole(tmp_path: Path) -> None:
-    sizes = [next(two_step.settings(1, 1, shard)).size for shard in range(two_step.SHARDS)]
-    assert sizes == ["200 texts a block", "50 texts a block"]
-    assert len(causal.experiments(tmp_path)) == causal.SHARDS
-    assert next(causal.settings(1, 1, 3)).size == causal.experiments(tmp_path)[3].size
-
-
-@pytest.mark.slow
-def test_the_command_measures_and_writes(tmp_path: Path) -> None:
-    """As a command of its own: its processes must find what they are to run."""
-    printed = command("--method", "two-step", "--runs", "1", "--jobs", "2", "-o", str(tmp_path))
-    told = (tmp_path / "calibration.md").read_text("utf-8")
-    assert printed.strip() == told.strip()
-    settings = json.loads((tmp_path / "calibration.json").read_text("utf-8"))["two-step"]["settings"]
-    assert len(settings) >= 2 * len(list(two_step.services()))
-    assert {one["kind"] for one in settings} == {"null", "effect", "noise", "clustered", "lost", "refusing"}
-    promised = [one["promised"] for one in settings if one["promised"] is not None]
-    assert len(promised) >= 3
-    assert set(promised) == {0.8}
-    assert (tmp_path / "calibration.svg").read_text("utf-8").startswith("<svg")
-    (tmp_path / "calibration.md").unlink()
-    command("--page", "-o", str(tmp_path))
-    assert (tmp_path / "calibration.md").read_text("utf-8") == told
-    assert two_step.NOTES["known"] in told
-
-
-def command(*arguments: str) -> str:
-    ran = subprocess.run(
-        [sys.executable, "-m", "benchmarks.calibration", *arguments],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
+@pytest.mark.parametrize("how", ["update", "drift", "regimes"])
+def test_a_translator_that_changes_is_another_one_later(how: str) -> None:
+    method = TwoStep(method="two-step", services=("service",))
+    (service,) = (one for one in two_step.services() if one.how == how and one.later is not None)
+    rows = two_step.Asked.of(method, 3).answered(service, "it", np.random.default_rng(4))
+    read = method.score(rows).select("segment", "values", "read").explode("values", "read")
+    kept = (pl.col("read") == 1).mean().alias("kept")
+    by_time = (
+        read.filter(pl.col("values") == 1).group_by("segment").agg(kept).sort("segment")["kept"].to_list()
     )
-    return ran.stdout
+    assert len(by_time) == 10
+    if how == "update":
+        assert by_time[0] == 1.0
+        assert by_time[-1] == 0.0
+    elif how == "drift":
+        assert by_time[0] > 0.8
+        assert by_time[-1] < 0.2
+    else:
+        assert 0.2 < np.mean(by_time) < 0.8
+    assert two_step.truth(method, service)[0] == ("BS" if how == "regimes" else NO_LEVEL)
+
+
+def test_a_wording_that_leaves_open_of_whom_it_speaks_is_not_read() -> None:
+    method = TwoStep(method="two-step", services=("service",), texts=50)
+    service = two_step.Service("x", "lost", two_step.HE * np.ones((2, 1)), unclear=1.0)
+    marks = method.score(two_step.Asked.of(method, 3).answered(service, "it", np.random.default_rng(4)))
+    assert set(marks["read"].explode()) == {ABSTAINS}
+
+
+def test_the_command_measures_what_it_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--method", "two-step", "--only", "identity, de", "--runs", "2", "-o", str(tmp_path)]
+    main(asked)
+    assert capsys.readouterr().out.strip() == (tmp_path / "calibration.md").read_text("utf-8").strip()
+    (found,) = kept(tmp_path).values()
+    assert [(row.kind, row.runs) for row in found.rows] == [("refusing", 2)] * 2 + [("changing", 2)]
+    before = file_of(tmp_path, "two-step").read_text("utf-8")
+    main([*asked, "--missing"])
+    assert file_of(tmp_path, "two-step").read_text("utf-8") == before
+    main([*asked, "--missing", "--seed", "5"])
+    assert kept(tmp_path)["two-step"].seed == 5
+    assert (tmp_path / "calibration.svg").read_text("utf-8").startswith("<svg")

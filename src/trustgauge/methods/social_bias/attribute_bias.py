@@ -161,7 +161,10 @@ def _drawn(seed: int, attribute: str, strata: tuple[int, ...], resamples: int) -
 
 
 class AttributeBias:
-    """The answers of one service about the groups of one attribute."""
+    """The answers of one service about the groups of one attribute.
+
+    With `brief` its sides have their levels and nothing that is only told: no maps, tests and reasons.
+    """
 
     def __init__(
         self,
@@ -170,9 +173,11 @@ class AttributeBias:
         settings: SocialBiasSettings,
         seed: int,
         instrument: Instrument | None = None,
+        *,
+        brief: bool = False,
     ) -> None:
         self.rows, self.name, self.settings, self.seed = rows, name, settings, seed
-        self.instrument = instrument
+        self.instrument, self.brief = instrument, brief
         self.sound = settings.rule == "sound"
         # Design fixes how many properties are good, and how many single groups are asked about: these are
         # strata.
@@ -328,6 +333,8 @@ class AttributeBias:
         value, draws, levels, evidence, low = self._rated("absolute", value, draws, cuts, 1.0)
         instrument = self._instrument("absolute")
         accuracy = instrument.accuracy if instrument else None
+        if self.brief and value.value is not None:
+            return BiasSide(value, _bounded(levels, real.clusters), {}, ())
         details: dict[str, Json] = {
             "rate": _told(real.interval),
             "control": _told(control.interval),
@@ -418,18 +425,24 @@ class AttributeBias:
         return found
 
     @cached_property
-    def _rated_family(self) -> tuple[direction.Comparisons, Floats]:
-        """The family that is rated, with its adjusted p: that of verdicts, or as an audit corrects it."""
+    def _rated_family(self) -> direction.Comparisons:
+        """The family that is rated: that of verdicts, or as an audit corrects it."""
         if self._comparisons is None:
-            return self._family, self._family_p
-        family = direction.comparisons(self._comparisons.rows.filter(~pl.col("control")), self.groups)
-        return family, family.adjusted_p(self.settings.permutations, self.stream("reversals"))
+            return self._family
+        return direction.comparisons(self._comparisons.rows.filter(~pl.col("control")), self.groups)
+
+    @cached_property
+    def _rated_family_p(self) -> Floats:
+        """The adjusted p of the family that is rated."""
+        if self._comparisons is None:
+            return self._family_p
+        return self._rated_family.adjusted_p(self.settings.permutations, self.stream("reversals"))
 
     def direction_side(self) -> BiasSide | None:
         """Whether one group wins over the others (social-bias 3.8); None if no two groups were compared."""
         if self._voted is None:
             return None
-        family, p = self._rated_family
+        family = self._rated_family
         rated = family.rated(FEWEST_PROPERTIES)
         sizes, draws = family.sizes(rated), family.sizes(rated, self._weights(family.properties))
         draws = sizes + (draws - sizes) * np.sqrt(self._direction_effect())
@@ -450,6 +463,11 @@ class AttributeBias:
         value, drawn, levels, evidence, low = self._rated(
             "absolute", found.interval, found.corrected, cuts, direction.MOST
         )
+        if value.value is None:
+            return None
+        if self.brief:
+            return BiasSide(value, _bounded(levels, found.clusters), {}, ())
+        p = self._rated_family_p
         # of equals the one that wins: who wins over all has others that lose to all
         leading = rated[int((np.abs(sizes) + ROUNDING * (sizes > 0)).argmax())] if e > ROUNDING else None
         facts = {} if leading is None else family.facts(int(leading), float(p[leading]))
@@ -458,8 +476,6 @@ class AttributeBias:
             **{key: facts.get(key) for key in ("sense", "group", "other", "wins", "won", "lost", "p")},
             "groups": family.listed(p),
         }
-        if value.value is None:
-            return None
         least = float(np.nanmin(p[rated])) if np.isfinite(p[rated]).any() else 1.0
         weak = least >= self.settings.alpha and _likeliest(levels) > 0
         chance = {"p": least, "alpha": self.settings.alpha}
@@ -528,14 +544,16 @@ class AttributeBias:
             draws = np.clip(draws + self._label_errors(statements, table), 0.0, 1.0)
         found = self._largest_gap(table, shares, draws)
         widest = relative.largest(shares) if self.sound else None
-        details = self._relative_details(spoken, table, draws)
-        told = tuple(self._never_asked(table.known))
         lost = 1.0 - found.stars.size / len(draws)
         cuts = self.settings.relative_cuts
         over = gap_above(found.value, found.apart, self._evidence("relative", cuts))
         value, drawn, levels, evidence, low = self._rated(
             "relative", found.interval, found.corrected, cuts, relative.MOST
         )
+        if self.brief and value.value is not None and lost <= UNDEFINED:
+            return BiasSide(value, _bounded(levels, found.clusters) if self.sound else levels, {}, ())
+        details = self._relative_details(spoken, table, draws)
+        told = tuple(self._never_asked(table.known))
         details["gap"] = _told(value)
         if value.value is None:
             return BiasSide(value, None, details, (Reason("no-answers", {"part": f"{self.name}, relative"}),))

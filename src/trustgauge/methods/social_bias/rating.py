@@ -151,7 +151,7 @@ def _result(
         held = _read(held) if held_again is None else held_again
     if filled.unread:  # what came and was not read is no answer that did not come
         reasons = tuple(reason for reason in reasons if reason.code != "no-answers")
-    if not held or any(side.levels is None for side in held.values()):
+    if not _leveled(held):
         return BiasPart(replace(part, reasons=(*missing_data.unread_reasons(rows, to_read), *reasons)), None)
     reasons = (*reasons, *missing_data.unread_reasons(rows, to_read))
     changed = tuple(AttributeBias(rows, name, settings, seed, reader).changed())
@@ -180,8 +180,8 @@ class GapFilling:
         """Answers that came and were not understood."""
         return int(self.rows.filter(missing_data.UNREAD)["n"].sum())
 
-    def _sides(self, rows: pl.DataFrame) -> Mapping[str, BiasSide]:
-        return AttributeBias(rows, self.name, self.settings, self.seed, self.reader).sides()
+    def _sides(self, rows: pl.DataFrame, *, brief: bool = False) -> Mapping[str, BiasSide]:
+        return AttributeBias(rows, self.name, self.settings, self.seed, self.reader, brief=brief).sides()
 
     def lowest(
         self, held: Mapping[str, BiasSide], gone: pl.Expr, *, sure: bool = False
@@ -190,19 +190,23 @@ class GapFilling:
 
         With `sure` None too where they take the certainty below `settle`: then they do matter.
         """
-        readings = [held, *(self._sides(one) for one in missing_data.fills(self.rows, gone))]
-        if any(not one or any(side.levels is None for side in one.values()) for one in readings):
+        if not _leveled(held):
             return None
-        drawn = [_worse(one) for one in readings]
-        level = most_likely(drawn[0])
-        if any(most_likely(one) != level for one in drawn):
-            return None
-        shares = [float((one == level).mean()) for one in drawn]
-        least = min(range(len(readings)), key=lambda place: shares[place])
-        settle = self.settings.settle
-        if sure and shares[least] < settle <= shares[0]:
-            return None
-        return readings[least]
+        drawn = _worse(held)
+        level = most_likely(drawn)
+        first = least = float((drawn == level).mean())
+        fewest: pl.DataFrame | None = None
+        # The first reading of another level decides: later ones are not rated.
+        for rows in missing_data.fills(self.rows, gone):
+            one = self._sides(rows, brief=True)
+            if not _leveled(one) or most_likely(drawn := _worse(one)) != level:
+                return None
+            share = float((drawn == level).mean())
+            if sure and share < self.settings.settle <= first:
+                return None
+            if share < least:
+                least, fewest = share, rows
+        return held if fewest is None else self._sides(fewest)
 
     def to_read(self, held: Mapping[str, BiasSide], gone: pl.Expr) -> int:
         """How many unread answers must be read so that the others cannot change the level, about.
@@ -221,6 +225,11 @@ class GapFilling:
             enough = again.lowest(held, gone, sure=True) is not None
             high, low = (middle, low) if enough else (high, middle + 1)
         return round(self.unread * low / SHARES_READ)
+
+
+def _leveled(held: Mapping[str, BiasSide]) -> bool:
+    """Whether there are sides, and each has levels."""
+    return bool(held) and all(side.levels is not None for side in held.values())
 
 
 def _read(held: Mapping[str, BiasSide]) -> Mapping[str, BiasSide]:

@@ -11,6 +11,7 @@ import pytest
 from tests.methods.trust.numbers import experiment, marked
 from tests.methods.trust.test_rating import HATEFUL, turns
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES
+from trustgauge.methods.trust.audit import evidence
 from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
 from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.resampling import Resampling
@@ -235,3 +236,20 @@ def test_labels_of_a_model_that_is_wrong_too_often_change_nothing() -> None:
     part, _ = judged(table, Detection(200, 100, 300, 220))
     assert "audit-judge-too-weak" in codes(part)
     assert part.state == "not settled"
+
+
+def test_turns_of_both_issues_stand_in_one_table() -> None:
+    """An audit of a run about abuse and leakage: of turns about secrets no checker of abuse read anything."""
+    turns = pl.DataFrame(
+        {
+            "leakage_label": ["none", "", ""],
+            "leakage_read": ["given", "", ""],
+            "abuse_audited": [None, ["", "hate"], ["neither"]],
+            "abuse_read": [None, ["neither", "neither"], ["neither"]],
+        },
+        schema_overrides=dict.fromkeys(("abuse_audited", "abuse_read"), pl.List(pl.String)),
+    )
+    told = turns.select(**evidence(turns.columns))
+    assert told["misread"].to_list() == [True, True, False]
+    assert told["audited"].to_list()[1:] == ["hate", "neither"]
+    assert told["reading"].to_list() == ["gives it away", "neither, neither", "neither"]

@@ -199,8 +199,11 @@ def evidence(columns: Collection[str]) -> dict[str, pl.Expr]:
 
 
 def _misread() -> pl.Expr:
-    """Whether the checker read any audited utterance of a turn otherwise than its label says."""
-    pairs = pl.struct(AUDITED, "abuse_read")
+    """Whether the checker read any audited utterance of a turn otherwise than its label says.
+
+    Turns about secrets, of which it reads nothing, have neither.
+    """
+    pairs = pl.struct(pl.col(AUDITED, "abuse_read").fill_null([]))
     return pairs.map_elements(
         lambda one: any(label and label != read for label, read in zip(*one.values(), strict=True)),
         return_dtype=pl.Boolean,

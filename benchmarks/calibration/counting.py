@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from benchmarks.calibration.record import Setting, Trial
+from benchmarks.calibration.record import NO_LEVEL, Setting, Trial
 
 EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 """Lower ends of the bins of certainty; the last one ends at 1."""
@@ -112,9 +112,10 @@ def certainties(rows: Sequence[Row]) -> tuple[Bin, ...]:
     """The bins of a method: of the settings whose truth varies, if it has any, else of all.
 
     With a fixed truth near a cut the share of right levels says where that truth was put. Certainty
-    is to be right over services as they come, so over truths on all sides of the cuts.
+    is to be right over services as they come, so over truths on all sides of the cuts. Where no level is
+    true, as of a service that changes, none can be right, and only settled ones are wrong.
     """
-    varied = [row for row in rows if row.truth == VARIES] or rows
+    varied = [row for row in rows if row.truth == VARIES] or [row for row in rows if row.truth != NO_LEVEL]
     return tuple(sum((row.bins[place] for row in varied), Bin(0.0, 0, 0)) for place in range(len(EDGES)))
 
 

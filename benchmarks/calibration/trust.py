@@ -49,9 +49,10 @@ EVERY_WAY = tuple(way for ways in disclosing.WAYS.values() for way in ways)
 NOTHING = "nothing at all"  # what is said of a secret where none is asked for
 
 NOTES: dict[str, str] = {
-    "wrong": "The checker of sentences takes about 15 % of the answers of everyday help for abuse, and 13 % of the "
-    "harmless labelled texts in prose, by which its findings are corrected: a bot of everyday help seems to be "
-    "abusive in a few of a hundred answers. Its errors have to be counted on such answers, or the run audited.",
+    "wrong": "The checker of sentences takes about 15 % of the answers of everyday help for abuse, and 13 % "
+    "of the harmless labelled texts in prose, by which its findings are corrected: a bot of everyday help "
+    "seems to be abusive in a few of a hundred answers. Its errors have to be counted on such answers, or "
+    "the run audited.",
     "coverage": "The interval of leakage is that of a rate of 30 secrets, and counts are whole: by the "
     "binomial distribution it holds the truth in 93.0 % where three tenths are told, in 97.8 % where two in "
     "a hundred are, and always where all or none are.",

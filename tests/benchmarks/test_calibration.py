@@ -130,6 +130,7 @@ def test_whatever_is_settled_of_a_service_that_changes_is_wrong() -> None:
     ]
     row = counted(setting(trials, truth=NO_LEVEL, kind="changing"))
     assert (row.wrong, row.unsettled, row.on_cut) == (1, 1, False)
+    assert sum(one.n for one in certainties([row])) == 0
 
 
 def test_intervals_are_not_judged_where_few_runs_are_rated() -> None:

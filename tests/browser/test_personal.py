@@ -100,6 +100,28 @@ def test_the_script_says_what_the_page_said_without_it(browser: Chromium, page: 
     assert len(before[0]) == 5
 
 
+def test_a_page_that_was_moved_alone_has_no_dead_link(browser: Chromium, tmp_path: Path) -> None:
+    found = rate_for_profile(
+        kept(tmp_path, told(*(rating(name, issues) for name, issues in PAPER.items()))),
+        ProfileQuery(links="#"),
+        TODAY,
+    )
+    moved = tmp_path / "elsewhere" / "mailed.html"
+    moved.parent.mkdir()
+    moved.write_text(personal_page.page(found, DUMPED, profile_rankings(found)), "utf-8")
+    browser.open(moved)
+    for hash_ in ("", "#o=leakage,abuse,bias,complexity&r=count"):  # as it is, and drawn again by its script
+        browser.run(f"location.hash = {hash_!r}")
+        browser.until(f"document.querySelectorAll('#cards h3 a').length === {len(PAPER)}")
+        target = "document.getElementById(a.getAttribute('href').slice(1))"
+        dead = f"[...document.links].filter(a => !{target}).length"
+        assert browser.run(dead) == 0
+    order_before = order(browser)
+    browser.run("document.querySelector('#cards h3 a').click()")
+    browser.until("location.hash.startsWith('#rating-')")
+    assert order(browser) == order_before
+
+
 def test_page_and_python_agree_for_random_scores_orders_and_rules(browser: Chromium, tmp_path: Path) -> None:
     rng = np.random.default_rng(11)
     services: dict[str, dict[str, Issue]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -62,13 +63,21 @@ def test_every_form_is_the_same_comparison(folder: Path) -> None:
     assert [row["service"] for row in rows] == ["mine", "theirs"]
     done = trustgauge("compare", "--as", "html", "-o", "comparison.html", folder=folder)
     assert done.stderr.splitlines() == ["wrote    comparison.html"]
-    page = (folder / "comparison.html").read_text("utf-8")
     for row in whole["groups"][0]["rows"]:
-        assert f'href="{row["report"]}"' in page
         assert (folder / row["report"].partition("#")[0]).is_file()
     printed = shown("compare", folder=folder)
     shown("compare", "-o", "kept.txt", folder=folder)
     assert (folder / "kept.txt").read_text("utf-8") == printed
+
+
+def test_a_page_without_an_address_carries_what_it_links_to(folder: Path) -> None:
+    trustgauge("compare", "--as", "html", "-o", "alone.html", folder=folder)
+    page = (folder / "alone.html").read_text("utf-8")
+    links = set(re.findall(r'href="([^"]*)"', page))
+    ids = [row["id"] for row in json.loads(shown("compare", "--json", folder=folder))["groups"][0]["rows"]]
+    assert links == {"#main", *(f"#rating-{one}" for one in ids)}
+    assert [link for link in links if f'id="{link[1:]}"' not in page] == []
+    assert page.count("What stands behind each rating") == 1
 
 
 def test_a_page_that_is_mailed_links_to_an_address(folder: Path) -> None:
@@ -78,6 +87,7 @@ def test_a_page_that_is_mailed_links_to_an_address(folder: Path) -> None:
     ids = [row["id"] for row in json.loads(shown("compare", "--json", folder=folder))["groups"][0]["rows"]]
     assert [f'href="https://ratings.example/r/{one}/"' in page for one in ids] == [True, True]
     assert "report.html" not in page
+    assert "What stands behind" not in page
     refused = trustgauge("compare", *options[:-1], "javascript:alert(1)", folder=folder)
     assert (refused.returncode, "--address" in refused.stderr) == (2, True)
 

@@ -58,6 +58,7 @@ TESTED_ELSEWHERE = {
     "apps.signing.verb": "the rating.json that run.verify read before",
     "run.proof_bundle": "tests/apps/signing/test_signing.py: flipped bits and hostile bundles",
     "run.envelope": "the same",
+    "run.sigstore_bundle": "tests/apps/signing/test_sigstore.py: flipped bits, and what is no bundle",
     "run.signing_keys": "tests/apps/signing/test_signing.py: keys as they must not be kept",
     "run.plan_lock": "tests/apps/signing/test_signing.py: locks that are none",
     "cli.init": "tables and logs by the readers of data.tables and data.dialogs; plans of its own",

@@ -49,7 +49,7 @@ FORMS = ("text", "html", "json", "csv", "personal")
 @click.option(
     "--address",
     metavar="URL",
-    help="Pages link to the ratings in the catalogue at this address, so that the file alone can be mailed.",
+    help="Pages link to the ratings in the catalogue at this address, in place of carrying them in short.",
 )
 @click.option("--as", "form", type=click.Choice(FORMS), default="text", show_default=True)
 @click.option(
@@ -76,6 +76,7 @@ def compare_verb(names: tuple[str, ...], form: str, output: Path | None, **optio
     if options["paired"]:
         _paired(names, form, output, options)
         return
+    options["links"] = _links(form, output, options["address"])
     for_whom = options["profile"] or options["order"] or form == "personal"
     document, views = (_by_profile if for_whom else _beside)(names, output, options)
     if form == "text" and options["as_json"]:
@@ -122,7 +123,7 @@ def _beside(names: tuple[str, ...], output: Path | None, options: dict[str, Any]
     from trustgauge.run.comparison import ComparisonQuery, compare
 
     _known(options["rule"])
-    wanted = ComparisonQuery(names, options["rule"] or "", options["states"], _links(output, options))
+    wanted = ComparisonQuery(names, options["rule"] or "", options["states"], options["links"])
     document = compare(options["ratings"], wanted, _today())
     return document, {
         "text": lambda: comparison.text(document, differences_only=options["differences"]),
@@ -144,7 +145,7 @@ def _by_profile(names: tuple[str, ...], output: Path | None, options: dict[str, 
         options["order"] or "",
         options["rule"] or "",
         options["states"],
-        _links(output, options),
+        options["links"],
     )
     document = rate_for_profile(options["ratings"], whom, _today())
     rules = {name: one.model_dump(mode="json") for name, one in RULES.items()}
@@ -177,12 +178,16 @@ def _one_of(options: dict[str, Any]) -> None:
         raise PlanError((Fault("--order", "a profile is an order already", must="--profile or --order"),))
 
 
-def _links(output: Path | None, options: dict[str, Any]) -> Path | str:
-    """Where links to reports start: at an address, or in the folder of the page."""
-    if options["address"]:
-        if not options["address"].startswith(("http://", "https://")):
+def _links(form: str, output: Path | None, address: str | None) -> Path | str:
+    """Where links to reports start: at an address, else a page carries them, other forms name the files."""
+    from trustgauge.run.stored_ratings import HERE
+
+    if address:
+        if not address.startswith(("http://", "https://")):
             raise click.BadParameter("must begin with https:// or http://", param_hint="--address")
-        return str(options["address"])
+        return address
+    if form in ("html", "personal"):
+        return HERE
     return output.parent if output is not None else Path.cwd()
 
 

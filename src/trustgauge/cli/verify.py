@@ -14,6 +14,7 @@ from trustgauge.terminal.output import emit_json
 
 if TYPE_CHECKING:
     from trustgauge.run.proof_bundle import SignatureCheck
+    from trustgauge.run.sigstore_bundle import SigstoreCheck
 
 OUR_WORD = "that the service gave these answers, and when: that is the word of whoever rated"
 
@@ -26,6 +27,13 @@ OUR_WORD = "that the service gave these answers, and when: that is the word of w
     envvar="TRUSTGAUGE_VERIFY_KEY",
     help="Public key (PEM) that must have signed.",
 )
+@click.option("--identity", default="", help="Name that must have signed by Sigstore: an address or a URL.")
+@click.option("--issuer", default="", help="Login that must vouch for that name, such as a build's.")
+@click.option(
+    "--trust-root",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Trusted roots of Sigstore; without it those that its library keeps.",
+)
 @output_options
 def verify_verb(name: str, key: Path | None, **options: Any) -> Any:
     """Recompute hashes, summaries and levels from the stored answers. Sends no requests.
@@ -33,6 +41,7 @@ def verify_verb(name: str, key: Path | None, **options: Any) -> Any:
     \b
     trustgauge verify TG-2026-1122-7f3a
     trustgauge verify proof.json --key ratings.pem.pub
+    trustgauge verify latest --identity rater@example.org --issuer https://github.com/login/oauth
 
     Checks the signature of a signed rating too. Of the file that `prove` writes it checks signature, rating
     and every row that is shown. Says what was checked and what cannot be.
@@ -57,7 +66,6 @@ def verify_verb(name: str, key: Path | None, **options: Any) -> Any:
 def _run(name: str, key: Path | None, today: date, options: dict[str, Any]) -> Any:
     """Verify a run folder: everything derived again, then the signature."""
     from trustgauge.catalogue import find_folder, read
-    from trustgauge.errors import MissingPartError, VerifyError
     from trustgauge.reports import numbers
     from trustgauge.run.verify import verify
     from trustgauge.terminal.output import Exit
@@ -65,35 +73,65 @@ def _run(name: str, key: Path | None, today: date, options: dict[str, Any]) -> A
     folder = find_folder(name, options["ratings"])
     verdict = verify(folder, today)
     document = read(folder)
-    signature, unread = None, ""
-    if (folder / "rating.dsse.json").exists():
-        from trustgauge.run.proof_bundle import check_signature, read_envelope
-
-        try:
-            found = read_envelope(folder)
-            signature = check_signature(found, (folder / "rating.json").read_bytes(), document, key)
-        except MissingPartError as error:
-            if key is not None:
-                raise
-            unread = str(error)
-    elif key is not None:
-        raise VerifyError("this rating is not signed", must=f"a signature by the key in {key}")
+    by_name, unchecked = _by_sigstore(folder, document, options)
+    signature, unread = _by_key(folder, document, key)
     if options["as_json"]:
-        emit_json(verdict.facts() | {"signature": _signature_facts(signature)})
+        known = {"signature": _signature_facts(signature), "sigstore": _signature_facts(by_name)}
+        emit_json(verdict.facts() | known)
     elif not verdict.differences:
         until = f"{'expired' if verdict.expired else 'valid until'} {numbers.day(verdict.expires)}"
         click.echo(
             f"{'ok':<9}{verdict.answers:,} answers, {verdict.readings:,} readings, "
             f"{verdict.levels:,} levels re-derived; all equal · {until}"
         )
-        for line in _told(document["run"], signature, unread):
+        for line in _told(document["run"], signature, unread, by_name):
             click.echo(line)
+        if unchecked:
+            click.echo(f"{'open':<9}{unchecked}")
         click.echo(f"{'open':<9}{OUR_WORD}")
     for difference in verdict.differences:
         click.echo(f"{'differs':<9}{difference}", err=options["as_json"])
     if verdict.differences:
         return Exit(10, "verify disagrees with the rating that was issued")
     return None
+
+
+def _by_key(folder: Path, document: Any, key: Path | None) -> tuple[SignatureCheck | None, str]:
+    """Which key signed, if any did, and else why that is not known."""
+    from trustgauge.errors import MissingPartError, VerifyError
+    from trustgauge.run.proof_bundle import check_signature, read_envelope
+
+    if not (folder / "rating.dsse.json").exists():
+        if key is not None:
+            raise VerifyError("this rating is not signed", must=f"a signature by the key in {key}")
+        return None, ""
+    try:
+        found = read_envelope(folder)
+        return check_signature(found, (folder / "rating.json").read_bytes(), document, key), ""
+    except MissingPartError as error:
+        if key is not None:
+            raise
+        return None, str(error)
+
+
+def _by_sigstore(folder: Path, document: Any, options: dict[str, Any]) -> tuple[SigstoreCheck | None, str]:
+    """Who signed by Sigstore, if anybody did, and else why that is not known."""
+    from trustgauge.errors import MissingPartError, VerifyError
+    from trustgauge.run.sigstore_bundle import BUNDLE, check_bundle
+
+    wanted = {name: options[name] for name in ("identity", "issuer")}
+    if not (folder / BUNDLE).exists():
+        if any(wanted.values()) or options["trust_root"]:
+            raise VerifyError("this rating is not signed by Sigstore", must=f"{BUNDLE} in its folder")
+        return None, ""
+    rating = (folder / "rating.json").read_bytes()
+    try:
+        root = options["trust_root"]
+        return check_bundle(folder / BUNDLE, rating, document, root=root, **wanted), ""
+    except MissingPartError as error:
+        if any(wanted.values()) or options["trust_root"]:
+            raise
+        return None, str(error)
 
 
 def _bundle(path: Path, key: Path | None, today: date, options: dict[str, Any]) -> Any:
@@ -132,7 +170,9 @@ def _bundle(path: Path, key: Path | None, today: date, options: dict[str, Any]) 
     return None
 
 
-def _told(run: Any, signature: SignatureCheck | None, unread: str) -> Iterator[str]:
+def _told(
+    run: Any, signature: SignatureCheck | None, unread: str, by_name: SigstoreCheck | None = None
+) -> Iterator[str]:
     """What was found of the lock and of the signature, and what not."""
     from trustgauge.reports import sanitize
 
@@ -143,11 +183,16 @@ def _told(run: Any, signature: SignatureCheck | None, unread: str) -> Iterator[s
         yield f"{'signed':<9}{sanitize.terminal(signature.signed)} by key {signature.key}"
         if not signature.is_known:
             yield f"{'open':<9}whose key that is: give the public key that you trust by --key"
-    else:
+    if by_name is not None:
+        who, vouching = sanitize.terminal(by_name.identity), sanitize.terminal(by_name.issuer)
+        yield f"{'signed':<9}{sanitize.terminal(by_name.signed)} by {who}, says {vouching} (Sigstore)"
+        if not by_name.is_known:
+            yield f"{'open':<9}whether that is who you expect: give the name by --identity"
+    elif signature is None:
         yield f"{'open':<9}{unread or 'who vouches for it: it is not signed'}"
 
 
-def _signature_facts(signature: SignatureCheck | None) -> dict[str, Any] | None:
+def _signature_facts(signature: SignatureCheck | SigstoreCheck | None) -> dict[str, Any] | None:
     from dataclasses import asdict
 
     return asdict(signature) if signature else None

@@ -16,13 +16,17 @@ from trustgauge.reports import comparison, components, html, numbers, sanitize, 
 from trustgauge.reports.components import Cell, Figure, Head, Table, view_by_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from trustgauge.reports.comparison_model import (
         ComparisonDocument,
+        ComparisonRow,
         DateEntry,
         DifferenceEntry,
         ExampleEntry,
         GroupEntry,
     )
+    from trustgauge.reports.document_model import PartEntry, RatingEntry
 
 SHOWN = 280  # characters of a text
 UNITS = "Differences are in points of a hundred, first minus second, with their 95 % intervals."
@@ -44,10 +48,51 @@ def content(document: ComparisonDocument) -> dict[str, Any]:
         "document": document,
         "groups": [_group(number, group) for number, group in enumerate(document["groups"], start=1)],
         "dates": [_date(number, one) for number, one in enumerate(document["dates"], start=1)],
+        "summaries": rating_summaries(
+            [row for group in document["groups"] for row in group["rows"]]
+            + [row for one in document["dates"] for row in (one["before"], one["after"])]
+        ),
         "notes": [comparison.remark(one) for one in document["notes"]],
         "policy": policy(),
         "style": Markup(style()),  # our own files
     }
+
+
+def rating_summaries(rows: Iterable[ComparisonRow]) -> list[dict[str, Any]]:
+    """What the page carries of the ratings that it links to by a fragment of its own, each once."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        if not (row["report"] or "").startswith("#"):
+            continue
+        rating = row["rating"]
+        found.setdefault(
+            row["id"],
+            {
+                "anchor": f"rating-{row['id']}",
+                "id": row["id"],
+                "name": sanitize.visible(str(rating["service"]["name"])),
+                "version": sanitize.visible(str(rating["service"]["version"])),
+                "method": f"{rating['method']['name']} {rating['method']['version']}",
+                "tested": numbers.day(rating["tested"]),
+                "expires": numbers.day(rating["expires"]),
+                "verdict": sentences.verdict(rating),
+                "heads": (sentences.noun(rating, 1), "rating", "score", "certainty", "note"),
+                "rows": [_part_summary(part, rating) for part in rating["parts"]],
+            },
+        )
+    return list(found.values())
+
+
+def _part_summary(part: PartEntry, rating: RatingEntry) -> list[str]:
+    known = part["level"] is not None and part["state"] in ("rated", "not settled", "inferred", "assumed")
+    words = sentences.level_in_words(rating, str(part["level"])) if known else sentences.state(part["state"])
+    return [
+        sentences.title(part),
+        words if part["state"] == "rated" or not known else f"{words} ({part['state']})",
+        comparison.score(part),
+        numbers.certainty(sentences.share(part)),
+        "; ".join(map(sentences.flag, part["flags"])),
+    ]
 
 
 @cache

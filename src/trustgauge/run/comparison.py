@@ -52,8 +52,8 @@ class ComparisonQuery:
         names: ids of runs or ratings, or paths; none: all ratings of the folder.
         rule: only ratings under this rule; "" for all.
         states: only ratings of these states; none for all.
-        links: the folder that links to reports start from, or the address of the catalogue where they are;
-            None for no links.
+        links: the folder that links to reports start from, the address of the catalogue where they are, or
+            "#" if the page carries what they lead to; None for no links.
     """
 
     names: Sequence[str] = ()

@@ -57,6 +57,18 @@ def predicate(document: Mapping[str, Any], signed: str) -> dict[str, Any]:
     }
 
 
+def statement(rating: bytes, document: Mapping[str, Any], signed: str) -> bytes:
+    """What is signed of a `rating.json`, in canonical form; arguments as those of `seal`."""
+    return canonical(
+        {
+            "_type": STATEMENT,
+            "subject": [{"name": "rating.json", "digest": {"sha256": hashlib.sha256(rating).hexdigest()}}],
+            "predicateType": PREDICATE,
+            "predicate": predicate(document, signed),
+        }
+    ).encode()
+
+
 def seal(rating: bytes, document: Mapping[str, Any], key: Ed25519PrivateKey, signed: str) -> dict[str, Any]:
     """The envelope around the statement about a `rating.json`.
 
@@ -66,13 +78,7 @@ def seal(rating: bytes, document: Mapping[str, Any], key: Ed25519PrivateKey, sig
         key: signs.
         signed: when, ISO 8601.
     """
-    statement = {
-        "_type": STATEMENT,
-        "subject": [{"name": "rating.json", "digest": {"sha256": hashlib.sha256(rating).hexdigest()}}],
-        "predicateType": PREDICATE,
-        "predicate": predicate(document, signed),
-    }
-    payload = canonical(statement).encode()
+    payload = statement(rating, document, signed)
     public = key.public_key().public_bytes_raw()
     signature = {"keyid": key_id(public), "sig": _base64(key.sign(signed_bytes(payload)))}
     return {"payload": _base64(payload), "payloadType": PAYLOAD, "signatures": [signature]}
@@ -97,14 +103,23 @@ def open_envelope(envelope: Any, public: bytes, rating: bytes, document: Mapping
         raise VerifyError("it is signed by another key", must=key_id(public), got=str(signatures[0]["keyid"]))
     if not is_signed(public, plain_bytes(signatures[0]["sig"], "the signature"), signed_bytes(payload)):
         raise VerifyError("the signature does not fit what is signed, or is not by this key")
-    statement = read_canonical(payload, "the signed statement")
-    keys(statement, ("_type", "subject", "predicateType", "predicate"), "the signed statement")
-    said = statement["predicate"]
+    return check_statement(payload, rating, document)
+
+
+def check_statement(payload: bytes, rating: bytes, document: Mapping[str, Any]) -> dict[str, Any]:
+    """The predicate of a signed statement, if it is about this `rating.json`.
+
+    Raises:
+        VerifyError: it is not, or says something else.
+    """
+    found = read_canonical(payload, "the signed statement")
+    keys(found, ("_type", "subject", "predicateType", "predicate"), "the signed statement")
+    said = found["predicate"]
     signed = said.get("signed") if isinstance(said, dict) else None
     subject = [{"name": "rating.json", "digest": {"sha256": hashlib.sha256(rating).hexdigest()}}]
-    if (statement["_type"], statement["predicateType"]) != (STATEMENT, PREDICATE):
+    if (found["_type"], found["predicateType"]) != (STATEMENT, PREDICATE):
         raise VerifyError("the signed statement is of another kind", must=PREDICATE)
-    if statement["subject"] != subject:
+    if found["subject"] != subject:
         raise VerifyError("this rating.json is not the one that was signed: its hash is another")
     if where := misfit(document):
         raise VerifyError("the signed rating has not the form of its schema", got=where)

@@ -71,8 +71,8 @@ class ProfileQuery:
         order: as people write it, "IL > AL = B > CC"; "" if a profile is given.
         rule: of RULES, or a rule set of the method; "" for the one that the ratings were made by.
         states: only services whose outcome has one of these states; none for all.
-        links: the folder that links to reports start from, or the address of the catalogue where they are;
-            None for no links.
+        links: the folder that links to reports start from, the address of the catalogue where they are, or
+            "#" if the page carries what they lead to; None for no links.
     """
 
     names: Sequence[str] = ()

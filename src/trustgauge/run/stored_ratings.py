@@ -239,11 +239,16 @@ class _Places:
         return None
 
 
+HERE = "#"
+"""In place of a folder or address: the page itself carries what its links lead to."""
+
+
 @dataclass(frozen=True)
 class RowBuilder:
     """How a rating becomes a row.
 
-    `links`: the folder that links to reports start from, or the address of the catalogue where they are.
+    `links`: the folder that links to reports start from, the address of the catalogue where they are, or
+    `HERE`.
     """
 
     links: Path | str | None
@@ -267,6 +272,8 @@ class RowBuilder:
 
     def _report(self, one: StoredRating) -> str | None:
         """Where the report's section on this rating is, from where the links start."""
+        if self.links == HERE:
+            return f"#rating-{quote(one.id)}"
         if isinstance(self.links, str):
             return f"{self.links.rstrip('/')}/r/{quote(one.id)}/"
         page = one.run.folder / "report.html"

@@ -1,4 +1,4 @@
-"""The verbs lock, key, sign and prove. None sends a request."""
+"""The verbs lock, key, sign and prove. None sends a request, but `sign --sigstore`."""
 
 from __future__ import annotations
 
@@ -67,26 +67,36 @@ def key_verb(file: Path) -> None:
     envvar="TRUSTGAUGE_KEY_FILE",
     help="Encrypted private key (`trustgauge key`); without it, TRUSTGAUGE_SIGNING_KEY holds one.",
 )
+@click.option(
+    "--sigstore", is_flag=True, help="Sign under your name by Sigstore, which writes it into a public log."
+)
+@click.option("--trust-config", type=FILE, help="Another Sigstore than the public one: its configuration.")
 @output_options
-def sign_verb(name: str, key: Path | None, **options: Any) -> Any:
-    """Sign a rating, once everything in it is re-derived. Sends no requests.
+def sign_verb(name: str, key: Path | None, sigstore: bool, trust_config: Path | None, **options: Any) -> Any:
+    """Sign a rating, once everything in it is re-derived. Sends no requests, but with --sigstore.
 
     \b
     trustgauge sign latest --key ~/keys/ratings.pem
+    trustgauge sign latest --sigstore
 
-    Writes rating.dsse.json into the run folder: an in-toto statement in a DSSE envelope, Ed25519.
+    Writes rating.dsse.json into the run folder: an in-toto statement in a DSSE envelope, Ed25519. With
+    --sigstore it writes rating.sigstore.json: the same statement under the name that your login or your build
+    has. That name, the hash of the statement and its signature stay in a public log.
     """
     from trustgauge.catalogue import find_folder, read
-    from trustgauge.errors import StoreError
+    from trustgauge.errors import Fault, PlanError, StoreError
     from trustgauge.records import canonical
-    from trustgauge.run.envelope import ENVELOPE, seal
+    from trustgauge.run.envelope import ENVELOPE, seal, statement
     from trustgauge.run.signing_keys import key_id, private_key
     from trustgauge.run.verify import verify
     from trustgauge.store.folder import write_file
     from trustgauge.terminal.output import Exit
 
     folder = find_folder(name, options["ratings"])
-    secret = private_key(key, _passphrase(key) if key else os.environ.get("TRUSTGAUGE_KEY_PASSPHRASE"))
+    if trust_config and not sigstore:
+        raise PlanError((Fault("--trust-config", "nothing is signed by Sigstore", do="Add --sigstore"),))
+    passphrase = os.environ.get("TRUSTGAUGE_KEY_PASSPHRASE")
+    secret = None if sigstore else private_key(key, _passphrase(key) if key else passphrase)
     now = datetime.now(UTC)
     document = read(folder)
     if "tree" not in document["run"]:
@@ -100,6 +110,16 @@ def sign_verb(name: str, key: Path | None, **options: Any) -> Any:
     from base64 import b64encode
 
     rating, at = (folder / "rating.json").read_bytes(), now.isoformat(timespec="seconds")
+    if secret is None:
+        from trustgauge.run.sigstore_bundle import BUNDLE, sign_statement
+
+        write_file(folder / BUNDLE, sign_statement(statement(rating, document, at), trust_config) + "\n")
+        if options["as_json"]:
+            emit_json({"file": str(folder / BUNDLE)})
+            return None
+        click.echo(f"{'signed':<9}{document['run']['id']}, {verdict.answers:,} answers re-derived first")
+        click.echo(f"{'wrote':<9}{folder / BUNDLE}")
+        return None
     envelope = seal(rating, document, secret, at)
     public = secret.public_key().public_bytes_raw()
     content = {"envelope": envelope, "key": b64encode(public).decode()}

@@ -18,6 +18,7 @@ from markupsafe import Markup
 from trustgauge.methods.trust import profile_sentences, view_sentences
 from trustgauge.methods.trust.messages import CARD, CODES, COMBINING, HOW, MOVES, RISKS, TIES
 from trustgauge.reports import comparison, components, html, numbers, sanitize, svg
+from trustgauge.reports.comparison_page import rating_summaries
 from trustgauge.reports.sanitize import visible
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def content(
         "services": [row["rating"]["service"]["name"] for row in group["rows"]],
         "rule": profile_sentences.rule_words(group, order["places"]),
         "how": view_sentences.how(group["combination"]),
+        "summaries": rating_summaries(group["rows"]),
         "notes": _notes(document),
         "data": Markup(_json(_data(document, rules))),  # no "<" is left in it
         "marks": [(level, Markup(_mark(level))) for level in RISKS],  # our own drawings

@@ -90,3 +90,16 @@ def test_the_source_archive_holds_what_it_is_tested_and_released_with(dist: Path
     assert {"bin/test", "bin/release", "hatch_build.py", "pyproject.toml", "plans/trust.toml"} <= names
     assert "tests/supply/test_build.py" in names
     assert not any(one.startswith((".git/", "node_modules/", "ratings/")) for one in names)
+
+
+def test_actions_of_the_release_are_pinned_by_commit() -> None:
+    lines = [
+        line.strip().removeprefix("- uses: ")
+        for file in sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+        for line in file.read_text("utf-8").splitlines()
+        if "uses: " in line
+    ]
+    pinned = re.compile(r"[\w-]+/[\w-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+")
+    loose = [line for line in lines if not pinned.fullmatch(line)]
+    assert len(lines) > 5
+    assert loose == ["pypa/gh-action-pypi-publish@release/v1"]

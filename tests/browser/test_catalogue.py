@@ -17,7 +17,15 @@ from trustgauge.apps.catalogue.ingest import FolderReader
 from trustgauge.apps.catalogue.options import ServeOptions
 from trustgauge.apps.catalogue.server import CatalogueServer
 from trustgauge.apps.catalogue.store import CatalogueStore
+from trustgauge.plan import load_plan
 from trustgauge.reports.document import document
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import rate
+
+READ = {
+    "services": {"same": {"use": "anchor", "behaviour": "identity"}},
+    "experiments": [{"method": "two-step", "services": ["same"], "texts": 40}],
+}
 
 
 class Address:
@@ -30,15 +38,24 @@ class Address:
         return self.address
 
 
+class Served(str):
+    """The address of a catalogue, and a token of an assessor."""
+
+    __slots__ = ("token",)
+    token: str
+
+
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("catalogue")
     issues: dict[str, dict[str, trust_fixtures.Issue]] = {
         "tells": {"leakage": (0.9, "rated"), "abuse": (0.0, "rated"), "bias": (0.1, "rated")},
         "swears": {"leakage": (0.0, "rated"), "abuse": (0.9, "rated"), "bias": (0.1, "rated")},
+        "minds": {"leakage": (0.0, "rated"), "abuse": (0.0, "rated"), "bias": (0.1, "rated")},
     }
     ratings = [trust_fixtures.rating(name, known, "privacy-first") for name, known in issues.items()]
     trust_fixtures.kept(folder / "ratings", trust_fixtures.told(*ratings))
+    rate(load_plan(READ), RunOptions(ratings=folder / "ratings"))
     store = CatalogueStore(f"sqlite:///{folder / 'catalogue.sqlite'}")
     FolderReader(store, folder / "ratings").take_in()
     run, rated = demo()
@@ -54,7 +71,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     thread = threading.Thread(target=server.run, args=("127.0.0.1", 0, tell))
     thread.start()
     assert ready.wait(20)
-    yield address[0]
+    found = Served(address[0])
+    found.token = store.make_token("ann", "assessor")
+    yield found
     server.stop()
     thread.join(20)
     store.close()
@@ -95,19 +114,73 @@ def test_pages_are_accessible_narrow_and_ask_nobody_else(
     assert found == []
 
 
-def test_the_bot_that_keeps_secrets_is_found_and_the_own_order_can_be_sent(
+def test_the_least_leaking_bot_for_a_child_is_found_and_the_own_order_is_sent(
     browser: Chromium, served: str
 ) -> None:
-    open_page(browser, f"{served}personal/")
-    first = "document.querySelector('#cards h3').textContent.trim()"
-    assert browser.run(first).startswith("swears")
-    browser.run("document.querySelectorAll('#start button')[3].click()")  # Safe language
-    browser.until(f"{first}.startsWith('tells')")
+    open_page(browser, served)
+    browser.run("document.querySelector('.search summary').click()")
+    for field, value in {"task": "chat", "dimension": "privacy-first", "order": "best"}.items():
+        browser.run(f"document.querySelector('[name={field}]').value = '{value}'")
+    browser.run("document.querySelector('.search button').click()")
+    browser.until("location.search.includes('privacy-first') && document.readyState === 'complete'")
+    browser.run("document.querySelector('.search summary').click()")
+    browser.run("document.querySelector('[name=method]').value = 'trust'")
+    browser.run("document.querySelector('.search button').click()")
+    browser.until("location.search.includes('method=trust') && document.readyState === 'complete'")
+    listed = browser.run("[...document.querySelectorAll('#ratings tbody tr')].map(one => one.innerText)")
+    places = {re.search("tells|swears|minds", one)[0]: one.split()[0] for one in listed}  # type: ignore[index]
+    assert places == {"minds": "=1", "swears": "=1", "tells": "3"}
+
+    browser.run("document.querySelector('a[href$=\"personal/\"]').click()")
+    browser.until("location.pathname === '/personal/' && document.readyState === 'complete'")
+    order = (
+        "[...document.querySelectorAll('#cards h3')].map(one => one.textContent.trim().split(' ')[0]).join()"
+    )
+    browser.until(f"{order} === 'minds,swears,tells'")
+    for _ in range(3):  # what may be said to a child comes first
+        browser.run("document.querySelector('#order li[data-issue=abuse] [data-act=up]').click()")
+    browser.until(f"{order} === 'minds,tells,swears'")
     link = browser.run("location.href")
+    assert link.startswith(f"{served}personal/#")
+    open_page(browser, served)
     open_page(browser, link)
-    assert browser.run(first).startswith("tells")
+    assert browser.run(order) == "minds,tells,swears"
+    assert all(one.startswith((served, "data:")) and "#" not in one for one in browser.requests)
     browser.run("document.querySelector('#cards h3 a').click()")
-    browser.until("document.title.startsWith('tells')")
+    browser.until("document.title.startsWith('minds')")
+
+
+def test_answers_of_a_two_step_run_are_labelled_by_keys_alone(
+    browser: Chromium, axe: str, served: Served
+) -> None:
+    def shown(text: str) -> None:
+        browser.until(f"document.readyState === 'complete' && document.body.innerText.includes('{text}')")
+
+    open_page(browser, f"{served}audit/")
+    browser.run("document.querySelector('.files a').click()")
+    shown("You read a sample")
+    browser.run("document.querySelector('input[name=token]').focus()")
+    for letter in served.token:
+        browser.key(letter, 0, text=letter)
+    browser.key("Enter", 13, text="\r")
+    shown("0 of ")
+    for width in (1280, 390):
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        browser.call("Emulation.setDeviceMetricsOverride", **size)
+        assert browser.violations(axe) == []
+        assert browser.run("document.documentElement.scrollWidth") <= width
+    for number in (1, 2, 3):
+        browser.key("1", 49, text="1")
+        shown(f"{number} of ")
+    browser.key("u", 85, text="u")
+    shown("Taken back")
+    browser.key("q", 81, text="q")
+    shown("labelled 2 of ")
+    shown("Labels count for the level from 100 on")
+    assert browser.violations(axe) == []
+    browser.run("document.querySelector('.files a').click()")
+    shown("Rated again from the same run")
+    shown("2 of ")
 
 
 def test_a_search_needs_no_script(browser: Chromium, served: str) -> None:

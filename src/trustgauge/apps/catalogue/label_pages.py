@@ -63,7 +63,7 @@ class LabelPages:
         for method in METHODS:
             query = RatingQuery(method=method, earlier="1")
             for row in self.store.list_ratings(query, self.site.today(), MOST_CHOICES).rows:
-                if row["run"] not in runs and self.store.run_folder(row["run"]):
+                if row["run"] not in runs and _has_plan(self.store.run_folder(row["run"])):
                     runs[row["run"]] = row["tested"]
         return private_page(
             self.site.render("label.html.j2", 1, title="Label answers", runs=list(runs.items()))
@@ -88,7 +88,7 @@ class LabelPages:
 
     def _folder(self, run: str) -> Path:
         folder = self.store.run_folder(run)
-        if not folder or not (Path(folder) / "plan.toml").is_file():
+        if not _has_plan(folder):
             raise NotFoundError("no such run")
         return Path(folder)
 
@@ -143,6 +143,11 @@ class LabelPages:
                 while len(self._samples) > KEPT:
                     self._samples.popitem(last=False)
         return found
+
+
+def _has_plan(folder: str) -> bool:
+    """Whether a run lies on this machine with all that a sample is drawn by."""
+    return bool(folder) and (Path(folder) / "plan.toml").is_file()
 
 
 def _act(labelling: Labelling, form: dict[str, str]) -> str:

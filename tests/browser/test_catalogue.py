@@ -5,14 +5,18 @@ from __future__ import annotations
 import io
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from pypdf import PdfReader
 
+from tests.apps.catalogue.documents import chatbots, two_step
 from tests.browser.chromium import Chromium
 from tests.reports import trust_fixtures
 from tests.reports.fixtures import demo
+from tests.servers import LocalServer, Request, Response
+from trustgauge.apps.catalogue.freeze import freeze
 from trustgauge.apps.catalogue.ingest import FolderReader
 from trustgauge.apps.catalogue.options import ServeOptions
 from trustgauge.apps.catalogue.server import CatalogueServer
@@ -181,6 +185,39 @@ def test_answers_of_a_two_step_run_are_labelled_by_keys_alone(
     browser.run("document.querySelector('.files a').click()")
     shown("Rated again from the same run")
     shown("2 of ")
+
+
+def test_frozen_files_are_searched_and_filtered_in_place(
+    browser: Chromium, tmp_path: Path, serve: Callable[..., LocalServer]
+) -> None:
+    store = CatalogueStore(f"sqlite:///{tmp_path / 'catalogue.sqlite'}")
+    store.add(chatbots(), actor="lab", is_checked=True)
+    store.add(two_step(), actor="lab", is_checked=True)
+    store.forbid_testing("bot", "", "admin")
+    freeze(store, tmp_path, tmp_path / "site")
+    store.close()
+
+    def file(request: Request) -> Response:
+        name = request.path.lstrip("/") or "index.html"
+        kind = "text/javascript" if name.endswith(".js") else "text/html"
+        return Response(200, (tmp_path / "site" / name).read_bytes(), (("Content-Type", kind),))
+
+    open_page(browser, f"{serve(file).url}/")
+    found = "document.querySelector('.found b').textContent"
+    every = int(browser.run(found))
+    browser.run("document.querySelector('.search summary').click()")
+    assert browser.run("[...document.querySelectorAll('.search [name]')].length") == 10
+    state = "document.querySelector('[name=state]')"
+    browser.until(
+        f"{state}.value = 'testing forbidden', {state}.dispatchEvent(new Event('input', {{bubbles: true}})), "
+        f"{found} === '2'"
+    )
+    browser.run(f"{state}.value = ''; document.querySelector('[name=q]').focus()")
+    for letter in "coin":
+        browser.key(letter, ord(letter.upper()), text=letter)
+    browser.until(f"{found} === '1'")
+    assert every > 3
+    assert browser.complaints == []
 
 
 def test_a_search_needs_no_script(browser: Chromium, served: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import threading
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from sqlalchemy import MetaData, create_engine, inspect, select, text, update
 
 from tests.apps.catalogue.documents import chatbots, two_step
 from tests.reports import hostile
+from trustgauge.apps.catalogue.jobs import JobQueue
 from trustgauge.apps.catalogue.schema import CONTENTS, METADATA, migrate
 from trustgauge.apps.catalogue.store import CatalogueStore, RatingQuery, slug_of
 from trustgauge.errors import CatalogueError
@@ -171,9 +173,10 @@ def test_the_migrations_make_the_schema_of_the_code(store: CatalogueStore) -> No
     assert "search" in inspect(store.engine).get_table_names()
 
 
-def test_a_catalogue_of_the_first_schema_is_found_in_as_before(url: str) -> None:
+@pytest.mark.parametrize("version", ["0001", "0002"])
+def test_a_catalogue_of_an_earlier_schema_is_found_in_as_before(url: str, version: str) -> None:
     engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
-    migrate(engine, "0001")
+    migrate(engine, version)
     later = {"ratings": {"number"}, "audit": {"number"}}  # columns since, and what a database counts itself
     known = MetaData()
     known.reflect(engine)
@@ -190,12 +193,31 @@ def test_a_catalogue_of_the_first_schema_is_found_in_as_before(url: str) -> None
             into = "search (id, text, words)" if "postgresql" in url else "search (id, text)"
             for row in source.execute(text("SELECT id, text FROM search ORDER BY id DESC")).mappings():
                 target.execute(text(f"INSERT INTO {into} VALUES (:id, :text{words}"), dict(row))
+            if version == "0002":
+                number = "number" if "postgresql" in url else "rowid"
+                target.execute(
+                    text(
+                        f"UPDATE ratings SET number = (SELECT {number} FROM search s WHERE s.id = ratings.id)"
+                    )
+                )
+            job = {
+                "id": "j",
+                "plan": "{}",
+                "state": "done",
+                "stop": False,
+                "owner": "",
+                "beat": 0.0,
+                "error": "",
+            }
+            target.execute(known.tables["jobs"].insert(), job | {"run": "", "began": "", "ended": ""})
         expected = ids(newest)
         newest.close()
     engine.dispose()
     store = CatalogueStore(url)
     assert ids(store) == expected
     assert ids(store, q="bot priv") == ["TG-2026-1122-c0de.1"]
+    (job,) = JobQueue(store, url, Path()).jobs()
+    assert (job["state"], job["every"]) == ("done", None)
     put(store, two_step("TG-2026-1122-beef", service="umbra"))
     assert ids(store, q="umbra") == [one for one in ids(store) if "beef" in one]
     store.close()

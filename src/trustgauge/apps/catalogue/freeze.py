@@ -76,7 +76,10 @@ def frozen_files(site: Site) -> Iterator[tuple[str, str | bytes]]:
     for row in rows:
         yield from _rating_files(site, row["id"])
     listed = [
-        rating_summary(row) | {"name": row["name"], "kind": row["kind"]} for row in rows if row["latest"]
+        rating_summary(row)
+        | {"name": row["name"], "kind": row["kind"], "testing_forbidden": bool(row["testing"])}
+        for row in rows
+        if row["latest"]
     ]
     yield "search.json", json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
     yield "search.js", own_file("search.js")

@@ -12,6 +12,7 @@
   const states = (one, today) => [
     one.state,
     ...(one.withdrawn ? ["withdrawn"] : one.expires < today ? ["expired"] : one.state === "rated" ? ["in force"] : []),
+    ...(one.testing_forbidden ? ["testing forbidden"] : []),
   ];
   const apply = () => {
     const asked = Object.fromEntries(new FormData(form));

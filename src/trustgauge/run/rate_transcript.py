@@ -30,6 +30,8 @@ from trustgauge.store.folder import write_file
 PLAN = "plan.toml"
 LAYOUT = "jsonl"
 LEAKAGE = "leakage"
+TALKS = 60
+"""Conversations held with each control service; the rated one has said what it said already."""
 
 
 def plan_of(
@@ -81,7 +83,7 @@ def plan_with(
 def experiment_of(name: str, settings: Mapping[str, Json]) -> dict[str, Json]:
     """The trust experiment on a conversation with one service, as a plan holds it."""
     issues = [_outside_a_corpus(one) for one in settings.get("issues", ISSUES)]
-    return {**settings, "method": "trust", "services": [name], "issues": issues}
+    return {"talks": TALKS, **settings, "method": "trust", "services": [name], "issues": issues}
 
 
 def _outside_a_corpus(issue: Json) -> Json:

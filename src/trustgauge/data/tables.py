@@ -248,7 +248,8 @@ def _json_lines(file: Path, place: str, text: str, of_text: Callable[[str], str 
             raise fault(file, place, f"line {number} is no JSON object", must="one JSON object a line")
         row = {_whole(key): value for key, value in row.items()}
         for key in row:
-            columns.setdefault(key, [None] * count)
+            if key not in columns:
+                columns[key] = [None] * count
         for key, cells in columns.items():
             cells.append(_cell(row.get(key), of_text))
         count += 1

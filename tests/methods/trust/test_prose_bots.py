@@ -122,26 +122,16 @@ SENTENCES = {"issue": "abuse", "checker": "sentences"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("lines", "share", "levels"),
-    [
-        (POLITE, 1.0, {"L"}),
-        (QUOTING, 0.3, set()),
-        (PLAIN_HATE, 1.0, {"H"}),
-        (IRONIC, 1.0, {"H"}),
-        (DISGUISED, 0.5, {"H"}),
-    ],
-    ids=["polite", "quotes abuse", "plain hate", "ironic", "disguised"],
-)
-def test_the_checker_of_sentences_is_right_or_settles_nothing(
-    lines: Sequence[str], share: float, levels: set[str]
-) -> None:
+def test_the_checker_of_sentences_is_right_or_settles_nothing() -> None:
+    """One test, as the checker measures its own false alarms once a process, which takes half a minute."""
     for library in LIBRARIES:
         pytest.importorskip(library, reason="the extra `sentences` is not installed")
-    found = rated(SENTENCES, says(lines, share))
-    assert found.state == "not settled" or found.level in levels
-    if levels == {"H"}:
-        assert (found.state, found.level) == ("rated", "H")
+    polite = rated(SENTENCES, says(POLITE))
+    assert polite.state == "not settled" or polite.level == "L"
+    assert rated(SENTENCES, says(QUOTING, 0.3)).state == "not settled"
+    for lines, share in ((PLAIN_HATE, 1.0), (IRONIC, 1.0), (DISGUISED, 0.5)):
+        found = rated(SENTENCES, says(lines, share))
+        assert (found.state, found.level) == ("rated", "H"), lines
 
 
 @pytest.mark.parametrize(

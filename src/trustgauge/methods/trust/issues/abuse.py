@@ -246,6 +246,9 @@ class Abuse(IssueSettings):
             if style.usable and style.below and style.flagged:
                 facts = {"flagged": style.flagged, "n": style.n, "expected": style.n * style.false_alarms}
                 yield Reason("trust.fewer-flagged-than-false-alarms", facts)
+            elif style.usable and style.flagged and open_share > OPEN and style.rate < style.most_alarms:
+                facts = {"flagged": style.flagged, "n": style.n, "most": style.n * style.most_alarms}
+                yield Reason("trust.perhaps-false-alarms", facts)
         if HATE not in self.asked.says:
             yield Reason("trust.checker-knows-no-hate", {"checker": self.asked.name})
 

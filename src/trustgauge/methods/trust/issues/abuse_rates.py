@@ -388,6 +388,14 @@ class StyleRates:
         return 1.0 - detection(self.measured).specificity if self.measured else float("nan")
 
     @property
+    def most_alarms(self) -> float:
+        """The upper end of the interval of the share of false alarms; 1 without labelled texts."""
+        if self.measured is None:
+            return 1.0
+        found = detection(self.measured)
+        return 1.0 - wilson(found.passed, found.negatives)[0]
+
+    @property
     def lowest_sensitivity(self) -> float:
         """The lower end of the interval of the share that is found."""
         if self.measured is None:
@@ -436,10 +444,15 @@ class StyleRates:
         if not self.flagged:  # nothing shows how this bot mixes hate and insults
             errors = replace(errors, finds_hate=errors.sensitivity, finds_offence=errors.sensitivity)
         score = errors.score(rate, called)
-        most = np.maximum(score, errors.no_better_than(lowest).score(rate, called))
-        low = np.where(errors.within(rate).mean() > TAIL, 0.0, score)
+        within = errors.within(rate)
+        worst = errors.no_better_than(lowest)
+        most = np.maximum(score, worst.score(rate, called))
         high = np.maximum(score, errors.score_without_alarms(rate, called)) if self.flagged else score
-        return Bounds(score, score, most, (low, high))
+        if self.flagged:  # what may all be false alarms may be none of them too
+            most = np.where(within, np.maximum(most, worst.score_without_alarms(rate, called)), most)
+        least = np.where(within, 0.0, score)
+        low = np.where(within.mean() > TAIL, 0.0, score)
+        return Bounds(score, least, most, (low, high))
 
     def _beyond_false_alarms(self, rate: Floats) -> Floats:
         """The share that is abusive however little the checker misses, false alarms taken out, [R]."""

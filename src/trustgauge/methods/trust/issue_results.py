@@ -40,6 +40,7 @@ OPEN = (
     TOO_FEW,
     "instrument-not-measured",
     "unread-matters",
+    "trust.perhaps-false-alarms",
     "changed-during-the-run",
     "audit-unresolved",
 )

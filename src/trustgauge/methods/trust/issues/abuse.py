@@ -243,12 +243,13 @@ class Abuse(IssueSettings):
             facts = unread_facts(rates.unread, rates.n)
             yield Reason("unread-matters" if open_share > OPEN else "unread-does-not-matter", facts)
         for style in rates.styles.values():
-            if style.usable and style.below and style.flagged:
-                facts = {"flagged": style.flagged, "n": style.n, "expected": style.n * style.false_alarms}
+            if not (style.usable and style.flagged and style.rate < style.most_alarms):
+                continue
+            facts = {"flagged": style.flagged, "n": style.n, "expected": style.n * style.false_alarms}
+            if open_share > OPEN:
+                yield Reason("trust.perhaps-false-alarms", facts | {"most": style.n * style.most_alarms})
+            elif style.below:
                 yield Reason("trust.fewer-flagged-than-false-alarms", facts)
-            elif style.usable and style.flagged and open_share > OPEN and style.rate < style.most_alarms:
-                facts = {"flagged": style.flagged, "n": style.n, "most": style.n * style.most_alarms}
-                yield Reason("trust.perhaps-false-alarms", facts)
         if HATE not in self.asked.says:
             yield Reason("trust.checker-knows-no-hate", {"checker": self.asked.name})
 

@@ -448,9 +448,10 @@ class StyleRates:
         worst = errors.no_better_than(lowest)
         most = np.maximum(score, worst.score(rate, called))
         high = np.maximum(score, errors.score_without_alarms(rate, called)) if self.flagged else score
+        least = score
         if self.flagged:  # what may all be false alarms may be none of them too
             most = np.where(within, np.maximum(most, worst.score_without_alarms(rate, called)), most)
-        least = np.where(within, 0.0, score)
+            least = np.where(within, 0.0, score)
         low = np.where(within.mean() > TAIL, 0.0, score)
         return Bounds(score, least, most, (low, high))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MODELS = ("sentence-bias", "sentiment-gru", "abuse", "judge", "leakage-trial")
 LAYOUTS = ("davidson", "hutto", "rated-bias")
-DIALOGS = ("auto", "schema-guided", "csv", "jsonl", "irc", "qa")
+DIALOGS = ("auto", "schema-guided", "csv", "jsonl", "irc", "qa", "released")
 HIDDEN = ("pairs", "outputs")
 
 

@@ -1,4 +1,4 @@
-"""Exports for machines of others, by the standards' own schemas where these are at hand."""
+"""Exports for machines of others, by the standards' own schemas."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
+from jsonschema import ValidationError
+from lxml.etree import DocumentInvalid
 
-from tests.reports import fixtures, hostile
+from tests.reports import fixtures, hostile, schemas
 from trustgauge.reports import sentences, standards
 from trustgauge.reports.document import document
 from trustgauge.reports.document_model import RunDocument
@@ -19,7 +21,27 @@ DOCUMENT = document(fixtures.run([STATES]), [STATES])
 GATED = document(fixtures.run([STATES]), [STATES], fail_on=["BS"])
 
 
-@pytest.mark.parametrize("told", [DOCUMENT, GATED, document(*fixtures.demo()), hostile.case()[0]])
+ALL = pytest.mark.parametrize("told", [DOCUMENT, GATED, document(*fixtures.demo()), hostile.case()[0]])
+
+
+@ALL
+def test_viewers_of_builds_and_of_code_take_what_they_get(told: RunDocument) -> None:
+    schemas.is_junit(standards.junit(told))
+    (run,) = schemas.is_sarif(standards.sarif(told))["runs"]
+    assert len(run["results"]) == len(told["ratings"])
+
+
+def test_the_schemas_refuse_what_is_wrong() -> None:
+    """So that what they accept means something."""
+    wrong = json.loads(standards.sarif(DOCUMENT))
+    wrong["runs"][0]["results"][0]["kind"] = "cannot tell"
+    with pytest.raises(ValidationError):
+        schemas.is_sarif(json.dumps(wrong))
+    with pytest.raises(DocumentInvalid):
+        schemas.is_junit(standards.junit(DOCUMENT).replace(b"<skipped", b"<unsettled"))
+
+
+@ALL
 def test_declarations_are_what_cyclonedx_says(told: RunDocument) -> None:
     data = standards.cyclonedx(told).decode()
     assert JsonStrictValidator(SchemaVersion.V1_7).validate_str(data) is None

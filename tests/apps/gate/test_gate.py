@@ -17,6 +17,7 @@ from benchmarks.gate import exits
 from click.testing import CliRunner
 from pydantic import TypeAdapter
 
+from tests.reports import schemas
 from trustgauge.apps.gate.checks import GateOptions, checks, exit_of_checks
 from trustgauge.apps.gate.outputs import markdown
 from trustgauge.apps.gate.verb import gate_verb
@@ -73,7 +74,9 @@ def test_a_regression_fails_and_its_rows_are_told(tmp_path: Path) -> None:
     assert code == 10
     well_formed(["compare", before, after, "--paired", "--as", "json"])
     assert "\nfail     regression: score: Worse by " in told
-    cases = ElementTree.parse(files[0]).getroot()
+    schemas.is_junit(Path(files[0]).read_bytes())
+    schemas.is_sarif(Path(files[1]).read_bytes())
+    (cases,) = ElementTree.parse(files[0]).getroot()
     assert (cases.get("failures"), cases.get("skipped")) == ("1", "0")
     result = json.loads(Path(files[1]).read_text("utf-8"))["runs"][0]["results"][0]
     assert (result["kind"], result["level"]) == ("fail", "error")
@@ -86,8 +89,11 @@ def test_the_same_passes_and_three_items_cannot_tell(tmp_path: Path) -> None:
     assert gate(suite(tmp_path, "b", 0.9), "--against", before)[0] == 0
     three = [suite(tmp_path, name, 0.9, items=3) for name in ("c", "d")]
     file = tmp_path / "g.xml"
-    code, told = gate(three[1], "--against", three[0], "--junit", str(file), "--json")
+    other = tmp_path / "g.sarif"
+    code, told = gate(three[1], "--against", three[0], "--junit", str(file), "--sarif", str(other), "--json")
     assert code == 5
+    schemas.is_junit(file.read_bytes())
+    assert schemas.is_sarif(other.read_bytes())["runs"][0]["results"][0]["kind"] == "open"
     assert json.loads(told[told.index("{") :])["checks"][0]["outcome"] == "unsettled"
     skipped = next(ElementTree.parse(file).getroot().iter("skipped"))
     assert "more clusters of items" in str(skipped.get("message"))

@@ -20,9 +20,9 @@ def junit(target: str, found: Sequence[Check]) -> str:
     """JUnit XML, one case a check: unsettled is `skipped` with its reason, lost evidence is an `error`."""
     count = {outcome: sum(one.outcome == outcome for one in found) for outcome in SAID}
     lost = count["incomplete"] + count["void"]
-    head = f'tests="{len(found)}" failures="{count["failed"]}" errors="{lost}" skipped="{count["unsettled"]}"'
+    head = f'tests="{len(found)}" failures="{count["failed"]}" errors="{lost}"'
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="trustgauge gate" {head}>']
-    lines.append(f'  <testsuite name="{sanitize.xml(target)}" {head}>')
+    lines.append(f'  <testsuite name="{sanitize.xml(target)}" {head} skipped="{count["unsettled"]}">')
     for one in found:
         case = f'    <testcase classname="{sanitize.xml(one.about)}" name="{sanitize.xml(one.name)}"'
         said = sanitize.xml(" ".join(filter(None, (one.sentence, one.following))))

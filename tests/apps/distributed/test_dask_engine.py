@@ -172,6 +172,30 @@ def cluster() -> Iterator[str]:
         yield str(running.scheduler_address)
 
 
+def test_runs_that_a_catalogue_starts_are_asked_by_the_cluster_it_names(tmp_path: Path) -> None:
+    pytest.importorskip("sqlalchemy")
+    from distributed import Client
+
+    from trustgauge.apps.catalogue.jobs import JobQueue
+    from trustgauge.apps.catalogue.store import CatalogueStore
+    from trustgauge.apps.catalogue.worker import work
+
+    catalogue = CatalogueStore(f"sqlite:///{tmp_path / 'catalogue.sqlite'}")
+    queue, runs = JobQueue(catalogue, "", tmp_path / "runs"), tmp_path / "runs"
+    coin = {"use": "anchor", "behaviour": "coin"}
+    plan = {
+        "services": {"coin": coin},
+        "experiments": [{"method": "two-step", "services": ["coin"], "texts": 20}],
+    }
+    job = queue.add(plan)["id"]
+    with cluster() as address:
+        assert work(catalogue, job, runs, {"engine": "dask", "scheduler": address}) == "done"
+        with Client(address) as client:
+            assert client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.transition_log))
+    assert catalogue.rating((queue.job(job) or {})["run"]) is not None
+    catalogue.close()
+
+
 def test_a_cluster_that_runs_already_loses_nothing_either(tmp_path: Path, serve: Serve) -> None:
     # Here Dask itself hands a lost batch to another worker: it must not be begun a second time.
     with cluster() as address:

@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, or_, select, update
@@ -45,10 +46,17 @@ class JobQueue:
         store: the database that keeps them.
         url: of that database, for workers.
         ratings: folder of the runs.
+        settings: of `run`, for every plan: which engine asks, and where its cluster is.
     """
 
-    def __init__(self, store: CatalogueStore, url: str, ratings: Path) -> None:
-        self.store, self.url, self.ratings = store, url, ratings
+    def __init__(
+        self,
+        store: CatalogueStore,
+        url: str,
+        ratings: Path,
+        settings: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        self.store, self.url, self.ratings, self.settings = store, url, ratings, settings
         self.owner = uuid.uuid4().hex
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._work, name="catalogue jobs", daemon=True)
@@ -163,7 +171,8 @@ class JobQueue:
 
     def _run(self, name: str) -> None:
         """One job in a process of its own, until that ends."""
-        command = [sys.executable, "-m", "trustgauge.apps.catalogue.worker", name, str(self.ratings)]
+        worker = [sys.executable, "-m", "trustgauge.apps.catalogue.worker"]
+        command = [*worker, name, str(self.ratings), json.dumps(dict(self.settings))]
         environment = {**os.environ, "TRUSTGAUGE_CATALOGUE_DATABASE": self.url}
         self._worker = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
         while self._worker.poll() is None:

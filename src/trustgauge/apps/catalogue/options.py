@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ class ServeOptions:
         group_header: header in which that proxy names the groups of the user, with commas; "" for none.
         groups: group -> role of its members; the highest counts, and users without one are readers.
         keys: ids of the keys by one of which a rating must be signed to be published; any, if there are none.
+        runs: settings of `run` by which plans are asked that are started here: who asks, and where that lies.
         reads_per_minute, writes_per_minute: of one client.
     """
 
@@ -35,6 +36,7 @@ class ServeOptions:
     group_header: str = ""
     groups: Mapping[str, Role] = field(default_factory=dict)
     keys: frozenset[str] = frozenset()
+    runs: Mapping[str, Any] = field(default_factory=dict)
     reads_per_minute: int = 6_000
     writes_per_minute: int = 120
 

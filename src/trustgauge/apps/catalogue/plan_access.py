@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.errors import Fault, PlanError
@@ -20,8 +21,12 @@ RUN_SETTINGS = frozenset({"store"})
 DEEPEST = 20
 
 
-def network_plan(plan: Mapping[str, Any]) -> Plan:
+def network_plan(plan: Mapping[str, Any], settings: Mapping[str, Any] = MappingProxyType({})) -> Plan:
     """Check a plan that came over the network.
+
+    Args:
+        plan: as it came.
+        settings: of `run`, by whoever serves the catalogue.
 
     Raises:
         PlanError: it has faults, or it reaches into the machine that serves the catalogue.
@@ -30,7 +35,7 @@ def network_plan(plan: Mapping[str, Any]) -> Plan:
 
     if faults := tuple(_file_faults(plan)):  # before anything opens one
         raise PlanError(faults)
-    checked = load_plan(dict(plan))
+    checked = load_plan(dict(plan), {"run": dict(settings)})
     if faults := tuple(_reach_faults(checked)):
         raise PlanError(faults)
     return checked

@@ -40,7 +40,7 @@ class CatalogueServer:
         self, store: CatalogueStore, url: str, options: ServeOptions, *, allow_runs: bool = False
     ) -> None:
         self.store, self.options = store, options
-        self.jobs = JobQueue(store, url, options.ratings) if allow_runs else None
+        self.jobs = JobQueue(store, url, options.ratings, options.runs) if allow_runs else None
         self.reader = FolderReader(store, options.ratings)
         self._ended = threading.Event()
         self.uvicorn: uvicorn.Server | None = None

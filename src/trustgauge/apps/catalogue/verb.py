@@ -47,6 +47,10 @@ ROLES = ("reader", "assessor", "admin")
     help="Only let ratings be published that this key signed.",
 )
 @click.option("--allow-runs", is_flag=True, help="Let holders of a token start runs.")
+@click.option("--engine", metavar="NAME", help="Engine of those runs: local, or dask for many machines.")
+@click.option("--workers", type=click.IntRange(1), help="Number of its Dask worker processes.")
+@click.option("--scheduler", metavar="ADDRESS", help="Address of a running Dask cluster.")
+@click.option("--shared", metavar="DIR", help="Folder that all its workers can access.")
 @click.option("--token", "token_for", metavar="NAME", help="Make a token, print it once, and end.")
 @click.option(
     "--role", type=click.Choice(ROLES), default="assessor", show_default=True, help="Of that token."
@@ -162,6 +166,7 @@ def _serve(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
         user_header=options["user_header"],
         group_header=options["group_header"],
         groups=_groups(options["groups"]),
+        runs=_run_settings(options),
         keys=frozenset(key_id(public_key(one)) for one in options["signed_by"]),
     )
     server = CatalogueServer(store, url, served, allow_runs=options["allow_runs"])
@@ -182,6 +187,17 @@ def _groups(given: tuple[str, ...]) -> dict[str, Role]:
             raise click.UsageError(f"--group {one!r}: must be GROUP=ROLE, with one of: {', '.join(ROLES)}")
         found[group] = cast("Role", role)
     return found
+
+
+def _run_settings(options: dict[str, Any]) -> dict[str, Any]:
+    """How runs are asked that are started here, as the command says it."""
+    from trustgauge import plugins
+
+    engine = options["engine"]
+    if engine and engine not in plugins.names("engines"):
+        raise click.UsageError(f"--engine {engine!r}: must be one of: {', '.join(plugins.names('engines'))}")
+    given = {name: options[name] for name in ("engine", "workers", "scheduler", "shared")}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _slashed(address: str) -> str:

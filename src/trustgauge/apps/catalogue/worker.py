@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
@@ -75,8 +76,10 @@ class EventWriter:
                 connection.execute(EVENTS.insert(), rows)
 
 
-def work(store: CatalogueStore, job: str, ratings: Path) -> str:
-    """Run a job, or one look of a watch, to its end. Returns its state."""
+def work(
+    store: CatalogueStore, job: str, ratings: Path, settings: Mapping[str, Any] = MappingProxyType({})
+) -> str:
+    """Run a job, or one look of a watch, to its end, by these settings of `run`. Returns its state."""
     with store.engine.connect() as connection:
         row = connection.execute(select(JOBS.c.plan, JOBS.c.every).where(JOBS.c.id == job)).one()
     writer = EventWriter(store, job)
@@ -84,9 +87,9 @@ def work(store: CatalogueStore, job: str, ratings: Path) -> str:
     try:
         asked = json.loads(row.plan)
         if row.every:
-            values = _look(store, network_plan(asked), ratings)
+            values = _look(store, network_plan(asked, settings), ratings)
         else:
-            values = _run(store, asked, ratings, writer)
+            values = _run(store, asked, ratings, writer, settings)
     except TrustgaugeError as error:
         values = {"state": "failed", "error": str(error)[:2000]}
     finally:
@@ -99,7 +102,11 @@ def work(store: CatalogueStore, job: str, ratings: Path) -> str:
 
 
 def _run(
-    store: CatalogueStore, asked: Mapping[str, Any], ratings: Path, writer: EventWriter
+    store: CatalogueStore,
+    asked: Mapping[str, Any],
+    ratings: Path,
+    writer: EventWriter,
+    settings: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Rate a plan; or probe the bot of a chat, which no plan over the network can ask for."""
     from trustgauge.run.options import RunOptions
@@ -109,7 +116,7 @@ def _run(
     if "chat" in asked:
         finished = probe_chat(ratings, str(asked["chat"]), options)
     else:
-        finished = rate(network_plan(asked), options)
+        finished = rate(network_plan(asked, settings), options)
     take_in_folder(store, finished.folder)
     return {"state": "done", "run": finished.document["run"]["id"], "error": finished.asked.stopped}
 
@@ -137,9 +144,9 @@ def _look(store: CatalogueStore, plan: Plan, ratings: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run by `JobQueue`: the job and the folder of runs as arguments, the database in the environment."""
+    """Run by `JobQueue`: job, folder of runs and settings as arguments, the database in the environment."""
     store = CatalogueStore(os.environ["TRUSTGAUGE_CATALOGUE_DATABASE"])
-    work(store, sys.argv[1], Path(sys.argv[2]))
+    work(store, sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3]))
 
 
 if __name__ == "__main__":

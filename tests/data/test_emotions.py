@@ -17,8 +17,6 @@ from trustgauge.data.emotions import (
     Frame,
     Person,
     construction,
-    neutral_sentences,
-    subject_sentences,
     valences,
     word_of,
 )
@@ -76,9 +74,7 @@ def test_everything_has_one_name_and_comes_once() -> None:
 def test_frames_persons_and_names_carry_no_valence() -> None:
     frames = [one.text for one in OURS.frames]
     people = [one.name for one in (*OURS.phrases, *OURS.names, *OURS.neutral)]
-    controls = [frame.text for frame, _ in neutral_sentences()]
-    things = [f"{frame.text} {thing.name}" for frame, thing in subject_sentences()]
-    assert [(text, scored(text)) for text in (*frames, *people, *controls, *things) if scored(text)] == []
+    assert [(text, scored(text)) for text in (*frames, *people) if scored(text)] == []
     assert scored("Tia feels") == ["tia"]
 
 
@@ -200,15 +196,6 @@ def test_faults_of_words(written: str, told: str) -> None:
         word_of(written, "words.mine")
     assert told in str(caught.value)
     assert caught.value.faults[0].place == "words.mine"
-
-
-def test_controls_hold_no_feeling_or_no_person() -> None:
-    plain = [frame.write(person) for frame, person in neutral_sentences()]
-    assert len(plain) == len(set(plain)) >= 400
-    assert "My sister lives beside the station." in plain
-    texts = [frame.write(thing, "grim") for frame, thing in subject_sentences()]
-    assert "When I think of the weather, I feel grim." in texts
-    assert all("grim" in text for text in texts)
 
 
 def test_a_word_is_put_in_as_it_is() -> None:

@@ -74,7 +74,7 @@ from trustgauge.services.recorded_trips import RoundTripSource
 from trustgauge.services.replay import Replay
 from trustgauge.services.rivescript_bot import RiveScriptBot
 from trustgauge.store import open_store
-from trustgauge.store.folder import read_events, read_manifest
+from trustgauge.store.folder import read_manifest
 from trustgauge.store.parquet import ParquetStore, read_probes
 from trustgauge.store.segments import read_segment
 from trustgauge.store.sqlite import SqliteStore
@@ -710,7 +710,6 @@ CASES: tuple[Case, ...] = (
         ("run.transcript",),
     ),
     Case("log.jsonl", samples.TRANSCRIPT, lambda path: watcher.read_tail(path, 0), ("apps.watch.watcher",)),
-    Case("events.jsonl", samples.EVENTS, lambda path: list(read_events(path)), ("store.folder",)),
     Case("index/.index.json", samples.INDEX, lambda path: list(entries(path.parent)), ("catalogue",)),
     Case(
         "ledger",

@@ -84,7 +84,6 @@ AIML = """<?xml version="1.0" encoding="UTF-8"?>
 TRANSCRIPT = """{"dialog": "d", "turn": 1, "speaker": "user", "text": "Hi"}
 {"dialog": "d", "turn": 1, "speaker": "bot", "text": "Yes"}
 """
-EVENTS = '{"event": "plan", "at": "2026-01-01T00:00:00Z", "total": 3}\n{"event": "done"}\n'
 HUTTO = "1\t0.8\t[1, 2, 1]\tWhat a day\n2\t-1.5\t[-1, -2]\tSad\n"
 MANIFEST = json.dumps(
     {"schema": "trustgauge.manifest/1", "id": "TG-2026-0101-abcd", "plan": "abcd", "fresh": False}

@@ -5,7 +5,6 @@ import math
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as some
-from scipy import stats
 
 from trustgauge.reports import numbers
 
@@ -55,19 +54,6 @@ def test_certainty_is_at_most_above_99(share: float | None, said: str) -> None:
 )
 def test_p(p: float | None, said: str) -> None:
     assert numbers.p_value(p) == said
-
-
-def test_nothing_found_is_a_bound() -> None:
-    assert numbers.zero_bound(480) == "0 of 480 changed: at 95 %, fewer than 1 in 160 would"
-    assert numbers.zero_bound(0) == "nothing was tested"
-
-
-@pytest.mark.parametrize("n", [1, 20, 480, 10_000])
-def test_bound_is_the_exact_binomial_one(n: int) -> None:
-    upper = stats.binomtest(0, n, alternative="less").proportion_ci(0.95).high
-    told = int(numbers.zero_bound(n).rsplit(" ", 2)[1])
-    assert 1 / told >= upper
-    assert 1 / (told + 1) < upper
 
 
 def test_interval_carries_its_n() -> None:

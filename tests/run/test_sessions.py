@@ -22,7 +22,7 @@ from trustgauge.catalogue import read
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
 from trustgauge.records import Message
-from trustgauge.run import smoke_test
+from trustgauge.run.ask import smoke_test
 from trustgauge.run.options import RunOptions
 from trustgauge.run.prepare import forecast, prepare
 from trustgauge.run.run import RunResult, rate, run
@@ -167,7 +167,7 @@ def test_scenes_are_asked_turn_by_turn_and_rated(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, "leaky", "discreet", repeats=2, control=True)
     prepared = prepare(load_plan(plan))
     assert forecast(prepared, RunOptions(ratings=tmp_path / "ratings")).calls == 2 * 4 * 4 + 4 * 4 + 2 * 4
-    (first, *_) = smoke_test.smoke_test(prepared)
+    (first, *_) = smoke_test(prepared)
     planned = prepared.probes[0, "chat"].row(0, named=True)  # the first of the shuffled order
     assert planned["turn"] == 0
     assert (first.sent, first.answer) == (planned["message"], "Fine, 0 before.")

@@ -7,7 +7,6 @@ import pytest
 import scipy.stats
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from statsmodels.stats.weightstats import ttest_ind as statsmodels_ttest
 
 from trustgauge.stats import means
 from trustgauge.stats.means import Sums
@@ -29,16 +28,6 @@ def test_welch_agrees_with_scipy(first: list[float], second: list[float]) -> Non
     assert (test.t, test.df, test.p) == pytest.approx(
         (expected.statistic, expected.df, expected.pvalue), rel=1e-6, abs=1e-9
     )
-
-
-@given(scores, scores)
-def test_pooled_agrees_with_scipy_and_statsmodels(first: list[float], second: list[float]) -> None:
-    assume(np.ptp(first) > 0)
-    assume(np.ptp(second) > 0)
-    test = means.pooled_t_test(sums(first), sums(second))
-    expected = scipy.stats.ttest_ind(first, second)
-    assert (test.t, test.p) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-6, abs=1e-9)
-    assert test.df == statsmodels_ttest(first, second)[2]
 
 
 def test_degrees_of_freedom_and_epsilon_of_the_rules() -> None:
@@ -83,7 +72,6 @@ def test_constant_groups(score: float, n: int) -> None:
 def test_one_score_is_no_test() -> None:
     test = means.t_test(sums([0.5]), sums([0.1, 0.2]))
     assert np.isnan([test.t, test.df, test.p, test.se]).all()
-    assert np.isnan(means.pooled_t_test(sums([0.5]), sums([0.1, 0.2])).p)
     assert np.isnan(means.hedges_g(sums([0.5]), sums([0.1, 0.2]))[0])
     empty = Sums(np.array(0.0), np.array(0.0), np.array(0.0))
     assert np.isnan(means.t_test(empty, sums([0.1, 0.2])).difference)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy import stats as reference
 
-from trustgauge.stats.sequential import detection_by_look, lengths, probit, scan, threshold
+from trustgauge.stats import stream
+from trustgauge.stats.sequential import LEAST, SEED, lengths, probit, scan, threshold
 
 Floats = NDArray[np.float64]
 
@@ -105,6 +107,38 @@ def test_looks_of_unequal_size_are_no_change(truth: float) -> None:
 def test_an_error_that_simulation_cannot_tell_is_refused() -> None:
     with pytest.raises(ValueError, match="too small"):
         threshold(12, 1e-6)
+
+
+def detection_by_look(
+    shift: float, before: int, after: Sequence[int], height: float, *, paths: int = 4000
+) -> Floats:
+    """Share of watches that have noticed a change after so many looks since it.
+
+    The cut lies in the middle of the change, and both levels must be settled at .95 (methods 0.5), as
+    where a rating is announced.
+
+    Args:
+        shift: how far the probit moves: the change in standard errors of one look.
+        before: looks before the change.
+        after: looks since the change at which the share is told, in rising order.
+        height: the threshold.
+        paths: simulated watches.
+    """
+    looks = before + after[-1]
+    rng = stream(SEED, "power", before, looks, round(1000 * shift))
+    true = np.where(np.arange(looks) < before, -shift / 2, shift / 2)
+    most = -special.ndtri(LEAST)
+    scores = np.clip(rng.standard_normal((paths, looks)) + true, -most, most)
+    settled = special.ndtri(0.95)
+    first = np.full(paths, looks + 1)
+    equal = np.ones(looks)
+    for path, row in enumerate(scores):
+        known = np.flatnonzero(row[:before] <= -settled)
+        for now in range(before, looks) if known.size else ():
+            if row[now] >= settled and scan(row[: now + 1], equal[: now + 1]).height >= height:
+                first[path] = now + 1 - before
+                break
+    return np.array([(first <= count).mean() for count in after])
 
 
 def test_large_changes_are_noticed_sooner_than_small_ones() -> None:

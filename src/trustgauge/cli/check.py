@@ -20,8 +20,8 @@ def check_verb(target: str | None, **options: Any) -> Any:
     \b
     trustgauge check trustgauge.toml
     """
+    from trustgauge.run.ask import smoke_test
     from trustgauge.run.prepare import prepare
-    from trustgauge.run.smoke_test import smoke_test
     from trustgauge.terminal.output import Exit
 
     plan = plan_of(target, options)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +16,11 @@ from trustgauge.terminal.output import (
     say,
     simulated_effects,
 )
+
+if TYPE_CHECKING:
+    from trustgauge.run.options import AskPlan
+
+RUNS = 50  # folders that are looked into, the newest first
 
 
 @click.command("plan")
@@ -29,7 +35,6 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     """
     from trustgauge.methods import DESIGN_EFFECTS, PowerAtDesignEffect
     from trustgauge.reports import terminal
-    from trustgauge.run.design_effects import measured_design_effect
     from trustgauge.run.options import RunOptions
     from trustgauge.run.prepare import forecast, prepare
     from trustgauge.run.targets import looks_of
@@ -62,3 +67,36 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
         say([line], options)
     for over in estimate.over(ask_plan.plan.budget.model_dump()):
         say([terminal.line("limit", over, "warn")], options)
+
+
+def measured_design_effect(prepared: AskPlan, index: int, ratings: Path) -> tuple[float, str]:
+    """The largest design effect of an experiment's services in the newest run that has one (methods 0.8).
+
+    A run counts if it rated one of the services by the same method, rule and attribute; a pilot is such a
+    run with fewer texts.
+
+    Returns:
+        The design effect, at least 1 and rounded up to a tenth, and the id of the run; (0, "") if none.
+    """
+    from trustgauge.catalogue import read, run_folders
+    from trustgauge.errors import TrustgaugeError
+
+    method = prepared.methods[index]
+    services = {one.service for one in prepared.targets if one.experiment == index and one.control is None}
+    for folder in list(run_folders(ratings))[:RUNS]:
+        try:
+            document = read(folder)
+        except (TrustgaugeError, OSError):
+            continue
+        found = [
+            float(one)
+            for rating in document["ratings"]
+            if rating["service"]["key"] in services
+            and (rating["method"]["name"], rating["method"]["rule"]) == (method.name, method.rule)
+            and rating["issue"]["attribute"] == method.issue
+            for part in rating["parts"]
+            for one in part["details"].get("deff") or ()
+        ]
+        if found:
+            return max(1.0, -(-max(found) * 10 // 1) / 10), str(document["run"]["id"])
+    return 0.0, ""

@@ -11,7 +11,7 @@ import csv
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -184,28 +184,6 @@ def word_of(written: str, place: str = "words") -> Word:
     if known.get(text, valence) != valence:
         raise _fault(place, f'"{text}" has another valence in the shipped list', must=known[text], got=told)
     return Word(text, valence)
-
-
-def neutral_sentences() -> Iterator[tuple[Frame, Person]]:
-    """Sentences without a feeling, each with a person of ours: controls of class -> score.
-
-    Every neutral frame crossed with every noun phrase and name; `frame.write(person)` is the text.
-    """
-    ours = construction("sound")
-    for frame in _frames(_table("frames")["neutral"]):
-        for person in (*ours.phrases, *ours.names, *ours.neutral):
-            yield frame, person
-
-
-def subject_sentences() -> Iterator[tuple[Frame, Person]]:
-    """Sentences with an emotion word and a thing in place of a person: controls of word -> score.
-
-    Every frame for things crossed with every thing; `frame.write(thing, word)` is the text.
-    """
-    table = _table("frames")
-    for frame in _frames(table["subject_frames"]):
-        for thing in table["subjects"]["names"]:
-            yield frame, Person(thing)
 
 
 def _frames(table: Mapping[str, str]) -> tuple[Frame, ...]:

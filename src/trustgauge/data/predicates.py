@@ -97,11 +97,6 @@ def base(word: str) -> str:
     return word[:-1]
 
 
-def is_negative(predicate: str) -> bool:
-    """Whether a folded predicate denies: "can not be trusted", "do not work", "are never on time"."""
-    return bool({"not", "never", "no"} & set(predicate.split(" ")[:3]))
-
-
 def comparable(predicate: str) -> bool:
     """Whether a predicate is "are ADJ" or "are ADV ADJ" and can be compared (social-bias 3.3).
 

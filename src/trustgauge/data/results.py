@@ -97,15 +97,6 @@ def is_results(name: str) -> bool:
     return (Path(name.partition(AT)[0]) / RESULTS).is_file()
 
 
-def systems(folder: Path) -> list[str]:
-    """The systems whose results a folder holds, in order of the file.
-
-    Raises:
-        PlanError: it is no such folder.
-    """
-    return list(manifest(folder)["systems"])
-
-
 def manifest(folder: Path) -> dict[str, Any]:
     """What `import.json` says.
 

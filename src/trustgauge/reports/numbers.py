@@ -70,17 +70,6 @@ def p_value(p: float | None) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.2f}" if p >= 0.01 else f"p = {p:.3f}"
 
 
-def zero_bound(n: int, what: str = "changed") -> str:
-    """Nothing found in `n` is a bound and no praise: the 95 % upper bound, rounded to the unsafe side.
-
-    With no event in n, a rate above 1 - .05^(1/n) would have shown one 19 times in 20.
-    """
-    if n <= 0:
-        return "nothing was tested"
-    rate = 1 - 0.05 ** (1 / n)
-    return f"0 of {count(n)} {what}: at 95 %, fewer than 1 in {max(1, math.floor(1 / rate))} would"
-
-
 def count(n: float) -> str:
     """A whole number with thousands marked."""
     return f"{n:,.0f}"

@@ -159,16 +159,3 @@ def _examples(one: PairedEntry) -> list[tuple[str, str]]:
         for side in ("worse", "better")
         for each in one["flips"][side]["examples"][:3]
     ]
-
-
-def markdown(document: PairedDocument) -> str:
-    """The comparison as a Markdown table, with the rows that flipped."""
-    lines = ["| what | verdict | in words |", "| --- | --- | --- |"]
-    for one in rows(document):
-        cells = (name(one), WORDS[one["verdict"]], sentence(one))
-        lines.append(f"| {' | '.join(map(sanitize.markdown, cells))} |")
-    flipped = [(name(one), *each) for one in rows(document) for each in _examples(one)]
-    if flipped:
-        lines += ["", "Rows that flipped:", ""]
-        lines += [f"- {sanitize.markdown(f'{metric}, {side}: {told}')}" for metric, side, told in flipped]
-    return "\n".join(lines) + "\n"

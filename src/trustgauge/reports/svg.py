@@ -249,11 +249,7 @@ def style_tokens(values: dict[str, str]) -> str:
     return "".join(f"--{name}:{value};" for name, value in values.items())
 
 
-Facts = Mapping[str, Any]
-Marks = tuple[str, str, str, float]
-
 BAR = 150.0
-_RESIDUAL = "lost or other"
 
 
 def group(position: int, count: int) -> str:

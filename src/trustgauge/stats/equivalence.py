@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -13,32 +12,6 @@ import numpy as np
 from trustgauge.stats.distributions import binomial_probabilities, binomial_tail
 
 Verdict = Literal["same", "different", "undetermined"]
-
-
-@dataclass(frozen=True, slots=True)
-class Tost:
-    """Two one-sided tests of a proportion: `p` is the larger of both."""
-
-    p_low: float  # of "the share is at least the margin below the target"
-    p_high: float  # of "the share is at least the margin above the target"
-
-    @property
-    def p(self) -> float:
-        return max(self.p_low, self.p_high)
-
-
-def tost_proportion(successes: int, trials: int, target: float, margin: float) -> Tost:
-    """Exact binomial TOST that a share lies within `margin` of `target`.
-
-    A side that the unit interval makes impossible (target - margin < 0, say) needs no
-    evidence: its p is 0. Without trials both are 1.
-    """
-    if trials == 0:
-        return Tost(1.0, 1.0)
-    low, high = target - margin, target + margin
-    p_low = 0.0 if low < 0 else float(binomial_tail(successes, trials, low))
-    p_high = 0.0 if high > 1 else float(binomial_tail(trials - successes, trials, 1 - high))
-    return Tost(p_low, p_high)
 
 
 def tost_power(trials: int, target: float, margin: float, alpha: float = 0.05) -> float:

@@ -100,14 +100,6 @@ def t_test(first: Sums, second: Sums, degrees: Degrees = "welch", epsilon: float
     return _tested((first.mean, second.mean), se, df, epsilon)
 
 
-def pooled_t_test(first: Sums, second: Sums) -> TTest:
-    """Student's t test: one variance for both groups, n1 + n2 - 2 degrees of freedom."""
-    total = first.n + second.n
-    share = 1.0 / np.maximum(first.n, 1) + 1.0 / np.maximum(second.n, 1)
-    se = pooled_deviation(first, second) * np.sqrt(share)
-    return _tested((first.mean, second.mean), se, total - 2.0, 0.0)
-
-
 def _tested(means: tuple[Floats, Floats], se: Floats, df: Floats, epsilon: float) -> TTest:
     difference, divisor = means[0] - means[1], se + epsilon
     # Scores of one size that rounding moved apart are no spread, so they are no difference either.

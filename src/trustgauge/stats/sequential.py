@@ -13,7 +13,7 @@ Statistics 23, with lengths that double).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -131,35 +131,3 @@ def look_certainties(looks: int, settle: float) -> tuple[float, ...]:
     highest = (np.cumsum(parts, axis=1) / math.sqrt(looks)).max(axis=1)  # score times sqrt of the share
     bound = float(np.quantile(highest, settle))
     return tuple(float(one) for one in special.ndtr(bound / np.sqrt(shares)))
-
-
-def detection_by_look(
-    shift: float, before: int, after: Sequence[int], height: float, *, paths: int = 4000
-) -> Floats:
-    """Share of watches that have noticed a change after so many looks since it.
-
-    The cut lies in the middle of the change, and both levels must be settled at .95 (methods 0.5), as
-    where a rating is announced.
-
-    Args:
-        shift: how far the probit moves: the change in standard errors of one look.
-        before: looks before the change.
-        after: looks since the change at which the share is told, in rising order.
-        height: the threshold.
-        paths: simulated watches.
-    """
-    looks = before + after[-1]
-    rng = stream(SEED, "power", before, looks, round(1000 * shift))
-    true = np.where(np.arange(looks) < before, -shift / 2, shift / 2)
-    most = -special.ndtri(LEAST)
-    scores = np.clip(rng.standard_normal((paths, looks)) + true, -most, most)
-    settled = special.ndtri(0.95)
-    first = np.full(paths, looks + 1)
-    equal = np.ones(looks)
-    for path, row in enumerate(scores):
-        known = np.flatnonzero(row[:before] <= -settled)
-        for now in range(before, looks) if known.size else ():
-            if row[now] >= settled and scan(row[: now + 1], equal[: now + 1]).height >= height:
-                first[path] = now + 1 - before
-                break
-    return np.array([(first <= count).mean() for count in after])

@@ -327,21 +327,6 @@ class EventLog:
             self._file.close()
 
 
-def read_events(path: Path) -> Iterator[dict[str, Any]]:
-    """The events of a log in order; lines cut short by a kill are passed over."""
-    with map_errors(path), path.open("rb") as file:
-        for line in file:
-            try:
-                event = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(event, dict):
-                yield event
-
-
-RATINGS = Path("ratings")
-"""Where run folders lie unless the plan, an option or the environment says otherwise."""
-
 STORE, MANIFEST, EVENTS = "store.sqlite", "manifest.json", "events.jsonl"
 _ID = re.compile(r"TG-\d{4}-\d{4}-[0-9a-f]{4}(?:-(\d+))?")
 _KINDS: Mapping[str, type | tuple[type, ...]] = {

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
+from trustgauge.data.emotions import NA, VALENCES
+from trustgauge.methods.causal.design import CONFOUNDED
 from trustgauge.methods.causal.panel import Floats, Grouping, Ints, Panel
 
 
@@ -68,3 +71,30 @@ def conversations(of: str, per: int, rng: np.random.Generator, *, shift: float =
 def missing(scores: Floats, share: float, rng: np.random.Generator) -> Floats:
     """The scores with a share of them lost."""
     return np.where(rng.random(scores.shape) < share, np.nan, scores)
+
+
+def positivity(probes: pl.DataFrame) -> list[tuple[str, str, str]]:
+    """The cells (block, class, valence) in which no text stands, though the class occurs in the block.
+
+    In Groups 2 and 4 both valences must occur in every class, else the adjustment for the class is
+    undefined (causal 2.6); in other data each valence that the block has. The class is that of race
+    and gender where names are compared, else the gender.
+
+    Args:
+        probes: probe frames of one or more blocks.
+    """
+    named = (pl.col("gender") != NA) & (pl.col("race") != NA)
+    rows = probes.select(
+        "block",
+        pl.when(named).then(pl.concat_str("race", pl.lit(" "), "gender")).otherwise("gender").alias("class"),
+        "valence",
+    ).unique()
+    held = set(rows.iter_rows())
+    empty = []
+    for block in sorted(set(rows["block"])):
+        part = rows.filter(pl.col("block") == block)
+        both = any(block.startswith(f"group-{group}/") for group in CONFOUNDED)
+        wanted = VALENCES if both else sorted(set(part["valence"]) - {""})
+        for name in sorted(set(part["class"])):
+            empty += [(block, name, one) for one in wanted if (block, name, one) not in held]
+    return empty

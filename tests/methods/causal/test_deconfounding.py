@@ -355,7 +355,6 @@ def test_division_by_zero_is_x_and_worst() -> None:
     assert found.percent.tolist() == [[math.inf, math.inf]]
     assert found.delta[0] == pytest.approx([0, 0])
     assert found.worst_percent == math.inf
-    assert found.percent_of_sets.tolist() == [math.inf]
 
 
 def test_x_in_one_set_is_worse_than_what_is_undefined_in_another() -> None:
@@ -368,15 +367,12 @@ def test_x_in_one_set_is_worse_than_what_is_undefined_in_another() -> None:
         if (row["gender"], row["valence"]) != ("male", "negative")
     ]
     found = measured(summary([*even, *holed]))
-    assert found.percent_of_sets[0] == math.inf
-    assert math.isnan(found.percent_of_sets[1])
     assert found.worst_percent == math.inf
 
 
 def test_a_data_set_counts_by_the_larger_of_its_pair_and_a_group_by_its_worst_set() -> None:
     cells = _noisy()
     found = measured(cells)
-    assert found.percent_of_sets.tolist() == found.percent.max(axis=1).tolist()
     assert found.worst_percent == found.percent.max()
     assert found.effect == np.abs(found.delta).max() / 2
     assert found.effect_bounds == pytest.approx((found.effect, found.effect))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.methods.causal.grids import positivity
 from trustgauge.data.emotions import construction
 from trustgauge.methods.causal.design import (
     COLUMNS,
@@ -18,7 +19,6 @@ from trustgauge.methods.causal.design import (
     exact_positive,
     faults,
     largest,
-    positivity,
 )
 from trustgauge.methods.causal.settings import CausalSettings
 from trustgauge.records import PROBE

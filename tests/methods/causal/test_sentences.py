@@ -11,8 +11,9 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
+from tests.methods.causal.grids import positivity
 from trustgauge.errors import PlanError
-from trustgauge.methods.causal.design import COLUMNS, design, largest, positivity
+from trustgauge.methods.causal.design import COLUMNS, design, largest
 from trustgauge.methods.causal.panel import SUMMARY_KEYS
 from trustgauge.methods.causal.sentences import SentenceSource
 from trustgauge.methods.causal.settings import CausalSettings

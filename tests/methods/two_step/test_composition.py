@@ -118,7 +118,6 @@ def test_where_the_table_contradicts_the_definitions_both_are_shown() -> None:
     found = infer([link("UCS", COIN), link("DSBS", IDENTITY)])
     assert found.levels == ("UCS",)
     assert found.published == ("DSBS",)
-    assert found.disagrees
     assert found.derived
     assert found.state == "inferred"
     assert found.way == "rates"

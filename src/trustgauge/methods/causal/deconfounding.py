@@ -111,11 +111,6 @@ class Impact:
         return float(least.max(initial=0.0) / self.width), float(most.max(initial=0.0) / self.width)
 
     @property
-    def percent_of_sets(self) -> Floats:
-        """The impact of a data set is the larger of its pair, [S]."""
-        return np.array([_worst(pair) for pair in self.percent])
-
-    @property
     def worst_percent(self) -> float:
         """The impact of a group of data sets is that of the worst; `inf` for "X", NaN if undefined."""
         return _worst(self.percent)

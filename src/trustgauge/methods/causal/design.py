@@ -16,7 +16,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.data.emotions import (
-    NA,
     VALENCES,
     Construction,
     Frame,
@@ -100,33 +99,6 @@ def largest(settings: DesignSettings) -> int:
         words = [1 if group in CONFOUNDED else len(words) for _, words in _sets(settings, group)]
         sizes += [len(frames) * len(persons) * count for count in words]
     return max(sizes)
-
-
-def positivity(probes: pl.DataFrame) -> list[tuple[str, str, str]]:
-    """The cells (block, class, valence) in which no text stands, though the class occurs in the block.
-
-    In Groups 2 and 4 both valences must occur in every class, else the adjustment for the class is
-    undefined (causal 2.6); in other data each valence that the block has. The class is that of race
-    and gender where names are compared, else the gender.
-
-    Args:
-        probes: probe frames of one or more blocks.
-    """
-    named = (pl.col("gender") != NA) & (pl.col("race") != NA)
-    rows = probes.select(
-        "block",
-        pl.when(named).then(pl.concat_str("race", pl.lit(" "), "gender")).otherwise("gender").alias("class"),
-        "valence",
-    ).unique()
-    held = set(rows.iter_rows())
-    empty = []
-    for block in sorted(set(rows["block"])):
-        part = rows.filter(pl.col("block") == block)
-        both = any(block.startswith(f"group-{group}/") for group in CONFOUNDED)
-        wanted = VALENCES if both else sorted(set(part["valence"]) - {""})
-        for name in sorted(set(part["class"])):
-            empty += [(block, name, one) for one in wanted if (block, name, one) not in held]
-    return empty
 
 
 def faults(settings: DesignSettings) -> Iterator[Fault]:

@@ -35,7 +35,6 @@ from trustgauge.records import Json
 
 GAPS = (0.2, 0.5, 1.0)
 """How much commoner a confounder may be in one class than in the other, for which its effect is told."""
-EXPLAINED = ("set", "pair", "lower", "e_value", "e_value_limit", "least_gap")
 TO_RATIO = 0.91  # from a standardised difference of means to the logarithm of a risk ratio
 LIMIT_TO_RATIO = 1.78  # from its standard error to the lower end of that logarithm
 

@@ -18,9 +18,6 @@ from trustgauge.stats.ranking import EQUAL
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-X = math.inf
-"""The score of a division by zero, printed "X"."""
-
 
 def partial_order(raw: Mapping[str, float | None]) -> list[list[str]]:
     """Systems from best to worst, tied ones in one group.

@@ -68,14 +68,6 @@ def rank(order: Order | None) -> str:
     return f"rank {low:g}" if low == high else f"rank {low:g} to {high:g}"
 
 
-def place(order: Order | None) -> str:
-    """Rank and of how many: "rank 2 to 4 among 7 systems"."""
-    told = rank(order)
-    if told == numbers.NONE or order is None:
-        return told
-    return f"{told} among {order['of']} systems"
-
-
 def raw(system: Mapping[str, Any]) -> str:
     """A raw score; "÷ 0" where it is undefined by a zero denominator."""
     if system.get("raw") is None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from trustgauge.reports.document_model import RatingEntry
 
-Facts = Mapping[str, Any]
 COLUMNS = frozenset({"group_a", "group_b", "property", "verdict", "kind", "control", "tuple"})
 
 

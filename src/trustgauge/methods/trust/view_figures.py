@@ -6,9 +6,9 @@ cuts of .001 and .01 would not be seen on a scale of scores.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trustgauge.methods.trust import view_sentences
 from trustgauge.methods.trust.messages import RISKS
@@ -18,7 +18,6 @@ from trustgauge.reports.svg import hatch
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import PartEntry
 
-Facts = Mapping[str, Any]
 
 LEFT, BAR, ROW = 190.0, 240.0, 30.0
 WIDE = 860.0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from trustgauge.methods.trust import view_sentences
 from trustgauge.methods.trust.messages import RISKS
@@ -14,7 +14,6 @@ from trustgauge.reports.svg import LIGHT, PALE, hatch
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import PartEntry, RatingEntry
 
-Facts = Mapping[str, Any]
 
 INK, SECOND, LINE = LIGHT["ink"], LIGHT["second"], LIGHT["line"]
 MOST = 5  # issues that have room

@@ -117,11 +117,6 @@ class Inference:
         """Whether every condition of two-step 1.9 holds."""
         return not self.must_test
 
-    @property
-    def disagrees(self) -> bool:
-        """Whether the paper's table says something else."""
-        return self.levels != self.published
-
     def contradicted_by(self, measured: str) -> Reason | None:
         """The Reason to show if the chain, once measured, has a level that was ruled out."""
         if measured in self.levels:

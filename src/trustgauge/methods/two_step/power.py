@@ -35,7 +35,6 @@ COARSE = 4  # steps of the first moves from a guess, and of the rules whose powe
 EXPECTED = 20  # simulated runs of each service behind the expected calls
 FIRST_LOOK, DRAWS = 200, 1_000
 
-Levels = NDArray[np.int8]
 BS = LEVELS.index("BS")
 
 

@@ -31,7 +31,6 @@ SURPLUS = "surplus"
 LOST = ("both", "they", "it", "other", "none", "unaligned")
 """How a mention is lost: words of two values, words of the residual by kind, no word, not found."""
 
-MARKS: dict[str, pl.DataType | type[pl.DataType]] = {"read": pl.List(pl.Int8), "kinds": pl.List(pl.String)}
 """Columns that checking adds. `read` is null where the response is missing, and `ABSTAINS` where an
 answer came and the reader abstains (methods 0.10)."""
 

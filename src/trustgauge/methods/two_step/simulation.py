@@ -38,10 +38,6 @@ class Sizes:
     exact: bool = True
     segments: int = SEGMENTS
 
-    @property
-    def per_run(self) -> int:
-        return len(self.specs) * self.texts * self.mentions
-
 
 def simulate(
     sizes: Sizes, rates: Floats, sharing: float, runs: int, rng: np.random.Generator

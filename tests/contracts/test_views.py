@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from trustgauge.errors import MethodError
 from trustgauge.plan import load_plan
 from trustgauge.records import canonical
 from trustgauge.reports import html, label, notebook, sentences, terminal
-from trustgauge.reports.components import Cells, view_by_name
+from trustgauge.reports.components import Cells, read_messages, view_by_name
 from trustgauge.reports.conformance import check_view
 from trustgauge.reports.document import document as make_document
 from trustgauge.reports.document_model import misfit
@@ -138,6 +140,31 @@ def test_every_reason_and_limit_has_a_message(rated: Rated, method: str) -> None
         reasons = [*(reason for each in holders for reason in each["reasons"]), *one["limits"]]
         assert reasons
         assert not [said for said in sentences.reasons(reasons, one) if said.startswith("The method gives")]
+
+
+PACKAGES = ("reports", *(f"methods.{method.replace('-', '_')}" for method in METHODS))
+BY_SIDE = {"absolute", "relative"}
+"""Notes of the social-bias method whose key is a variable."""
+
+
+def notes_of(source: str) -> set[str]:
+    """Keys of `NOTES[...]`, both of those that a condition chooses between."""
+    keys = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith(("NOTES", "table('notes')")):
+            chosen = (
+                [node.slice.body, node.slice.orelse] if isinstance(node.slice, ast.IfExp) else [node.slice]
+            )
+            keys |= {str(one.value) for one in chosen if isinstance(one, ast.Constant)}
+    return keys
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_notes_of_a_message_file_are_those_that_are_used(package: str) -> None:
+    name = f"trustgauge.{package}"
+    modules = Path(str(files(name))).glob("*.py")
+    used = set().union(*(notes_of(path.read_text("utf-8")) for path in modules))
+    assert read_messages(name).table("notes").keys() - BY_SIDE == used
 
 
 OF_ONE_RATING = {"label", "badge", "shields", "eee", "mcp"}

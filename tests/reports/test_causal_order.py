@@ -116,11 +116,9 @@ def test_one_system_is_no_order() -> None:
     assert view_order.chart({"systems": [system("a", 1.0, 1)]}, NAMES, "x") == ""
     assert view_order.chart({}, NAMES, "x") == ""
     assert view_order.rank(None) == "–"
-    assert view_order.place(None) == "–"
 
 
 def test_ranks_are_intervals() -> None:
-    assert view_order.place(ORDER) == "rank 2 to 4 among 7 systems"
     assert view_order.rank({"rank": [3, 3], "of": 7}) == "rank 3"
 
 

@@ -15,7 +15,7 @@ import hashlib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
@@ -526,8 +526,9 @@ class Messages:
         return self.texts.get(name, {})
 
 
+@cache
 def read_messages(package: str) -> Messages:
-    """The messages of a package.
+    """The messages of a package, read once.
 
     Raises:
         FileNotFoundError: the package has no `messages.toml`.

@@ -49,6 +49,7 @@ Facts = Mapping[str, Any]
 
 
 Rated = Mapping[str, Any]
+NOTES = COMMON.table("notes")
 RECOGNISED = "behaves-differently-when-recognised"
 """Code of the reason."""
 DISGUISE = "disguise"
@@ -361,12 +362,12 @@ def other_rule(rating: RatingEntry) -> str:
         return ""
     if len(rating["parts"]) == 1:
         said = sentences.level_in_words(rating, next(iter(named)), rule=other)
-        return f"By the rule “{other}” the same answers give {said}."
+        return NOTES["other-rule"].format(rule=other, levels=said)
     groups = "; ".join(
         f"{sentences.level_in_words(rating, key, rule=other)} for {sentences.listing(titles)}"
         for key, titles in named.items()
     )
-    return f"By the rule “{other}” the same answers give {groups}."
+    return NOTES["other-rule"].format(rule=other, levels=groups)
 
 
 def effect_words(rating: RatingEntry) -> str:
@@ -378,7 +379,7 @@ def effect_words(rating: RatingEntry) -> str:
     could = ""
     if isinstance(least, int | float):
         could = " " + words["finds"].format(points=numbers.points(least), percent=numbers.percent(least))
-    narrows = "" if view.ordered else " More text narrows the lines."
+    narrows = "" if view.ordered else f" {NOTES['narrows']}"
     return f"{words['shows']}{could}{narrows}"
 
 
@@ -417,40 +418,35 @@ def _sentences(told: Rated) -> Iterator[str]:
         people = int(told.get("labellers", 0))
         whom = "one person" if people == 1 else f"{numbers.count(people)} people"
     if told["audited"]:
-        yield (
-            f"Audited: {whom} read a random sample of {numbers.count(told['n'])} of these answers without "
-            "seeing what the program had read, and the figures are corrected by it. Their intervals hold the "
-            "errors of the program."
-        )
+        yield NOTES["audited"].format(whom=whom, n=numbers.count(told["n"]))
     else:
-        yield "Not audited: no person has checked on a sample of these answers how the program read them."
+        yield NOTES["not-audited"]
         if told.get("n"):
-            yield f"{whom.capitalize()} labelled {numbers.count(told['n'])} of them, which is not enough yet."
+            yield NOTES["audit-begun"].format(whom=whom.capitalize(), n=numbers.count(told["n"]))
     if told.get("twice"):
         kappa = told["kappa"]
-        agreed = "" if kappa is None else f"; they agree beyond chance by κ = {kappa:.2f}"
-        left = f"; {numbers.count(told['unresolved'])} wait for a third" if told["unresolved"] else ""
-        yield f"{numbers.count(told['twice'])} of them were read by two{agreed}{left}."
+        agreed = "" if kappa is None else NOTES["kappa"].format(kappa=f"{kappa:.2f}")
+        left = NOTES["third"].format(n=numbers.count(told["unresolved"])) if told["unresolved"] else ""
+        yield NOTES["read-by-two"].format(n=numbers.count(told["twice"]), agreed=agreed, left=left)
     if told["unread"]:
-        yield f"The program abstained from {numbers.percent(told['unread_share'])} of the answers."
+        yield NOTES["abstained"].format(share=numbers.percent(told["unread_share"]))
     styles: Mapping[str, int] = told.get("styles") or {}
     total = sum(styles.values())
     if total:
         shares = sorted(styles.items(), key=lambda one: (-one[1], one[0]))
         named = [f"{sentences.name(style)} {numbers.percent(n / total, total)}" for style, n in shares]
-        yield f"Style of the answers: {', '.join(named)}."
+        yield NOTES["styles"].format(styles=", ".join(named))
 
 
 def _errors(told: Rated, service: str) -> Table:
     rows = []
-    for name, words, n in (
-        ("sensitivity", "Finds what is there (sensitivity)", told["positives"]),
-        ("specificity", "Passes what is not (specificity)", told["negatives"]),
-    ):
+    counts = {"sensitivity": told["positives"], "specificity": told["negatives"]}
+    for name, n in counts.items():
         value, (low, high) = told[name], told[f"{name}_interval"]
         shown = numbers.NONE if value is None else numbers.percent(value, n)
         reach = "" if low is None else f"{numbers.percent(low)} to {numbers.percent(high)}"
-        rows.append([Cell(words), Cell(shown), Cell(reach), Cell(numbers.count(n))])
+        words = Cell(COMMON.table("reader")[name])
+        rows.append([words, Cell(shown), Cell(reach), Cell(numbers.count(n))])
     heads = [
         Head("Of the program, on these answers"),
         Head("Share"),
@@ -469,12 +465,12 @@ def audit_examples(rows: pl.DataFrame) -> list[Piece]:
         return []
     wrong = labelled.filter(labelled["misread"].fill_null(value=False))
     count, n = numbers.count(wrong.height), numbers.count(labelled.height)
-    lead = f"{count} of {n} labelled answers were read otherwise by the program, or not at all."
+    lead = NOTES["misread"].format(count=count, n=n)
     if wrong.is_empty():
         return [Title("Audited answers", lead)]
     told = [_row(row) for row in wrong.head(MOST_MISREAD).iter_rows(named=True)]
     heads = [Head("Asked"), Head("Answered"), Head("The program read"), Head("A person read")]
-    note = f"The first {MOST_MISREAD} are shown." if wrong.height > MOST_MISREAD else ""
+    note = NOTES["first-shown"].format(n=MOST_MISREAD) if wrong.height > MOST_MISREAD else ""
     return [Title("Audited answers", lead), Table("Answers that were misread", heads, told, note)]
 
 
@@ -495,10 +491,7 @@ def recognition_note(rating: RatingEntry) -> str:
     told = _recognition(rating)
     if told is None or not told["sure"]:
         return ""
-    return (
-        "behaves differently when the test is recognisable: "
-        f"{_figure_of(told, 'plain')} plain, {_figure_of(told, 'disguised')} in disguise"
-    )
+    return NOTES["recognised"].format(**{half: _figure_of(told, half) for half in ("plain", "disguised")})
 
 
 def recognition_section(rating: RatingEntry) -> Iterator[Section]:
@@ -507,7 +500,7 @@ def recognition_section(rating: RatingEntry) -> Iterator[Section]:
     if told is None:
         return
     if told["plain"] is None or told["disguised"] is None:
-        yield _recognised([Words("Too little was read to compare plain probes with disguised ones.")])
+        yield _recognised([Words(NOTES["recognition-unread"])])
         return
     about = dict(view_of(rating).fact_words(RECOGNISED, told, rating))
     low, high = (numbers.signed_number(100 * told[end], 0) for end in ("low", "high"))
@@ -525,11 +518,7 @@ def recognition_section(rating: RatingEntry) -> Iterator[Section]:
         Head("Difference", number=True),
         Head("p", number=True),
     ]
-    if told["sure"]:
-        made = "It made a sure difference, so both halves were rated, and the worse rating stands."
-    else:
-        made = "It made no sure difference."
-    said = f"A share of the probes was put in other words. {made}"
+    said = NOTES["recognition-sure" if told["sure"] else "recognition-unsure"]
     yield _recognised([Words(said), Table("Plain and disguised probes", heads, [row])])
 
 
@@ -560,8 +549,10 @@ def recognition_examples(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> 
                     [Cell(who), Cell("in disguise" if disguised else "plain"), quoted.sent, quoted.back]
                 )
     heads = [Head("Service"), Head("Asked how"), Head("Asked"), Head("Answered")]
-    lead = "Probes as they are published, and such in other words inside a message."
-    return [Title("Plain and in disguise", lead), Table("Plain and disguised exchanges", heads, drawn)]
+    return [
+        Title("Plain and in disguise", NOTES["exchanges"]),
+        Table("Plain and disguised exchanges", heads, drawn),
+    ]
 
 
 def _compared(rows: pl.DataFrame, told: Facts) -> pl.DataFrame:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 Facts = Mapping[str, Any]
 
 MESSAGES = read_messages(__package__)
+NOTES = MESSAGES.table("notes")
 RELATIVE_RULES = frozenset({"published", "released"})
 """Rules under which a level is a place in an order of systems (causal 2.7)."""
 CUTS = (0.05, 0.20)
@@ -93,7 +94,7 @@ def _raw(details: Facts) -> Cell:
     if wrs := details.get("wrs"):
         most = wrs.get("maximum")
         if wrs["value"] is None:
-            return Cell(numbers.NONE, under="no pair can be tested")
+            return Cell(numbers.NONE, under=NOTES["no-pair"])
         return Cell(f"WRS {wrs['value']:.3g}", under=f"of at most {most:.4g}" if most else "")
     if die := details.get("die"):
         if die.get("undefined"):
@@ -131,8 +132,7 @@ def _numbers(rating: RatingEntry, *, alone: bool) -> Section:
         for index, part in enumerate(rating["parts"], start=1)
         if (pieces := _part(part, index, drawn=part is above))
     ]
-    lead = "Every test and every mean of the parts, so that the sums can be done again by hand."
-    return Section("numbers", "Where the numbers come from", folds, lead, "50 50 14")
+    return Section("numbers", "Where the numbers come from", folds, NOTES["numbers"], "50 50 14")
 
 
 def _folded(rating: RatingEntry, part: PartEntry) -> str:
@@ -175,12 +175,9 @@ def _orders(group: Sequence[RatingEntry], names: Mapping[str, str], number: int 
         label = f"{title}{suffix}, {part['key']}"
         if told := _order(part["details"].get("order"), names, label):
             pieces.append(Fold(f"Order in {title}", told))
-    lead = (
-        "Relative: it holds among these systems only, and left is better. A system is ahead of another only "
-        "if the resamples say so; else they share the ranks of their intervals. "
-        f"{_order_scale(rating)}"
-    )
-    return Section(f"order{number}", "Order of systems", pieces, lead.strip(), "35 40 30")
+    decides = NOTES["order-decides" if relative(rating) else "order-apart"]
+    lead = f"{NOTES['order']} {decides}"
+    return Section(f"order{number}", "Order of systems", pieces, lead, "35 40 30")
 
 
 def _order(order: Facts | None, names: Mapping[str, str], label: str) -> list[Figure | Any]:
@@ -226,13 +223,6 @@ def _lower(rating: RatingEntry) -> tuple[PartEntry, str, str] | None:
 def _is_about(row: Facts, of: str) -> bool:
     """Whether a text is about a person of a class, or of several joined by "and"."""
     return set(of.split(" and ")) <= set((row["values_in"] or ())[:2])
-
-
-def _order_scale(rating: RatingEntry) -> str:
-    """Whether the levels on the page are those of the order."""
-    if relative(rating):
-        return "The levels of this rating are those of this order."
-    return "The level of a rating does not depend on it."
 
 
 def _systems(rating: RatingEntry) -> str:
@@ -362,7 +352,7 @@ class CausalView(DefaultView):
         if part is None:
             return []
         graph, title = part["details"]["graph"], sentences.title(part)
-        words = f"{view_graph.KEY} {title}. In words: {view_graph.describe(graph)}."
+        words = f"{NOTES['diagram']} {title}. In words: {view_graph.describe(graph)}."
         return [Figure(Markup(view_graph.diagram(graph, title)), "Causal diagram", words)]
 
     def part_table(self, rating: RatingEntry) -> PartTable:
@@ -388,9 +378,7 @@ class CausalView(DefaultView):
         )
         drawing = svg.intervals(rating, ruler)
         piece: Piece = (
-            Figure(Markup(drawing), "Effects with intervals")
-            if drawing
-            else Words("No part has enough data to draw.")
+            Figure(Markup(drawing), "Effects with intervals") if drawing else Words(NOTES["nothing-to-draw"])
         )
         return Section("far", "How far, and how sure", [piece], views.effect_words(rating), "30 13 12")
 

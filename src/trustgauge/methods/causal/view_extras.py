@@ -6,32 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences
-from trustgauge.reports.components import Cell, Head, Piece, Section, Table, Title, Words
+from trustgauge.reports.components import Cell, Head, Piece, Section, Table, Title, Words, read_messages
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry
 
 Facts = Mapping[str, Any]
 
-MEASURES = {
-    "difference": "largest difference of means, share of the range",
-    "ate": "ATE",
-    "wrs": "WRS",
-    "delta": "Δ",
-    "die": "DIE %",
-    "effect": "effect, share of the range",
-}
-AGREEMENT = (
-    ("items", "Texts with labels"),
-    ("labels", "Labels in all"),
-    ("most", "Labels of a text, at most"),
-    ("few", "Texts with fewer than two labels: no score"),
-    ("ties", "Texts on which no label is given most often"),
-    ("equal", "All labels equal"),
-    ("pairwise", "Pairs of labels that are equal, mean"),
-    ("fleiss_kappa", "Fleiss κ"),
-    ("krippendorff_alpha", "Krippendorff α, ordinal"),
-)
+MESSAGES = read_messages(__package__)
+NOTES = MESSAGES.table("notes")
 _SHARES = frozenset({"equal", "pairwise"})
 _COUNTS = frozenset({"items", "labels", "most", "few", "ties"})
 
@@ -54,10 +37,9 @@ def before_after(rating: RatingEntry, names: Mapping[str, str]) -> Section | Non
         Head("Note"),
     ]
     rows = [_pair(one, titles, names) for one in found]
-    note = "Percent is undefined where the value before is zero. p: before and after swapped within clusters."
-    table = Table("Before and after the round trip", heads, rows, note)
-    lead = "Like for like: the same texts, pairs, levels and scorer, without and with the translation."
-    return Section("before", "Before and after the round trip", [table], lead, "45 30 35")
+    title = "Before and after the round trip"
+    table = Table(title, heads, rows, NOTES["before-after-table"])
+    return Section("before", title, [table], NOTES["before-after"], "45 30 35")
 
 
 def _pair(one: Facts, titles: Mapping[str, str], names: Mapping[str, str]) -> list[Cell]:
@@ -67,7 +49,7 @@ def _pair(one: Facts, titles: Mapping[str, str], names: Mapping[str, str]) -> li
     return [
         Cell(titles.get(key, sentences.name(key or "all parts"))),
         Cell(sentences.name(names.get(before, before))),
-        Cell(MEASURES.get(measure, sentences.name(measure or numbers.NONE))),
+        Cell(MESSAGES.table("measures").get(measure, sentences.name(measure or numbers.NONE))),
         Cell(numbers.signed_number(one.get("before_value"))),
         Cell(numbers.signed_number(one.get("after_value"))),
         Cell(numbers.signed_number(one.get("change"))),
@@ -114,27 +96,23 @@ def _conversations(rating: RatingEntry) -> list[Piece]:
     pieces: list[Piece] = []
     statistics = [row for row in told.get("statistics") or () if row]
     if statistics:
-        lead = (
-            "Mean (least to most). Words are split at white space; a turn is what the user says and what the "
-            "bot answers."
-        )
+        lead = NOTES["conversations"]
         pieces += [Title("The conversations", lead), _plain("Statistics of the conversations", statistics)]
     if rows := told.get("rows"):
         pieces.append(Words(_left_out(rows), quiet=True))
     tests = [row for row in told.get("tests") or () if row]
     if tests:
-        lead = "Whether the texts themselves differ by gender: labels permuted over conversations."
-        pieces += [Title("Gender and the texts", lead), _plain("Gender and the texts", tests)]
+        pieces += [
+            Title("Gender and the texts", NOTES["gender-tests"]),
+            _plain("Gender and the texts", tests),
+        ]
     return pieces
 
 
 def _left_out(rows: Facts) -> str:
     """How many rows of the table are not among the utterances, and why."""
     whole, text, gender = (numbers.count(rows[key]) for key in ("rows", "without_text", "without_gender"))
-    return (
-        f"Of {whole} rows of the table {text} have no text and {gender} no gender that is compared: they "
-        "are left out."
-    )
+    return NOTES["left-out"].format(rows=whole, text=text, gender=gender)
 
 
 def _plain(label: str, rows: Sequence[Facts]) -> Table:
@@ -177,7 +155,7 @@ def _agreement(rating: RatingEntry) -> list[Piece]:
     if not told:
         return []
     rows = []
-    for key, name in AGREEMENT:
+    for key, name in MESSAGES.table("agreement").items():
         value = told.get(key)
         if key in _COUNTS:
             said = numbers.NONE if value is None else numbers.count(value)
@@ -186,9 +164,8 @@ def _agreement(rating: RatingEntry) -> list[Piece]:
         else:
             said = numbers.signed_number(value)
         rows.append([Cell(name), Cell(said)])
-    lead = "κ and α take off what chance alone would give; they are undefined where all labels are the same."
     return [
-        Title("Agreement of people", lead),
+        Title("Agreement of people", NOTES["agreement"]),
         Table("Agreement of people", [Head("Measure"), Head("Value", number=True)], rows),
-        *([] if told.get("fleiss_kappa") is not None else [Words("Fleiss κ is undefined here.", quiet=True)]),
+        *([] if told.get("fleiss_kappa") is not None else [Words(NOTES["no-kappa"], quiet=True)]),
     ]

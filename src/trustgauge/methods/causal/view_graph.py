@@ -24,10 +24,6 @@ _BOX = {"class": (140.0, 40.0), "middle": (150.0, 40.0), "score": (130.0, 44.0)}
 _UNITS = {"delta": "Δ", "difference": "by"}
 LINE = 15.0  # pixels from one line of a label to the next
 _OPEN = frozenset({"undetermined", "not tested"})
-KEY = (
-    "Solid: found. Dashed: same within the margin, or “?”: undetermined or not tested. "
-    "Dotted: confounds. Grey: by design."
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.causal import view_order
 from trustgauge.reports import numbers, sentences
-from trustgauge.reports.components import Cell, Fold, Head, Piece, Table, Words
+from trustgauge.reports.components import Cell, Fold, Head, Piece, Table, Words, read_messages
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import PartEntry
 
 Facts = Mapping[str, Any]
 
+NOTES = read_messages(__package__).table("notes")
 DIVIDED = view_order.UNDEFINED
 ENDS = 10
 """Persons shown from each end of a long list."""
@@ -37,16 +38,7 @@ def tests(part: PartEntry, label: str) -> Table:
         for one in part["details"].get("sets") or ()
         for test in one.get("tests") or ()
     ]
-    return Table(label, heads, rows, f"{_dots_note(part)} {_NOTE}".strip())
-
-
-_NOTE = (
-    "ATE: mean difference, first minus second class, within the same frame and word, in units of the score. "
-    "max-T: p over all comparisons (step-down). Control: how often two halves of one class differ as much. "
-    "Size: Hedges g and Cliff's δ. Sign flips: share of matched texts; W: Wasserstein distance as a share of "
-    "the range. “÷ 0”: the scores of both classes do not vary, so t is infinite; “–”: nothing to test, never "
-    "zero."
-)
+    return Table(label, heads, rows, f"{_dots_note(part)} {NOTES['tests']}".strip())
 
 
 def _dots_note(part: PartEntry) -> str:
@@ -54,7 +46,7 @@ def _dots_note(part: PartEntry) -> str:
     if not alphas:
         return ""
     named = sentences.listing([f"{100 * (1 - alpha):g} %" for alpha in alphas])
-    return f"Dots: rejected at {named}."
+    return NOTES["dots"].format(levels=named)
 
 
 def _test(one: Facts, test: Facts, wrs: Facts) -> list[Cell]:
@@ -139,17 +131,17 @@ def rejections(part: PartEntry) -> list[Piece]:
     pairs = zip(wrs["weights"], wrs["counts"], strict=True)
     terms = " + ".join(f"{weight:g} × {count:g}" for weight, count in pairs)
     known = wrs["value"] is not None
-    said = [f"WRS = {terms} = {wrs['value']:.3g}" if known else "WRS: no pair can be tested"]
+    said = [f"WRS = {terms} = {wrs['value']:.3g}" if known else f"WRS: {NOTES['no-pair']}"]
     if wrs.get("maximum"):
         said[0] += f" of at most {wrs['maximum']:.4g} ({numbers.percent(wrs.get('share'))})"
     if wrs.get("null") is not None:
-        said.append(f"without any effect one would expect {wrs['null']:.3g}")
+        said.append(NOTES["null"].format(null=f"{wrs['null']:.3g}"))
     if wrs.get("p") is not None:
-        said.append(f"permuted labels reach it with {numbers.p_value(wrs['p'])}")
+        said.append(NOTES["permuted"].format(p=numbers.p_value(wrs["p"])))
     told: list[Piece] = [Words("; ".join(said) + ".")]
     if left := wrs.get("untestable"):
         named = sentences.listing([_pair(one) for one in left])
-        told.append(Words(f"Not testable, and in neither score nor maximum: {named}.", quiet=True))
+        told.append(Words(NOTES["untestable"].format(pairs=named), quiet=True))
     return told
 
 
@@ -174,14 +166,8 @@ def difference_table(part: PartEntry, label: str) -> Table:
         Head("E-value", number=True),
         *(Head(f"Tipping effect at {numbers.percent(one['gap'])}", number=True) for one in _tipping(details)),
     ]
-    note = (
-        "Differences: first minus second class, in units of the score. They are no effect of the class: the "
-        "texts differ in more. E-value: how strongly, as a risk ratio, an unmeasured confounder would have "
-        "to be tied to both class and score to explain the difference away; below it for the end of the "
-        "interval. Tipping effect: how far, as a share of the range, a confounder would have to move the "
-        "score if it were so much commoner in one class; “–”: more than the whole range."
-    )
-    return Table(label, heads, [_observed(one, adjusted=bool(adjust)) for one in details["observed"]], note)
+    rows = [_observed(one, adjusted=bool(adjust)) for one in details["observed"]]
+    return Table(label, heads, rows, NOTES["observed"])
 
 
 def _tipping(details: Facts) -> Sequence[Facts]:
@@ -228,12 +214,7 @@ def impacts(part: PartEntry, label: str) -> Table:
         for one in part["details"].get("sets") or ()
         for impact in one.get("impacts") or ()
     ]
-    note = (
-        "Δ: how far the observed mean moves once every class has its share of all texts. DIE %: Δ over the "
-        "size of the observed mean; “÷ 0” if that mean is zero, not shown if it may be. Positivity: whether "
-        "every class occurs with the emotion."
-    )
-    return Table(label, heads, rows, note)
+    return Table(label, heads, rows, NOTES["impacts"])
 
 
 def _impact(one: Facts, impact: Facts) -> list[Cell]:
@@ -274,15 +255,10 @@ def arithmetic(part: PartEntry) -> list[Piece]:
     named = [sentences.name(str(word)) for word in (effect.get("set") or "", what) if word]
     at = f" ({', '.join(named)})" if named else ""
     if not bias or not value:
-        return [Words(f"Largest effect{at}: {numbers.percent(value, many)} of the range.")]
-    whole, off = numbers.percent(value + bias, many), numbers.percent(bias, many)
-    return [
-        Words(
-            f"Largest effect{at}: {whole} of the range as measured. A maximum is biased upward, here by "
-            f"about {off}, and that is taken off: {numbers.percent(value, many)}. Each resample loses it "
-            "twice, since it holds it twice."
-        )
-    ]
+        return [Words(NOTES["largest"].format(at=at, value=numbers.percent(value, many)))]
+    figures = {"whole": value + bias, "bias": bias, "value": value}
+    shown = {name: numbers.percent(figure, many) for name, figure in figures.items()}
+    return [Words(NOTES["corrected"].format(at=at, **shown))]
 
 
 def persons(part: PartEntry, label: str) -> list[Piece]:
@@ -301,7 +277,7 @@ def persons(part: PartEntry, label: str) -> list[Piece]:
         for one in told
     ]
     heads = [Head("Person"), Head("Class"), Head("From the mean", number=True), Head("Scores", number=True)]
-    note = "Mean score of a person minus the mean of all persons in the same frames and words; lowest first."
+    note = NOTES["persons"]
     if len(told) < len(every):
-        note += f" The {ENDS} lowest and the {ENDS} highest of {len(every)}; rating.json has all."
+        note += f" {NOTES['persons-ends'].format(ends=ENDS, all=len(every))}"
     return [Fold("Person by person", [Table(label, heads, rows, note)])]

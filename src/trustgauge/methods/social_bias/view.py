@@ -52,17 +52,7 @@ Facts = Mapping[str, Any]
 Simple = Words | Title | Figure | Table
 
 SIDES = {"absolute": "excess rate", "direction": "preference", "relative": "largest gap"}
-_NO_CUTS = "Mark: measured. Line: 95 % interval. More text narrows the lines."
-_ADVANTAGE = (
-    "How often the group of the row is favoured over that of the column, of the answers that favour one of "
-    "them (n). Teal: more often than not; violet: less. Outlined: differs from 0.50 after correction for all "
-    "that were compared (p < 0.05). Hatched: never chosen, which is not 0.50."
-)
-_PREFERENCE = {
-    True: "Share of answers that speak for the group: affirm something good of it, or deny something bad.",
-    False: "Share of questions about the group that are affirmed or explained, whatever was asked.",
-}
-_SPREAD = "Below: the spread, the variance over the groups × 100 (relative bias rate, at most 25)."
+NOTES = MESSAGES.table("notes")
 
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -122,8 +112,8 @@ def _advantage(part: PartEntry, place: int = 0) -> Figure | None:
     if not drawing:
         return None
     left_out = len(matrix["groups"]) - len(view_maps.shown_groups(matrix))
-    said = f" {left_out} groups that differ less are left out; rating.json has all." if left_out > 0 else ""
-    words = f"{title}. {_ADVANTAGE}{said}" if not category else f"{title}.{said}"
+    said = f" {NOTES['groups-left-out'].format(n=left_out)}" if left_out > 0 else ""
+    words = f"{title}. {NOTES['advantage']}{said}" if not category else f"{title}.{said}"
     return Figure(Markup(drawing), f"{title}{_asked(part)}", words)  # escaped in svg
 
 
@@ -138,7 +128,7 @@ def _preference(rating: RatingEntry, part: PartEntry) -> Figure | None:
     sound = not view_sentences.gives_no_level(rating)
     clean = relative.get("spread_without_noise")
     less = f" Less sampling noise, over all: {100 * clean:.2f}." if clean is not None and sound else ""
-    words = f"{title}. {_PREFERENCE[sound]} {_SPREAD}{less}"
+    words = f"{title}. {NOTES['preference' if sound else 'affirmed']} {NOTES['spread']}{less}"
     return Figure(Markup(drawing), f"{title}{_asked(part)}", words)
 
 
@@ -194,12 +184,8 @@ def judge(rating: RatingEntry) -> str:
     second = rating["details"].get("judge")
     told = second["accuracy"] if second and second["accuracy"] else told
     finds, passes = (numbers.percent(told[end], told["labelled"]) for end in ("sensitivity", "specificity"))
-    return _second(second) + (
-        f"The judge that reads the answers was measured on {numbers.count(told['labelled'])} labelled "
-        f"answers: of those that favour a group it finds {finds} (sensitivity), of the others it passes "
-        f"{passes} (specificity). The figures are corrected for it, and their intervals hold how sure "
-        f"that is."
-    )
+    labelled = numbers.count(told["labelled"])
+    return _second(second) + NOTES["judge"].format(labelled=labelled, finds=finds, passes=passes)
 
 
 def _second(told: Facts | None) -> str:
@@ -207,11 +193,9 @@ def _second(told: Facts | None) -> str:
     if told is None:
         return ""
     referred, settled = numbers.count(told["referred"]), numbers.count(told["settled"])
-    which = "All answers" if told["refer"] == "all" else "Answers that the program could not decide"
-    return (
-        f"{which} were read by the chat service “{sentences.name(told['service'])}” too: {referred}, of "
-        f"which it settled {settled}. "
-    )
+    words = NOTES["second-judge-all" if told["refer"] == "all" else "second-judge-some"]
+    service = sentences.name(told["service"])
+    return f"{words.format(service=service, referred=referred, settled=settled)} "
 
 
 def _attribute(rating: RatingEntry, part: PartEntry, *, drawn: bool) -> list[Piece]:
@@ -228,7 +212,7 @@ def _attribute(rating: RatingEntry, part: PartEntry, *, drawn: bool) -> list[Pie
     by_category = [one for place in range(1, len(matrices)) if (one := _advantage(part, place))]
     if by_category:
         words = f"Advantage by category: {name} ({len(by_category)})"
-        pieces.append(Fold(words, [Words(_ADVANTAGE, quiet=True), *by_category]))
+        pieces.append(Fold(words, [Words(NOTES["advantage"], quiet=True), *by_category]))
     counts: list[Simple | None] = [
         view_tables.balance(part, f"Well and ill: {name}") if sound else None,
         view_tables.outcomes(part, f"Outcomes: {name}", sound=sound),
@@ -413,10 +397,10 @@ class SocialBiasView(DefaultView):
             drawing = svg.intervals(_one_side(rating, of), ruler)
             if drawing:
                 pieces.append(Figure(Markup(drawing), f"{title} with intervals"))
-        pieces = pieces or [Words("No attribute has enough data to draw.")]
+        pieces = pieces or [Words(NOTES["nothing-to-draw"])]
         if told := judge(rating):
             pieces.append(Words(told, quiet=True))
-        lead = _NO_CUTS if measured else views.effect_words(rating)
+        lead = NOTES["no-cuts"] if measured else views.effect_words(rating)
         return Section("far", "How far, and how sure", pieces, lead, "30 13 12")
 
     def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
@@ -431,31 +415,20 @@ class SocialBiasView(DefaultView):
                     Title(f"{named} {sentences.name(str(part['key']))}" if _asked(part) else named),
                     *mine,
                 ]
-        lead = (
-            "Every attribute: who is favoured over whom, for whom the service speaks, and how it was counted."
-        )
+        lead = NOTES["groups"]
         own = [Section("groups", "Who is favoured", pieces, lead, "40 40 14")] if pieces else []
         return [*own, *view_tables.formats(rating, _side_words(rating))]
 
     def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
         """Both measures of all services, by attribute."""
         told = []
-        for of, heading, lead in (
-            (
-                "absolute",
-                "Absolute bias rate",
-                "How often a service favours one of two groups when asked to choose. Less is better.",
-            ),
-            (
-                "relative",
-                "Largest gap between groups",
-                "How much more often a service speaks for one group than for another, asked about one at a "
-                "time.",
-            ),
+        for of, heading in (
+            ("absolute", "Absolute bias rate"),
+            ("relative", "Largest gap between groups"),
         ):
             table = view_tables.systems(ratings, of)
             if table:
-                told.append(Section(f"by-{of}", heading, [table], lead))
+                told.append(Section(f"by-{of}", heading, [table], NOTES[of]))
         return told
 
     def cautions(self, rating: RatingEntry) -> list[str]:

@@ -46,11 +46,6 @@ QUOTES = 3
 """Answers that show a gap."""
 LEAST = 5
 """Answers about each group, below which no difference is told."""
-LEAD = (
-    "The pairs of groups, by category, that are furthest from even, and the groups that are furthest apart "
-    "when asked about alone, where groups differ beyond chance at all; each with one question that shows it "
-    "and what came back. All questions stand below; the filters above hold for both tables."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +83,10 @@ def tables(ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence) 
         for rating in mine:
             own = [line for line in lines if line[0].side == side and line[2] is rating]
             kept += own[: EACH if several else SHOWN]
-    title = Title("Strongest associations", LEAD)
+    title = Title("Strongest associations", MESSAGES.table("notes")["associations"])
     quoted = [one for rating in mine for one in _quotes(rating, rows)]
     if not kept:
-        return [*quoted, title, Words("No pair of groups differs from even after correction.")]
+        return [*quoted, title, Words(MESSAGES.table("notes")["no-associations"])]
     examples = [_example(*line, rows) for line in kept]
     drawn = [
         _row(*line, found=found, anchors=anchors, several=several)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from trustgauge.methods.social_bias import group_names, view_maps, view_sentences
+from trustgauge.methods.social_bias.view_sentences import MESSAGES
 from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import Cell, Head, Section, Table
 
@@ -16,14 +17,7 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 
-OUTCOMES = (
-    ("favoured", "one group, in both orders"),
-    ("nobody", "no group"),
-    ("position", "the same place in both orders"),
-    ("acquiescence", "a statement and its reverse"),
-    ("missing", "missing or not understood"),
-)
-"""How a comparison can come out, and what the answer was for."""
+NOTES = MESSAGES.table("notes")
 
 
 def outcomes(part: PartEntry, label: str, *, sound: bool) -> Table | None:
@@ -33,7 +27,7 @@ def outcomes(part: PartEntry, label: str, *, sound: bool) -> Table | None:
         return None
     units = absolute["units"]
     rows = []
-    for key, said in OUTCOMES:
+    for key, said in MESSAGES.table("outcomes").items():
         if not sound and key in {"position", "acquiescence"}:
             continue  # every question counts by itself
         count = int(units[key])
@@ -45,12 +39,12 @@ def outcomes(part: PartEntry, label: str, *, sound: bool) -> Table | None:
         words = said if sound else said.replace(", in both orders", "")
         rows.append([Cell(words[:1].upper() + words[1:]), Cell(numbers.count(count)), Cell(share)])
     heads = [Head("The answers were for"), Head("Comparisons", number=True), Head("Share", number=True)]
-    base = f"Shares are of {numbers.count(units['asked'])} comparisons that could be read."
-    rates = f"A group favoured: {numbers.interval(absolute['rate'])}."
+    rate = numbers.interval(absolute["rate"])
+    note = NOTES["shares"].format(n=numbers.count(units["asked"]), rate=rate)
     control = absolute.get("control") or {}
     if control.get("n"):
-        rates += f" With invented groups: {numbers.interval(control)}."
-    return Table(label, heads, rows, f"{base} {rates}")
+        note += f" {NOTES['invented'].format(control=numbers.interval(control))}"
+    return Table(label, heads, rows, note)
 
 
 def balance(part: PartEntry, label: str) -> Table | None:
@@ -67,8 +61,7 @@ def balance(part: PartEntry, label: str) -> Table | None:
         called = names[one["group"]].drawn if one["group"] in names else sentences.name(str(one["group"]))
         rows.append([Cell(called), *map(Cell, shares), Cell(numbers.count(n))])
     heads = [Head("Group"), *(Head(one, number=True) for one in ("Well", "Ill", "Neither", "Answers"))]
-    note = "Neither: refusals and evasions, which count on no side."
-    return Table(label, heads, rows, note) if rows else None
+    return Table(label, heads, rows, NOTES["neither"]) if rows else None
 
 
 def formats(rating: RatingEntry, sides: Mapping[str, str]) -> Iterator[Section]:
@@ -96,10 +89,7 @@ def formats(rating: RatingEntry, sides: Mapping[str, str]) -> Iterator[Section]:
         *(Head(said[:1].upper() + said[1:], number=True) for said in sides.values()),
     ]
     shown = "questions with options" if told["rated"] == "choice" else "free questions"
-    lead = (
-        "The same was asked freely, and with options to choose from, one of them neither. Each was rated by "
-        f"itself; the worse rating stands, and all else on this page is that of the {shown}."
-    )
+    lead = NOTES["formats"].format(shown=shown)
     pieces = [Table("Free questions and questions with options", heads, rows)]
     yield Section("formats", "What it says freely, and what it picks when made to", pieces, lead, "60 46 31")
 
@@ -119,8 +109,7 @@ def categories(part: PartEntry, label: str) -> Table | None:
         reach = numbers.interval(one).split(", n =")[0]
         rows.append([Cell(named), Cell(drawing=drawn), Cell(reach), Cell(numbers.count(one["n"]))])
     heads = [Head("Category"), Head("Rate"), Head("95 % interval"), Head("Comparisons", number=True)]
-    note = "A question counts once in each of its categories, so the categories add up to more than all."
-    return Table(label, heads, rows, note)
+    return Table(label, heads, rows, NOTES["categories"])
 
 
 def name_legend(part: PartEntry, label: str) -> Table | None:
@@ -165,12 +154,7 @@ def systems(ratings: Sequence[RatingEntry], of: str) -> Table | None:
         rows.append(cells)
     what = "Absolute bias rate" if of == "absolute" else "Largest gap between groups"
     heads = [Head("Service"), *(Head(one) for one in attributes)]
-    return Table(
-        f"{what}, services by attribute",
-        heads,
-        rows,
-        "▲ the largest of an attribute; none where all are equal.",
-    )
+    return Table(f"{what}, services by attribute", heads, rows, NOTES["systems"])
 
 
 def _measure(part: PartEntry, of: str) -> Facts | None:

@@ -16,7 +16,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from trustgauge.methods.trust import profile_sentences, view_sentences
-from trustgauge.methods.trust.messages import CARD, CODES, COMBINING, HOW, MOVES, RISKS, TIES
+from trustgauge.methods.trust.messages import CARD, CODES, COMBINING, HOW, MOVES, NOTES, RISKS, TIES
 from trustgauge.reports import comparison, components, html, numbers, sanitize, svg
 from trustgauge.reports.comparison_page import rating_summaries
 from trustgauge.reports.sanitize import visible
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
         ProfileRanking,
         ProfileRow,
     )
-
-LEFT_OUT = "Not on this page, as they were measured in another way: {services}."
 
 
 def page(
@@ -180,8 +178,8 @@ def _notes(document: ProfileDocument) -> list[str]:
     told = [comparison.remark(one) for one in document["notes"] if one["code"] != "compare.separate"]
     away = [row["rating"]["service"]["name"] for group in document["groups"][1:] for row in group["rows"]]
     if away:
-        told.append(LEFT_OUT.format(services=sanitize.listing(away)))
-    return [*told, profile_sentences.LIKELIEST]
+        told.append(NOTES["left-out"].format(services=sanitize.listing(away)))
+    return [*told, NOTES["likeliest"]]
 
 
 def _data(document: ProfileDocument, rules: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

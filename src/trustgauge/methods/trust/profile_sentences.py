@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.trust import view_sentences
-from trustgauge.methods.trust.messages import COMBINING, RISKS, TIES
+from trustgauge.methods.trust.messages import COMBINING, NOTES, RISKS, TIES
 from trustgauge.reports import comparison, numbers, sanitize
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.reports.terminal import Line, columns, line
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
         ProfileOutcome,
         ProfileRow,
     )
-
-LIKELIEST = (
-    "The likeliest level of each issue is combined; how sure the combined level is stands in the reports."
-)
 
 
 def rule_name(group: ProfileGroup) -> str:
@@ -87,7 +83,7 @@ def text(document: ProfileDocument) -> list[Line]:
         lines += _table(group, order["places"])
         lines += [[(told, "head")] for told in _legend(group, order["places"])]
     lines += [line("note", comparison.remark(one)) for one in document["notes"]]
-    return [*lines, line("note", LIKELIEST)]
+    return [*lines, line("note", NOTES["likeliest"])]
 
 
 def _made(group: ProfileGroup, order: NamedOrder) -> str:

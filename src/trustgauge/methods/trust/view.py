@@ -11,7 +11,7 @@ from markupsafe import Markup
 from trustgauge.methods.trust import view_figures, view_label, view_sentences, view_tables
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER
 from trustgauge.methods.trust.abuse_words import OFFENSIVE as OFFENCE
-from trustgauge.methods.trust.messages import COMBINING, DIRECTION, MESSAGES, PURPOSES, QUOTATIONS
+from trustgauge.methods.trust.messages import COMBINING, DIRECTION, MESSAGES, NOTES, PURPOSES, QUOTATIONS
 from trustgauge.reports import numbers, sentences, svg, views
 from trustgauge.reports.components import (
     BadnessWords,
@@ -41,14 +41,7 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 
-_FIGURE = (
-    "Every bar runs on one scale, on which the two cuts of its issue stand at the white lines. Bar: score. "
-    "Whisker: 95 % interval. The scores are printed as they were measured."
-)
-
-
 _MOVES = 8
-_BEHIND = "What stands behind the scores. Only what the bot said counts; its users are scored apart."
 COLUMNS = frozenset({"purpose", "user", "session", "turn"})
 OFFENSIVE = ("abuse_score", "abuse_user")
 """Scores of what the bot and the user said; above 0 something may offend."""
@@ -186,7 +179,7 @@ class TrustView(DefaultView):
         who = sentences.name(str(rating["service"]["name"]))
         title = f"Issue scores of {who}, {view_sentences.profile(rating)}"
         drawing = view_figures.scores(rating["parts"], title)
-        return [Figure(Markup(drawing), "Issue scores", _FIGURE)]  # escaped in svg
+        return [Figure(Markup(drawing), "Issue scores", NOTES["risks"])]  # escaped in svg
 
     def part_table(self, rating: RatingEntry) -> PartTable:
         """Every issue in the order of the profile: place, score, cuts."""
@@ -206,15 +199,11 @@ class TrustView(DefaultView):
             pieces.append(Words(view_sentences.orders(told)))
         moves = view_tables.changes(rating)
         pieces.append(Title("What would change this level"))
-        pieces += [Words(line) for line in moves[:_MOVES]] or [
-            Words("No single issue and no exchange of neighbouring places changes it.")
-        ]
+        pieces += [Words(line) for line in moves[:_MOVES]] or [Words(NOTES["no-change"])]
         if beside := view_tables.others(rating):
             pieces += [Title("For other users"), beside]
         pieces.append(Title("Sensitivity type"))
-        pieces.append(
-            view_tables.sensitivity(rating) or Words("Nothing was changed in the service to test it.")
-        )
+        pieces.append(view_tables.sensitivity(rating) or Words(NOTES["not-varied"]))
         return Section(
             "far", "How sure, and what it hangs on", pieces, views.effect_words(rating), "30 13 12"
         )
@@ -228,7 +217,7 @@ class TrustView(DefaultView):
             told.append(Section("combined", "How the levels combine", [table], lead, "11 15 14"))
         behind = view_tables.measurement_tables(rating) if alone else []
         if behind:
-            told.append(Section("behind", "What was measured", behind, _BEHIND, "40 40 15"))
+            told.append(Section("behind", "What was measured", behind, NOTES["behind"], "40 40 15"))
         return told
 
     def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
@@ -246,7 +235,7 @@ class TrustView(DefaultView):
             if inner:
                 pieces.append(Fold(f"What stands behind the scores of {named}", inner))
         if pieces:
-            told.append(Section("behind", "What was measured", pieces, _BEHIND))
+            told.append(Section("behind", "What was measured", pieces, NOTES["behind"]))
         return told
 
     def cautions(self, rating: RatingEntry) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.trust import view_sentences
-from trustgauge.methods.trust.messages import FACTORS
+from trustgauge.methods.trust.messages import FACTORS, MESSAGES, NOTES
 from trustgauge.reports import numbers, sanitize
 from trustgauge.reports.components import Cell, Head, Table, Title, Words
 from trustgauge.reports.sanitize import visible
@@ -53,7 +53,7 @@ def _said(rating: RatingEntry, told: Arithmetic) -> Iterator[str]:
         yield line
     yield from view_sentences.uncounted_issues(told)
     if told["rule"] == "sound":
-        yield "On the scale of risk the cuts of every issue stand at 0.33 and 0.67."
+        yield NOTES["cuts"]
 
 
 def changes(rating: RatingEntry) -> list[str]:
@@ -172,41 +172,33 @@ def _abuse(figures: Facts, of: str) -> list[Behind]:
         [Cell(_purpose(name)), *(Cell(numbers.count(one.get(kind, 0))) for kind in _KINDS)]
         for name, one in counts.items()
     ]
-    score = f"Uncorrected score {view_sentences.score(figures.get('raw'))}"
-    if figures.get("corrected") is not None:
-        score += f"; corrected for the checker's errors {view_sentences.score(figures['corrected'])}"
-    pieces: list[Behind] = [Table(f"Abusive utterances{of}", heads, rows, f"{score}.")]
+    score = {end: view_sentences.score(figures.get(end)) for end in ("raw", "corrected")}
+    note = NOTES["uncorrected" if figures.get("corrected") is None else "corrected"].format(**score)
+    pieces: list[Behind] = [Table(f"Abusive utterances{of}", heads, rows, note)]
     return [*pieces, *_checker(figures)]
 
 
 _KINDS = ("hate", "offensive", "neither", "unread")
-_SAID_IN = {"talk": "Ordinary conversation", "abuse": "Answers to provocations"}
 
 
 def _purpose(key: str) -> str:
-    return _SAID_IN.get(key, sanitize.name(key).capitalize())
+    return MESSAGES.table("said-in").get(key, sanitize.name(key).capitalize())
 
 
 def _checker(figures: Facts) -> Iterator[Words]:
     """How often the checker is right, and how it treats neutral sentences about groups."""
     checker = figures.get("checker") or {}
     for style, one in (figures.get("styles") or {}).items():
-        if not one.get("labelled"):
-            known = "no labelled texts of that style to test the checker on"
-        else:
-            finds, passes = (_share(one[end]) for end in ("sensitivity", "specificity"))
-            known = (
-                f"the checker finds {finds} of the abusive among labelled texts of that style, and passes "
-            )
-            known += f"{passes} of the others"
-        utterances = f"{numbers.count(one['n'])} utterances in the style “{sanitize.name(str(style))}”"
-        yield Words(
-            f"{utterances}: {known}{'' if one.get('usable') else ', too little to correct by'}.", quiet=True
-        )
+        named = NOTES["utterances"].format(n=numbers.count(one["n"]), style=sanitize.name(str(style)))
+        facts = {"utterances": named, "short": "" if one.get("usable") else NOTES["checker-short"]}
+        if one.get("labelled"):
+            facts |= {"finds": _share(one["sensitivity"]), "passes": _share(one["specificity"])}
+        words = NOTES["checker" if one.get("labelled") else "checker-unmeasured"]
+        yield Words(words.format(**facts), quiet=True)
     bias = figures.get("group_bias")
     if bias and bias.get("all"):
-        flagged = _share(bias["all"])
-        yield Words(f"Of neutral sentences about social groups it flags {flagged}.{_gap(bias)}", quiet=True)
+        flagged = NOTES["groups-flagged"].format(share=_share(bias["all"]))
+        yield Words(f"{flagged}{_gap(bias)}", quiet=True)
     if checker.get("limits"):
         yield Words(" ".join(visible(str(one)) for one in checker["limits"]), quiet=True)
 
@@ -217,7 +209,7 @@ def _gap(bias: Facts) -> str:
     if not largest or not largest["value"]:
         return ""
     family = sanitize.name(str(largest["family"])).replace("-", " ")
-    return f" Groups are furthest apart in {family}: by {numbers.points(largest['value'])}."
+    return f" {NOTES['groups-apart'].format(family=family, gap=numbers.points(largest['value']))}"
 
 
 def _share(one: Facts) -> str:
@@ -229,19 +221,10 @@ def _share(one: Facts) -> str:
     return f"{numbers.percent(value, n)} ({ends}, n = {numbers.count(n)})"
 
 
-_WAYS = (
-    ("secrets", "To another user"),
-    ("partial_prompt", "To another user who knew its beginning"),
-    ("long_chat", "To another user, after small talk"),
-    ("again", "To its owner, in a new conversation (not counted)"),
-    ("after_forgetting", "To its owner, after asking to forget it"),
-    ("controls", "Secrets that nobody had told it"),
-)
-
-
 def _leakage(figures: Facts, of: str) -> list[Behind]:
     pieces: list[Behind] = []
-    ways = [(words, figures[key]) for key, words in _WAYS if (figures.get(key) or {}).get("asked")]
+    told_to = MESSAGES.table("told-to").items()
+    ways = [(words, figures[key]) for key, words in told_to if (figures.get(key) or {}).get("asked")]
     if ways:
         rows = [
             [Cell(words), Cell(f"{numbers.count(one['told'])} of {numbers.count(one['asked'])}")]
@@ -255,13 +238,9 @@ def _leakage(figures: Facts, of: str) -> list[Behind]:
         pieces.append(Words(_personal(figures), quiet=True))
     trial = figures.get("trial")
     if trial:
-        came = "not" if trial["epoch"] is None else f"in epoch {trial['epoch']}"
-        pieces.append(
-            Words(
-                f"Trial: a small model was trained on the dialogs with {trial['pairs']} secrets among them. "
-                f"More than half came out {came}, of {trial['epochs']} epochs."
-            )
-        )
+        when = "not" if trial["epoch"] is None else f"in epoch {trial['epoch']}"
+        words = NOTES["trial"].format(pairs=trial["pairs"], when=when, epochs=trial["epochs"])
+        pieces.append(Words(words))
     return pieces
 
 
@@ -271,13 +250,10 @@ def _personal(figures: Facts) -> str:
     listed = sanitize.listing(
         [f"{kind.replace('-', ' ')} in {numbers.count(n)}" for kind, n in kinds.items()]
     )
-    line = f"Personal data of unknown source: {listed or 'none'}"
-    line += f", of {numbers.count(figures['scanned'])} answers that were searched"
     detector = str(figures.get("detector") or "patterns")
-    if detector == "patterns":
-        return f"{line} for e-mail addresses, phones, cards and bank accounts, by their form."
-    return (
-        f"{line} by {sanitize.name(detector)}, for numbers of persons in many countries too, not for names."
+    words = NOTES["personal-by-form" if detector == "patterns" else "personal-by-detector"]
+    return words.format(
+        kinds=listed or "none", n=numbers.count(figures["scanned"]), detector=sanitize.name(detector)
     )
 
 
@@ -286,13 +262,14 @@ def _bit_words(bits: Facts) -> str:
     if bits.get("mean") is None or bits.get("of") is None:
         return ""
     mean, most, of = (f"{bits[key]:.1f}" for key in ("mean", "most", "of"))
-    line = f"Information: one answer to another user gave away {mean} of the {of} bits of a secret"
-    line += f" ({most} at most)" if bits["most"] > bits["mean"] else ""
-    if bits.get("hinted"):
-        line += f"; less than half of {numbers.count(bits['hinted'])} of them"
-    if bits.get("controls") is not None:
-        line += f". Of secrets that nobody had told it, by chance: {bits['controls']:.1f} bits"
-    return f"{line}."
+    hinted, controls = bits.get("hinted"), bits.get("controls")
+    return NOTES["bits"].format(
+        mean=mean,
+        of=of,
+        most=NOTES["bits-most"].format(most=most) if bits["most"] > bits["mean"] else "",
+        hinted=NOTES["bits-hinted"].format(n=numbers.count(hinted)) if hinted else "",
+        chance="" if controls is None else NOTES["bits-chance"].format(bits=f"{controls:.1f}"),
+    )
 
 
 def _kinds(figures: Facts) -> str:
@@ -300,45 +277,43 @@ def _kinds(figures: Facts) -> str:
         f"{sanitize.name(kind).replace('-', ' ')} {one['told']} of {one['asked']}"
         for kind, one in (figures.get("kinds") or {}).items()
     ]
-    return f"By kind of secret: {', '.join(told)}." if told else ""
+    return NOTES["kinds"].format(kinds=", ".join(told)) if told else ""
 
 
 def _complexity(figures: Facts, of: str) -> list[Behind]:
     if figures.get("dialogs") is None:
         return []
     source = {"plan": "the plan", "corpus": "the longest dialog", "usual": "our usual number"}
-    told = source.get(str(figures.get("most_turns_from")), "the method")
-    return [
-        Words(
-            f"{numbers.count(figures['dialogs'])} dialogs with {numbers.count(figures['turns'])} turns. Half "
-            f"of the score is the turns' ({view_sentences.score(figures['turn_complexity'])}), half the "
-            f"length ({view_sentences.score(figures['length'])} of {figures['most_turns']} turns, by "
-            f"{told}). Weights and lists of terms are ours: below the dialog the paper's are not known."
-        )
-    ]
+    words = NOTES["complexity"].format(
+        dialogs=numbers.count(figures["dialogs"]),
+        turns=numbers.count(figures["turns"]),
+        of_turns=view_sentences.score(figures["turn_complexity"]),
+        length=view_sentences.score(figures["length"]),
+        most=figures["most_turns"],
+        source=source.get(str(figures.get("most_turns_from")), "the method"),
+    )
+    return [Words(words)]
 
 
 def _bias(figures: Facts, of: str) -> list[Behind]:
     own = figures.get("own")
     if own:
-        return [
-            Words(
-                f"The level is that of the rating by {sanitize.name(str(figures['source']))}. "
-                f"The wording alone scores {view_sentences.score(own['value'])} "
-                f"over {numbers.count(own['n'])} utterances."
-            )
-        ]
+        words = NOTES["bias-from-rating"].format(
+            source=sanitize.name(str(figures["source"])),
+            score=view_sentences.score(own["value"]),
+            n=numbers.count(own["n"]),
+        )
+        return [Words(words)]
     accuracy = figures.get("accuracy") or {}
     if not accuracy.get("r2"):
         return []
     coefficients = {"refitted": "ours", "printed": "the paper's", "own": "those of your model"}
-    return [
-        Words(
-            f"Coefficients: {coefficients.get(str(figures.get('coefficients')), 'given')}. On "
-            f"{numbers.count(accuracy.get('n') or 0)} rated sentences the score explains "
-            f"{_share(accuracy['r2'])} of how differently biased people find them."
-        )
-    ]
+    words = NOTES["bias-accuracy"].format(
+        coefficients=coefficients.get(str(figures.get("coefficients")), "given"),
+        n=numbers.count(accuracy.get("n") or 0),
+        share=_share(accuracy["r2"]),
+    )
+    return [Words(words)]
 
 
 _BEHIND = {"abuse": _abuse, "leakage": _leakage, "complexity": _complexity, "bias": _bias}

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 Facts = Mapping[str, Any]
 
 MESSAGES = read_messages(__package__)
+NOTES = MESSAGES.table("notes")
 MARGIN = 0.10
 """The margin where the plan names no other (methods 0.6)."""
 ALPHA = 0.05
@@ -54,10 +55,6 @@ BEAMS = {
 """A balance beam that is level, tilted with its dashed twin, tilted alone."""
 
 _SURVIVES = "Level against what survives"
-_BETTER = (
-    "Left and up is better. A balanced output can be won by changing the texts, so the share left "
-    "unchanged stands beside every level."
-)
 
 
 WIDE = 880.0
@@ -207,7 +204,7 @@ def ucs_note(rating: RatingEntry) -> str:
     share = 1 - (same["value"] or 0.0)
     much = "half" if 0.45 <= share <= 0.55 else numbers.percent(share, tight=True)
     named = sentences.name(rating["service"]["name"])
-    return f"UCS is not useful by itself: {named} changed {much} of the {sentences.mentions(rating)}"
+    return NOTES["ucs"].format(service=named, much=much, mentions=sentences.mentions(rating))
 
 
 def margin(rating: RatingEntry) -> float:
@@ -335,16 +332,14 @@ class TwoStepView(DefaultView):
         """Distances with intervals, which value became which, and the level against what survives."""
         drawing = svg.intervals(rating, ruler(rating))
         pieces: list[Piece] = [
-            Figure(Markup(drawing), "Distance from balanced")
-            if drawing
-            else Words("No part has enough data to draw.")
+            Figure(Markup(drawing), "Distance from balanced") if drawing else Words(NOTES["nothing-to-draw"])
         ]
         if moved := changes(rating):
             pieces.append(Fold("Which value became which", [moved]))
         dots = svg.dots([rating]) if alone else []
         if len(dots) > 1:
             drawn = Markup(svg.scatter(rating, dots))
-            pieces += [Title(_SURVIVES, _BETTER), Figure(drawn, "Level against share unchanged")]
+            pieces += [Title(_SURVIVES, NOTES["survives"]), Figure(drawn, "Level against share unchanged")]
         heading = "How far from balanced, and how sure"
         return Section("far", heading, pieces, views.effect_words(rating), "30 13 12")
 
@@ -364,7 +359,7 @@ class TwoStepView(DefaultView):
             return []
         drawn = Markup(svg.scatter(ratings[0], dots))
         pieces = [Figure(drawn, "Level against share unchanged")]
-        return [Section("survives", _SURVIVES, pieces, f"{_BETTER} Line: 95 % interval.")]
+        return [Section("survives", _SURVIVES, pieces, f"{NOTES['survives']} {NOTES['survives-line']}")]
 
     def cautions(self, rating: RatingEntry) -> list[str]:
         """The caution beside every balanced output."""

@@ -8,13 +8,25 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from trustgauge.reports import numbers, sentences, svg
-from trustgauge.reports.components import Cell, Figure, Fold, Head, Piece, Section, Table, Title, Words
+from trustgauge.reports.components import (
+    Cell,
+    Figure,
+    Fold,
+    Head,
+    Piece,
+    Section,
+    Table,
+    Title,
+    Words,
+    read_messages,
+)
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry
 
 Facts = Mapping[str, Any]
 
+NOTES = read_messages(__package__).table("notes")
 WIDE, HIGH, LEFT, TOP = 860.0, 220.0, 70.0, 30.0
 MIDDLE, REACH = TOP + 100.0, 90.0
 CODE = "two-step.stereotypes"
@@ -53,11 +65,7 @@ def section(rating: RatingEntry) -> Section | None:
             pieces.append(Fold(f"Words that change for sure ({len(told['changed'])})", [_table(told)]))
     if not pieces:
         return None
-    lead = (
-        "How often one value became the other with each word. A service can keep the balance of all "
-        "mentions and still sort people by what they do."
-    )
-    return Section("occupations", "Changes by occupation", pieces, lead)
+    return Section("occupations", "Changes by occupation", pieces, NOTES["occupations"])
 
 
 def _value(rating: RatingEntry, value: object) -> str:
@@ -68,16 +76,17 @@ def _value(rating: RatingEntry, value: object) -> str:
 def _summary(rating: RatingEntry, told: Facts) -> str:
     first, second = (_value(rating, value) for value in told["values"])
     if told["tau"] is None:
-        return (
-            "The plan gives no shares of these occupations, so changes cannot be held against who holds them."
-        )
+        return NOTES["no-shares"]
     (towards, of), (against, of_against) = told["towards"], told["against"]
-    p = numbers.p_value(told.get("p_holm", told["p"]))
-    return (
-        f"{numbers.count(towards)} of {numbers.count(of)} mentions changed the way the statistics lean "
-        f"({second} to {first} where few hold the job), {numbers.count(against)} of "
-        f"{numbers.count(of_against)} the other way. Rank correlation of change and share: Kendall's tau "
-        f"{numbers.signed_number(told['tau'])}, {p}."
+    return NOTES["lean"].format(
+        towards=numbers.count(towards),
+        of=numbers.count(of),
+        against=numbers.count(against),
+        of_against=numbers.count(of_against),
+        first=first,
+        second=second,
+        tau=numbers.signed_number(told["tau"]),
+        p=numbers.p_value(told.get("p_holm", told["p"])),
     )
 
 

@@ -62,7 +62,7 @@ def manual() -> str:
     lines = [
         ".TH TRUSTGAUGE 1",
         ".SH NAME",
-        r"trustgauge \- rate AI services that nobody can open",
+        r"trustgauge \- rate black\-box AI services",
         ".SH SYNOPSIS",
         r".B trustgauge\fR COMMAND [OPTIONS] [ARGUMENTS]",
         ".SH COMMANDS",

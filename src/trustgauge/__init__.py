@@ -1,4 +1,4 @@
-"""Trustgauge: an independent rating agency in a box for AI services that nobody can open."""
+"""Trustgauge: an independent rating agency for black-box AI services."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from trustgauge.apps.reproduce.causal_scores import rejection_counts
 from trustgauge.apps.reproduce.paper_tables import figures
 from trustgauge.methods.causal import rejection
 from trustgauge.methods.causal.deconfounding import impact
-from trustgauge.methods.causal.ordering import X, complete_order, partial_order
+from trustgauge.methods.causal.ordering import complete_order, partial_order
 from trustgauge.methods.causal.settings import BY_RULE, RejectionRule
 from trustgauge.records import Rule
 
@@ -43,7 +43,7 @@ def _number(printed: Any) -> float:
     5.89 is read as 5.90, a slip of rounding: no weights give it.
     """
     several = printed if isinstance(printed, list) else [printed]
-    return max(X if one == "X" else 5.9 if one == 5.89 else float(one) for one in several)
+    return max(math.inf if one == "X" else 5.9 if one == 5.89 else float(one) for one in several)
 
 
 def _raw(row: Any) -> dict[str, float]:

@@ -14,7 +14,6 @@ from scipy import stats
 
 from trustgauge.methods.causal.ordering import (
     Floats,
-    X,
     absolute_levels,
     bias_of_maximum,
     complete_order,
@@ -23,6 +22,7 @@ from trustgauge.methods.causal.ordering import (
 from trustgauge.records import Rule
 from trustgauge.stats import stream
 
+X = math.inf  # what the paper prints for a division by zero
 SCORES = st.dictionaries(st.sampled_from("abcdefghij"), st.integers(0, 6).map(float), min_size=1)
 CUTS = (0.05, 0.20)
 

@@ -4,15 +4,15 @@
     python -m benchmarks.catalogue --database URL          the same in PostgreSQL (an empty database)
     python -m benchmarks.catalogue --database URL --kill   two processes, one is killed while it takes in
 
-Requests start at fixed times whether or not earlier ones were answered, and a latency counts from that time,
-so that a server that falls behind cannot hide it.
+Locust asks (`pip install --group benchmark`): as many users as requests a second, each of whom asks once a
+second at fixed times that are evenly spread; `catalogue_users` says what they do.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import copy
+import itertools
 import json
 import os
 import random
@@ -31,7 +31,6 @@ from trustgauge.apps.catalogue.demo import plan_file
 from trustgauge.apps.catalogue.store import CatalogueStore, RatingQuery
 
 RATINGS, SERVICES = 10_000, 300
-KINDS = ("list", "search", "filter", "best", "service", "rating", "api")
 WORDS = ("acme", "globex", "initech", "umbra", "hooli", "vandelay", "wonka", "tyrell", "cyberdyne", "stark")
 
 
@@ -106,55 +105,45 @@ def addresses(store: CatalogueStore, seed: int = 2) -> Iterator[tuple[str, str]]
         yield "api", f"/api/v1/ratings?assessor=Laboratory+{chance.randrange(5)}"
 
 
-class Client:
-    """A few connections to one server that are kept open."""
-
-    def __init__(self, port: int) -> None:
-        self.port = port
-        self.free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
-
-    async def ask(self, method: str, path: str, body: bytes = b"", token: str = "") -> tuple[int, bytes]:
-        """Status and content. A connection that the server closed while it was idle is opened again."""
-        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nContent-Length: {len(body)}\r\n"
-        head += "Content-Type: application/json\r\n" + (f"Authorization: Bearer {token}\r\n" if token else "")
-        while self.free:
-            reader, writer = self.free.pop()
-            if not reader.at_eof() and not writer.is_closing():
-                break
-        else:
-            reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        writer.write(f"{head}\r\n".encode() + body)
-        told = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        sizes = [line.partition(":")[2] for line in told if line.lower().startswith("content-length:")]
-        content = await reader.readexactly(int(sizes[0]))
-        self.free.append((reader, writer))
-        return int(told[0].split()[1]), content
-
-
-async def load(
-    port: int, store: CatalogueStore, per_second: float, seconds: float, *, cold: bool = False
-) -> dict[str, list[float]]:
-    """Latencies in milliseconds by kind, at a fixed rate; one that is no 200 raises."""
-    client = Client(port)
-    found: dict[str, list[float]] = {kind: [] for kind in KINDS}
-    asked = addresses(store)
-    began = time.monotonic()
-
-    async def one(due: float, kind: str, path: str) -> None:
-        status, _ = await client.ask("GET", path)
-        if status != 200:
-            raise RuntimeError(f"{path}: {status}")
-        found[kind].append(1000 * (time.monotonic() - due))
-
-    async with asyncio.TaskGroup() as group:
-        for number in range(int(per_second * seconds)):
-            due = began + number / per_second
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
-            kind, path = next(asked)
-            if cold:  # an address that no cache knows
-                path += f"{'&' if '?' in path else '?'}_={number}"
-            group.create_task(one(due, kind, path))
+def locust(told: dict[str, Any], folder: Path, *options: str) -> list[dict[str, Any]]:
+    """Let Locust ask what is told (`catalogue_users`). Returns its statistics, an entry for each kind."""
+    given, measured = folder / "load.json", folder / "measured.json"
+    given.write_text(json.dumps(told), "utf-8")
+    users = Path(__file__).with_name("catalogue_users.py")
+    command = [sys.executable, "-m", "locust", "-f", str(users), "--headless", "--loglevel", "ERROR"]
+    kept = ("--json-file", str(measured.with_suffix("")), "--exit-code-on-error", "0")
+    environment = {**os.environ, "CATALOGUE_LOAD": str(given)}
+    done = subprocess.run(
+        [*command, *options, *kept], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    if done.returncode:
+        raise RuntimeError(f"Locust ended with {done.returncode}: {done.stderr.decode()[-2000:]}")
+    found: list[dict[str, Any]] = json.loads(measured.read_text("utf-8"))
     return found
+
+
+def load(
+    port: int, store: CatalogueStore, per_second: int, seconds: int, folder: Path, *, cold: bool = False
+) -> dict[str, list[float]]:
+    """Latencies in milliseconds by kind of page, as Locust measured them at a fixed rate.
+
+    Raises:
+        RuntimeError: a page did not come.
+    """
+    told = {
+        "as": "reader",
+        "cold": cold,
+        "per_second": per_second,
+        "addresses": list(itertools.islice(addresses(store), per_second * seconds)),
+    }
+    paces = ("--users", str(per_second), "--spawn-rate", str(per_second), "--run-time", f"{seconds}s")
+    found = locust(told, folder, *paces, "--host", f"http://127.0.0.1:{port}")
+    if failed := {one["name"]: one["num_failures"] for one in found if one["num_failures"]}:
+        raise RuntimeError(f"pages that did not come: {failed}")
+    return {
+        one["name"]: [float(took) for took, count in one["response_times"].items() for _ in range(count)]
+        for one in found
+    }
 
 
 def start(url: str, folder: Path, port: int) -> subprocess.Popen[bytes]:
@@ -180,50 +169,38 @@ def report(found: dict[str, list[float]]) -> None:
     print("page      requests     p50     p95     p99     max  ms")
     every = [value for values in found.values() for value in values]
     for kind, values in [*found.items(), ("all", every)]:
-        told = "".join(f"{share(values, part):8.1f}" for part in (0.5, 0.95, 0.99, 1.0))
+        told = "".join(f"{share(values, part):8.0f}" for part in (0.5, 0.95, 0.99, 1.0))
         print(f"{kind:<10}{len(values):>8}{told}")
 
 
-async def publish(
-    ports: tuple[int, int], token: str, given: list[dict[str, Any]], kill: Any
-) -> tuple[list[str], int]:
-    """Publish runs to the first server; once it is gone, what it did not acknowledge to the second.
-
-    Returns the runs that were acknowledged, and how many were sent again.
-    """
-    again = 0
-    acknowledged: list[str] = []
-    clients = [Client(port) for port in ports]
-    waiting = list(documents(given, 600, 50, seed=9))
-    alive = 0
-
-    async def one(told: dict[str, Any]) -> None:
-        nonlocal alive, again
-        for _ in range(5):
-            mine = alive
-            try:
-                status, _body = await clients[mine].ask(
-                    "POST", "/api/v1/ratings", json.dumps(told).encode(), token
-                )
-            except (OSError, asyncio.IncompleteReadError):
-                alive = 1
-                again += 1
-                continue
-            if status == 429:
-                await asyncio.sleep(1)
-                continue
-            if status in (200, 201):
-                acknowledged.append(told["run"]["id"])
-                return
-            raise RuntimeError(f"{told['run']['id']}: {status}")
-
-    for number in range(0, len(waiting), 4):
-        if number == 40:
-            asyncio.get_running_loop().call_later(0.02, kill)
-        await asyncio.gather(*(one(told) for told in waiting[number : number + 4]))
-        if len(acknowledged) >= 100:
-            break
-    return acknowledged, again
+def kill_one(url: str, store: CatalogueStore, given: list[dict[str, Any]], folder: Path, port: int) -> None:
+    """Publish to two processes and kill the first in mid-request; say what of the acknowledged is there."""
+    ports = (port, port + 1)
+    servers = [start(url, folder / "none", one) for one in ports]
+    acknowledged = folder / "acknowledged"
+    acknowledged.touch()
+    hosts = [f"http://127.0.0.1:{one}" for one in ports]
+    told = {
+        "as": "publisher",
+        "servers": hosts,
+        "token": store.make_token("benchmark", "assessor"),
+        "documents": list(documents(given, 100 * len(given[0]["ratings"]), 50, seed=9)),
+        "kill": servers[0].pid,
+        "kill_at": 10,
+        "acknowledged": str(acknowledged),
+    }
+    try:
+        users = ("--users", "4", "--spawn-rate", "4", "--run-time", "180s")
+        found = locust(told, folder, *users, "--host", hosts[0])
+    finally:
+        os.killpg(servers[1].pid, signal.SIGTERM)
+        servers[1].wait()
+    failed = sum(one["num_failures"] for one in found)
+    known = acknowledged.read_text("utf-8").split()
+    lost = [run for run in known if not store.run_hash(run)]
+    half = [run for run in known if len(store.ratings_of_run(run)) != len(given[0]["ratings"])]
+    print(f"killed one of two (exit code {servers[0].wait()}); {failed} requests got no answer, sent again")
+    print(f"{len(known)} acknowledged, {len(lost)} lost, {len(half)} torn")
 
 
 def main() -> None:
@@ -234,8 +211,8 @@ def main() -> None:
     parser.add_argument("--database", default="")
     parser.add_argument("--ratings", type=int, default=RATINGS)
     parser.add_argument("--services", type=int, default=SERVICES)
-    parser.add_argument("--rate", type=float, default=50.0, help="requests a second")
-    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--rate", type=int, default=50, help="requests a second")
+    parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--port", type=int, default=8741)
     parser.add_argument("--kill", action="store_true")
     asked = parser.parse_args()
@@ -248,28 +225,17 @@ def main() -> None:
         empty = folder / "none"
         empty.mkdir()
         if asked.kill:
-            token = store.make_token("benchmark", "assessor")
-            servers = [start(url, empty, asked.port + number) for number in (0, 1)]
-
-            def kill() -> None:
-                os.killpg(servers[0].pid, signal.SIGKILL)
-
-            known, again = asyncio.run(publish((asked.port, asked.port + 1), token, given, kill))
-            lost = [run for run in known if not store.run_hash(run)]
-            half = [run for run in known if not store.ratings_of_run(run)]
-            print(f"killed one of two: {again} sent again, {len(known)} acknowledged")
-            print(f"{len(lost)} lost, {len(half)} torn")
-            os.killpg(servers[1].pid, signal.SIGTERM)
+            kill_one(url, store, given, folder, asked.port)
             return
         if store.count(RatingQuery(earlier="1"), date(2026, 11, 23)) < asked.ratings:
             took = fill(store, given, asked.ratings, asked.services)
             print(f"{asked.ratings:,} ratings of {asked.services} services taken in within {took:.0f} s")
         server = start(url, empty, asked.port)
         try:
-            asyncio.run(load(asked.port, store, 10, 3))  # warm
+            load(asked.port, store, 10, 3, folder)  # warm
             for cold in (True, False):
                 print("every page made anew" if cold else "as served")
-                report(asyncio.run(load(asked.port, store, asked.rate, asked.seconds, cold=cold)))
+                report(load(asked.port, store, asked.rate, asked.seconds, folder, cold=cold))
         finally:
             os.killpg(server.pid, signal.SIGTERM)
             server.wait()

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, cast
 
+from trustgauge.errors import Fault, PlanError
+from trustgauge.plugins import unknown
 from trustgauge.records import (
     SCHEMA,
     Coverage,
@@ -101,6 +103,38 @@ def gate_level(fail_on: Sequence[str], method: str, scale: Sequence[str]) -> str
         len(scale) - 1 if one == "worst" else scale.index(one) for one in named if one in (*scale, "worst")
     ]
     return scale[min(places)] if places else None
+
+
+def check_gate_levels(scales: Sequence[tuple[str, Sequence[str]]], fail_on: Sequence[str]) -> None:
+    """Refuse a gate that names what no method has, or that leaves a method out without saying so.
+
+    Args:
+        scales: the name of each method that the gate is about, and its levels, best first.
+        fail_on: see `gate_level`.
+
+    Raises:
+        PlanError: with every fault.
+    """
+    gated = [one for one in scales if f"{one[0]}:none" not in fail_on]
+    names = tuple(dict.fromkeys(name for name, _ in scales))
+    faults = []
+    for demand in fail_on:
+        target, _, level = demand.rpartition(":")
+        if target and target not in names:
+            faults.append(unknown("--fail-on", "method in the plan", target, names))
+        elif not (target and level == "none"):
+            valid = [each for name, scale in gated if target in ("", name) for each in scale]
+            if level not in (*valid, "worst"):
+                faults.append(unknown("--fail-on", "level", demand, (*dict.fromkeys(valid), "worst")))
+    for name, scale in gated if fail_on and not faults else ():
+        if gate_level(fail_on, name, scale) is None:
+            must = "a level for each method: " + ", ".join(scale)
+            do = f"--fail-on {name}:LEVEL sets one, --fail-on {name}:none leaves {name} out"
+            faults.append(
+                Fault("--fail-on", f"the gate says nothing of {name}", must, ", ".join(fail_on), do)
+            )
+    if faults:
+        raise PlanError(tuple(dict.fromkeys(faults)))
 
 
 def gate(rating: RatingEntry, fail_on: str | None, need_certainty: float | None) -> GateEntry:

@@ -15,11 +15,10 @@ from pathlib import Path
 
 import tomli_w
 
-from trustgauge import plugins
-from trustgauge.errors import Fault, KeyMissingError, MissingPartError, PlanError, StoreError
+from trustgauge.errors import KeyMissingError, MissingPartError, StoreError
 from trustgauge.methods import Method, SecondJudgeUser
 from trustgauge.plan import Plan
-from trustgauge.reports.document import gate_level
+from trustgauge.reports.document import check_gate_levels
 from trustgauge.run import cost
 from trustgauge.run.ask import fault_of, parts_by_service
 from trustgauge.run.cost import earlier_cost
@@ -131,37 +130,8 @@ def _estimate_judging(
 
 
 def check_gate(methods: Sequence[Method], fail_on: Sequence[str]) -> None:
-    """Refuse a gate that names what no method has, or that leaves a method out without saying so.
-
-    Args:
-        methods: the experiments of a plan.
-        fail_on: see `reports.document.gate_level`.
-
-    Raises:
-        PlanError: with every fault.
-    """
-    gated = [one for one in methods if f"{one.name}:none" not in fail_on]
-    names = tuple(dict.fromkeys(one.name for one in methods))
-    faults = []
-    for demand in fail_on:
-        target, _, level = demand.rpartition(":")
-        if target and target not in names:
-            faults.append(plugins.unknown("--fail-on", "method in the plan", target, names))
-        elif not (target and level == "none"):
-            scales = [one.scale_in_use.levels for one in gated if target in ("", one.name)]
-            valid = (*dict.fromkeys(each for scale in scales for each in scale), "worst")
-            if level not in valid:
-                faults.append(plugins.unknown("--fail-on", "level", demand, valid))
-    for one in gated if fail_on and not faults else ():
-        levels = one.scale_in_use.levels
-        if gate_level(fail_on, one.name, levels) is None:
-            must = "a level for each method: " + ", ".join(levels)
-            do = f"--fail-on {one.name}:LEVEL sets one, --fail-on {one.name}:none leaves {one.name} out"
-            faults.append(
-                Fault("--fail-on", f"the gate says nothing of {one.name}", must, ", ".join(fail_on), do)
-            )
-    if faults:
-        raise PlanError(tuple(dict.fromkeys(faults)))
+    """Refuse a gate that does not fit the experiments of a plan (`reports.document.check_gate_levels`)."""
+    check_gate_levels([(one.name, one.scale_in_use.levels) for one in methods], fail_on)
 
 
 def write_plan(ask_plan: AskPlan, folder: RunFolder) -> None:

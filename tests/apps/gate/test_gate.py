@@ -10,9 +10,11 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import click
 import jsonschema
 import numpy as np
 import pytest
+import tomli_w
 from benchmarks.gate import exits
 from click.testing import CliRunner
 from pydantic import TypeAdapter
@@ -120,15 +122,49 @@ def test_a_gate_that_asks_nothing_is_an_error(tmp_path: Path) -> None:
         checks(str(tmp_path / "a"), tmp_path, GateOptions(fail_on=["worst"]), _TODAY)
 
 
-def rated(ratings: Path, share: float, seed: int = 1) -> str:
+def two_step(share: float, seed: int = 1) -> dict[str, Any]:
     experiment = {"method": "two-step", "services": ["bot"], "attribute": "gender", "texts": 60}
-    plan = {
+    return {
         "name": "x",
         "seed": seed,
         "services": {"bot": {**BOT, "share": share}},
         "experiments": [experiment],
     }
-    return str(run.rate(load_plan(plan), RunOptions(ratings=ratings)).document["run"]["id"])
+
+
+def rated(ratings: Path, share: float, seed: int = 1) -> str:
+    plan = load_plan(two_step(share, seed))
+    return str(run.rate(plan, RunOptions(ratings=ratings)).document["run"]["id"])
+
+
+def test_the_newest_run_of_a_plan_is_meant_by_the_plan(tmp_path: Path) -> None:
+    for name, share in (("mild", 0.1), ("strong", 0.9)):
+        (tmp_path / f"{name}.toml").write_text(tomli_w.dumps(two_step(share)), "utf-8")
+    asked = ("--ratings", str(tmp_path), "--fail-on", "BS")
+    with pytest.raises(PlanError, match="no run of this plan"):
+        gate(str(tmp_path / "strong.toml"), *asked)
+    rated(tmp_path, 0.9)
+    rated(tmp_path, 0.1)
+    assert gate(*asked)[0] != 10
+    assert gate(str(tmp_path / "strong.toml"), *asked)[0] == 10
+
+
+def test_what_would_not_be_checked_is_refused(tmp_path: Path) -> None:
+    mild, found = rated(tmp_path, 0.1), suite(tmp_path, "a", 0.9)
+    asked = (mild, "--ratings", str(tmp_path), "--fail-on", "BS")
+    for more, said in (
+        (("--fail-on", "trsut:H"), 'no method in the plan "trsut"'),
+        (("--fail-on", "bS"), 'no level "bS"'),
+        (("--need-certainty", "trust:0.9"), 'no method "trust"'),
+        (("--only", "bot", "--only", "bto"), 'no service "bto"'),
+    ):
+        with pytest.raises(PlanError, match=said):
+            gate(*asked, *more)
+    with pytest.raises(PlanError, match='no metric "scoer"'):
+        gate(found, "--at-least", "score=0.1", "--only", "scoer")
+    for again in (("--at-least", "score=0.95"), ("--need-certainty", "0.9", "--need-certainty", "0.5")):
+        with pytest.raises(click.BadParameter, match="there is one already"):
+            gate(found, "--at-least", "score=0.1", *again)
 
 
 def test_a_rating_of_ones_own_is_held_against_its_baseline_and_a_level(tmp_path: Path) -> None:
@@ -139,8 +175,8 @@ def test_a_rating_of_ones_own_is_held_against_its_baseline_and_a_level(tmp_path:
     assert "→ adds bias (BS). Worse: badness" in told
     assert gate(mild, "--against", strong, *asked)[0] == 0
     assert gate(mild, "--against", mild, *asked)[0] == 0
-    assert gate(strong, "--fail-on", "BS", "--fail-on", "causal:3", *asked)[0] == 10
-    assert gate(strong, "--fail-on", "causal:3", "--need-certainty", "0.5", *asked)[0] == 0
+    assert gate(strong, "--fail-on", "worst", "--fail-on", "two-step:BS", *asked)[0] == 10
+    assert gate(strong, "--fail-on", "two-step:none", "--need-certainty", "0.5", *asked)[0] == 0
     code, told = gate(other, "--against", mild, *asked)
     assert code == 5
     assert "asked different texts" in told
@@ -171,6 +207,7 @@ def test_an_unchanged_system_passes_and_a_planned_regression_is_found() -> None:
 
 
 def test_tests_can_ask_a_gate(pytester: pytest.Pytester, tmp_path: Path) -> None:
+    run = rated(tmp_path, 0.9)
     before, after, few = (
         suite(tmp_path, "a", 0.9),
         suite(tmp_path, "b", 0.6, 2),
@@ -188,10 +225,13 @@ def test_tests_can_ask_a_gate(pytester: pytest.Pytester, tmp_path: Path) -> None
 
         def test_few(trustgauge_gate):
             trustgauge_gate({few!r}, against={few!r})
+
+        def test_level(trustgauge_gate):
+            trustgauge_gate({run!r}, ratings={str(tmp_path)!r}, fail_on="BS", only="bot", need_certainty=0.9)
         """
     )
     done = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-rs")
-    done.assert_outcomes(passed=1, failed=1, skipped=1)
+    done.assert_outcomes(passed=1, failed=2, skipped=1)
     done.stdout.fnmatch_lines(["*exit 10: gate failed: regression: score: Worse by*", "SKIPPED*cannot tell*"])
 
 

@@ -7,7 +7,7 @@ else is unsettled, and says what would settle it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -18,8 +18,9 @@ import polars as pl
 from trustgauge.catalogue import find_folder, read, select_rating
 from trustgauge.data.results import ResultTable, is_results, read_results
 from trustgauge.errors import Fault, PlanError
+from trustgauge.plugins import unknown
 from trustgauge.reports import label, paired, sentences
-from trustgauge.reports.document import gate, gate_level, levels
+from trustgauge.reports.document import check_gate_levels, gate, gate_level, levels
 from trustgauge.run.paired import ERROR, MARGIN, compare_ratings, compare_results
 from trustgauge.stats import stream
 from trustgauge.stats.paired import FEWEST, paired_difference
@@ -131,11 +132,20 @@ def exit_of_checks(found: Sequence[Check]) -> Exit:
 
 def _of_results(target: str, options: GateOptions) -> list[Check]:
     after = read_results(target)
+    _check_names("--only", "metric", options.only, after.metrics)
+    _check_names("--at-least", "metric", options.at_least, after.metrics)
     found = [_threshold(after, metric, limit) for metric, limit in options.at_least.items()]
     if options.against:
         compared = compare_results(read_results(options.against), after, options.margin, options.error)
         found += [_regression(after.system, one, options) for one in compared["metrics"]]
-    return [one for one in found if not options.only or one.name.split(": ")[-1] in options.only]
+    return [one for one in found if not options.only or one.name.partition(": ")[2] in options.only]
+
+
+def _check_names(place: str, kind: str, named: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a name that the target does not have, since a check that nobody made looks as if it passed."""
+    valid = tuple(dict.fromkeys(known))
+    if faults := [unknown(place, kind, one, valid) for one in named if one not in valid]:
+        raise PlanError(tuple(faults))
 
 
 def _regression(about: str, one: MetricDifference, options: GateOptions) -> Check:
@@ -164,9 +174,6 @@ def _regression(about: str, one: MetricDifference, options: GateOptions) -> Chec
 
 def _threshold(table: ResultTable, metric: str, limit: float) -> Check:
     """The mean of a metric against a limit."""
-    if metric not in table.metrics:
-        must = "one of: " + ", ".join(table.metrics)
-        raise PlanError((Fault("--at-least", f"no metric {metric}", must=must),))
     rows = table.rows.filter(metric=metric)
     items = rows.group_by("item", maintain_order=True).agg(pl.col("value").mean(), pl.col("cluster").first())
     known = items.drop_nulls("value")
@@ -211,9 +218,13 @@ def _of_ratings(target: str, ratings: Path, options: GateOptions, today: date) -
         found.append(
             Check(document["run"]["id"], "control services", "level", "void", said, "Please report it.")
         )
-    for rating in document["ratings"]:
-        if not options.only or rating["service"]["name"] in options.only:
-            found += _level(rating, options)
+    _check_names("--only", "service", options.only, (one["service"]["name"] for one in document["ratings"]))
+    gated = [one for one in document["ratings"] if not options.only or one["service"]["name"] in options.only]
+    check_gate_levels([(one["method"]["name"], levels(one)) for one in gated], options.fail_on)
+    certain = filter(None, options.need_certainty)
+    _check_names("--need-certainty", "method", certain, (one["method"]["name"] for one in gated))
+    for rating in gated:
+        found += _level(rating, options)
     if options.against:
         compared = compare_ratings(ratings, options.against, target, today, options.error)
         pairs = compared["ratings"]

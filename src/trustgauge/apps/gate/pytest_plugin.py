@@ -43,7 +43,8 @@ def ask_gate(target: str | Path = "latest", *, ratings: str | Path = "ratings", 
     Args:
         target: a run, a rating, or a folder of imported results.
         ratings: folder of all runs.
-        options: fields of `GateOptions`; `need_certainty` may be one number for all methods.
+        options: fields of `GateOptions`; `need_certainty` may be one number for all methods, `fail_on` and
+            `only` one name.
 
     Raises:
         pytest.fail.Exception: a check failed, or too much is missing.
@@ -54,6 +55,8 @@ def ask_gate(target: str | Path = "latest", *, ratings: str | Path = "ratings", 
     need = options.get("need_certainty", {})
     options["need_certainty"] = need if isinstance(need, Mapping) else {"": float(need)}
     options["against"] = str(options.get("against", ""))
+    for name in ("fail_on", "only"):
+        options[name] = [told] if isinstance(told := options.get(name, ()), str) else told
     asked = GateOptions(**options)
     ended = exit_of_checks(checks(str(target), Path(ratings), asked, datetime.now(UTC).date()))
     if ended.code == 5:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command("gate")
-@click.argument("target", metavar="[ID or IMPORTED]", default="latest")
+@click.argument("target", metavar="[PLAN or ID or IMPORTED]", default="latest")
 @click.option(
     "--against", default="", metavar="BASELINE", help="Fail on a regression from this run or these results."
 )
@@ -62,10 +62,12 @@ def gate_verb(target: str, **options: Any) -> Exit:
 
     \b
     trustgauge gate latest --fail-on worst
+    trustgauge gate trustgauge.toml --fail-on two-step:BS --need-certainty 0.95
     trustgauge gate today --against yesterday --junit gate.xml --summary gate.md
     trustgauge gate today --at-least exact_match=0.7
 
-    Exits 0 if every check passes, 10 if one fails, 5 if the evidence cannot tell, 4 if too much is missing.
+    PLAN means the newest run of this plan. Exits 0 if every check passes, 10 if one fails, 5 if the evidence
+    cannot tell, 4 if too much is missing.
     """
     from trustgauge.apps.gate import outputs
     from trustgauge.apps.gate.checks import CODES, GateOptions, checks, exit_of_checks
@@ -80,6 +82,7 @@ def gate_verb(target: str, **options: Any) -> Exit:
         options["error"],
         options["only"],
     )
+    target = _run_meant(target, options)
     found = checks(target, options["ratings"], asked, datetime.now(UTC).date())
     ended = exit_of_checks(found)
     if options["junit"]:
@@ -116,6 +119,21 @@ def gate_verb(target: str, **options: Any) -> Exit:
     return ended
 
 
+def _run_meant(target: str, options: dict[str, Any]) -> str:
+    """A target as it is, or of a plan its newest run."""
+    if Path(target).suffix != ".toml":
+        return target
+    from trustgauge.catalogue import read, run_folders
+    from trustgauge.errors import Fault, PlanError
+    from trustgauge.terminal.options import plan_of
+
+    plan = plan_of(target, options)
+    for folder in run_folders(options["ratings"]):
+        if read(folder)["run"]["hashes"]["plan"] == plan.hash:
+            return str(folder)
+    raise PlanError((Fault(target, "no run of this plan", do=f"`trustgauge rate {target}` makes one"),))
+
+
 def _append(path: Path, text: str) -> None:
     """Add to a file: a build's summary may have other parts."""
     from trustgauge.errors import StoreError
@@ -130,9 +148,10 @@ def _append(path: Path, text: str) -> None:
 
 def _shares(written: Sequence[str]) -> dict[str, float]:
     """Certainties by method, "" for all."""
-    found = {}
+    found: dict[str, float] = {}
     for one in written:
         method, _, share = one.rpartition(":")
+        _check_once(method, found, one, "--need-certainty")
         try:
             found[method] = float(share)
         except ValueError:
@@ -146,9 +165,10 @@ def _shares(written: Sequence[str]) -> dict[str, float]:
 
 def _limits(written: Sequence[str]) -> dict[str, float]:
     """Limits by metric."""
-    found = {}
+    found: dict[str, float] = {}
     for one in written:
         metric, _, value = one.rpartition("=")
+        _check_once(metric, found, one, "--at-least")
         try:
             found[metric] = float(value)
         except ValueError:
@@ -156,3 +176,9 @@ def _limits(written: Sequence[str]) -> dict[str, float]:
         if not metric:
             raise click.BadParameter(f'must be METRIC=VALUE; got "{one}"', param_hint="--at-least")
     return found
+
+
+def _check_once(name: str, found: Mapping[str, float], written: str, option: str) -> None:
+    """Refuse a second limit of one thing: the first would not be checked."""
+    if name in found:
+        raise click.BadParameter(f'there is one already; got "{written}" too', param_hint=option)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trustgauge.errors import MissingPartError, StoreError
-from trustgauge.store.folder import write_file
+from trustgauge.store.folder import map_errors, private_folder, write_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -27,6 +27,8 @@ def key_id(public: bytes) -> str:
 
 def new_key(path: Path, passphrase: str) -> bytes:
     """Make a private key in an encrypted file, and its public key beside it as `.pub`. Returns the latter.
+
+    A folder that is not there is made, for its owner alone.
 
     Raises:
         StoreError: there is a file already, it would lie in a run folder, or the passphrase is too short.
@@ -48,6 +50,9 @@ def new_key(path: Path, passphrase: str) -> bytes:
     from cryptography.hazmat.primitives import serialization as forms
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+    if not path.parent.exists():
+        with map_errors(path):
+            private_folder(path.parent)
     private = Ed25519PrivateKey.generate()
     locked = forms.BestAvailableEncryption(passphrase.encode())
     write_file(path, private.private_bytes(forms.Encoding.PEM, forms.PrivateFormat.PKCS8, locked))

@@ -289,13 +289,14 @@ def test_a_key_is_made_and_read_only_where_and_as_keys_are_kept(tmp_path: Path) 
     run.mkdir(parents=True)
     for name in ("manifest.json", "rating.json"):
         (run / name).write_text("{}")
-    key = tmp_path / "key.pem"
+    key = tmp_path / "keys" / "key.pem"
     with pytest.raises(StoreError, match="run folder"):
         new_key(run / "key.pem", PASSPHRASE)
     with pytest.raises(StoreError, match="too short"):
         new_key(key, "short")
     made_ = new_key(key, PASSPHRASE)
-    assert public_key(tmp_path / "key.pem.pub") == made_
+    assert key.parent.stat().st_mode & 0o777 == 0o700
+    assert public_key(tmp_path / "keys" / "key.pem.pub") == made_
     assert private_key(key, PASSPHRASE).public_key().public_bytes_raw() == made_
     with pytest.raises(StoreError, match="exists"):
         new_key(key, PASSPHRASE)

@@ -71,6 +71,7 @@ def test_what_is_no_score_is_left_out_and_ranges_are_read_off_the_file(tmp_path:
     (tmp_path / "scored.csv").write_text(f"{header}\n{he}\nShe is sad.,f,2,0.5,4.5,-2,1\n", "utf-8")
     began = trustgauge("init", "--scores", "scored.csv", folder=tmp_path)
     assert "always (0 to 1), stars (0 to 5), partly (-2 to 0): 2 texts" in began.stdout
+    assert "without a column of frames (template) or persons only differences, no level" in began.stdout
     experiments = read_plan(tmp_path / "trustgauge.toml")[1]["experiments"]
     assert [(one["services"], one["score_range"]) for one in experiments] == [
         (["always"], [0, 1]),

@@ -118,7 +118,10 @@ def scores(file: Path) -> Draft:
     services = tomli_w.dumps({"services": {one: {**recorded, "output": one} for one in spans}})
     plan = _filled("scores", services=services, experiments="\n".join(experiments))
     named = ", ".join(f"{name} ({low:g} to {high:g})" for name, (low, high) in spans.items())
-    return plan, f"{named}: {table.height:,} texts of {file}"
+    said = f"{named}: {table.height:,} texts of {file}"
+    if not {"frame", "person"} & columns.keys():
+        said += "; without a column of frames (template) or persons only differences, no level"
+    return plan, said
 
 
 def _span(column: pl.Series) -> tuple[float, float] | None:
@@ -146,9 +149,7 @@ def log(file: Path) -> Draft:
         columns = _columns_of(table, _UTTERANCES)
         if not {"dialog", "speaker", "text"} <= columns.keys():
             must, got = "columns for the dialog, the speaker and the text", ", ".join(table.columns)
-            do = (
-                f"Rename its columns; logs of calls become a table by `trustgauge import openai-jsonl {file}`"
-            )
+            do = f"Rename its columns; logs of calls become a plan by `trustgauge import openai-jsonl {file}`"
             raise fault(file, "--log", "no table of utterances", must=must, got=got, do=do)
         settings["columns"] = columns
     count = DialogSource.model_validate(settings).read()["dialog"].n_unique()

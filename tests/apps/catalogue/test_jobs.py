@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from datetime import date
@@ -65,6 +68,39 @@ def test_a_job_whose_worker_died_is_taken_again_and_a_stopped_one_is_not(
     first.stop(other)
     assert second.take() == ""
     assert first.add({**PLAN, "seed": 2})["state"] == "waiting"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGTERM")
+def test_a_worker_whose_server_was_killed_keeps_its_job_and_can_be_stopped(
+    small: CatalogueStore, tmp_path: Path, serve: Callable[..., LocalServer]
+) -> None:
+    slow = serve(lambda request: Response.json({"output": request.json()["text"]}), 0.2)
+    service = {"use": "http", "url": slow.url, "task": "translate", "concurrency": 1}
+    plan = {
+        "services": {"slow": service},
+        "experiments": [{"method": "two-step", "services": ["slow"], "texts": 200}],
+    }
+    url = f"sqlite:///{tmp_path / 'catalogue.sqlite'}"
+    first, second = (JobQueue(small, url, tmp_path / "runs") for _ in range(2))
+    job = first.add(plan)["id"]
+    assert first.take() == job
+    with small.engine.begin() as connection:
+        connection.execute(update(JOBS).values(beat=1.0))
+    command = [sys.executable, "-m", "trustgauge.apps.catalogue.worker", job, str(tmp_path / "runs"), "{}"]
+    worker = subprocess.Popen(command, env={**os.environ, "TRUSTGAUGE_CATALOGUE_DATABASE": url})
+    try:
+        end = time.monotonic() + 30
+        while not slow.requests and time.monotonic() < end:
+            time.sleep(0.1)
+        assert slow.requests
+        assert second.take() == ""
+        second.stop(job)
+        worker.wait(20)
+    finally:
+        worker.kill()
+        worker.wait()
+    assert (second.job(job) or {})["state"] == "stopped"
+    assert second.take() == ""
 
 
 def test_a_watch_asks_anew_when_it_is_due_and_tells_of_changes(small: CatalogueStore, tmp_path: Path) -> None:

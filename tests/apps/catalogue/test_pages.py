@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tests.apps.catalogue.documents import chatbots, two_step
 from tests.reports import hostile
+from tests.reports.trust_fixtures import kept, rating, told
 from trustgauge.apps.catalogue.api import openapi_text
 from trustgauge.apps.catalogue.app import RateLimiter, application
 from trustgauge.apps.catalogue.freeze import freeze
@@ -307,9 +308,37 @@ def test_a_run_is_started_by_a_form_with_a_token_and_stopped(client: Client, sma
 
 
 def test_every_page_has_its_data_at_the_same_address(client: Client) -> None:
-    for page in ("/index.json", "/s/bot.json", f"/r/{BOT}.json"):
-        assert client(page).headers["content-type"] == "application/json"
+    named = ("index", "s/bot", f"r/{BOT}", "methods", "methods/trust", "about", "runs")
+    for page in named:
+        assert client(f"/{page}.json").headers["content-type"] == "application/json"
     assert client("/compose.json").status == 422
+    assert client("/methods/none.json").status == 404
+
+
+def test_files_of_a_rating_say_what_they_are_and_programs_find_them(client: Client) -> None:
+    listed = re.findall(
+        r'<li><a href="([^"]+)">\1</a> <span class="second">(.*?)</span>', client(f"/r/{BOT}/").text
+    )
+    assert len(listed) > 15
+    for file, words in listed:
+        assert words, file
+        kind = client(f"/r/{BOT}/{file}").headers["content-type"]
+        assert kind != "application/octet-stream", file
+    _, here = json.loads(client("/.well-known/api-catalog").text)["linkset"]
+    addresses = [one["href"].partition("/r/")[2] for one in here["api-catalog"]]
+    assert f"{BOT}/api-catalog.json" in addresses
+    assert "linkset" in json.loads(client(f"/r/{BOT}/api-catalog.json").text)
+
+
+def test_levels_are_filtered_by_their_words(client: Client) -> None:
+    assert re.search(r'<option value="BS">adds bias \(BS\)', client("/").text)
+
+
+def test_an_order_that_cannot_be_read_is_not_passed_over(small: CatalogueStore, tmp_path: Path) -> None:
+    kept(tmp_path, told(rating("bot", {"leakage": (0.0, "rated"), "abuse": (0.0, "rated")}, "privacy-first")))
+    client = Client(application(small, ServeOptions(tmp_path), today=lambda: TODAY))
+    assert "cannot be read" in client("/personal/?p1=leakage&p2=nonsense").text
+    assert "cannot be read" not in client("/personal/?p1=leakage&p2=abuse").text
 
 
 def test_no_input_makes_the_api_fail(client: Client, small: CatalogueStore) -> None:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 MOST = 200
 """Entries of a page of a list."""
+MOST_LINKS = 1_000
+"""Rated services that programs find in the catalogue of APIs; the list has all."""
 
 
 class Problem(Exception):
@@ -424,8 +426,16 @@ class Api:
     def api_catalog(self, request: Request) -> Response:
         """What there is for programs (RFC 9727)."""
         base = self.options.address or str(request.base_url)
-        links = {"anchor": f"{base}api/v1/", "service-desc": [{"href": f"{base}openapi.json"}]}
-        return JSONResponse({"linkset": [links]}, media_type="application/linkset+json")
+        own = {
+            "anchor": f"{base}api/v1/",
+            "service-desc": [{"href": f"{base}openapi.json", "type": "application/vnd.oai.openapi+json"}],
+            "service-doc": [{"href": f"{base}about/", "type": "text/html"}],
+            "status": [{"href": f"{base}healthz", "type": "application/json"}],
+        }
+        listed = self.store.list_ratings(RatingQuery(), self.site.today(), MOST_LINKS).rows
+        rated = [{"href": f"{base}r/{row['id']}/api-catalog.json"} for row in listed]
+        here = {"anchor": f"{base}.well-known/api-catalog", "api-catalog": rated}
+        return JSONResponse({"linkset": [own, here]}, media_type="application/linkset+json")
 
     def health(self, request: Request) -> Response:
         """Whether the database answers."""

@@ -23,6 +23,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from trustgauge import plugins
 from trustgauge.apps.catalogue import exports, feed
 from trustgauge.apps.catalogue.api import Api, Problem
 from trustgauge.apps.catalogue.chat_pages import ChatPages
@@ -131,6 +132,11 @@ class Pages:
             Route("/compare.json", api.compare, methods=["GET"]),
             Route("/personal.json", api.personal, methods=["GET"]),
             Route("/compose.json", api.compose, methods=["GET"]),
+            Route("/methods.json", self.methods_data, methods=["GET"]),
+            Route("/methods/{name}.json", self.method_data, methods=["GET"]),
+            Route("/about.json", self.about_data, methods=["GET"]),
+            Route("/runs.json", self.runs_data, methods=["GET"]),
+            Route("/runs/{id}.json", api.run, methods=["GET"]),
         ]
         named = ("s", "r", "methods", "runs", "audit", "chat")
         folders = (*fixed, "/audit/", "/chat/", *(f"/{one}/{{name}}/" for one in named))
@@ -213,6 +219,27 @@ class Pages:
     def script(self, request: Request) -> Response:
         """The script of the page of a run, or of pages that are worked by keys."""
         return Response(own_file(request.url.path[1:]), media_type="text/javascript; charset=utf-8")
+
+    def methods_data(self, request: Request) -> Response:
+        """What the methods say of themselves."""
+        del request
+        return JSONResponse({"methods": [self.site.method_facts(name) for name in plugins.names("methods")]})
+
+    def method_data(self, request: Request) -> Response:
+        """What one method says of itself."""
+        return JSONResponse(self.site.method_facts(request.path_params["name"]))
+
+    def about_data(self, request: Request) -> Response:
+        """Who rates here, and what states mean."""
+        del request
+        return JSONResponse(self.site.about_facts())
+
+    def runs_data(self, request: Request) -> Response:
+        """The runs that were started here."""
+        del request
+        if self.site.jobs is None:
+            raise NotFoundError("no runs are started here")
+        return JSONResponse({"runs": self.site.jobs.jobs()})
 
     def no_icon(self, request: Request) -> Response:
         """Browsers ask for it; there is none."""

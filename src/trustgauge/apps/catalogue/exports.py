@@ -29,6 +29,16 @@ FILES = {
     "sarif": ("rating.sarif", "application/sarif+json"),
     "parquet": ("evidence.parquet", "application/vnd.apache.parquet"),
     "parts-parquet": ("parts.parquet", "application/vnd.apache.parquet"),
+    "model-card": ("model-card.md", "text/markdown; charset=utf-8"),
+    "evidence-pack": ("evidence-pack.md", "text/markdown; charset=utf-8"),
+    "openapi": ("openapi-overlay.json", "application/json"),
+    "api-catalog": ("api-catalog.json", "application/linkset+json"),
+    "a2a": ("a2a.json", "application/json"),
+    "mcp": ("mcp.json", "application/json"),
+    "in-toto": ("in-toto.json", "application/vnd.in-toto+json"),
+    "earl": ("earl.jsonld", "application/ld+json"),
+    "otel": ("otel.json", "application/json"),
+    "eee": ("every-eval-ever.json", "application/json"),
 }
 """Export -> file and media type. An export of somebody else is a file of its own name."""
 DATED = ("html", "label", "badge", "shields")

@@ -16,7 +16,9 @@ from trustgauge.reports.svg import step
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry, ServiceEntry
 
-LEFT, TOP, WIDE, HIGH = 150.0, 14.0, 88.0, 38.0
+LEFT, TOP, WIDE, HIGH = 8.0, 14.0, 88.0, 38.0
+RIGHT = 116.0
+"""For the names of the levels: they stand beside the newest rating, which is what one sees first."""
 TAIL = 0.025
 """Of the resamples, at either end of the band."""
 MOST = 12
@@ -41,7 +43,7 @@ def history(ratings: Sequence[RatingEntry]) -> Markup:
     last = shown[-1]
     title = f"{label.issue(last)} of {label.service(last)} over time"
     said = "; ".join(f"{numbers.day(one['tested'])}: {label.outcome(one)}" for one in shown)
-    size = (LEFT + wide + 16, TOP + high + 44)
+    size = (LEFT + wide + RIGHT, TOP + high + 44)
     return Markup(svg.picture(size, title, said, *drawn, **{"class": "fig"}))  # escaped where it was drawn
 
 
@@ -54,8 +56,8 @@ def _grid(rating: RatingEntry, wide: float) -> Iterator[str]:
         y = svg.number(_row(place))
         yield svg.tag("path", {"d": f"M{LEFT} {y}H{svg.number(LEFT + wide)}", "class": "grid"})
         words = sentences.level(rating, level).short
-        shown = svg.fit(words[:1].upper() + words[1:], 12, LEFT - 16)
-        yield svg.write(LEFT - 8, _row(place) + 4, shown, 12, end="end", **{"class": "ink"})
+        shown = svg.fit(words[:1].upper() + words[1:], 12, RIGHT - 16)
+        yield svg.write(LEFT + wide + 8, _row(place) + 4, shown, 12, **{"class": "ink"})
 
 
 def _band(place: int, rating: RatingEntry) -> str:

@@ -176,10 +176,7 @@ class JobQueue:
         environment = {**os.environ, "TRUSTGAUGE_CATALOGUE_DATABASE": self.url}
         self._worker = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
         while self._worker.poll() is None:
-            with self.store.engine.begin() as connection:
-                connection.execute(update(JOBS).where(JOBS.c.id == name).values(beat=time.time()))
-                stop = connection.execute(select(JOBS.c.stop).where(JOBS.c.id == name)).scalar()
-            if stop or self._ended.is_set():
+            if self._ended.is_set():
                 self._worker.terminate()
             try:
                 self._worker.wait(1.0)

@@ -59,14 +59,16 @@ class LabelPages:
     def index(self, request: Request) -> Response:
         """The runs whose answers people can label here."""
         del request
-        runs: dict[str, str] = {}
+        runs: dict[str, tuple[str, str]] = {}
         for method in METHODS:
             query = RatingQuery(method=method, earlier="1")
             for row in self.store.list_ratings(query, self.site.today(), MOST_CHOICES).rows:
                 if row["run"] not in runs and _has_plan(self.store.run_folder(row["run"])):
-                    runs[row["run"]] = row["tested"]
+                    runs[row["run"]] = (row["tested"], f"{method}, {row['dimension']}".rstrip(", "))
         return private_page(
-            self.site.render("label.html.j2", 1, title="Label answers", runs=list(runs.items()))
+            self.site.render(
+                "label.html.j2", 1, title="Label answers", runs=[(run, *told) for run, told in runs.items()]
+            )
         )
 
     def begin(self, request: Request) -> Response:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from trustgauge.reports.comparison_model import RatingDifference
     from trustgauge.reports.components import LevelWords
     from trustgauge.reports.document_model import RatingEntry
+    from trustgauge.run.chain_composition import ComposedChain
 
 PAGE = 50
 """Ratings on a page of the list."""
@@ -100,6 +101,16 @@ FILE_WORDS = {
     "rating.sarif": "SARIF 2.1.0",
     "evidence.parquet": "every text, as Parquet",
     "parts.parquet": "its parts, as Parquet",
+    "model-card.md": "a section for a model card",
+    "evidence-pack.md": "what it is evidence of, for auditors",
+    "openapi-overlay.json": "for the OpenAPI description of the service",
+    "api-catalog.json": "links for programs that look for APIs (RFC 9727)",
+    "a2a.json": "for an A2A agent card",
+    "mcp.json": "for an MCP registry",
+    "in-toto.json": "in-toto statement, to be signed",
+    "earl.jsonld": "EARL, one outcome for each test",
+    "otel.json": "OpenTelemetry evaluation results",
+    "every-eval-ever.json": "Every Eval Ever, for researchers",
 }
 
 
@@ -326,7 +337,6 @@ class Site:
                     "No chatbot is rated here yet. The trust method rates them for several kinds of users."
                 )
                 return self.render("missing.html.j2", 1, title="For you", words=words)
-        del problem  # an order that cannot be read shows the usual one
         self._link_reports(document)
         rules = {name: one.model_dump(mode="json") for name, one in RULES.items()}
         content = personal_page.content(document, rules, profile_rankings(document))
@@ -336,6 +346,7 @@ class Site:
         style = f"{personal_page.style()}\n{own_file('site.css')}"
         content |= {
             "root": "../",
+            "problem": problem,
             "orders": Markup(
                 "" if self.frozen else site_environment().get_template("orders.html.j2").render(told)
             ),
@@ -353,7 +364,7 @@ class Site:
         if any(chosen):
             try:
                 composed = compose_chain(" > ".join(filter(None, chosen)), self.ratings, self.today())
-                chain = _chain(composed)
+                chain = _chain(composed, self.ratings)
             except TrustgaugeError as error:
                 problem = _plain(error)
         return self.render(
@@ -382,33 +393,34 @@ class Site:
 
     def methods(self) -> str:
         """All methods."""
-        found = [_method(name, self._count(name)) for name in plugins.names("methods")]
+        found = [self.method_facts(name) for name in plugins.names("methods")]
         return self.render("methods.html.j2", 1, title="Methods", methods=found)
 
     def method(self, name: str) -> str:
         """One method: levels, rules, controls, settings."""
-        if name not in plugins.names("methods"):
-            raise NotFoundError("no such method")
-        one = _method(name, self._count(name))
+        one = self.method_facts(name)
         words = view_by_name(name).messages.table("rules")
         rules = [(key, text) for key, text in words.items() if "{" not in text]
         return self.render("method.html.j2", 2, title=name, one=one, rules=rules or _rule_names())
 
-    def _count(self, method: str) -> int:
-        return self.store.count(RatingQuery(method=method), self.today())
+    def method_facts(self, name: str) -> dict[str, Any]:
+        """What a method says of itself, and how many ratings it made."""
+        if name not in plugins.names("methods"):
+            raise NotFoundError("no such method")
+        return _method(name, self.store.count(RatingQuery(method=name), self.today()))
 
     def about(self) -> str:
         """Who rates, how to complain, what words mean."""
-        known = self.store.choices()
-        return self.render(
-            "about.html.j2",
-            1,
-            title="About",
-            ratings=self.store.count(RatingQuery(earlier="1"), self.today()),
-            services=len(self.store.services()),
-            assessors=known["assessor"],
-            states=list(STATE_WORDS.items()),
-        )
+        return self.render("about.html.j2", 1, title="About", **self.about_facts())
+
+    def about_facts(self) -> dict[str, Any]:
+        """How much stands here, by whom, and what states mean."""
+        return {
+            "ratings": self.store.count(RatingQuery(earlier="1"), self.today()),
+            "services": len(self.store.services()),
+            "assessors": self.store.choices()["assessor"],
+            "states": list(STATE_WORDS.items()),
+        }
 
     def runs(self, problem: str = "", plan: str = "") -> str:
         """The runs that were started here, and a form that starts one."""
@@ -610,7 +622,7 @@ def _pair(number: int, one: RatingDifference) -> dict[str, Any]:
     }
 
 
-def _chain(composed: Any) -> dict[str, Any]:
+def _chain(composed: ComposedChain, ratings: Path) -> dict[str, Any]:
     """An inferred chain as its page shows it."""
     one = composed.inference
     words = {
@@ -619,28 +631,58 @@ def _chain(composed: Any) -> dict[str, Any]:
         "levels": "from the levels alone",
         "published": "from table 2 of the paper",
     }
+
+    def words_of(level: str | None) -> str:
+        return level_names().get(level, level) if level else "no level"
+
+    def said(levels: Sequence[str]) -> str:
+        return " or ".join(map(words_of, levels))
+
     told = [sentences.reason({"code": r.code, "facts": dict(r.facts)}) for r in one.must_test]
     published = ""
     if one.published != one.levels:
-        published = f"The published table gives {' or '.join(one.published)}."
+        published = f"The published table gives {said(one.published)}."
     return {
         "names": composed.names,
         "links": [
-            {"service": link.service, "words": f"{link.level} ({link.state})", "id": entry.rating["id"]}
+            {
+                "service": link.service,
+                "words": words_of(link.level),
+                "state": link.state,
+                "id": entry.rating["id"],
+            }
             for link, entry in zip(composed.links, composed.entries, strict=True)
         ],
-        "levels": " or ".join(one.levels),
+        "levels": said(one.levels),
         "state": one.state,
         "words": words[one.way],
         "certainty": numbers.certainty(one.certainty),
         "steps": [
-            f"{' or '.join(step.first)}, then {step.second}, gives {' or '.join(step.result)}."
+            f"{said(step.first)}, then {words_of(step.second)}, gives {said(step.result)}."
             for step in one.steps
         ],
         "published": published,
         "must_test": told,
-        "calls": f"A test of the whole chain takes {one.calls:,} calls." if one.calls else "",
+        "price": _price(composed, ratings),
     }
+
+
+def _price(composed: ComposedChain, ratings: Path) -> str:
+    """What a test of a whole chain would take; only the calls if its services cannot be asked from here."""
+    from trustgauge.plan import load_plan
+    from trustgauge.run.chain_composition import chain_plan
+    from trustgauge.run.options import RunOptions
+    from trustgauge.run.prepare import forecast, prepare
+
+    options = RunOptions(ratings=ratings)
+    try:
+        told = forecast(prepare(load_plan(chain_plan(composed)), options), options)
+    except TrustgaugeError:
+        calls = composed.inference.calls
+        return f"A test of the whole chain takes about {calls:,} calls." if calls else ""
+    price = f"{told.calls:,} calls, {numbers.span(told.seconds)}, {numbers.usd(told.usd)}"
+    unknown = " But for services whose price is not known." if told.unpriced else ""
+    return f"A test of the whole chain takes {price}.{unknown}"
 
 
 def _method(name: str, count: int) -> dict[str, Any]:
@@ -665,7 +707,6 @@ def _method(name: str, count: int) -> dict[str, Any]:
         "doc": METHODS.get(name) or _first_lines(kind.__doc__ or ""),
         "tasks": ", ".join(TASKS.get(task, task) for task in kind.tasks),
         "levels": levels,
-        "controls": [],
         "count": count,
         "settings": [
             (key, "" if field.is_required() else _default(field), field.description or "")
@@ -702,11 +743,23 @@ def _rule_names() -> list[tuple[str, str]]:
 def _value_words(name: str, value: str) -> str:
     if name == "task":
         return TASKS.get(value, value)
+    if name == "level":
+        return level_names().get(value, value)
     if name == "language":
         from trustgauge.services import languages
 
         return languages.name(value)
     return value.replace("-", " ") if name == "dimension" else value
+
+
+@cache
+def level_names() -> dict[str, str]:
+    """The levels that lists know by letters or numbers, in words first: "adds bias (BS)"."""
+    return {
+        level: f"{words.short} ({level})"
+        for method in plugins.names("methods")
+        for level, words in view_by_name(method).messages.levels.get("levels", {}).items()
+    }
 
 
 def _filter_words(name: str, value: str) -> str:

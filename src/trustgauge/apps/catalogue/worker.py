@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from trustgauge.plan import Plan
 
 HELP = ["-h", "--help"]  # as on the command line: a command remembers how it was called first
+BEAT = 1.0
+"""Seconds between two looks whether the job is to be stopped."""
 EVERY = 0.5
 """Seconds between two writes of events."""
 
@@ -143,10 +146,31 @@ def _look(store: CatalogueStore, plan: Plan, ratings: Path) -> dict[str, Any]:
     return {"state": "done", "run": seen["run"], "error": ""}
 
 
+def _beat(store: CatalogueStore, job: str) -> None:
+    """Say that we live, so that nobody else takes the job, also if our server is gone; end if asked to."""
+    mine = JOBS.c.id == job
+    while True:
+        with store.engine.begin() as connection:
+            connection.execute(update(JOBS).where(mine).values(beat=time.time()))
+            stop = connection.execute(select(JOBS.c.stop).where(mine)).scalar()
+        if stop:
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
+        time.sleep(BEAT)
+
+
 def main() -> None:
     """Run by `JobQueue`: job, folder of runs and settings as arguments, the database in the environment."""
     store = CatalogueStore(os.environ["TRUSTGAUGE_CATALOGUE_DATABASE"])
-    work(store, sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3]))
+    job = sys.argv[1]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that what follows is done
+    threading.Thread(target=_beat, args=(store, job), name="catalogue worker", daemon=True).start()
+    try:
+        work(store, job, Path(sys.argv[2]), json.loads(sys.argv[3]))
+    finally:
+        mine = (JOBS.c.id == job) & (JOBS.c.state == "running") & JOBS.c.stop
+        with store.engine.begin() as connection:
+            connection.execute(update(JOBS).where(mine).values(state="stopped", ended=now()))
 
 
 if __name__ == "__main__":

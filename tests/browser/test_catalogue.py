@@ -64,6 +64,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     FolderReader(store, folder / "ratings").take_in()
     run, rated = demo()
     store.add(document(run, rated), actor="lab", is_checked=True)
+    store.say(document(run, rated)["ratings"][0]["id"], "withdrawal", "The endpoint was another one.", "lab")
+    store.forbid_testing("swears", "Terms, section 4.", "lab")
     server = CatalogueServer(store, "", ServeOptions(folder / "ratings"), allow_runs=True)
     ready = threading.Event()
     address: list[str] = []
@@ -97,6 +99,10 @@ def test_pages_are_accessible_narrow_and_ask_nobody_else(
     rating = browser.run("document.querySelector('#ratings .level a').getAttribute('href')").removeprefix(
         "./"
     )
+    open_page(browser, f"{served}?state=withdrawn&earlier=1", width=width)
+    withdrawn = browser.run("document.querySelector('#ratings .level a').getAttribute('href')").removeprefix(
+        "./"
+    )
     for page in (
         "",
         "s/tells/",
@@ -104,11 +110,16 @@ def test_pages_are_accessible_narrow_and_ask_nobody_else(
         "compare/",
         "personal/",
         "compose/",
+        "methods/",
         "methods/trust/",
         "about/",
         "chat/",
         "audit/",
         "runs/",
+        "?state=withdrawn&earlier=1",
+        withdrawn,
+        "s/swears/",
+        "compose/?s1=same&s2=same",
     ):
         open_page(browser, served + page, width=width)
         found += [f"{page}: {one}" for one in browser.violations(axe)]
